@@ -392,6 +392,7 @@ bool Gateway::claim_for(AskId id, Asked& asked, Source& source) {
     Source::Place& place = source.places[shard];
     if (!place.wants || place.is_claiming) continue;
     source.next = shard + 1;
+    source.poll_at = steady_ + options_.poll_ms * 1'000;
     place.is_claiming = true;
     place.wants = false;
     asked.is_claiming = true;

@@ -75,7 +75,7 @@ using AskId = std::uint64_t;
 struct GatewayOptions {
   std::int32_t shards = 1;
   int lanes = 2;
-  std::int64_t poll_ms = 500;
+  std::int64_t poll_ms = 250;
   std::int64_t look_ms = 2'500;      // between heartbeats; a session without any is dead after session_silence_ms
   std::int64_t contact_ms = 30'000;  // a session that does not ask for so long gets no more heartbeats
   std::int64_t default_timeout_ms = 600'000;

@@ -162,11 +162,19 @@ void Session::learn_means(const std::vector<SessionRow>& sessions, TimeUs looked
   looked_at_ = looked_at;
   others_.clear();
   known_tools_ = tools_;
+  std::set<std::string> elsewhere;
   for (const SessionRow& row : sessions) {
     if (row.id == id()) continue;
-    for (auto& [name, facts] : tools_of(row)) known_tools_.try_emplace(name, std::move(facts));
+    for (auto& [name, facts] : tools_of(row)) {
+      if (row.caller) elsewhere.insert("tool " + name);
+      known_tools_.try_emplace(name, std::move(facts));
+    }
+    if (row.caller)
+      for (const std::string& name : row.handlers.value_or(std::vector<std::string>()))
+        elsewhere.insert("handler " + name);
     if (!row.only_own && shares_queue(row)) others_.push_back(row);
   }
+  steps_.set_elsewhere(std::move(elsewhere));
   is_model_elsewhere_ =
       std::any_of(others_.begin(), others_.end(), [](const SessionRow& row) { return row.has_model.value_or(false); });
   report_awaited();
@@ -306,6 +314,7 @@ void Session::dispatch_steps() {
   for (const StepsInFlight::Ended& one : step_actions_.ended) leave(one);
   for (const RunId& run : step_actions_.room_for) pool_.make_room_for(run);
   for (const RunId& run : step_actions_.doubted) committer_.doubt(run);
+  for (const std::string& queue : step_actions_.lacking_in) leave_queue(queue);
   pool_.bar(steps_.has_alone());
   for (StepsInFlight::Report& report : step_actions_.reports) dispatch_report(std::move(report));
 }
@@ -403,10 +412,24 @@ void Session::read(std::vector<Load> loads) {
   if (!together.loads.empty()) call(std::move(together));
 }
 
+// A queue in which this process lacks what a step needs, and which a worker over HTTP serves, is that worker's:
+// claiming from it would take its steps away again and again. After a while it is tried again, for the sake of steps of
+// ours.
+void Session::leave_queue(const std::string& queue) {
+  constexpr TimeUs left_us = 10'000'000;
+  const bool is_served = std::any_of(others_.begin(), others_.end(), [&queue](const SessionRow& row) {
+    return row.caller && std::find(row.queues.begin(), row.queues.end(), queue) != row.queues.end();
+  });
+  if (!is_served) return look_again();
+  if (queue != "default" && queue != timer_queue) left_queues_[queue] = steady_ + left_us;
+}
+
 void Session::claim(Pool::Claim claim) {
+  std::erase_if(left_queues_, [this](const auto& left) { return left.second <= steady_; });
   ClaimRequest request;
   request.shard = claim.shard;
-  request.queues.assign(queues_.begin(), queues_.end());
+  std::copy_if(queues_.begin(), queues_.end(), std::back_inserter(request.queues),
+               [this](const std::string& queue) { return !left_queues_.contains(queue); });
   request.session = id();
   request.limit = claim.limit;
   request.now_us = now_;

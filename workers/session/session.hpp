@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -114,6 +115,7 @@ class Session {
   void dispatch_sweeps();
   void read(std::vector<Load> loads);
   void claim(Pool::Claim claim);
+  void leave_queue(const std::string& queue);
   void release(const std::vector<Pool::Release>& releases);
   void replied(Reply reply);
   void replied_to_step(Ticket slot, Reply reply);
@@ -166,8 +168,9 @@ class Session {
   Crowd crowd_;
   std::set<RunId> home_of_;  // the runs that this process keeps something open for
 
-  QueueNames queues_;          // served
-  QueueNames limited_queues_;  // with a limit or a pause: every step of them is claimed
+  QueueNames queues_;                          // served
+  std::map<std::string, TimeUs> left_queues_;  // to workers over HTTP that serve them, until then (steady)
+  QueueNames limited_queues_;                  // with a limit or a pause: every step of them is claimed
   KnownGraphs known_graphs_;
   std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
   bool is_writing_row_ = false;

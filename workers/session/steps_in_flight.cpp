@@ -47,6 +47,7 @@ void StepsInFlight::drain_actions(Actions& drained) {
   drained.ended.clear();
   drained.room_for.clear();
   drained.doubted.clear();
+  drained.lacking_in.clear();
   std::swap(drained, actions_);
 }
 
@@ -368,7 +369,9 @@ void StepsInFlight::leave_to_others(Ticket slot, const Missing& missing) {
   const HeldJob& held = steps_.at(slot).job;
   note(Note::Level::debug, "Step " + std::to_string(held.job.step) + " of run " + to_string(held.run) +
                                " is given back: there is no " + missing.what + " here.");
-  finish(slot, Ended::How::left_to_others, now_ + lacking_pause_us);
+  actions_.lacking_in.push_back(held.job.queue);
+  elsewhere_.contains(missing.what) ? finish(slot, Ended::How::run_left_to_others, now_)
+                                    : finish(slot, Ended::How::left_to_others, now_ + lacking_pause_us);
 }
 
 void StepsInFlight::stop(Ticket slot) { finish(slot, Ended::How::done, 0); }

@@ -50,8 +50,9 @@ class StepsInFlight {
   struct Actions {
     std::vector<Report> reports;
     std::vector<Ended> ended;
-    std::vector<RunId> room_for;  // given back, because others run: to be claimed again when none does
-    std::vector<RunId> doubted;   // the store offered a step that is not open in the folded state
+    std::vector<RunId> room_for;          // given back, because others run: to be claimed again when none does
+    std::vector<RunId> doubted;           // the store offered a step that is not open in the folded state
+    std::vector<std::string> lacking_in;  // queues of steps that this process has no handler or tool for
   };
 
   // The executor and `outside` outlive this.
@@ -63,6 +64,8 @@ class StepsInFlight {
     now_ = database_us;
   }
   void drain() { is_draining_ = true; }  // from now on nothing is executed
+  // "handler NAME" and "tool NAME" that workers over HTTP have: their steps are left to them at once.
+  void set_elsewhere(std::set<std::string> elsewhere) { elsewhere_ = std::move(elsewhere); }
 
   // A new step; execute() is called when its run's state is at hand. Returns the job.
   const HeldJob& begin(Ticket slot, HeldJob job);
@@ -161,6 +164,7 @@ class StepsInFlight {
   TimeUs steady_ = 0;
   TimeUs now_ = 0;  // the database's
   bool is_draining_ = false;
+  std::set<std::string> elsewhere_;
   std::unordered_map<Ticket, Step> steps_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;
   std::optional<Alone> alone_;  // until the row says otherwise again

@@ -47,7 +47,8 @@ TEST(Embedded, A18_is_not_migrated_by_the_way_under_a_worker_of_an_older_program
   connection.execute("ALTER TABLE cairn.tombstone DROP COLUMN file, DROP COLUMN erased_by");
   connection.execute("ALTER TABLE cairn.blob DROP COLUMN put_at");
   connection.execute(
-      "ALTER TABLE cairn.worker DROP COLUMN alone, DROP COLUMN has_model, DROP COLUMN allows, DROP COLUMN feeds");
+      "ALTER TABLE cairn.worker DROP COLUMN alone, DROP COLUMN has_model, DROP COLUMN allows, DROP COLUMN feeds, "
+      "DROP COLUMN caller, DROP COLUMN declares");
   connection.execute("DROP TABLE cairn.import, cairn.token, cairn.erasing, cairn.home, cairn.progress");
   connection.execute("DROP TABLE cairn.feed, cairn.feed_consumer, cairn.feed_place");
   connection.execute("ALTER TABLE cairn.graph DROP COLUMN at, DROP COLUMN actor");

@@ -98,6 +98,49 @@ bool reads(const StoreCall& call, const RunId& run) {
          std::any_of(read->loads.begin(), read->loads.end(), [&run](const Load& load) { return load.run == run; });
 }
 
+// The worker over HTTP would never get a step of its own queue, were it claimed here again each time it is due.
+TEST_F(SessionTest, a_queue_of_a_worker_over_http_is_left_to_it_once_a_step_there_lacks_a_handler_here) {
+  const Json graph = parse_stored(R"({"name": "theirs", "start": "a", "limits": {"steps": 5}, "nodes":
+      {"a": {"do": "py.a", "queue": "py", "labels": ["ok"], "on": {"ok": "z"}}, "z": {"end": "done"}}})");
+  ASSERT_TRUE(client_->add_graph(graph));
+  SessionRow theirs;
+  theirs.id = 9;
+  theirs.queues = {"py"};
+  theirs.handlers = {"py.a"};
+  theirs.caller = "token:ann";
+  store_->open_session(theirs);
+  int claims = 0, of_py = 0;
+  const auto counts = [&](const StoreCall& call) {
+    const auto* claim = std::get_if<ClaimJobs>(&call);
+    if (claim == nullptr) return false;
+    const std::vector<std::string>& queues = claim->request.queues;
+    ++claims;
+    of_py += std::find(queues.begin(), queues.end(), "py") != queues.end() ? 1 : 0;
+    return false;
+  };
+  const auto pass_on = [&](int turns) {
+    claims = of_py = 0;
+    for (int n = 0; n < turns; ++n) {
+      store_->beat(9);
+      advance(counts);
+    }
+  };
+  pass_on(60);
+  EXPECT_GT(of_py, 0);
+  StartRun command;
+  command.graph = "theirs";
+  command.input = Json::object();
+  const RunId run = client_->start(std::move(command), "")->run;
+  pass_on(20);
+  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+  EXPECT_LE(store_->jobs(run).at(0).job.run_at_us, noon + steady_) << "it is offered at once";
+  pass_on(100);
+  EXPECT_GT(claims, 0) << "of the other queues";
+  EXPECT_EQ(of_py, 0);
+  pass_on(150);
+  EXPECT_GT(of_py, 0) << "it is tried again";
+}
+
 // Histories are read many at once: one that can never be read would keep the others from being read for ever.
 TEST_F(SessionTest, a_history_that_cannot_be_read_keeps_no_other_from_being_read) {
   const RunId bad = start();
