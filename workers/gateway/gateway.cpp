@@ -5,6 +5,7 @@
 
 #include "engine/state.hpp"
 #include "workers/session/session_tools.hpp"
+#include "workers/session/sweeper.hpp"
 
 namespace cairn {
 namespace {
@@ -15,6 +16,7 @@ constexpr TimeUs lacking_pause_us = 1'000'000;     // a step that the worker has
 constexpr TimeUs refused_pause_us = 2'000'000;
 constexpr TimeUs again_us = 500'000;       // a call that failed
 constexpr TimeUs arrives_us = 10'000'000;  // a claim that was given is on its way to the worker for so long at most
+constexpr TimeUs met_us = 2'000'000;       // the same, for claims that another process gave
 constexpr const char* no_label = "ok";
 
 CommitterOptions committer_options(const GatewayOptions& options, const ToolTable& tools) {
@@ -31,6 +33,15 @@ CommitterOptions committer_options(const GatewayOptions& options, const ToolTabl
 }
 
 RemoteWorkerRef make_nobody() { return std::make_shared<RemoteWorker>(RemoteWorkerSays{"", "", {"default"}, {}, {}}); }
+
+// As hold_text() names it.
+std::string hold_of(const ClaimId& claim) {
+  HeldJob held;
+  held.run = claim.run;
+  held.job.branch = claim.fence.branch;
+  held.epoch = claim.fence.epoch;
+  return hold_text(held);
+}
 
 std::string where(const HeldJob& job) {
   return "step " + std::to_string(job.job.step) + " of run " + to_string(job.run);
@@ -205,7 +216,10 @@ void Gateway::on_answer(OpenRemote& opened) {
     return finish(opened.ask);
   }
   if (opened.answer.session != 0) {
-    Remote& remote = remotes_[opened.answer.session];
+    const auto [entry, is_new] = remotes_.try_emplace(opened.answer.session);
+    Remote& remote = entry->second;
+    if (is_new) remote.met_at = steady_;
+    if (is_new) remote.was_opened_elsewhere = opened.answer.session == opened.named;
     remote.caller = opened.caller;
     if (opened.worker) remote.worker = opened.worker;
     remote.contact_at = steady_;
@@ -221,24 +235,17 @@ void Gateway::begin(AskId id, Asked& asked) {
 }
 
 void Gateway::begin_reports(AskId id, Asked& asked) {
-  std::vector<std::pair<HeldJob, TimeUs>> released;
   for (std::size_t place = 0; place < asked.ask.finished.size(); ++place) {
     Ask::Report& one = asked.ask.finished[place];
-    if (const auto remote = remotes_.find(one.claim.fence.session); remote != remotes_.end())
-      remote->second.given.erase(to_text(one.claim));
+    forget_given(one.claim.fence.session, to_text(one.claim));
     const Ticket ticket = ++last_ticket_;
     Task& task = tasks_[ticket];
     task = {.ask = id, .is_report = true, .place = place, .claim = one.claim, .result = std::move(one.result)};
     if (one.is_release) {
-      HeldJob held;
-      held.run = one.claim.run;
-      held.job.branch = one.claim.fence.branch;
-      held.job.step = one.claim.fence.step;
-      held.session = one.claim.fence.session;
-      held.epoch = one.claim.fence.epoch;
-      // Left alone by the store if it is held no more as the fence says.
-      if (held.session == asked.answer.session) offer(held, now_ + one.pause_ms * 1'000);
-      set_result(task, ReportStatus::committed, "");
+      // The store leaves it alone if it is held no more as the fence says.
+      const bool is_own = one.claim.fence.session == asked.answer.session;
+      if (is_own) call(LetGo{{{one.claim.run, one.claim.fence}}, now_ + one.pause_ms * 1'000});
+      set_result(task, is_own ? ReportStatus::committed : ReportStatus::stale, is_own ? "" : "The hold was lost.");
       tasks_.erase(ticket);
       continue;
     }
@@ -265,8 +272,9 @@ void Gateway::take_back(const std::vector<ClaimId>& claims) {
   LetGo lost{{}, now_};
   for (const ClaimId& claim : claims) {
     const auto remote = remotes_.find(claim.fence.session);
-    if (remote != remotes_.end() && remote->second.given.erase(to_text(claim)) > 0)
-      lost.holds.emplace_back(claim.run, claim.fence);
+    if (remote == remotes_.end() || !remote->second.given.contains(to_text(claim))) continue;
+    forget_given(claim.fence.session, to_text(claim));
+    lost.holds.emplace_back(claim.run, claim.fence);
   }
   if (!lost.holds.empty()) call(std::move(lost));
 }
@@ -358,7 +366,25 @@ std::optional<std::vector<std::string>> Gateway::hears(SessionId session, const 
   for (const auto& [text, given] : remote.given)
     if (!there.contains(text) && steady_ - given.at >= arrives_us) lost.push_back(*parse_claim_id(text));
   take_back(lost);
+  if (remote.was_opened_elsewhere && steady_ - remote.met_at >= met_us) {
+    remote.was_opened_elsewhere = false;
+    FindHolds find{session};
+    for (const ClaimId& claim : has) find.known.insert(hold_of(claim));
+    call(std::move(find));
+  }
   return nodes;
+}
+
+// The process before may have died between a claim and the answer that was to bring it.
+void Gateway::on_answer(FindHolds& found) {
+  const auto remote = remotes_.find(found.session);
+  if (remote == remotes_.end()) return;
+  for (const auto& [text, given] : remote->second.given) found.known.insert(hold_of(*parse_claim_id(text)));
+  for (const auto& [ticket, task] : tasks_) found.known.insert(hold_of(task.claim));
+  LetGo lost{{}, now_};
+  for (const HeldJob& job : found.answer)
+    if (!found.known.contains(hold_text(job))) lost.holds.emplace_back(job.run, claim_of(job, 0).fence);
+  if (!lost.holds.empty()) call(std::move(lost));
 }
 
 // --- claims ---------------------------------------------------------------------------------------------------------
@@ -385,8 +411,10 @@ void Gateway::claim_for_waiting() {
   for (const AskId id : dry) settle(id);
 }
 
-// False: no shard has anything now, as far as is known.
+// False: no shard has anything now, as far as is known, or the session executes something alone.
 bool Gateway::claim_for(AskId id, Asked& asked, Source& source) {
+  const auto remote = remotes_.find(asked.answer.session);
+  if (remote != remotes_.end() && !remote->second.alone.empty()) return false;
   for (std::size_t n = 0; n < source.places.size(); ++n) {
     const std::size_t shard = (source.next + n) % source.places.size();
     Source::Place& place = source.places[shard];
@@ -465,11 +493,51 @@ void Gateway::drop(Ticket ticket) {
 }
 
 void Gateway::leave(Ticket ticket, TimeUs run_at_us) {
-  offer(tasks_.at(ticket).job, run_at_us);
+  const Task& task = tasks_.at(ticket);
+  offer(task.job, run_at_us);
+  if (task.is_alone) forget_given(task.job.session, to_text(task.claim));
   drop(ticket);
 }
 
+void Gateway::forget_given(SessionId session, const std::string& claim) {
+  const auto remote = remotes_.find(session);
+  if (remote == remotes_.end()) return;
+  remote->second.given.erase(claim);
+  if (claim != remote->second.alone) return;
+  remote->second.alone.clear();
+  call(SayAlone{{session, ""}, 0});
+}
+
+// A step that was lost twice is given to a session that has no other one, and its row says so first: if the worker dies
+// of it, no other step is charged. False: it is left to others, or its turn comes when the row says it.
+bool Gateway::may_begin(Ticket ticket, const RunState& state) {
+  Task& task = tasks_.at(ticket);
+  const Step* step = find_step(state, task.job.job.step);
+  if (task.is_alone || step == nullptr || !runs_alone(*step)) return true;
+  Asked& asked = asks_.at(task.ask);
+  const auto remote = remotes_.find(task.job.session);
+  const bool has_others = remote == remotes_.end() || !remote->second.given.empty() || !remote->second.alone.empty() ||
+                          asked.preparing > 1 || !asked.answer.claims.empty();
+  if (has_others) {
+    leave(ticket, now_ + lacking_pause_us);
+    return false;
+  }
+  asked.ask.max = 1;
+  remote->second.alone = to_text(task.claim);
+  call(SayAlone{{task.job.session, hold_text(task.job)}, ticket});
+  return false;
+}
+
+void Gateway::on_answer(SayAlone& said) {
+  const auto found = tasks_.find(said.ticket);
+  if (found == tasks_.end()) return;
+  found->second.is_alone = true;
+  const RunState* state = committer_.state(found->second.job.run);
+  state == nullptr ? leave(said.ticket, now_) : prepare(said.ticket, *state);
+}
+
 void Gateway::prepare(Ticket ticket, const RunState& state) {
+  if (!may_begin(ticket, state)) return;
   Task& task = tasks_.at(ticket);
   const Asked& asked = asks_.at(task.ask);
   const Executor executor = asked.worker->executor(task.job.session);
@@ -601,12 +669,21 @@ void Gateway::refused(Ticket ticket, const Error& error) {
   drop(ticket);
 }
 
+// The same report may be on its way in another request.
+bool Gateway::is_being_written(const Task& judged) const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [&judged](const auto& entry) {
+    const Task& other = entry.second;
+    return other.is_report && other.stage == Stage::writes && other.claim == judged.claim;
+  });
+}
+
 // A report that was not written: the history says what became of its attempt.
 void Gateway::judge(const FindEnd& found) {
   const auto entry = tasks_.find(found.ticket);
   if (entry == tasks_.end()) return;
   const Task& task = entry->second;
   const std::optional<EventBody>& end = found.answer;
+  if (!end && is_being_written(task)) return later(found);
   if (!end || is_lost(*end) || worker_of(*end) != task.claim.fence.session) {
     set_result(
         task, ReportStatus::stale,

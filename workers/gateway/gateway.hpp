@@ -132,6 +132,9 @@ class Gateway {
     RemoteWorkerRef worker;                   // null: it is not known what it has
     TimeUs contact_at = 0;                    // steady
     std::map<std::string, Given> given = {};  // claims by their id
+    TimeUs met_at = 0;                        // steady
+    bool was_opened_elsewhere = false;        // and claims of there may never have arrived
+    std::string alone = {};                   // the claim that it executes with no other one; "": none
   };
   // The asks for the same queues, which claims serve in their order.
   struct Source {
@@ -161,6 +164,7 @@ class Gateway {
   struct Task {
     AskId ask = 0;
     bool is_report = false;
+    bool is_alone = false;  // its session's row says so
     Stage stage = Stage::reads_run;
     std::size_t place = 0;  // of the report
     HeldJob job = {};       // of a claim
@@ -185,6 +189,8 @@ class Gateway {
   Source& source_of(const Asked& asked);
   void take(AskId id, HeldJob job);
   void prepare(Ticket ticket, const RunState& state);
+  bool may_begin(Ticket ticket, const RunState& state);
+  void forget_given(SessionId session, const std::string& claim);
   void prepared(Ticket ticket, Work work);
   void give(Ticket ticket, Work work);
   void leave(Ticket ticket, TimeUs run_at_us);
@@ -195,6 +201,7 @@ class Gateway {
   void report(Ticket ticket, const RunState* state);
   void submit(Ticket ticket);
   void refused(Ticket ticket, const Error& error);
+  bool is_being_written(const Task& judged) const;
   void judge(const FindEnd& found);
   void replied(Reply reply);
 
@@ -208,6 +215,8 @@ class Gateway {
   void on_answer(ReadBlobs& call);
   void on_answer(KeepBlobs& call);
   void on_answer(FindEnd& call) { judge(call); }
+  void on_answer(SayAlone& call);
+  void on_answer(FindHolds& call);
   void on_answer(CloseSession&) {}
   void on_answer(KeepSnapshot&) {}
   void on_answer(DropSnapshots&) {}
@@ -222,6 +231,8 @@ class Gateway {
   void on_failure(const KeepBlobs& again) { later(again); }
   void on_failure(const FindEnd& again) { later(again); }
   void on_failure(const LetGo& again) { later(again); }
+  void on_failure(const SayAlone& again) { later(again); }
+  void on_failure(const FindHolds& again) { later(again); }
   void on_failure(const CloseSession& again) { later(again); }
   void on_failure(const KeepSnapshot&) {}   // a cache
   void on_failure(const DropSnapshots&) {}  // they take room, and nothing else

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -61,8 +62,23 @@ struct ClaimSteps : ClaimJobs {
   std::uint64_t ask = 0;
 };
 
-using GatewayCall = std::variant<OpenRemote, CloseSession, LookAround, ReadHistories, Commit, CommitLocked,
-                                 KeepSnapshot, DropSnapshots, ClaimSteps, LetGo, ReadBlobs, KeepBlobs, FindEnd>;
+// Says which hold a session executes alone, before that is given to it.
+struct SayAlone : SetAlone {
+  Ticket ticket = 0;  // of the step that waits for it; 0: none does
+};
+
+// Finds the holds of a session that another process of the API had opened. Reads all jobs (Store::held_by).
+struct FindHolds {
+  SessionId session = 0;
+  std::set<std::string> known = {};  // as hold_text() has them: those that its worker named
+  std::vector<HeldJob> answer = {};
+  static const char* purpose() { return "find the holds of a remote session"; }
+  void carry_out(const CallSite& at) { answer = at.store.held_by(session, ReapSession::holds_max, {}); }
+};
+
+using GatewayCall =
+    std::variant<OpenRemote, CloseSession, LookAround, ReadHistories, Commit, CommitLocked, KeepSnapshot, DropSnapshots,
+                 ClaimSteps, LetGo, SayAlone, FindHolds, ReadBlobs, KeepBlobs, FindEnd>;
 
 const char* purpose(const GatewayCall& call);
 void carry_out(GatewayCall& call, const CallSite& at);

@@ -175,6 +175,26 @@ TEST_F(GatewayTest, the_same_report_again_is_already_there_for_ever_and_another_
   EXPECT_EQ(store_->run(run)->head, 4);
 }
 
+TEST_F(GatewayTest, a_report_that_comes_twice_at_once_counts_once) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  Ask doubled = ask_of(first.session, 0);
+  for (int n = 0; n < 3; ++n) doubled.finished.push_back(done(first.claims.at(0).id));
+  doubled.finished.push_back(done(first.claims[0].id, 7));
+  Ask again = doubled;
+  const AskId one = here_.ask(std::move(doubled)), other = there_.ask(std::move(again));
+  std::map<ReportStatus, int> counts;
+  for (int n = 0; n < 60; ++n) {
+    pass();
+    for (auto answer : {here_.answer_of(one), there_.answer_of(other)})
+      if (answer)
+        for (const ReportReply& reply : answer->results) ++counts[reply.status];
+  }
+  EXPECT_EQ(counts, (std::map<ReportStatus, int>{
+                        {ReportStatus::committed, 1}, {ReportStatus::already, 5}, {ReportStatus::conflict, 2}}));
+  EXPECT_EQ(store_->run(run)->head, 2);
+}
+
 TEST_F(GatewayTest, a_hold_that_was_lost_is_stale_and_nothing_is_written) {
   const RunId run = start();
   const AskAnswer first = answered(here_, ask_of(0, 1));
@@ -235,6 +255,33 @@ TEST_F(GatewayTest, steps_that_it_has_no_handler_for_are_left_to_others) {
   EXPECT_EQ(answered(there_, ask_of(0, 1)).claims.size(), 1u);
 }
 
+TEST_F(GatewayTest, a_step_that_was_lost_twice_is_given_alone_and_the_session_s_row_says_so) {
+  start();
+  const AskAnswer busy = answered(here_, ask_of(0, 1));
+  ASSERT_EQ(busy.claims.size(), 1u);
+  const RunId lost = start();
+  for (std::int32_t attempt = 1; attempt <= 2; ++attempt)
+    ASSERT_TRUE(client_->command(lost, FailStep{1, attempt, {lost_error, "Its worker died.", true, {}}, 7, 0}));
+  pass(100);
+  EXPECT_TRUE(answered(here_, ask_of(busy.session, 5)).claims.empty()) << "it has another one";
+  pass(40);
+  const AskAnswer alone = answered(here_, ask_of(0, 5));
+  ASSERT_EQ(alone.claims.size(), 1u);
+  EXPECT_EQ(alone.claims[0].id.run, lost);
+  const auto says_alone = [&] {
+    for (const SessionRow& row : store_->sessions())
+      if (row.id == alone.session) return *row.alone;
+    return std::string("no row");
+  };
+  EXPECT_NE(says_alone().find(to_string(lost)), std::string::npos);
+  start();
+  EXPECT_TRUE(answered(here_, ask_of(alone.session, 5, 300'000)).claims.empty());
+  EXPECT_EQ(reported(here_, alone.session, done(alone.claims[0].id)).results[0].status, ReportStatus::committed);
+  pass(3);
+  EXPECT_EQ(says_alone(), "");
+  EXPECT_FALSE(answered(here_, ask_of(alone.session, 5)).claims.empty());
+}
+
 TEST_F(GatewayTest, waits_for_a_step_as_long_as_it_was_asked_to) {
   const AskId id = here_.ask(ask_of(0, 3, 1'000'000));
   pass(10);
@@ -289,6 +336,27 @@ TEST_F(GatewayTest, what_no_heartbeat_names_is_offered_again) {
   here_.gateway().hears(first.session, "token:ann", {});
   pass(3);
   EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::lost);
+}
+
+TEST_F(GatewayTest, a_claim_that_died_with_its_process_before_it_arrived_is_offered_again) {
+  const RunId run = start(), arrived = start();
+  const AskAnswer first = answered(there_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  const AskAnswer lost = answered(there_, ask_of(first.session, 1));  // its process dies before it answers
+  ASSERT_EQ(lost.claims.size(), 1u);
+  Ask more = ask_of(first.session, 0);
+  EXPECT_EQ(answered(here_, std::move(more)).session, first.session);
+  for (int n = 0; n < 3; ++n) {
+    pass(30);
+    ASSERT_TRUE(here_.gateway().hears(first.session, "token:ann", {claim}));
+  }
+  pass(3);
+  const auto standing = [&](const ClaimId& of) {
+    return store_->standing(std::vector{std::pair(of.run, of.fence)}).at(0);
+  };
+  EXPECT_EQ(standing(claim), HoldStanding::held);
+  EXPECT_EQ(standing(lost.claims[0].id), HoldStanding::lost);
+  EXPECT_NE(claim.run == run, claim.run == arrived);
 }
 
 TEST_F(GatewayTest, the_session_of_a_worker_that_asks_no_more_gets_no_heartbeats) {

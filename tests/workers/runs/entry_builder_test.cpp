@@ -76,9 +76,13 @@ TEST_F(EntryBuilderTest, the_row_of_a_held_branch_stays_or_is_offered) {
   EXPECT_EQ(ops(complete(root_branch, false)), std::vector{Op::offer});
 }
 
-TEST_F(EntryBuilderTest, the_report_of_another_session_offers) {
+// A sweep reports the losses of another session, which keeps nothing; a gateway reports for the sessions that keep.
+TEST_F(EntryBuilderTest, the_report_of_another_session_keeps_for_that_one_and_only_if_it_says_so) {
   start("linear");
-  EXPECT_EQ(ops(complete(root_branch, true, 6)), std::vector{Op::offer});
+  const Entry kept = complete(root_branch, true, 6);
+  EXPECT_EQ(ops(kept), std::vector{Op::keep});
+  EXPECT_EQ(kept.jobs.at(0).session, 6);
+  EXPECT_EQ(ops(complete(root_branch, false, 6)), std::vector{Op::offer});
 }
 
 TEST_F(EntryBuilderTest, a_fan_out_drops_its_row_and_creates_its_branches_held_where_there_is_room) {
