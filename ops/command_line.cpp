@@ -62,7 +62,7 @@ void occupy_standard_streams() {
 constexpr std::size_t sentence_bytes_max = 2'000;
 
 int say(ExitCode code, const std::string& sentence) {
-  std::cerr << "cairn: " << readable_line(sentence, sentence_bytes_max) << std::endl;
+  std::cerr << "cairn: " + readable_line(sentence, sentence_bytes_max) + "\n";
   return code;
 }
 

@@ -63,8 +63,9 @@ std::string folder_of(const DatabaseChoice& choice) {
 // The reason why a person or a script waits for some seconds.
 void say_if_starting(const std::string& directory) {
   if (find_cluster(directory)) return;
-  std::cerr << "cairn: " << (is_cluster(directory) ? "Starting" : "Making and starting") << " the embedded database in "
-            << readable_line(directory, 300) << "; `cairn down` stops it." << std::endl;
+  // In one piece: another command may start it at the same moment, and say so on the same terminal.
+  std::cerr << "cairn: " + std::string(is_cluster(directory) ? "Starting" : "Making and starting") +
+                   " the embedded database in " + readable_line(directory, 300) + "; `cairn down` stops it.\n";
 }
 
 // Everything else writes, or says who is at work now.
