@@ -25,7 +25,7 @@ struct Fence {
   StepId step = 0;
 };
 
-// The standing of a hold, for the session that had it.
+// The state of a hold now: the session that got it may have lost it.
 enum class HoldStanding : std::uint8_t {
   held,
   lost,  // the row changed hands

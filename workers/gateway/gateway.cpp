@@ -11,7 +11,6 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t short_history_events = 16;  // of a run whose history comes with the claim
-constexpr std::size_t histories_max = 100;         // in one call
 constexpr TimeUs lacking_pause_us = 1'000'000;     // a step that the worker has nothing for
 constexpr TimeUs refused_pause_us = 2'000'000;
 constexpr TimeUs again_us = 500'000;       // a call that failed
@@ -733,22 +732,13 @@ bool Gateway::dispatch_commits() {
 }
 
 void Gateway::read(std::vector<Load> loads) {
-  ReadHistories together;
-  for (Load& load : loads) {
-    const auto claimed = load.after_seq == 0 && !load.graphs ? short_histories_.extract(load.run)
-                                                             : decltype(short_histories_)::node_type();
-    if (!claimed.empty()) {
-      committer_.history(std::move(claimed.mapped()));
-      continue;
-    }
-    if (load.alone) {
-      call(ReadHistories{{load}});
-      continue;
-    }
-    together.loads.push_back(load);
-    if (together.loads.size() == histories_max) call(std::exchange(together, {}));
-  }
-  if (!together.loads.empty()) call(std::move(together));
+  std::erase_if(loads, [this](const Load& load) {
+    if (load.after_seq != 0 || load.graphs) return false;
+    auto claimed = short_histories_.extract(load.run);
+    if (claimed) committer_.history(std::move(claimed.mapped()));
+    return static_cast<bool>(claimed);
+  });
+  for (ReadHistories& one : calls_of(std::move(loads))) call(std::move(one));
 }
 
 void Gateway::on_answer(ReadHistories& read) {

@@ -16,7 +16,6 @@ constexpr std::int32_t strays_max = 200;
 constexpr std::int64_t short_history_events = 16;  // of a run whose history comes with the claim
 constexpr TimeUs graphs_every_us = 5'000'000;
 constexpr TimeUs loss_told_every_us = 60'000'000;
-constexpr std::size_t histories_max = 100;  // in one call
 
 PoolOptions pool_options(const SessionOrigin& origin, const WorkerOptions& options) {
   return {.shards = origin.shards,
@@ -392,24 +391,15 @@ void Session::submit(StepsInFlight::Report report) {
   committer_.submit(std::move(submission));
 }
 
+// The history that a claim brought is not read again, unless more than the run's first events is wanted.
 void Session::read(std::vector<Load> loads) {
-  ReadHistories together;
-  for (Load& load : loads) {
-    // The history that the claim brought, unless more than the run's first events is wanted.
-    const auto claimed = load.after_seq == 0 && !load.graphs ? short_histories_.extract(load.run)
-                                                             : decltype(short_histories_)::node_type();
-    if (!claimed.empty()) {
-      committer_.history(std::move(claimed.mapped()));
-      continue;
-    }
-    if (load.alone) {  // it failed among others, and must not keep them again
-      call(ReadHistories{{load}});
-      continue;
-    }
-    together.loads.push_back(load);
-    if (together.loads.size() == histories_max) call(std::exchange(together, {}));
-  }
-  if (!together.loads.empty()) call(std::move(together));
+  std::erase_if(loads, [this](const Load& load) {
+    if (load.after_seq != 0 || load.graphs) return false;
+    auto claimed = short_histories_.extract(load.run);
+    if (claimed) committer_.history(std::move(claimed.mapped()));
+    return static_cast<bool>(claimed);
+  });
+  for (ReadHistories& one : calls_of(std::move(loads))) call(std::move(one));
 }
 
 // A queue in which this process lacks what a step needs, and which a worker over HTTP serves, is that worker's:

@@ -51,6 +51,22 @@ void ReadHistories::carry_out(const CallSite& at) {
   }
 }
 
+std::vector<ReadHistories> calls_of(std::vector<Load> loads) {
+  constexpr std::size_t histories_max = 100;  // in one call
+  std::vector<ReadHistories> calls;
+  ReadHistories together;
+  for (Load& load : loads) {
+    if (load.alone) {  // it must not keep the others from being read
+      calls.push_back({{std::move(load)}});
+      continue;
+    }
+    together.loads.push_back(std::move(load));
+    if (together.loads.size() == histories_max) calls.push_back(std::exchange(together, {}));
+  }
+  if (!together.loads.empty()) calls.push_back(std::move(together));
+  return calls;
+}
+
 void Commit::carry_out(const CallSite& at) {
   try {
     answer = at.store.commit(batch.shard, *batch.entries, {.notify = batch.notify});

@@ -72,6 +72,9 @@ struct ReadHistories {
   void carry_out(const CallSite& at);
 };
 
+// The loads as calls: many in one, and each that failed among others in one of its own.
+std::vector<ReadHistories> calls_of(std::vector<Load> loads);
+
 struct Commit {
   CommitBatch batch;
   std::vector<Verdict> answer = {};

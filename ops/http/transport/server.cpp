@@ -559,12 +559,11 @@ asio::awaitable<bool> HttpServer::Parts::send_later(Connection& connection, ApiL
     error_code ignored;
     said->come.expires_after(later_looked_after);
     co_await said->come.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    if (said->response) break;
-    if (is_gone(connection)) {
+    if (is_gone(connection)) {  // also when the answer has come: it would be written to no one
       later.gone();
       co_return false;
     }
-    if (stopping && !std::exchange(is_hurried, true)) later.hurry();
+    if (!said->response && stopping && !std::exchange(is_hurried, true)) later.hurry();
   }
   bool is_sent = false;
   try {

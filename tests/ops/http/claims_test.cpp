@@ -59,6 +59,10 @@ class Claims : public ::testing::Test {
     EXPECT_EQ(reply.status, 200) << reply.body;
     return reply.status == 200 ? reply.json() : Json::object();
   }
+  static bool has_session(const Server& at) {
+    const Json workers = at.get("/api/v1/workers").json();
+    return std::any_of(workers.begin(), workers.end(), [](const Json& one) { return one.at("host") == "w"; });
+  }
   Json one_claim() {
     const Json answer = ok(server.post(claims, asked("", 1, 5'000)));
     EXPECT_EQ(answer["claims"].size(), 1u) << answer;
@@ -156,9 +160,8 @@ TEST_F(Claims, a_client_that_hangs_up_while_it_waits_takes_no_step_with_it) {
     waiting.send("POST " + claims +
                  " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
                  std::to_string(body.size()) + "\r\n\r\n" + body);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_TRUE(wait_until([&] { return has_session(server); }));
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(600));
   const std::string run = start("hello");
   work_off(server);
   EXPECT_EQ(status_of(run), "done");
@@ -168,7 +171,7 @@ TEST_F(Claims, a_server_that_stops_answers_those_that_wait) {
   Server other;
   Reply reply;
   std::thread waiting([&] { reply = other.post(claims, asked("", 5, 30'000)); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_TRUE(wait_until([&] { return has_session(server); }));
   other.process().signal(SIGTERM);
   waiting.join();
   EXPECT_EQ(other.process().wait(), 0);
