@@ -1,17 +1,19 @@
-// The client and the worker for Python, run by Python against a real server: what functions return and raise, a worker
-// that is killed, a server that is killed and comes back, SIGTERM.
+// The clients and the worker for Python, run by Python against a real server: what functions return and raise, a worker
+// that is killed, a server that is killed and comes back, SIGTERM; their types and unit tests.
+#include <atomic>
 #include <csignal>
 #include <gtest/gtest.h>
 
 #include "tests/ops/http/api_client.hpp"
 #include "tests/paths.hpp"
+#include "tests/workers/ports/loopback.hpp"
 
 namespace cairn::program {
 namespace {
 
 const std::string worker_program = R"(
 import asyncio, dataclasses, os, sys, time
-from cairn import Again, Final, Label, Worker
+from cairn import Again, AsyncContext, Context, Final, Label, Worker
 
 worker = Worker(queues=["py"], concurrency=8, grace=1.0)
 
@@ -47,6 +49,23 @@ async def later(settings):
     await asyncio.sleep(0.01)
     return Label("other", {"letters": 1})
 
+@dataclasses.dataclass
+class Settings:
+    text: str
+    factor: int = 2
+
+@worker.handler("py.typed", labels=["ok", "other"])
+def typed(settings: Settings):
+    return {"letters": len(settings.text) * settings.factor}
+
+@worker.handler("py.model", labels=["ok", "other"])
+def model(settings: Settings, context: Context):
+    return {"letters": context.model(settings.text, schema={"type": "object"}).value["letters"]}
+
+@worker.handler("py.later_model", labels=["ok", "other"])
+async def later_model(settings: Settings, context: AsyncContext):
+    return {"letters": len((await context.model(settings.text)).text)}
+
 @worker.tool("py.fetch", about="fetches")
 def fetch(inputs):
     return {"n": inputs["n"] + 1}
@@ -54,23 +73,26 @@ def fetch(inputs):
 worker.run()
 )";
 
-Json graph() {
-  const auto step = [](const std::string& handler, Json on) {
-    return Json{{"do", handler},
-                {"queue", "py"},
-                {"labels", {"ok", "other"}},
-                {"with", {{"text", {{"$", "text"}}}}},
-                {"retry", {{"attempts", 3}, {"backoff_ms", 10}}},
-                {"on", std::move(on)}};
-  };
-  return {{"name", "py"},
+Json step(const std::string& handler, Json on) {
+  return {{"do", handler},
+          {"queue", "py"},
+          {"labels", {"ok", "other"}},
+          {"with", {{"text", {{"$", "text"}}}}},
+          {"retry", {{"attempts", 3}, {"backoff_ms", 10}}},
+          {"on", std::move(on)}};
+}
+
+// Two steps, of `first` and `second`.
+Json graph(const std::string& name = "py", const std::string& first = "py.count",
+           const std::string& second = "py.later") {
+  return {{"name", name},
           {"start", "count"},
           {"input", {{"properties", {{"text", {{"type", "string"}}}}}}},
           {"limits", {{"steps", 20}}},
           {"channels", {{"letters", {{"reducer", "sum"}}}}},
           {"nodes",
-           {{"count", step("py.count", {{"ok", "later"}, {"other", "end"}})},
-            {"later", step("py.later", {{"ok", "end"}, {"other", "end"}})},
+           {{"count", step(first, {{"ok", "later"}, {"other", "end"}})},
+            {"later", step(second, {{"ok", "end"}, {"other", "end"}})},
             {"end", {{"end", {{"status", "done"}, {"output", {{"letters", {{"$", "letters"}}}}}}}}}}}};
 }
 
@@ -100,8 +122,8 @@ class PythonClient : public ::testing::Test {
   static Ran python(const std::string& program) {
     return run_program("/usr/bin/env", {"python3", write_file("client.py", program)});
   }
-  static std::string start(const std::string& text) {
-    return cairn_ok({"start", "py", "--input", Json{{"text", text}}.dump(), "--json"}).json().at("run");
+  static std::string start(const std::string& text, const std::string& graph = "py") {
+    return cairn_ok({"start", graph, "--input", Json{{"text", text}}.dump(), "--json"}).json().at("run");
   }
   static Json shown(const std::string& run) { return cairn_ok({"show", run, "--json"}).json(); }
   static std::size_t shown_running() {
@@ -197,7 +219,8 @@ assert run.state(at=1)["status"] in ("running", "waiting")
 other = run.fork(at=2)
 other.answer("south")
 assert other.wait(60)["output"]["region"] == "south"
-assert len(client.runs(graph="py_asks")) == 2
+assert {row["run"] for row in client.runs(graph="py_asks")} == {run.id, other.id}
+assert [len(list(client.runs(graph="py_asks", limit=n))) for n in (0, 1, 9)] == [0, 1, 2]
 for wrong in (lambda: client.start("none_such"), lambda: client.run("x").state(), lambda: run.answer("late")):
     try:
         wrong()
@@ -207,6 +230,147 @@ for wrong in (lambda: client.start("none_such"), lambda: client.run("x").state()
 print("fine")
 )");
   EXPECT_EQ(ran.out, "fine\n") << ran.err;
+}
+
+TEST_F(PythonClient, both_clients_pause_resume_reset_and_read_the_inbox) {
+  cairn_ok({"graph", "add", write_file("asks.json", ask_graph("py_inbox"))});
+  const Beside rules({"work"});
+  const Ran ran = python(R"(
+import asyncio, time
+from cairn import AsyncClient, Client, Refused
+client = Client()
+run = client.start("py_inbox", {}, tags={"team": "inbox"})
+def asked():
+    return [one for one in client.questions(graph="py_inbox", tags={"team": "inbox"}) if one["run"] == run.id]
+while not asked():  # it waits for a worker
+    time.sleep(0.05)
+assert asked()[0]["kind"] == "text" or asked()[0]["prompt"], asked()
+assert run.plan() == []
+assert run.explain()["reasons"]
+run.pause()
+assert run.state()["status"] == "paused"
+run.resume()
+try:
+    run.retry()
+    raise SystemExit("not refused")
+except Refused as refusal:
+    assert refusal.status == 409 and str(refusal).startswith("Expected"), refusal
+again = run.reset(2)
+assert again.id != run.id and run.wait(30)["status"] == "aborted"
+
+async def main():
+    async with AsyncClient() as other:
+        first = await other.start("py_inbox", {}, key="async")
+        assert (await other.start("py_inbox", {}, key="async")).id == first.id
+        types = []
+        async for event in first.events():
+            types.append(event["type"])
+            if event["type"] == "question_asked":
+                await first.answer("north", by="ann")
+        assert types[0] == "run_started" and types[-1] == "run_finished", types
+        assert (await first.wait())["output"]["region"] == "north"
+        fork = await first.fork(2)
+        while not [one async for one in other.questions(graph="py_inbox") if one["run"] == fork.id]:
+            await asyncio.sleep(0.05)
+        await fork.cancel("enough")
+        assert (await fork.wait(30))["reason"] == "enough"
+        states = await asyncio.gather(*(first.state() for _ in range(40)))
+        assert len(states) == 40 and 0 < len(other._transport._kept) <= 16
+        assert len([row async for row in other.runs(graph="py_inbox")]) == 4
+asyncio.run(main())
+print("fine")
+)");
+  EXPECT_EQ(ran.out, "fine\n") << ran.err;
+}
+
+TEST_F(PythonClient, settings_become_the_type_that_the_function_asks_for) {
+  cairn_ok({"graph", "add", write_file("typed.json", graph("py_typed", "py.typed").dump())});
+  Beside working = worker();
+  const std::string run = start("four", "py_typed");
+  EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_EQ(shown(run)["output"], (Json{{"letters", 9}})) << cairn_ok({"explain", run}).out;
+}
+
+TEST_F(PythonClient, a_model_is_asked_again_after_its_pause_and_each_call_is_on_record) {
+  std::atomic<int> asked = 0;
+  const testing::LoopbackServer model([&asked](const auto&) {
+    testing::LoopbackServer::Reply reply;
+    if (++asked == 1) return reply.status = 429, reply.retry_after = "1", reply.body = "busy", reply;
+    reply.body = R"({"id": "c", "model": "small", "usage": {"prompt_tokens": 1000000, "completion_tokens": 2},
+      "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "{\"letters\": 4}"}}]})";
+    return reply;
+  });
+  const Variable url("CAIRN_MODEL_URL", model.url("/v1")), name("CAIRN_MODEL", "m"), cost("CAIRN_MODEL_COST_IN", "3");
+  cairn_ok({"graph", "add", write_file("model.json", graph("py_model", "py.model", "py.later_model").dump())});
+  Beside working = worker();
+  const std::string run = start("four", "py_model");
+  EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_EQ(shown(run)["output"], (Json{{"letters", 18}})) << cairn_ok({"explain", run}).out;
+  std::vector<Json> calls;
+  for (Json& event : cairn_ok({"events", run, "--json"}).lines())
+    if (event["type"] == "model_called") calls.push_back(std::move(event));
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_EQ(calls[0]["ok"], false);
+  EXPECT_EQ(calls[0]["error"], "refused");
+  EXPECT_EQ(calls[1]["node"], "count");
+  EXPECT_EQ(calls[1]["request"]["messages"], (Json{{{"role", "user"}, {"content", "four"}}}));
+  EXPECT_EQ(calls[1]["request"]["schema"], (Json{{"type", "object"}}));
+  for (const Json& call : {calls[1], calls[2]})
+    for (const char* field : {"model", "reply", "tokens_in", "tokens_out", "cost", "latency_ms", "finish_reason"})
+      EXPECT_TRUE(call.contains(field)) << field << " in " << call;
+  EXPECT_EQ(model.requests()[0]["idempotency-key"], model.requests()[1]["idempotency-key"]);
+  EXPECT_NE(model.requests()[1]["idempotency-key"], model.requests()[2]["idempotency-key"]);
+  const Json report = cairn_ok({"report", "--graph", "py_model", "--json"}).json();
+  EXPECT_NE(report.dump().find("\"cost\":6.0"), std::string::npos) << report;
+}
+
+TEST_F(PythonClient, a_worker_with_a_wrong_token_ends_with_one_sentence) {
+  const Variable token("CAIRN_TOKEN", "the right token of this server");
+  const std::string port = free_port();
+  Beside guarded({"serve", "--json", "--listen", "127.0.0.1:" + port});
+  EXPECT_TRUE(wait_until([&] { return guarded.out().ends_with('\n'); }));
+  const std::string at = "\"http://127.0.0.1:" + port + "\", token=\"wrong\"";
+  const Ran worker = python("from cairn import Worker\nWorker(" + at + ").run()\n");
+  EXPECT_EQ(worker.exit, 1);
+  EXPECT_NE(worker.err.find("Refused: Expected the token as Authorization"), std::string::npos) << worker.err;
+  const Ran client = python("from cairn import Client\nClient(" + at + ").start(\"py\")\n");
+  EXPECT_NE(client.err.find("Refused: Expected the token as Authorization"), std::string::npos) << client.err;
+}
+
+TEST_F(PythonClient, a_function_that_hears_nothing_does_not_keep_the_worker_from_ending) {
+  Beside working("/usr/bin/env", {"python3", write_file("deaf.py", R"(
+import os, time
+from cairn import Worker
+worker = Worker(queues=["py"], grace=0.5)
+@worker.handler("py.count", labels=["ok", "other"])
+def count(settings):
+    open(os.environ["HANGS"], "a").write("x")
+    time.sleep(600)
+worker.run()
+)")});
+  const std::string run = start("word");
+  EXPECT_TRUE(wait_until([] { return read_file(directory() / "hangs").size() == 1; })) << working.err();
+  working.signal(SIGTERM);
+  EXPECT_EQ(working.wait(), 0) << working.err();
+  EXPECT_EQ(shown(run)["steps"].at(0)["attempt"], 1);
+}
+
+TEST(Python, its_unit_tests_hold) {
+  const auto root = std::filesystem::path(testing::source_dir());
+  const Variable path("PYTHONPATH", (root / "workers/clients/python").string()), pure("PYTHONDONTWRITEBYTECODE", "1");
+  const Ran ran = run_program("/usr/bin/env", {"python3", "-m", "unittest", "discover", "-p", "*_test.py", "-s",
+                                               (root / "tests/ops/clients/python").string()});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_TRUE(ran.err.ends_with("OK\n")) << ran.err;
+}
+
+TEST(Python, its_types_hold_by_mypy_strict_for_python_3_9) {
+  const auto root = std::filesystem::path(testing::source_dir());
+  const Variable cache("MYPY_CACHE_DIR", (directory() / "mypy").string());
+  const Ran ran =
+      run_program("/usr/bin/env", {"mypy", "--strict", "--python-version", "3.9", root / "workers/clients/python/cairn",
+                                   root / "workers/clients/python/packing.py", root / "tests/ops/clients/python"});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
 }
 
 }  // namespace

@@ -1,8 +1,21 @@
-"""Cairn from Python: `Client` starts and follows runs, `Worker` executes their steps. Standard library only."""
+"""Cairn from Python: `Client` starts and follows runs, `Worker` executes their steps. Standard library only.
 
+`AsyncClient` is the client for asyncio. What functions of a worker get and raise: `Context`, `AsyncContext`, `Label`,
+`Again`, `Final`.
+"""
+
+from .async_client import AsyncClient, AsyncRun
 from .client import Client, Run
-from .http import CairnError, Refused, Unavailable
-from .worker import Again, Context, Final, Label, Worker
+from .context import AsyncContext, Context, Label
+from .failures import Again, Final
+from .model import ModelReply
+from .rules import CairnError, Refused, Unavailable
+from .shapes import Difference, Event, Explanation, Goal, Question, RunRow, RunState
+from .worker import Worker
 
-__all__ = ["Again", "CairnError", "Client", "Context", "Final", "Label", "Refused", "Run", "Unavailable", "Worker"]
+__all__ = [
+    "Again", "AsyncClient", "AsyncContext", "AsyncRun", "CairnError", "Client", "Context", "Difference", "Event",
+    "Explanation", "Final", "Goal", "Label", "ModelReply", "Question", "Refused", "Run", "RunRow", "RunState",
+    "Unavailable", "Worker",
+]
 __version__ = "0.1.0"

@@ -1,102 +1,123 @@
-"""Starts runs, follows them, answers their questions."""
+"""The client: starts runs, follows them, answers their questions."""
 
 from __future__ import annotations
 
-import json
-import time
-import urllib.parse
-from typing import Iterator, Mapping, Optional
+from typing import Iterator, List, Mapping, Optional, Union
 
-from .http import Json, Transport, Unavailable
+from . import calls
+from .blocking import Transport
+from .calls import Where
+from .rules import Api, Call, Json, Patience, T, ask
+from .shapes import Difference, Event, Explanation, Goal, Question, RunRow, RunState
 
-_ENDED = ("done", "failed", "aborted")
 
+class Client:
+    """Asks the API at `url` (CAIRN_URL, http://127.0.0.1:8080) with `token` (CAIRN_TOKEN). Safe from any thread.
 
-def _query(parameters: Mapping[str, Json]) -> str:
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return "?" + urllib.parse.urlencode(given) if given else ""
+    A server that is away or busy is asked again for `patience` seconds. All methods raise Refused for what the API
+    refuses, and Unavailable where no answer comes.
+    """
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, *, patience: float = 30.0) -> None:
+        self._api = Api(url, token)
+        self._patience = Patience(patience)
+        self._transport = Transport()
+
+    def start(self, graph: str, input: Optional[Mapping[str, Json]] = None, *, key: Optional[str] = None,
+              tags: Optional[Mapping[str, str]] = None, options: Optional[Mapping[str, Json]] = None,
+              continues: Optional[str] = None) -> Run:
+        """Starts a run. With a key, the same input again is the same run; without one each call is a new run."""
+        return self.run(self._ask(calls.start(graph, input, key, tags, options, continues)))
+
+    def run(self, id: str) -> Run:
+        """The run with this id, which is not asked for yet."""
+        return Run(self, id)
+
+    def runs(self, *, tags: Optional[Mapping[str, str]] = None, limit: Optional[int] = None,
+             **where: Where) -> Iterator[RunRow]:
+        """The runs that match, newest first, page by page; filters as `GET /runs` has them (graph, status ...)."""
+        return self._transport.each(calls.rows(self._api, "/runs", calls.filters(tags, where), limit, self._patience))
+
+    def questions(self, *, tags: Optional[Mapping[str, str]] = None, limit: Optional[int] = None,
+                  **where: Where) -> Iterator[Question]:
+        """The open questions of runs that match, oldest first."""
+        return self._transport.each(
+            calls.rows(self._api, "/questions", calls.filters(tags, where), limit, self._patience))
+
+    def add_graph(self, graph: Mapping[str, Json]) -> str:
+        """Stores it as the current version of its name; returns the version."""
+        return self._ask(calls.add_graph(graph))
+
+    def _ask(self, call: Call[T]) -> T:
+        return self._transport.run(ask(self._api, call, self._patience))
 
 
 class Run:
     """One run, by its id. Each call asks the server."""
 
-    def __init__(self, transport: Transport, id: str) -> None:
-        self._transport = transport
+    def __init__(self, client: Client, id: str) -> None:
+        self._client = client
+        self._api = client._api
+        self._patience = client._patience
+        self._transport = client._transport
         self.id = id
 
-    def state(self, at: Optional[int] = None) -> Json:
-        """The folded state: now, or as of event `at`."""
-        return self._transport.ask("GET", f"/runs/{self.id}{_query({'at': at})}")
+    def state(self, at: Where = None) -> RunState:
+        """The folded state: now, or as of an event's number or a time."""
+        return self._ask(calls.state(self.id, at))
 
-    def explain(self) -> Json:
-        return self._transport.ask("GET", f"/runs/{self.id}/explain")
+    def explain(self, at: Where = None) -> Explanation:
+        """The reasons for its status: each thing that it waits for, or why it has ended."""
+        return self._ask(calls.explain(self.id, at))
 
-    def events(self, after: int = 0) -> Iterator[Json]:
+    def plan(self, at: Where = None) -> List[Goal]:
+        """The sub-goals of its plan."""
+        return self._ask(calls.plan(self.id, at))
+
+    def diff(self, other: Union[Run, str]) -> Difference:
+        """This run and another one, compared from the first event that differs."""
+        return self._ask(calls.diff(self.id, other if isinstance(other, str) else other.id))
+
+    def events(self, after: int = 0) -> Iterator[Event]:
         """The events as they come, until the run has ended; goes on where it was when the connection breaks."""
-        while True:
-            try:
-                for line in self._transport.lines(f"/runs/{self.id}/events",
-                                                  {"Accept": "text/event-stream", "Last-Event-ID": str(after)}):
-                    if not line.startswith("data: "):
-                        continue
-                    event = json.loads(line[len("data: "):])
-                    after = event["seq"]
-                    yield event
-                if self.state()["status"] in _ENDED:
-                    return
-            except OSError:
-                time.sleep(0.5)
+        return self._transport.each(calls.events(self._api, self.id, after, self._patience))
 
-    def wait(self, timeout: Optional[float] = None) -> Json:
-        """The state once the run has ended."""
-        until = None if timeout is None else time.monotonic() + timeout
-        pause = 0.02
-        while True:
-            state = self.state()
-            if state["status"] in _ENDED:
-                return state
-            if until is not None and time.monotonic() > until:
-                raise Unavailable(f"Expected run {self.id} to end within {timeout} s, but it is {state['status']}.")
-            time.sleep(pause)
-            pause = min(pause * 1.5, 1.0)
+    def wait(self, timeout: Optional[float] = None) -> RunState:
+        """The state once the run has ended. Raises Unavailable where that takes longer than `timeout` seconds."""
+        return self._transport.run(calls.end_of(self._api, self.id, timeout, self._patience))
 
-    def answer(self, value: Json, question: str = "") -> None:
-        body = {"value": value, **({"question": question} if question else {})}
-        self._transport.ask("POST", f"/runs/{self.id}/answers", body)
+    def answer(self, value: Json, question: Optional[str] = None, *, by: Optional[str] = None) -> None:
+        """Answers its question: the only open one, or the one named. `by` is the person who says so."""
+        self._ask(calls.answer(self.id, value, question, by))
 
-    def signal(self, name: str, value: Json = None, id: str = "") -> None:
-        body = {"name": name, "value": value, **({"id": id} if id else {})}
-        self._transport.ask("POST", f"/runs/{self.id}/signals", body)
+    def signal(self, name: str, value: Json = None, *, id: Optional[str] = None) -> None:
+        """Sends it a signal; one with the same id counts once."""
+        self._ask(calls.signal(self.id, name, value, id))
 
-    def cancel(self, reason: str = "") -> None:
-        self._transport.ask("POST", f"/runs/{self.id}/cancel", {"reason": reason} if reason else {})
+    def cancel(self, reason: str = "", *, now: bool = False) -> None:
+        """Ends it as aborted, after the graph's cleanup unless `now`."""
+        self._ask(calls.control(self.id, "cancel", reason=reason or None, now=now or None))
 
-    def fork(self, at: int, edit: Optional[Json] = None) -> Run:
-        """A new run from where this one stood after event `at`."""
-        answer = self._transport.ask("POST", f"/runs/{self.id}/fork", {"at": at, **({"edit": edit} if edit else {})})
-        return Run(self._transport, answer["run"])
+    def pause(self) -> None:
+        """No more steps are begun until it is resumed."""
+        self._ask(calls.control(self.id, "pause"))
 
+    def resume(self) -> None:
+        """Goes on with a paused run."""
+        self._ask(calls.control(self.id, "resume"))
 
-class Client:
-    """`url` (CAIRN_URL, http://127.0.0.1:8080) and `token` (CAIRN_TOKEN). Safe from any thread."""
+    def retry(self) -> Run:
+        """Goes on after a failure: the run that does is this one, or a fork of it."""
+        return Run(self._client, self._ask(calls.going_on(self.id, "retry")))
 
-    def __init__(self, url: Optional[str] = None, token: Optional[str] = None) -> None:
-        self._transport = Transport(url, token)
+    def reset(self, to: Where) -> Run:
+        """A new run from before a node or an event's number; this one is cancelled if it has not ended."""
+        return Run(self._client, self._ask(calls.going_on(self.id, "reset", to=str(to))))
 
-    def start(self, graph: str, input: Optional[Json] = None, *, key: str = "",
-              tags: Optional[Mapping[str, str]] = None) -> Run:
-        """With a key, the same input again is the same run."""
-        body = {"graph": graph, "input": input or {}, **({"key": key} if key else {}),
-                **({"tags": dict(tags)} if tags else {})}
-        return Run(self._transport, self._transport.ask("POST", "/runs", body)["run"])
+    def fork(self, at: int, *, set: Optional[Mapping[str, Json]] = None, answer: Optional[Mapping[str, Json]] = None,
+             graph: Json = None, tags: Optional[Mapping[str, str]] = None, recorded: bool = False) -> Run:
+        """A new run from where this one stood after event `at`, with other channels or other answers."""
+        return Run(self._client, self._ask(calls.fork(self.id, at, set, answer, graph, tags, recorded)))
 
-    def run(self, id: str) -> Run:
-        return Run(self._transport, id)
-
-    def runs(self, **where: str) -> Json:
-        """Lists runs: graph, status, tag, limit, after."""
-        return self._transport.ask("GET", "/runs" + _query(where))
-
-    def add_graph(self, graph: Json) -> str:
-        """Stores it as the current version of its name; returns the version."""
-        return str(self._transport.ask("POST", "/graphs", graph)["version"])
+    def _ask(self, call: Call[T]) -> T:
+        return self._client._ask(call)

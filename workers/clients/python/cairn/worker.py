@@ -2,14 +2,12 @@
 
 Its threads: one that waits for steps while there are free slots, one that reports what has ended and takes as many
 steps with it, one for heartbeats, one for coroutines, and those of the plain functions. A step may run more than once
-(at least once delivery); `Context.key` is the same each time. A report counts once.
+(at least once delivery); the key of its context is the same each time. A report counts once.
 """
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-import inspect
 import json
 import logging
 import queue
@@ -17,143 +15,78 @@ import signal
 import socket
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
-from .http import Json, Refused, Transport, Unavailable
+from .context import AsyncContext, Context, Label, Models, StepContext
+from .failures import Again, Final
+from .functions import Function, function_of, plain
+from .gateway import Answered, Gateway
+from .rules import Api, CairnError, Json, Refused, Unavailable
+from .threads import Threads
 
 log = logging.getLogger("cairn")
 
 _WAIT_MS = 20_000
+_REPORTERS = 2  # the API works on one request while the answer of the other one is read
 _REPORTS_MAX = 500
+_REPORT_BYTES_MAX = 512 * 1024  # of a batch; the API takes bodies of 1 MiB
+_CLAIMS_MAX = 1000
 _STALE = ("stale", "closed", "conflict")
 
-
-class Again(Exception):
-    """The attempt has failed, and another one may succeed: in `retry_ms` at the earliest."""
-
-    def __init__(self, message: str, *, error: str = "error", retry_ms: int = 0) -> None:
-        super().__init__(message)
-        self.error = error
-        self.retry_ms = retry_ms
-
-
-class Final(Exception):
-    """The attempt has failed, and no other one would succeed."""
-
-    def __init__(self, message: str, *, error: str = "error") -> None:
-        super().__init__(message)
-        self.error = error
-
-
-class Context:
-    """What a function may know of its step."""
-
-    def __init__(self, claim: Json) -> None:
-        self.claim: str = claim["claim"]
-        self.run: str = claim["run"]
-        self.graph: str = claim["graph"]
-        self.node: str = claim["node"]
-        self.step: int = claim["step"]
-        self.attempt: int = claim["attempt"]
-        self.key: str = claim["key"]  # the idempotency key of the step's effects
-        self.input: Json = claim["input"]
-        self.data: Json = claim.get("data", {})
-        self.given: Json = claim.get("given")
-        self.plan: Json = claim.get("plan", [])
-        self.failed: Json = claim.get("failed")  # why the attempt before this one failed
-        self.tags: dict[str, str] = claim.get("tags", {})
-        self.deadline = time.monotonic() + claim["deadline_ms"] / 1000
-        self._cancelled = threading.Event()
-        self._progress: Optional[str] = None
-        self._facts: list[Json] = []
-
-    @property
-    def cancelled(self) -> bool:
-        """The step was cancelled, its hold was lost, or its time is over: what it still brings does not count."""
-        return self._cancelled.is_set() or time.monotonic() > self.deadline
-
-    def progress(self, text: str) -> None:
-        """Shown to those who watch the run, until the step ends."""
-        self._progress = text
-
-    def record(self, type: str, **fields: Json) -> None:
-        """Puts a fact (model_called, tool_called, decision_proposed ...) on record with the outcome."""
-        self._facts.append({"type": type, **fields})
-
-
-@dataclasses.dataclass
-class Label:
-    """An outcome that leaves by another label than the handler's only one."""
-
-    label: str
-    patch: Json = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass
-class _Function:
-    call: Callable[..., Any]
-    declared: Json
-    takes_context: bool
-
-    @property
-    def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.call)
-
-
-def _takes_context(function: Callable[..., Any]) -> bool:
-    return len(inspect.signature(function).parameters) >= 2
-
-
-def _plain(value: Any) -> Json:
-    """Dataclasses and pydantic models as JSON."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    dump = getattr(value, "model_dump", None)
-    return dump(mode="json") if callable(dump) else value
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Worker:
-    """Executes steps of `queues`, at most `concurrency` at once, until stop() or SIGTERM."""
+    """Executes steps of `queues`, at most `concurrency` at once, until stop() or SIGTERM.
+
+    `url` is CAIRN_URL or http://127.0.0.1:8080, `token` is CAIRN_TOKEN, `grace` how many seconds steps have to end.
+    """
 
     def __init__(self, url: Optional[str] = None, *, token: Optional[str] = None, name: Optional[str] = None,
                  queues: Sequence[str] = ("default",), concurrency: int = 16, grace: float = 30.0) -> None:
-        self._transport = Transport(url, token, patience=float("inf"))
-        self._name = name or f"python@{socket.gethostname()}"
+        if isinstance(queues, str) or not queues:
+            raise ValueError(f"Expected a list of queues, but found {queues!r}.")
+        if concurrency < 1:
+            raise ValueError(f"Expected a concurrency of at least 1, but found {concurrency}.")
         self._queues = list(queues)
-        self._concurrency = concurrency
         self._grace = grace
-        self._handlers: dict[str, _Function] = {}
-        self._tools: dict[str, _Function] = {}
+        self._handlers: Dict[str, Function] = {}
+        self._tools: Dict[str, Function] = {}
         self._lock = threading.Condition()
         self._free = concurrency
-        self._running: dict[str, Context] = {}
-        self._ended: queue.Queue[Optional[bytes]] = queue.Queue()
-        self._session: Optional[str] = None
-        self._heartbeat = 5.0
+        self._running: Dict[str, StepContext] = {}
+        self._ended: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._closed = threading.Event()
-        self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="step")
+        self._gateway = Gateway(Api(url, token), name or f"python@{socket.gethostname()}", queues, self._stopping,
+                                self._closed)
+        self._threads = Threads(concurrency)
         self._loop = asyncio.new_event_loop()
+        self._models = Models()
+        self._fault: Optional[CairnError] = None
+        self._wakes, self._wake = socket.socketpair()  # a byte ends run(); safe in a signal's handler
+        self._wake.setblocking(False)
 
     # --- what it has ---
 
     def handler(self, name: str, *, version: int = 1, labels: Sequence[str] = (), reads: Sequence[str] = (),
-                plan: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """The function gets the node's settings, and a Context if it takes two; it returns channels to change."""
+                plan: bool = False) -> Callable[[F], F]:
+        """The function gets the node's settings, and a context if it takes two; it returns channels to change.
+
+        `reads` names the channels that come as the context's `data` ("*": all), `plan` asks for the plan.
+        """
         declared = {"name": name, "version": version, "labels": list(labels), "reads": list(reads), "plan": plan}
-        return self._add(self._handlers, name, declared)
+        return self._adding(self._handlers, declared)
 
-    def tool(self, name: str, *, queue: str = "",
-             about: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """The function gets a sub-goal's inputs, and a Context if it takes two; it returns outputs."""
-        declared = {"name": name, "about": about, **({"queue": queue} if queue else {})}
-        return self._add(self._tools, name, declared)
+    def tool(self, name: str, *, queue: str = "", about: str = "") -> Callable[[F], F]:
+        """The function gets a sub-goal's inputs, and a context if it takes two; it returns outputs."""
+        return self._adding(self._tools, {"name": name, "about": about, **({"queue": queue} if queue else {})})
 
-    def _add(self, table: dict[str, _Function], name: str,
-             declared: Json) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        def add(function: Callable[..., Any]) -> Callable[..., Any]:
-            table[name] = _Function(function, declared, _takes_context(function))
+    def _adding(self, table: Dict[str, Function], declared: Dict[str, Json]) -> Callable[[F], F]:
+        def add(function: F) -> F:
+            if declared["name"] in table:
+                raise ValueError(f"Expected one function for each name, but {declared['name']} has two.")
+            table[declared["name"]] = function_of(function, declared)
             return function
 
         return add
@@ -161,223 +94,245 @@ class Worker:
     # --- running ---
 
     def run(self) -> None:
-        """Blocks until it has stopped; SIGTERM and SIGINT stop it when this is the main thread."""
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, lambda *_: self.stop())
-        reporter, *others = [threading.Thread(target=target, daemon=True)
-                             for target in (self._report, self._claim, self._beat, self._loop.run_forever)]
-        for thread in (reporter, *others):
-            thread.start()
-        while not self._stopping.wait(1.0):
-            pass
+        """Blocks until it has stopped; SIGTERM and SIGINT stop it when this is the main thread. Runs once.
+
+        Raises Refused or Unavailable if the API does not take its first request: a wrong token, address or name.
+        """
+        self._gateway.declare(list(self._handlers.values()), list(self._tools.values()))
+        handlers = self._catch_signals()
+        reporting = [_thread(self._report) for _ in range(_REPORTERS)]
+        claiming, *others = [_thread(one) for one in (self._claim, self._beat, self._loop.run_forever)]
+        self._wakes.recv(1)
+        for number, former in handlers.items():
+            signal.signal(number, former)  # a second signal ends it at once
+        self._stopping.set()
+        self._gateway.cut()
+        claiming.join()
         self._drain()
-        reporter.join()
+        self._ended.put(None)
+        for thread in reporting:
+            thread.join()
         self._close()
-        self._loop.call_soon_threadsafe(self._loop.stop)
         for thread in others:
             thread.join(5.0)
-        self._pool.shutdown(wait=False)
+        if self._fault is not None:
+            raise self._fault
 
     def stop(self) -> None:
-        """Takes no more steps; what runs has `grace` seconds to end, then it is given back."""
-        self._stopping.set()
+        """Takes no more steps; what runs has `grace` seconds to end, then it is given back. Safe from any thread."""
+        try:
+            self._wake.send(b"x")
+        except OSError:
+            pass  # enough of them are there, or it has stopped
+
+    def _catch_signals(self) -> Dict[signal.Signals, Any]:
+        if threading.current_thread() is not threading.main_thread():
+            return {}
+        return {number: signal.signal(number, lambda *_: self.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def _claim(self) -> None:
         while not self._stopping.is_set():
             with self._lock:
                 if not self._lock.wait_for(lambda: self._free > 0, timeout=0.2):
                     continue
-                asked, self._free = self._free, 0
+                asked = min(self._free, _CLAIMS_MAX)
+                self._free -= asked
             self._ask([], asked, _WAIT_MS)
 
     def _report(self) -> None:
         while True:
-            first = self._ended.get()
-            if first is None:
+            reports, is_last = self._batch()
+            if reports:
+                self._ask(reports, 0 if self._stopping.is_set() else len(reports))
+            if is_last:
+                self._ended.put(None)  # for the others
                 return
-            reports = [first]
-            while len(reports) < _REPORTS_MAX:
-                try:
-                    more = self._ended.get_nowait()
-                except queue.Empty:
-                    break
-                if more is None:
-                    self._ask(reports, 0, 0)
-                    return
-                reports.append(more)
-            self._ask(reports, 0 if self._stopping.is_set() else len(reports), 0)
 
-    def _ask(self, reports: list[bytes], asked: int, wait_ms: int) -> None:
+    def _batch(self) -> Tuple[List[bytes], bool]:
+        """Waits for a report, and takes those that are there."""
+        reports: List[bytes] = []
+        size = 0
+        is_last = False
+        try:
+            while len(reports) < _REPORTS_MAX and size < _REPORT_BYTES_MAX:
+                report = self._ended.get(block=not reports and not is_last)
+                if report is None:
+                    is_last = True
+                else:
+                    reports.append(report)
+                    size += len(report)
+        except queue.Empty:
+            pass
+        return reports, is_last
+
+    def _ask(self, reports: List[bytes], asked: int, wait_ms: int = 0) -> None:
         """One request; slots that it brings no step for are free again."""
         taken = 0
-        try:
-            answer = self._claims(reports, asked, wait_ms)
-            for result in answer["results"]:
-                if result["status"] in _STALE:
-                    log.warning("A report of %s does not count: %s", result["claim"], result.get("says"))
-            for claim in answer["claims"]:
-                self._begin(claim)
-                taken += 1
-        except Unavailable:
-            pass  # it stops
-        except Refused as refusal:
-            self._refused(reports, refusal)
+        answered = self._answered(reports, asked, wait_ms)
+        if answered is not None:
+            self._hear(answered.results)
+            for claim in answered.claims:
+                taken += self._begin(claim)
         with self._lock:
             self._free += max(asked, len(reports)) - taken
             self._lock.notify_all()
 
-    def _claims(self, reports: list[bytes], asked: int, wait_ms: int) -> Json:
-        head = {"worker": self._name, "queues": self._queues, "max": asked, "wait_ms": wait_ms,
-                "handlers": [one.declared for one in self._handlers.values()],
-                "tools": [one.declared for one in self._tools.values()],
-                **({"session": self._session} if self._session else {})}
-        text = json.dumps(head).encode()[:-1] + b', "finished": [' + b", ".join(reports) + b"]}"
-        gives_up = self._stopping.is_set if not reports else self._closed.is_set
-        try:
-            answer = self._transport.ask("POST", "/claims", text=text, timeout=wait_ms / 1000 + 30, gives_up=gives_up)
-        except Refused as refusal:
-            if refusal.status != 404 or not self._session:
-                raise
-            self._session = None  # it is gone: what it held is lost
-            return self._claims(reports, asked, wait_ms)
-        self._session = answer["session"]
-        self._heartbeat = answer["heartbeat_ms"] / 1000
-        return answer
+    def _answered(self, reports: List[bytes], asked: int, wait_ms: int) -> Optional[Answered]:
+        while True:
+            try:
+                return self._gateway.claims(reports, asked, wait_ms)
+            except Refused as refusal:
+                self._refused(reports, refusal)
+                return None
+            except Unavailable as fault:
+                if (self._closed if reports else self._stopping).is_set():
+                    return None
+                self._trouble(fault)
 
-    def _refused(self, reports: list[bytes], refusal: Refused) -> None:
-        """One report that the API does not take must not keep the others from being taken."""
-        if len(reports) > 1:
-            for one in reports:
-                try:
-                    self._claims([one], 0, 0)
-                except (Refused, Unavailable) as alone:
-                    self._give_up(one, alone)
-        elif reports:
-            self._give_up(reports[0], refusal)
+    def _trouble(self, fault: CairnError) -> None:
+        """A first request that fails says that the worker's own address, token or name is wrong."""
+        if not self._gateway.has_begun:
+            self._fault = fault
+            self.stop()
         else:
-            log.error("Expected steps of %s, but: %s", ", ".join(self._queues), refusal)
-            self._stopping.wait(1.0)
+            log.error("Expected steps of %s, but: %s", ", ".join(self._queues), fault)
+        self._stopping.wait(1.0)
 
-    def _give_up(self, report: bytes, refusal: Exception) -> None:
-        claim = json.loads(report)["claim"]
-        log.error("Expected the API to take the report of %s, but: %s", claim, refusal)
+    def _refused(self, reports: List[bytes], refusal: Refused) -> None:
+        """One report that the API does not take must not keep the others from being taken."""
+        if not reports:
+            self._trouble(refusal)
+        elif len(reports) == 1:
+            self._give_up(json.loads(reports[0])["claim"], str(refusal))
+        else:
+            for one in reports:
+                answered = self._answered([one], 0, 0)
+                self._hear(answered.results if answered is not None else [])
+
+    def _hear(self, results: Sequence[Dict[str, Any]]) -> None:
+        for result in results:
+            if result["status"] in _STALE:
+                log.warning("A report of %s does not count: %s", result["claim"], result.get("says"))
+            if result["status"] == "invalid":
+                self._give_up(result["claim"], str(result.get("says")))
+
+    def _give_up(self, claim: str, says: str) -> None:
+        log.error("Expected the API to take the report of %s, but: %s", claim, says)
         try:
-            self._transport.ask("POST", f"/claims/{claim}/fail", {"error": "invalid", "message": str(refusal)[:1000]},
-                                gives_up=self._closed.is_set)
-        except (Refused, Unavailable) as late:
+            self._gateway.fail(claim, says)
+        except CairnError as late:
             log.warning("It is left to the deadline of the step: %s", late)
 
     # --- steps ---
 
-    def _begin(self, claim: Json) -> None:
-        context = Context(claim)
+    def _begin(self, claim: Dict[str, Any]) -> int:
+        """Begins a step, and returns how many it took."""
         function = self._tools.get(claim["tool"]) if "tool" in claim else self._handlers.get(claim["handler"])
+        is_async = function is not None and function.is_async
+        context = AsyncContext(claim, self._models) if is_async else Context(claim, self._models)
         with self._lock:
             self._running[context.claim] = context
         if function is None or self._stopping.is_set():
-            self._end(context, {"release": True, "retry_ms": 1000})
+            self._end(context, {"release": True, "retry_ms": 0 if self._stopping.is_set() else 1000})
         elif function.is_async:
-            asyncio.run_coroutine_threadsafe(self._run_async(function, context, "tool" in claim), self._loop)
+            asyncio.run_coroutine_threadsafe(self._run_async(function, context), self._loop)
         else:
-            self._pool.submit(self._run_plain, function, context, "tool" in claim)
+            self._threads.submit(self._run_plain, function, context)
+        return 1
 
-    def _run_plain(self, function: _Function, context: Context, is_tool: bool) -> None:
+    def _run_plain(self, function: Function, context: StepContext) -> None:
         try:
-            result = function.call(context.input, context) if function.takes_context else function.call(context.input)
-        except BaseException as thrown:  # noqa: B902: whatever it is, the attempt has failed
-            self._end(context, self._failure(thrown))
-        else:
-            self._end(context, self._outcome(result, is_tool))
+            report = _outcome(function.call(*function.arguments(context)), context)
+        except BaseException as thrown:  # whatever it is, the attempt has failed
+            report = _failure(thrown, context)
+        self._end(context, report)
 
-    async def _run_async(self, function: _Function, context: Context, is_tool: bool) -> None:
+    async def _run_async(self, function: Function, context: StepContext) -> None:
         try:
-            given = (context.input, context) if function.takes_context else (context.input,)
-            result = await asyncio.wait_for(function.call(*given), max(context.deadline - time.monotonic(), 0))
-        except BaseException as thrown:  # noqa: B902
-            self._end(context, self._failure(thrown))
-        else:
-            self._end(context, self._outcome(result, is_tool))
+            left = max(context.deadline - time.monotonic(), 0)
+            report = _outcome(await asyncio.wait_for(function.call(*function.arguments(context)), left), context)
+        except BaseException as thrown:
+            report = _failure(thrown, context)
+        self._end(context, report)
 
-    def _outcome(self, result: Any, is_tool: bool) -> Json:
-        if isinstance(result, Label):
-            return {"label": result.label, "patch": _plain(result.patch)}
-        value = {} if result is None else _plain(result)
-        return {"outputs": value} if is_tool else {"patch": value}
-
-    def _failure(self, thrown: BaseException) -> Json:
-        if isinstance(thrown, asyncio.TimeoutError):
-            return {"error": "timeout", "message": "Expected an outcome in time."}
-        message = str(thrown) or type(thrown).__name__
-        failure: Json = {"error": getattr(thrown, "error", "error"), "message": message,
-                         "again": not isinstance(thrown, Final)}
-        if isinstance(thrown, Again):
-            failure["retry_ms"] = thrown.retry_ms
-        elif not isinstance(thrown, Final):
-            log.warning("A step failed: %s", message, exc_info=thrown)
-        if not isinstance(failure["error"], str):
-            failure["error"] = "error"
-        return failure
-
-    def _end(self, context: Context, report: Json) -> None:
+    def _end(self, context: StepContext, report: Dict[str, Json]) -> None:
         with self._lock:
             if self._running.pop(context.claim, None) is None:
                 return
+            if self._stopping.is_set():
+                self._lock.notify_all()
         if context._facts and "release" not in report:
             report["facts"] = context._facts
         report["claim"] = context.claim
-        try:
-            text = json.dumps(report, allow_nan=False)
-        except (TypeError, ValueError) as fault:
-            text = json.dumps({"claim": context.claim, "error": "invalid", "again": False,
-                               "message": f"Expected an outcome that is JSON, but: {fault}"})
-        self._ended.put(text.encode())
+        self._ended.put(_report_bytes(report))
 
     # --- heartbeats ---
 
     def _beat(self) -> None:
-        while not self._closed.wait(self._heartbeat):
-            session = self._session
-            if session is None:
-                continue
+        while not self._closed.wait(self._gateway.heartbeat):
             with self._lock:
                 running = dict(self._running)
-            progress = {claim: context._progress for claim, context in running.items() if context._progress is not None}
-            body = {"session": session, "claims": list(running), **({"progress": progress} if progress else {})}
-            try:
-                answer = self._transport.ask("POST", "/claims/heartbeat", body, gives_up=self._closed.is_set)
-            except Unavailable:
-                continue
-            except Refused as refusal:
-                if refusal.status == 404 and self._session == session:
-                    self._session = None
-                continue
-            for claim in answer["cancel"] + answer["stale"]:
+            progress = {claim: one._progress for claim, one in running.items() if one._progress is not None}
+            for claim in self._gateway.beat(list(running), progress):
                 if claim in running:
-                    running[claim]._cancelled.set()
+                    running[claim]._is_cancelled = True
 
     # --- the end ---
 
     def _drain(self) -> None:
-        until = time.monotonic() + self._grace
-        while time.monotonic() < until:
-            with self._lock:
-                if not self._running:
-                    break
-            time.sleep(0.05)
         with self._lock:
+            self._lock.wait_for(lambda: not self._running, timeout=self._grace)
             left = list(self._running.values())
         for context in left:
-            context._cancelled.set()
+            context._is_cancelled = True
             self._end(context, {"release": True})
         self._closed.set()
-        self._ended.put(None)
 
     def _close(self) -> None:
-        if self._session is None:
-            return
-        body = {"worker": self._name, "queues": self._queues, "session": self._session, "max": 0, "close": True}
-        try:
-            self._transport.ask("POST", "/claims", body, gives_up=lambda: True)
-        except (Refused, Unavailable) as fault:
-            log.warning("Expected to close the session, but: %s", fault)
+        if self._gateway.session is not None:
+            try:
+                self._gateway.claims([], 0, closes=True)
+            except CairnError as fault:
+                log.warning("Expected to close the session, but: %s", fault)
+        asyncio.run_coroutine_threadsafe(self._end_tasks(), self._loop)
+
+    async def _end_tasks(self) -> None:
+        """Functions that are not done yet hear that they are cancelled."""
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.wait(others, timeout=1.0) if others else None
+        self._models.streams.close()
+        self._loop.stop()
+
+
+def _thread(target: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    return thread
+
+
+def _outcome(result: Any, context: StepContext) -> Dict[str, Json]:
+    if isinstance(result, Label):
+        return {"label": result.label, "patch": plain(result.patch)}
+    return {"outputs" if context.tool is not None else "patch": plain(result)}
+
+
+def _failure(thrown: BaseException, context: StepContext) -> Dict[str, Json]:
+    if isinstance(thrown, Final):
+        return {"error": thrown.error, "message": str(thrown), "again": False}
+    if isinstance(thrown, Again):
+        return {"error": thrown.error, "message": str(thrown), "again": True, "retry_ms": thrown.retry_ms}
+    if isinstance(thrown, asyncio.TimeoutError) and time.monotonic() >= context.deadline:
+        return {"error": "timeout", "message": "Expected an outcome in time."}
+    message = str(thrown) or type(thrown).__name__
+    log.warning("A step failed: %s", message, exc_info=thrown)
+    return {"error": "error", "message": message, "again": True}
+
+
+def _report_bytes(report: Dict[str, Json]) -> bytes:
+    try:
+        return json.dumps(report, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as fault:
+        said = f"Expected an outcome that is JSON, but: {fault}"
+        return json.dumps({"claim": report["claim"], "error": "invalid", "again": False, "message": said}).encode()

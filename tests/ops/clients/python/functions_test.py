@@ -1,0 +1,134 @@
+"""Functions as a worker declares them, and JSON as the types that they ask for."""
+
+import dataclasses
+import enum
+import unittest
+from typing import Any, Dict, List, Literal, Optional, Tuple, Union
+
+from cairn.failures import Final
+from cairn.functions import decode, function_of, plain
+
+
+class Size(enum.Enum):
+    SMALL = "small"
+
+
+@dataclasses.dataclass
+class Part:
+    name: str
+    weight: float = 1.0
+
+
+@dataclasses.dataclass
+class Order:
+    id: int
+    parts: List[Part]
+    size: Size = Size.SMALL
+    note: Optional[str] = None
+    more: Dict[str, Tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    mode: Literal["fast", "slow"] = "fast"
+    either: Union[int, str] = 0
+    anything: Any = None
+
+
+class Model:
+    """As pydantic's have it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @classmethod
+    def model_validate(cls, value: Any) -> "Model":
+        if "text" not in value:
+            raise ValueError("1 validation error for Model")
+        return cls(value["text"])
+
+    def model_dump(self, mode: str) -> Dict[str, str]:
+        return {"text": self.text, "mode": mode}
+
+
+class Place:
+    def __init__(self, input: Any) -> None:
+        self.input = input
+
+
+def arguments(function: Any, given: Any) -> Any:
+    place: Any = Place(given)
+    return function_of(function, {}).arguments(place)
+
+
+class Decoding(unittest.TestCase):
+    def test_a_dataclass_is_made_of_nested_json(self) -> None:
+        given = {"id": 7, "parts": [{"name": "a", "weight": 2}], "size": "small", "note": "n", "more": {"x": [1, 2]},
+                 "mode": "slow", "either": "e", "anything": [1], "unknown": True}
+        made = Order(7, [Part("a", 2.0)], Size.SMALL, "n", {"x": (1, 2)}, "slow", "e", [1])
+        self.assertEqual(decode(Order, given, "the settings"), made)
+        self.assertEqual(decode(Order, {"id": 7, "parts": []}, "the settings"), Order(7, []))
+
+    def test_json_of_another_form_is_refused_by_its_place(self) -> None:
+        base: Dict[str, Any] = {"id": 7, "parts": []}
+        cases: List[Tuple[Dict[str, Any], str]] = [
+                ({"id": "7"}, "Expected int in the settings.id, but found '7'."),
+                ({"id": True}, "Expected int in the settings.id, but found True."),
+                ({"parts": [{"name": 1}]}, "Expected str in the settings.parts[0].name, but found 1."),
+                ({"parts": [{}]}, "Expected name in the settings.parts[0], but found []."),
+                ({"parts": {}}, "Expected a list in the settings.parts, but found {}."),
+                ({"size": "huge"}, "Expected 'small' in the settings.size, but found 'huge'."),
+                ({"mode": "odd"}, "Expected 'fast' or 'slow' in the settings.mode, but found 'odd'."),
+                ({"note": 1}, "Expected str in the settings.note, but found 1."),
+                ({"more": []}, "Expected an object in the settings.more, but found []."),
+                ({"either": None}, "Expected int in the settings.either, but found None.")]
+        for wrong, says in cases:
+            with self.assertRaises(ValueError) as caught:
+                decode(Order, {**base, **wrong}, "the settings")
+            self.assertEqual(str(caught.exception), says)
+
+
+class Functions(unittest.TestCase):
+    def test_the_first_parameter_decides_what_it_gets(self) -> None:
+        def raw(settings: Dict[str, Any]) -> None: ...
+        def bare(settings): ...  # type: ignore[no-untyped-def]
+        def part(settings: Part, context: Any) -> None: ...
+        def named(settings: "Part") -> None: ...
+        def model(settings: Model) -> None: ...
+
+        given = {"name": "a"}
+        self.assertEqual(arguments(raw, given), (given,))
+        self.assertEqual(arguments(bare, given), (given,))
+        self.assertEqual(arguments(part, given)[0], Part("a"))
+        self.assertEqual(len(arguments(part, given)), 2)
+        self.assertEqual(arguments(named, given), (Part("a"),))
+        self.assertEqual(arguments(model, {"text": "t"})[0].text, "t")
+
+    def test_settings_of_another_form_fail_for_good(self) -> None:
+        def part(settings: Part) -> None: ...
+        def model(settings: Model) -> None: ...
+
+        with self.assertRaisesRegex(Final, "Expected name in the settings") as caught:
+            arguments(part, {})
+        self.assertEqual(caught.exception.error, "invalid")
+        with self.assertRaisesRegex(Final, "Expected settings of Model, but: 1 validation error"):
+            arguments(model, {})
+
+    def test_a_function_that_cannot_be_called_is_refused_when_it_is_added(self) -> None:
+        def nothing() -> None: ...
+        def three(a: Any, b: Any, c: Any) -> None: ...
+        def named(a: Any, *, b: Any) -> None: ...
+        def unknown(settings: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+        functions: List[Any] = [nothing, three, named]
+        for function in functions:
+            with self.assertRaisesRegex(TypeError, f"Expected a function of settings.*{function.__name__} is none"):
+                function_of(function, {})
+        with self.assertRaisesRegex(TypeError, "Expected the type of settings of unknown to be known"):
+            function_of(unknown, {})
+
+    def test_results_become_json(self) -> None:
+        self.assertEqual(plain(None), {})
+        self.assertEqual(plain(Part("a")), {"name": "a", "weight": 1.0})
+        self.assertEqual(plain(Model("t")), {"text": "t", "mode": "json"})
+        self.assertEqual(plain([1]), [1])
+
+
+if __name__ == "__main__":
+    unittest.main()
