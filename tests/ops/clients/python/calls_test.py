@@ -1,5 +1,6 @@
 """The rules of both clients: what is sent, what goes again, and how a run is waited for and followed."""
 
+import asyncio
 import inspect
 import json
 import unittest
@@ -100,6 +101,17 @@ class Waiting(unittest.TestCase):
             with ScriptedServer(unknown, answer(running), answer(DONE)) as server:
                 self.assertEqual(asked(client, server.url, lambda one: one.run("r").wait(10)), DONE)
                 self.assertEqual(server.paths()[1:], ["/api/v1/runs/r"] * 2)
+
+    def test_waits_at_once_all_learn_that_the_server_cannot(self) -> None:
+        unknown = answer({"error": {"code": "invalid", "message": 'But found "wait_ms".'}}, 400)
+
+        async def both(url: str) -> Any:
+            async with AsyncClient(url) as client:
+                return await asyncio.gather(*(client.run("r").wait(10) for _ in range(2)))
+
+        with ScriptedServer(unknown, unknown, answer(DONE)) as server:
+            self.assertEqual(asyncio.run(both(server.url)), [DONE, DONE])
+            self.assertEqual(len(server.requests), 4)
 
     def test_a_run_that_takes_longer_is_unavailable(self) -> None:
         for client in BOTH:

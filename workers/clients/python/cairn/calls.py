@@ -134,10 +134,11 @@ def end_of(api: Api, run: str, timeout: Optional[float], patience: Patience) -> 
     pause = 0.02
     while True:
         left = 3600.0 if until is None else max(until - time.monotonic(), 0.0)
+        wait_ms = _wait_ms(api, left)
         try:
-            found = yield from ask(api, state(run, wait_ms=_wait_ms(api, left)), patience)
+            found = yield from ask(api, state(run, wait_ms=wait_ms), patience)
         except Refused as refusal:
-            if refusal.status != 400 or "wait_ms" not in str(refusal) or not api.can_wait:
+            if wait_ms is None or refusal.status != 400 or "wait_ms" not in str(refusal):
                 raise
             api.can_wait = False
             continue
@@ -145,7 +146,7 @@ def end_of(api: Api, run: str, timeout: Optional[float], patience: Patience) -> 
             return found
         if until is not None and time.monotonic() >= until:
             raise Unavailable(f"Expected run {run} to end within {timeout} s, but it is {found['status']}.")
-        if not api.can_wait:
+        if wait_ms is None:
             yield Pause(min(pause, left))
             pause = min(pause * 1.5, 1.0)
 
