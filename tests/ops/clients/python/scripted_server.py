@@ -61,7 +61,11 @@ class ScriptedServer:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            self.requests.append(_request(connection))
+            request = _request(connection)
+            if not request:  # the client has left without asking
+                connection.close()
+                continue
+            self.requests.append(request)
             script = self._scripts.pop(0) if len(self._scripts) > 1 else self._scripts[0]
             try:
                 connection.sendall(script.data if isinstance(script, Stays) else script)

@@ -26,7 +26,7 @@ class AsyncClient:
         self.close()
 
     def close(self) -> None:
-        """Closes its connections; it may be used again."""
+        """As Client.close()."""
         self._transport.close()
 
     async def start(self, graph: str, input: Optional[Mapping[str, Json]] = None, *, key: Optional[str] = None,

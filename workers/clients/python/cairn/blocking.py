@@ -65,6 +65,11 @@ class Transport:
         for connection in list(self._all):
             connection.cut()
 
+    def close(self) -> None:
+        """Closes the kept connections; the transport may be used again."""
+        for connection in list(self._all):
+            connection.close()
+
     def _perform(self, effect: Effect, stream: Optional[_Stream] = None) -> Result:
         if isinstance(effect, Exchange):
             return self._exchange(effect)
@@ -80,7 +85,7 @@ class Transport:
     def _exchange(self, effect: Exchange) -> Answer:
         until = time.monotonic() + effect.timeout
         kept: Optional[_Connection] = None if effect.is_fresh else getattr(self._local, "connection", None)
-        connection = kept or self._connect(effect.address, until)
+        connection = kept if kept and not kept.is_closed else self._connect(effect.address, until)
         self._local.connection = None
         keeps = False
         try:
@@ -111,6 +116,7 @@ class _Connection:
     """A socket, in plain or in TLS. Another thread may cut it."""
 
     def __init__(self, address: Address, context: Optional[ssl.SSLContext], until: float) -> None:
+        self.is_closed = False
         try:
             self._socket = socket.create_connection((address.host, address.port), max(until - time.monotonic(), 0.001))
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -140,6 +146,7 @@ class _Connection:
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        self.is_closed = True
         with contextlib.suppress(OSError):
             self._socket.close()
 

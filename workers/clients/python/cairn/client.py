@@ -23,6 +23,16 @@ class Client:
         self._patience = Patience(patience)
         self._transport = Transport()
 
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *thrown: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes its connections, those of all threads; it may be used again."""
+        self._transport.close()
+
     def start(self, graph: str, input: Optional[Mapping[str, Json]] = None, *, key: Optional[str] = None,
               tags: Optional[Mapping[str, str]] = None, options: Optional[Mapping[str, Json]] = None,
               continues: Optional[str] = None) -> Run:

@@ -104,6 +104,10 @@ class Gateway:
         """Ends the requests that wait for steps. Those that are on their way are offered to others."""
         self._waiting.cut()
 
+    def close(self) -> None:
+        self._waiting.close()
+        self._reporting.close()
+
     def _note(self, fault: Exception) -> None:
         if time.monotonic() - self._noted > _TROUBLE_PAUSE:
             self._noted = time.monotonic()

@@ -8,6 +8,7 @@ steps with it, one for heartbeats, one for coroutines, and those of the plain fu
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import queue
@@ -61,11 +62,10 @@ class Worker:
         self._gateway = Gateway(Api(url, token), name or f"python@{socket.gethostname()}", queues, self._stopping,
                                 self._closed)
         self._threads = Threads(concurrency)
-        self._loop = asyncio.new_event_loop()
         self._models = Models()
         self._fault: Optional[CairnError] = None
-        self._wakes, self._wake = socket.socketpair()  # a byte ends run(); safe in a signal's handler
-        self._wake.setblocking(False)
+        self._is_stopped = False
+        self._wake: Optional[socket.socket] = None  # a byte ends run(); safe in a signal's handler
 
     # --- what it has ---
 
@@ -99,12 +99,17 @@ class Worker:
         Raises Refused or Unavailable if the API does not take its first request: a wrong token, address or name.
         """
         self._gateway.declare(list(self._handlers.values()), list(self._tools.values()))
+        self._loop = asyncio.new_event_loop()
+        wakes, self._wake = socket.socketpair()
+        self._wake.setblocking(False)
+        if self._is_stopped:
+            self.stop()
         handlers = self._catch_signals()
         reporting = [_thread(self._report) for _ in range(_REPORTERS)]
         claiming, *others = [_thread(one) for one in (self._claim, self._beat, self._loop.run_forever)]
-        self._wakes.recv(1)
+        wakes.recv(1)
         for number, former in handlers.items():
-            signal.signal(number, former)  # a second signal ends it at once
+            signal.signal(number, former or signal.SIG_DFL)  # a second signal ends it at once
         self._stopping.set()
         self._gateway.cut()
         claiming.join()
@@ -115,15 +120,17 @@ class Worker:
         self._close()
         for thread in others:
             thread.join(5.0)
+        wakes.close()
+        self._release()
         if self._fault is not None:
             raise self._fault
 
     def stop(self) -> None:
         """Takes no more steps; what runs has `grace` seconds to end, then it is given back. Safe from any thread."""
-        try:
-            self._wake.send(b"x")
-        except OSError:
-            pass  # enough of them are there, or it has stopped
+        self._is_stopped = True
+        if self._wake is not None:
+            with contextlib.suppress(OSError):  # enough of them are there, or it has stopped
+                self._wake.send(b"x")
 
     def _catch_signals(self) -> Dict[signal.Signals, Any]:
         if threading.current_thread() is not threading.main_thread():
@@ -295,6 +302,15 @@ class Worker:
             except CairnError as fault:
                 log.warning("Expected to close the session, but: %s", fault)
         asyncio.run_coroutine_threadsafe(self._end_tasks(), self._loop)
+
+    def _release(self) -> None:
+        """Closes what it has open; threads of functions that hang may go on."""
+        self._gateway.close()
+        self._models.blocking.close()
+        if self._wake is not None:
+            self._wake.close()
+        if not self._loop.is_running():
+            self._loop.close()
 
     async def _end_tasks(self) -> None:
         """Functions that are not done yet hear that they are cancelled."""
