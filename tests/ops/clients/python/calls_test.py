@@ -83,6 +83,7 @@ class Calls(unittest.TestCase):
         for client in BOTH:
             with ScriptedServer(busy) as server, self.assertRaisesRegex(Unavailable, "but: Too many."):
                 asked(client, server.url, lambda one: one.run("r").state())
+            self.assertEqual(len(server.requests), 1)
 
 
 class Waiting(unittest.TestCase):

@@ -118,7 +118,7 @@ class WrongSettings(unittest.TestCase):
 
     def test_a_token_with_other_characters_is_refused_and_not_shown(self) -> None:
         with self.assertRaisesRegex(ValueError, "^Expected a token of visible characters, but it has others.$"):
-            Client("http://host", token="secret\r\nX: y")
+            Client("http://host", token="secret\r\nX:y")
 
     def test_a_certificate_that_does_not_hold_is_not_asked_again(self) -> None:
         fault = ssl.SSLCertVerificationError("certificate verify failed")

@@ -40,7 +40,7 @@ def function_of(call: Callable[..., Any], declared: Mapping[str, Json]) -> Funct
     positional = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     needed = [one for one in parameters if one.default is one.empty
               and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-    if not positional or len(needed) > 2 or any(one not in positional[:2] for one in needed):
+    if not positional or any(one not in positional[:2] for one in needed):
         raise TypeError(f"Expected a function of settings, or of settings and a context, but {_name(call)} is none.")
     return Function(call, declared, len(positional) >= 2, _settings_type(call, positional[0].name),
                     inspect.iscoroutinefunction(call))

@@ -1,4 +1,8 @@
-"""Performs rules with asyncio's streams: kept connections that the tasks of one event loop share."""
+"""Performs rules with asyncio's streams: kept connections that the tasks of one event loop share.
+
+No thread below: one that waits for a run or follows its events holds a connection and nothing else, and is cancelled at
+once, however many there are.
+"""
 
 from __future__ import annotations
 
