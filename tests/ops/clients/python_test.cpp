@@ -351,6 +351,7 @@ worker.run()
   const std::string run = start("word");
   EXPECT_TRUE(wait_until([] { return read_file(directory() / "hangs").size() == 1; })) << working.err();
   working.signal(SIGTERM);
+  ASSERT_TRUE(wait_until([&working] { return working.has_ended(); })) << working.err();
   EXPECT_EQ(working.wait(), 0) << working.err();
   EXPECT_EQ(shown(run)["steps"].at(0)["attempt"], 1);
 }
