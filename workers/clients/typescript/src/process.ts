@@ -1,6 +1,8 @@
 // The process around the program, where there is one: Node, Bun and Deno have it, a browser has not.
 
 interface ProcessLike {
+  argv?: string[];
+  exitCode?: number;
   env?: Record<string, string | undefined>;
   once?(signal: string, listener: () => void): unknown;
   removeListener?(signal: string, listener: () => void): unknown;
@@ -20,6 +22,21 @@ export function env(name: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+// The words after the program's name.
+export function programArguments(): string[] {
+  return around.process?.argv?.slice(2) ?? [];
+}
+
+export function failProgram(sentence: string): void {
+  console.error(sentence);
+  if (around.process) around.process.exitCode = 1;
+}
+
+export async function readText(path: string): Promise<string> {
+  const files = "node:fs/promises"; // as below
+  return (await import(files)).readFile(path, "utf8");
 }
 
 export async function hostName(): Promise<string> {
