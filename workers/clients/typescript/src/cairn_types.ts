@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 // cairn-types GRAPH...: the types of what graphs take and give, by their schemas, for `client.start<In, Out>()`. A
 // graph is a file that ends in .json, or a name that the API is asked for.
 import type { Fields } from "./api.js";

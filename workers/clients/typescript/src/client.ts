@@ -121,7 +121,11 @@ export class Client {
     this.#transport = new Transport(address, patienceMs);
   }
 
-  async start<Input = Fields, Output = Any>(graph: string, input: Input, options: StartOptions = {}): Promise<Run<Output>> {
+  async start<Input = Fields, Output = Any>(
+    graph: string,
+    input: Input,
+    options: StartOptions = {},
+  ): Promise<Run<Output>> {
     const body: StartBody = { graph, input, ...options };
     const started = await this.#transport.ask<{ run: string }>("POST", "/runs", { body });
     return new Run(this.#transport, started.run);

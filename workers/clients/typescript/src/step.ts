@@ -120,8 +120,8 @@ export const timeout: Said = { error: "timeout", message: "Expected an outcome i
 export function outcomeOf(result: unknown, isTool: boolean): Said {
   if (result instanceof Label && !isTool) return { label: result.label, patch: result.patch };
   const value = result ?? {};
-  if (typeof value !== "object" || Array.isArray(value))
-    return notJson(`Expected an object as the outcome, but it is ${typeof value === "object" ? "a list" : String(value)}.`);
+  if (Array.isArray(value)) return notJson("Expected an object as the outcome, but it is a list.");
+  if (typeof value !== "object") return notJson(`Expected an object as the outcome, but it is ${String(value)}.`);
   return isTool ? { outputs: value } : { patch: value };
 }
 

@@ -2,16 +2,14 @@
 // report what has ended and take as many steps with it; one more brings heartbeats. A step may run more than once (at
 // least once delivery); `Context.key` is the same each time. A report counts once, and is sent again until it is
 // answered.
-import type { Claim, ClaimsAnswer, DeclaredHandler, DeclaredTool, Fields, HeartbeatAnswer, HeartbeatBody } from "./api.js";
+import type { Claim, ClaimsAnswer, DeclaredHandler, DeclaredTool, Fields } from "./api.js";
+import type { HeartbeatAnswer, HeartbeatBody } from "./api.js";
 import { type Address, pause, Refused, sentenceOf, Transport } from "./http.js";
 import { hostName, onSignals, turn } from "./process.js";
 import { Again, type Context, failureOf, Final, type Label, outcomeOf, reportText, Step, timeout } from "./step.js";
 
 // The `with` of a node, or the inputs of a sub-goal. A type of your own may take its place.
-export type HandlerFunction<Settings = Fields> = (
-  settings: Settings,
-  context: Context,
-) => Patch | Promise<Patch>;
+export type HandlerFunction<Settings = Fields> = (settings: Settings, context: Context) => Patch | Promise<Patch>;
 export type ToolFunction<Inputs = Fields> = (inputs: Inputs, context: Context) => Outputs | Promise<Outputs>;
 export type Patch = object | Label | undefined | null | void; // channels to change
 export type Outputs = object | undefined | null | void;
@@ -202,7 +200,8 @@ export class Worker {
 
   async #claims(reports: Ended[], asked: number): Promise<ClaimsAnswer> {
     const waits = reports.length === 0;
-    const rest = `,"max":${asked},"wait_ms":${waits ? waitMs : 0},"finished":[${reports.map((one) => one.text).join(",")}]}`;
+    const finished = reports.map((one) => one.text).join(",");
+    const rest = `,"max":${asked},"wait_ms":${waits ? waitMs : 0},"finished":[${finished}]}`;
     const signal = waits ? this.#stop.signal : this.#closed.signal;
     for (let again = false; ; again = true) {
       const session = await this.#openedSession(signal);
