@@ -25,6 +25,7 @@ worker.handler("ts.count", async (settings, context) => {
   if (text === "final") throw new Final("Never.", { error: "hopeless" });
   if (text === "bug" && context.attempt === 1) return context.none.at(0);
   if (text === "odd") return { letters: 0 / 0 };
+  if (text === "fact") context.record("no_such_fact");
   if (text === "number") return 5;
   if (text === "lost") return { letters: new Map() };
   if (text === "long") await pause(60_000);
@@ -43,6 +44,44 @@ worker.handler("ts.later", { labels: ["ok", "other"] }, () => label("other", { l
 worker.tool("ts.fetch", { about: "fetches" }, (inputs) => ({ n: inputs.n + 1 }));
 
 await worker.run();
+)";
+
+const std::string client_program = R"(
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Client, Refused } from "cairn-client";
+const client = new Client();
+const graph = JSON.parse(readFileSync(process.env.GRAPH, "utf8"));
+const name = graph.name;
+assert.match(await client.addGraph(graph), /^[0-9a-f]{64}$/);
+const run = await client.start(name, {}, { key: "one", tags: { team: "a" } });
+assert.equal((await client.start(name, {}, { key: "one", tags: { team: "a" } })).id, run.id);
+const types = [];
+for await (const event of run.events()) {
+  types.push(event.type);
+  if (event.type === "question_asked") await run.answer("north");
+}
+assert.equal(types[0], "run_started");
+assert.equal(types.at(-1), "run_finished");
+const rest = [];
+for await (const event of run.events({ after: types.length - 1 })) rest.push(event.type);
+assert.deepEqual(rest, ["run_finished"]);
+assert.equal((await run.wait()).output.region, "north");
+assert.ok(["running", "waiting"].includes((await run.state({ at: 1 })).status));
+assert.equal((await run.explain()).status, "done");
+const other = await run.fork(2);
+await other.answer("south");
+assert.equal((await other.wait({ timeoutMs: 60_000 })).output.region, "south");
+assert.equal((await client.runs({ graph: name, tag: "team=a" })).length, 2);
+const third = await client.start(name, {});
+assert.equal((await third.signal("none", 1)), undefined);
+await assert.rejects(third.wait({ signal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
+await third.cancel("not needed");
+assert.equal((await third.wait()).status, "aborted");
+for (const wrong of [() => client.start("none_such", {}), () => client.run("x").state(), () => run.answer("late")])
+  await assert.rejects(wrong, (refusal) => refusal instanceof Refused && refusal.message.startsWith("Expected"));
+assert.throws(() => new Client({ url: "nowhere" }), /Expected an http or https URL, but found "nowhere"/);
+console.log("fine");
 )";
 
 Json graph() {
@@ -88,8 +127,17 @@ fs::path in_place(const std::string& name, const std::string& text) {
   return write_file("ts/" + name, text);
 }
 
-Ran node(const std::string& name, const std::string& program) {
-  return run_program("/usr/bin/env", {"node", in_place(name, program)});
+// The words for env(1) that run a program in a runtime: node is the system's, the others are those that ops/npm brings.
+Arguments started_by(const std::string& runtime, const fs::path& program) {
+  if (runtime == "node") return {"node", program};
+  const fs::path folder = fs::path(testing::source_dir()) / "build/runtimes/node_modules";
+  for (const char* bun : {"@oven/bun-linux-x64-baseline/bin/bun", "@oven/bun-linux-aarch64/bin/bun"})
+    if (runtime == "bun" && fs::exists(folder / bun)) return {folder / bun, program};
+  for (const char* deno : {"@deno/linux-x64-glibc/deno", "@deno/linux-arm64-glibc/deno"})
+    if (runtime == "deno" && fs::exists(folder / deno))
+      return {"DENO_NO_UPDATE_CHECK=1", folder / deno, "run", "-A", "--node-modules-dir=manual", program};
+  ADD_FAILURE() << "Expected " << runtime << " in " << folder << " (ops/npm brings it), but it is not there.";
+  return {"false"};
 }
 
 class TypeScriptClient : public ::testing::Test {
@@ -113,7 +161,9 @@ class TypeScriptClient : public ::testing::Test {
     EXPECT_TRUE(wait_until([&] { return server.out().ends_with('\n'); }));
     return server;
   }
-  static Beside worker() { return {"/usr/bin/env", {"node", in_place("worker.mjs", worker_program)}}; }
+  static Beside worker(const std::string& runtime = "node") {
+    return {"/usr/bin/env", started_by(runtime, in_place("worker.mjs", worker_program))};
+  }
   static std::string start(const std::string& text) {
     return cairn_ok({"start", "ts", "--input", Json{{"text", text}}.dump(), "--json"}).json().at("run");
   }
@@ -223,45 +273,47 @@ TEST_F(TypeScriptClient, a_step_whose_time_is_over_fails_as_a_timeout) {
 }
 
 TEST_F(TypeScriptClient, the_client_starts_follows_answers_and_forks) {
-  const std::string program = R"(
-import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { Client, Refused } from "cairn-client";
-const client = new Client();
-await client.addGraph(JSON.parse(readFileSync(process.env.GRAPH, "utf8")));
-const run = await client.start("ts_asks", {}, { key: "one", tags: { team: "a" } });
-assert.equal((await client.start("ts_asks", {}, { key: "one", tags: { team: "a" } })).id, run.id);
-const types = [];
-for await (const event of run.events()) {
-  types.push(event.type);
-  if (event.type === "question_asked") await run.answer("north");
-}
-assert.equal(types[0], "run_started");
-assert.equal(types.at(-1), "run_finished");
-const rest = [];
-for await (const event of run.events({ after: types.length - 1 })) rest.push(event.type);
-assert.deepEqual(rest, ["run_finished"]);
-assert.equal((await run.wait()).output.region, "north");
-assert.ok(["running", "waiting"].includes((await run.state({ at: 1 })).status));
-assert.equal((await run.explain()).status, "done");
-const other = await run.fork(2);
-await other.answer("south");
-assert.equal((await other.wait({ timeoutMs: 60_000 })).output.region, "south");
-assert.equal((await client.runs({ graph: "ts_asks", tag: "team=a" })).length, 2);
-const third = await client.start("ts_asks", {});
-assert.equal((await third.signal("none", 1)), undefined);
-await assert.rejects(third.wait({ signal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
-await third.cancel("not needed");
-assert.equal((await third.wait()).status, "aborted");
-for (const wrong of [() => client.start("none_such", {}), () => client.run("x").state(), () => run.answer("late")])
-  await assert.rejects(wrong, (refusal) => refusal instanceof Refused && refusal.message.startsWith("Expected"));
-assert.throws(() => new Client({ url: "nowhere" }), /Expected an http or https URL, but found "nowhere"/);
-console.log("fine");
-)";
-  const Variable graph_file("GRAPH", write_file("ts_asks.json", ask_graph("ts_asks")).string());
   const Beside rules({"work"});
-  const Ran ran = node("client.mjs", program);
+  const Variable asks("GRAPH", write_file("ts_asks.json", ask_graph("ts_asks")).string());
+  const Ran ran = run_program("/usr/bin/env", started_by("node", in_place("client.mjs", client_program)));
   EXPECT_EQ(ran.out, "fine\n") << ran.err;
+}
+
+class TypeScriptRuntime : public TypeScriptClient, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(TypeScriptRuntime, runs_the_worker_and_the_client_as_node_does) {
+  Beside working = worker(GetParam());
+  const std::string good = start("hello"), again = start("again"), odd = start("odd"), hanging = start("hang");
+  for (const std::string& run : {good, again, odd}) EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_EQ(shown(good)["output"], (Json{{"letters", 6}}));
+  EXPECT_EQ(shown(again)["output"], (Json{{"letters", 6}})) << working.err();
+  EXPECT_EQ(shown(odd)["status"], "failed");
+  EXPECT_TRUE(wait_until([] { return hangs() == "x"; })) << working.err();
+  working.signal(SIGTERM);
+  EXPECT_EQ(working.wait(), 0) << working.err();
+  EXPECT_EQ(hangs(), "xy") << "its signal is aborted after the grace";
+  EXPECT_EQ(shown(hanging)["status"], "running");
+  const Beside rules({"work"});
+  const std::string name = "ts_" + GetParam();
+  const Variable asks("GRAPH", write_file(name + ".json", ask_graph(name)).string());
+  const Ran ran = run_program("/usr/bin/env", started_by(GetParam(), in_place("client.mjs", client_program)));
+  EXPECT_EQ(ran.out, "fine\n") << ran.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Runtimes, TypeScriptRuntime, ::testing::Values("bun", "deno"),
+                         [](const auto& runtime) { return runtime.param; });
+
+TEST_F(TypeScriptClient, a_report_that_the_api_refuses_does_not_keep_the_others_from_being_taken) {
+  std::vector<std::string> good, bad;
+  for (int n = 0; n < 8; ++n) (n % 4 == 0 ? bad : good).push_back(start(n % 4 == 0 ? "fact" : "word"));
+  const Beside working = worker();  // takes them all at once
+  for (const std::vector<std::string>& runs : {good, bad})
+    for (const std::string& run : runs) EXPECT_TRUE(ends(run)) << working.err();
+  for (const std::string& run : good) EXPECT_EQ(shown(run)["output"], (Json{{"letters", 5}}));
+  for (const std::string& run : bad) {
+    EXPECT_EQ(shown(run)["status"], "failed");
+    EXPECT_NE(cairn_ok({"show", run}).out.find("Expected a fact that a handler may record"), std::string::npos);
+  }
 }
 
 TEST_F(TypeScriptClient, a_stream_of_events_goes_on_when_its_server_is_killed_and_comes_back) {
@@ -273,7 +325,7 @@ import { Client } from "cairn-client";
 for await (const event of new Client().run(process.env.RUN).events()) console.log(event.seq);
 )";
   const Variable id("RUN", run);
-  Beside following("/usr/bin/env", {"node", in_place("follow.mjs", program)});
+  Beside following("/usr/bin/env", started_by("node", in_place("follow.mjs", program)));
   EXPECT_TRUE(wait_until([&] { return following.out().ends_with('\n'); })) << following.err();
   server_.signal(SIGKILL);
   server_.wait();
