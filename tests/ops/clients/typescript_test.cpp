@@ -258,6 +258,23 @@ TEST_F(TypeScriptClient, a_step_that_is_cancelled_hears_of_it_and_one_that_hangs
   EXPECT_EQ(shown(hanging)["status"], "running");
   const Json step = shown(hanging)["steps"].at(0);
   EXPECT_EQ(step["attempt"], 1) << step;
+  cairn_ok({"cancel", hanging});  // no other test's worker takes it
+}
+
+TEST_F(TypeScriptClient, a_worker_stops_in_time_while_its_server_is_away) {
+  const std::string run = start("hang");
+  Beside working = worker();
+  EXPECT_TRUE(wait_until([] { return hangs() == "x"; })) << working.err();
+  server_.signal(SIGKILL);
+  server_.wait();
+  const auto before = std::chrono::steady_clock::now();
+  working.signal(SIGTERM);
+  EXPECT_EQ(working.wait(), 0) << working.err();
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10)) << "grace, last reports, close: 5 s";
+  EXPECT_EQ(hangs(), "xy");
+  EXPECT_NE(working.err().find("Expected to close the session"), std::string::npos) << working.err();
+  EXPECT_EQ(shown(run)["status"], "running");
+  cairn_ok({"cancel", run});
 }
 
 TEST_F(TypeScriptClient, a_step_whose_time_is_over_fails_as_a_timeout) {
@@ -293,6 +310,7 @@ TEST_P(TypeScriptRuntime, runs_the_worker_and_the_client_as_node_does) {
   EXPECT_EQ(working.wait(), 0) << working.err();
   EXPECT_EQ(hangs(), "xy") << "its signal is aborted after the grace";
   EXPECT_EQ(shown(hanging)["status"], "running");
+  cairn_ok({"cancel", hanging});
   const Beside rules({"work"});
   const std::string name = "ts_" + GetParam();
   const Variable asks("GRAPH", write_file(name + ".json", ask_graph(name)).string());

@@ -57,7 +57,7 @@ export class Transport {
       const failed = await this.#once<T>(method, path, text, asked);
       if (failed.ok) return failed.answer;
       asked.signal?.throwIfAborted();
-      const waitMs = Math.max(pauseMs, failed.retryMs) * (0.5 + Math.random());
+      const waitMs = Math.max(pauseMs * (0.5 + Math.random()), failed.retryMs);
       if (leftMs() < waitMs) throw new Unavailable(`Expected an answer of ${this.#root}, but: ${failed.fault}`);
       await pause(waitMs, asked.signal);
     }
@@ -131,6 +131,11 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(end, ms);
     signal?.addEventListener("abort", end);
   });
+}
+
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 export function sentenceOf(thrown: unknown): string {

@@ -4,7 +4,7 @@
 // answered.
 import type { Claim, ClaimsAnswer, DeclaredHandler, DeclaredTool, Fields } from "./api.js";
 import type { HeartbeatAnswer, HeartbeatBody } from "./api.js";
-import { type Address, pause, Refused, sentenceOf, Transport } from "./http.js";
+import { type Address, aborted, pause, Refused, sentenceOf, Transport } from "./http.js";
 import { hostName, onSignals, turn } from "./process.js";
 import { Again, type Context, failureOf, Final, type Label, outcomeOf, reportText, Step, timeout } from "./step.js";
 
@@ -109,7 +109,7 @@ export class Worker {
     const endSignals = onSignals(["SIGTERM", "SIGINT"], () => this.stop());
     try {
       const beats = this.#beat();
-      await this.#claim();
+      await Promise.race([this.#claim(), aborted(this.#stop.signal)]);
       await this.#drain();
       this.#closed.abort();
       await beats;
@@ -204,7 +204,7 @@ export class Worker {
     const rest = `,"max":${asked},"wait_ms":${waits ? waitMs : 0},"finished":[${finished}]}`;
     const signal = waits ? this.#stop.signal : this.#closed.signal;
     for (let again = false; ; again = true) {
-      const session = await this.#openedSession(signal);
+      const session = await this.#openedSession();
       const text = `${this.#head},"session":"${session}"${rest}`;
       try {
         return await this.#transport.ask("POST", "/claims", { text, timeoutMs: waitMs + 30_000, signal });
@@ -222,13 +222,14 @@ export class Worker {
   }
 
   // One request opens the session: two at once would open two.
-  async #openedSession(signal: AbortSignal): Promise<string> {
+  async #openedSession(): Promise<string> {
     if (this.#session !== undefined) return this.#session;
-    this.#opening ??= this.#open(signal).finally(() => (this.#opening = undefined));
+    this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     return this.#opening;
   }
 
-  async #open(signal: AbortSignal): Promise<string> {
+  async #open(): Promise<string> {
+    const signal = this.#held.size > 0 ? this.#closed.signal : this.#stop.signal; // reports need it when it stops, too
     const text = `${this.#head},"max":0,"wait_ms":0}`;
     const answer = await this.#transport.ask<ClaimsAnswer>("POST", "/claims", { text, signal });
     this.#session = answer.session;
