@@ -212,7 +212,8 @@ std::string free_port() {
   return "0";
 }
 
-// A folder for the page: the program on the PATH, and a small repository with a history as the working directory.
+// A folder for the page: the program on the PATH, a small repository with a history as the working directory, and next
+// to that the packed client for TypeScript.
 fs::path make_place(const std::string& name) {
   const fs::path place = directory() / name;
   fs::create_directories(place / "bin");
@@ -220,6 +221,7 @@ fs::path make_place(const std::string& name) {
   fs::create_symlink(root / "ops/guide/feed_to_table.sh", place / "bin/feed_to_table.sh");
   const std::string script = R"(set -e
 mkdir -p "$1/here" && cd "$1/here" && git init -q .
+cp "$2"/build/typescript/cairn-client-*.tgz .. || true  # without it, the page that installs it fails
 for n in 1 2 3 4 5 6; do
   author=ann
   [ $((n % 3)) -ne 0 ] || author=ben
@@ -229,7 +231,7 @@ for n in 1 2 3 4 5 6; do
   git -c "user.name=$author" -c "user.email=$author@example.com" -c commit.gpgsign=false commit -qm "Change $n"
 done
 )";
-  const Ran made = run_program("/bin/sh", {write_file(name + ".make", script), place});
+  const Ran made = run_program("/bin/sh", {write_file(name + ".make", script), place, root});
   EXPECT_EQ(made.exit, 0) << made.err;
   return place;
 }

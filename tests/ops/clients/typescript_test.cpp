@@ -1,0 +1,402 @@
+// The client and the worker for TypeScript, packed as npm would have them and run by Node against a real server: what
+// functions return and throw, a worker that is killed, a server that is killed and comes back, SIGTERM, types.
+#include <csignal>
+#include <gtest/gtest.h>
+
+#include "tests/ops/http/api_client.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string worker_program = R"(
+import { appendFileSync } from "node:fs";
+import { Again, Final, label, Worker } from "cairn-client";
+
+const worker = new Worker({ queues: ["ts"], concurrency: 8, graceMs: 1000 });
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+worker.handler("ts.count", async (settings, context) => {
+  const text = settings.text;
+  if (text === "again" && context.attempt === 1) throw new Again("Come again.", { error: "busy" });
+  if (text === "again" && context.failed?.message !== "Come again.") throw new Final("It does not know why.");
+  if (text === "final") throw new Final("Never.", { error: "hopeless" });
+  if (text === "bug" && context.attempt === 1) return context.none.at(0);
+  if (text === "odd") return { letters: 0 / 0 };
+  if (text === "fact") context.record("no_such_fact");
+  if (text === "number") return 5;
+  if (text === "lost") return { letters: new Map() };
+  if (text === "long") await pause(60_000);
+  if (text === "slow") await pause(300);
+  if (text === "hang") {
+    appendFileSync(process.env.HANGS, "x");
+    context.progress("It hangs.");
+    await new Promise((resolve) => context.signal.addEventListener("abort", resolve));
+    appendFileSync(process.env.HANGS, "y");
+    return {};
+  }
+  context.record("tool_called", { tool: "length", ok: true, latency_ms: 0 });
+  return { letters: text.length };
+});
+worker.handler("ts.later", { labels: ["ok", "other"] }, () => label("other", { letters: 1 }));
+worker.tool("ts.fetch", { about: "fetches" }, (inputs) => ({ n: inputs.n + 1 }));
+
+await worker.run();
+)";
+
+const std::string client_program = R"(
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Client, Refused } from "cairn-client";
+const client = new Client();
+const graph = JSON.parse(readFileSync(process.env.GRAPH, "utf8"));
+const name = graph.name;
+assert.match(await client.addGraph(graph), /^[0-9a-f]{64}$/);
+const run = await client.start(name, {}, { key: "one", tags: { team: "a" } });
+assert.equal((await client.start(name, {}, { key: "one", tags: { team: "a" } })).id, run.id);
+const types = [];
+for await (const event of run.events()) {
+  types.push(event.type);
+  if (event.type === "question_asked") await run.answer("north");
+}
+assert.equal(types[0], "run_started");
+assert.equal(types.at(-1), "run_finished");
+const rest = [];
+for await (const event of run.events({ after: types.length - 1 })) rest.push(event.type);
+assert.deepEqual(rest, ["run_finished"]);
+assert.equal((await run.wait()).output.region, "north");
+assert.ok(["running", "waiting"].includes((await run.state({ at: 1 })).status));
+assert.equal((await run.explain()).status, "done");
+const other = await run.fork(2);
+await other.answer("south");
+assert.equal((await other.wait({ timeoutMs: 60_000 })).output.region, "south");
+assert.equal((await client.runs({ graph: name, tag: "team=a" })).length, 2);
+const third = await client.start(name, {});
+assert.equal((await third.signal("none", 1)), undefined);
+await assert.rejects(third.wait({ signal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
+await third.cancel("not needed");
+assert.equal((await third.wait()).status, "aborted");
+for (const wrong of [() => client.start("none_such", {}), () => client.run("x").state(), () => run.answer("late")])
+  await assert.rejects(wrong, (refusal) => refusal instanceof Refused && refusal.message.startsWith("Expected"));
+assert.throws(() => new Client({ url: "nowhere" }), /Expected an http or https URL, but found "nowhere"/);
+console.log("fine");
+)";
+
+Json graph() {
+  const auto step = [](const std::string& handler, Json on) {
+    return Json{{"do", handler},
+                {"queue", "ts"},
+                {"labels", {"ok", "other"}},
+                {"with", {{"text", {{"$", "text"}}}}},
+                {"timeout_ms", 10'000},
+                {"retry", {{"attempts", 3}, {"backoff_ms", 10}}},
+                {"on", std::move(on)}};
+  };
+  return {{"name", "ts"},
+          {"start", "count"},
+          {"input", {{"properties", {{"text", {{"type", "string"}}}}}}},
+          {"limits", {{"steps", 20}}},
+          {"channels", {{"letters", {{"reducer", "sum"}}}}},
+          {"nodes",
+           {{"count", step("ts.count", {{"ok", "later"}, {"other", "end"}})},
+            {"later", step("ts.later", {{"ok", "end"}, {"other", "end"}})},
+            {"end", {{"end", {{"status", "done"}, {"output", {{"letters", {{"$", "letters"}}}}}}}}}}}};
+}
+
+// Compiled and packed by workers/clients/typescript/pack.
+fs::path package_folder() { return fs::path(testing::source_dir()) / "build/typescript"; }
+
+// A folder of a program's own, with the packed client as npm would install it.
+fs::path install_package() {
+  const fs::path place = directory() / "ts";
+  if (fs::exists(place)) return place;
+  fs::create_directories(place / "node_modules");
+  const std::string unpack = R"(set -e
+tar -xzf "$1"/cairn-client-*.tgz -C "$2"
+mv "$2/package" "$2/cairn-client"
+)";
+  const Ran ran = run_program("/bin/sh", {write_file("unpack.sh", unpack), package_folder(), place / "node_modules"});
+  EXPECT_EQ(ran.exit, 0) << "Expected the client as workers/clients/typescript/pack packs it, but: " << ran.err;
+  return place;
+}
+
+fs::path in_place(const std::string& name, const std::string& text) {
+  install_package();
+  return write_file("ts/" + name, text);
+}
+
+// The words for env(1) that run a program in a runtime: node is the system's, the others are those that ops/npm brings.
+Arguments started_by(const std::string& runtime, const fs::path& program) {
+  if (runtime == "node") return {"node", program};
+  const fs::path folder = fs::path(testing::source_dir()) / "build/runtimes/node_modules";
+  for (const char* bun : {"@oven/bun-linux-x64-baseline/bin/bun", "@oven/bun-linux-aarch64/bin/bun"})
+    if (runtime == "bun" && fs::exists(folder / bun)) return {folder / bun, program};
+  for (const char* deno : {"@deno/linux-x64-glibc/deno", "@deno/linux-arm64-glibc/deno"})
+    if (runtime == "deno" && fs::exists(folder / deno))
+      return {"DENO_NO_UPDATE_CHECK=1", folder / deno, "run", "-A", "--node-modules-dir=manual", program};
+  ADD_FAILURE() << "Expected " << runtime << " in " << folder << " (ops/npm brings it), but it is not there.";
+  return {"false"};
+}
+
+class TypeScriptClient : public ::testing::Test {
+ protected:
+  TypeScriptClient()
+      : port_(free_port()),
+        url_("CAIRN_URL", "http://127.0.0.1:" + port_),
+        hangs_("HANGS", (directory() / "ts_hangs").string()),
+        server_(serve()) {
+    cairn_ok({"graph", "add", write_file("ts.json", graph().dump())});
+    fs::remove(directory() / "ts_hangs");
+  }
+
+  static std::string free_port() {
+    boost::asio::io_context io;
+    boost::asio::ip::tcp::acceptor any(io, {boost::asio::ip::make_address("127.0.0.1"), 0});
+    return std::to_string(any.local_endpoint().port());
+  }
+  Beside serve() const {
+    Beside server({"serve", "--json", "--listen", "127.0.0.1:" + port_});
+    EXPECT_TRUE(wait_until([&] { return server.out().ends_with('\n'); }));
+    return server;
+  }
+  static Beside worker(const std::string& runtime = "node") {
+    return {"/usr/bin/env", started_by(runtime, in_place("worker.mjs", worker_program))};
+  }
+  static std::string start(const std::string& text) {
+    return cairn_ok({"start", "ts", "--input", Json{{"text", text}}.dump(), "--json"}).json().at("run");
+  }
+  static Json shown(const std::string& run) { return cairn_ok({"show", run, "--json"}).json(); }
+  static std::size_t shown_running() {
+    return cairn_ok({"runs", "--graph", "ts", "--status", "running", "--json"}).lines().size();
+  }
+  static bool ends(const std::string& run) {
+    return wait_until([&] { return !shown(run)["reason"].is_null() || shown(run)["status"] == "done"; });
+  }
+  static std::string hangs() { return read_file(directory() / "ts_hangs"); }
+
+  const std::string port_;
+  const Variable url_, hangs_;
+  Beside server_;
+};
+
+TEST_F(TypeScriptClient, functions_return_throw_and_record_what_the_graph_goes_by) {
+  Beside working = worker();
+  const std::string good = start("hello"), again = start("again"), bug = start("bug");
+  for (const std::string& run : {good, again, bug}) EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_EQ(shown(good)["output"], (Json{{"letters", 6}}));
+  EXPECT_EQ(shown(again)["output"], (Json{{"letters", 6}})) << working.err();
+  EXPECT_EQ(shown(bug)["status"], "done");
+  EXPECT_NE(working.err().find("A step failed: TypeError"), std::string::npos) << working.err();
+  EXPECT_NE(cairn_ok({"events", good}).out.find("tool_called"), std::string::npos);
+  EXPECT_NE(cairn_ok({"workers"}).out.find("typescript@"), std::string::npos);
+  working.signal(SIGTERM);
+  EXPECT_EQ(working.wait(), 0) << working.err();
+  EXPECT_EQ(cairn_ok({"workers"}).out.find("typescript@"), std::string::npos);
+}
+
+TEST_F(TypeScriptClient, an_outcome_that_is_none_fails_the_attempt_with_a_sentence) {
+  const Beside working = worker();
+  const std::pair<const char*, const char*> cases[] = {
+      {"final", "Never."},
+      {"odd", "Expected an outcome that is JSON, but: letters is"},
+      {"lost", "Expected an outcome that is JSON, but: letters is [object Map]"},
+      {"number", "Expected an object as the outcome, but it is 5."},
+  };
+  for (const auto& [text, says] : cases) {
+    const std::string run = start(text);
+    EXPECT_TRUE(ends(run)) << working.err();
+    EXPECT_EQ(shown(run)["status"], "failed") << text;
+    EXPECT_NE(cairn_ok({"show", run}).out.find(says), std::string::npos) << cairn_ok({"show", run}).out;
+  }
+}
+
+TEST_F(TypeScriptClient, its_tools_execute_the_sub_goals_of_plans) {
+  Beside working = worker();
+  EXPECT_TRUE(wait_until([] { return cairn_ok({"workers"}).out.find("typescript@") != std::string::npos; }));
+  const Json plan = {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", "ts.fetch"}, {"inputs", {{"n", 41}}}}}}};
+  const Beside rules({"work"});
+  const std::string run = cairn_ok({"start", "plan_runner", "--input", plan.dump(), "--json"}).json().at("run");
+  EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_EQ(shown(run)["output"]["results"]["a"], (Json{{"n", 42}})) << cairn_ok({"explain", run}).out;
+}
+
+TEST_F(TypeScriptClient, a_server_that_is_killed_and_a_worker_that_is_killed_lose_nothing) {
+  std::vector<std::string> all;
+  for (int n = 0; n < 40; ++n) all.push_back(start(n % 4 == 0 ? "slow" : "word"));
+  Beside first = worker();
+  Beside second = worker();
+  for (int n = 0; n < 3; ++n) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    server_.signal(SIGKILL);
+    server_.wait();
+    server_ = serve();
+  }
+  const Beside rules({"work"});  // it finds what the dead worker held
+  first.signal(SIGKILL);
+  first.wait();
+  // Claims that died with a server are found some seconds later, those of the dead worker after half a minute.
+  for (int patience = 0; patience < 9 && shown_running() > 0; ++patience)
+    wait_until([] { return shown_running() == 0; });
+  EXPECT_EQ(shown_running(), 0u) << second.err();
+  for (const std::string& run : all) EXPECT_EQ(shown(run)["output"], (Json{{"letters", 5}}));
+}
+
+TEST_F(TypeScriptClient, a_step_that_is_cancelled_hears_of_it_and_one_that_hangs_is_given_back) {
+  Beside working = worker();
+  const std::string cancelled = start("hang");
+  EXPECT_TRUE(wait_until([] { return hangs() == "x"; })) << working.err();
+  EXPECT_TRUE(wait_until([&] { return !shown(cancelled).value("progress", Json::array()).empty(); }));
+  EXPECT_EQ(shown(cancelled)["progress"].at(0)["text"], "It hangs.");
+  cairn_ok({"cancel", cancelled});
+  EXPECT_TRUE(wait_until([] { return hangs() == "xy"; })) << "its signal is aborted: " << working.err();
+  const std::string hanging = start("hang");
+  EXPECT_TRUE(wait_until([] { return hangs() == "xyx"; })) << working.err();
+  working.signal(SIGTERM);
+  EXPECT_EQ(working.wait(), 0) << working.err();
+  EXPECT_EQ(shown(hanging)["status"], "running");
+  const Json step = shown(hanging)["steps"].at(0);
+  EXPECT_EQ(step["attempt"], 1) << step;
+  cairn_ok({"cancel", hanging});  // no other test's worker takes it
+}
+
+TEST_F(TypeScriptClient, a_worker_stops_in_time_while_its_server_is_away) {
+  const std::string run = start("hang");
+  Beside working = worker();
+  EXPECT_TRUE(wait_until([] { return hangs() == "x"; })) << working.err();
+  server_.signal(SIGKILL);
+  server_.wait();
+  const auto before = std::chrono::steady_clock::now();
+  working.signal(SIGTERM);
+  EXPECT_EQ(working.wait(), 0) << working.err();
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10)) << "grace, last reports, close: 5 s";
+  EXPECT_EQ(hangs(), "xy");
+  EXPECT_NE(working.err().find("Expected to close the session"), std::string::npos) << working.err();
+  EXPECT_EQ(shown(run)["status"], "running");
+  cairn_ok({"cancel", run});
+}
+
+TEST_F(TypeScriptClient, a_step_whose_time_is_over_fails_as_a_timeout) {
+  Json graph_with_little_time = graph();
+  graph_with_little_time["nodes"]["count"]["timeout_ms"] = 300;
+  graph_with_little_time["nodes"]["count"]["retry"]["attempts"] = 1;
+  cairn_ok({"graph", "add", write_file("ts_timeout.json", graph_with_little_time.dump())});
+  const Beside working = worker();
+  const std::string run = start("long");
+  EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_NE(cairn_ok({"show", run}).out.find("Expected an outcome in time."), std::string::npos)
+      << cairn_ok({"show", run}).out;
+}
+
+TEST_F(TypeScriptClient, the_client_starts_follows_answers_and_forks) {
+  const Beside rules({"work"});
+  const Variable asks("GRAPH", write_file("ts_asks.json", ask_graph("ts_asks")).string());
+  const Ran ran = run_program("/usr/bin/env", started_by("node", in_place("client.mjs", client_program)));
+  EXPECT_EQ(ran.out, "fine\n") << ran.err;
+}
+
+class TypeScriptRuntime : public TypeScriptClient, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(TypeScriptRuntime, runs_the_worker_and_the_client_as_node_does) {
+  Beside working = worker(GetParam());
+  const std::string good = start("hello"), again = start("again"), odd = start("odd"), hanging = start("hang");
+  for (const std::string& run : {good, again, odd}) EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_EQ(shown(good)["output"], (Json{{"letters", 6}}));
+  EXPECT_EQ(shown(again)["output"], (Json{{"letters", 6}})) << working.err();
+  EXPECT_EQ(shown(odd)["status"], "failed");
+  EXPECT_TRUE(wait_until([] { return hangs() == "x"; })) << working.err();
+  working.signal(SIGTERM);
+  EXPECT_EQ(working.wait(), 0) << working.err();
+  EXPECT_EQ(hangs(), "xy") << "its signal is aborted after the grace";
+  EXPECT_EQ(shown(hanging)["status"], "running");
+  cairn_ok({"cancel", hanging});
+  const Beside rules({"work"});
+  const std::string name = "ts_" + GetParam();
+  const Variable asks("GRAPH", write_file(name + ".json", ask_graph(name)).string());
+  const Ran ran = run_program("/usr/bin/env", started_by(GetParam(), in_place("client.mjs", client_program)));
+  EXPECT_EQ(ran.out, "fine\n") << ran.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Runtimes, TypeScriptRuntime, ::testing::Values("bun", "deno"),
+                         [](const auto& runtime) { return runtime.param; });
+
+TEST_F(TypeScriptClient, a_report_that_the_api_refuses_does_not_keep_the_others_from_being_taken) {
+  std::vector<std::string> good, bad;
+  for (int n = 0; n < 8; ++n) (n % 4 == 0 ? bad : good).push_back(start(n % 4 == 0 ? "fact" : "word"));
+  const Beside working = worker();  // takes them all at once
+  for (const std::vector<std::string>& runs : {good, bad})
+    for (const std::string& run : runs) EXPECT_TRUE(ends(run)) << working.err();
+  for (const std::string& run : good) EXPECT_EQ(shown(run)["output"], (Json{{"letters", 5}}));
+  for (const std::string& run : bad) {
+    EXPECT_EQ(shown(run)["status"], "failed");
+    EXPECT_NE(cairn_ok({"show", run}).out.find("Expected a fact that a handler may record"), std::string::npos);
+  }
+}
+
+TEST_F(TypeScriptClient, a_stream_of_events_goes_on_when_its_server_is_killed_and_comes_back) {
+  cairn_ok({"graph", "add", write_file("ts_stream.json", ask_graph("ts_stream"))});
+  const std::string run = cairn_ok({"start", "ts_stream", "--json"}).json().at("run");
+  const Beside rules({"work"});
+  const std::string program = R"(
+import { Client } from "cairn-client";
+for await (const event of new Client().run(process.env.RUN).events()) console.log(event.seq);
+)";
+  const Variable id("RUN", run);
+  Beside following("/usr/bin/env", started_by("node", in_place("follow.mjs", program)));
+  EXPECT_TRUE(wait_until([&] { return following.out().ends_with('\n'); })) << following.err();
+  server_.signal(SIGKILL);
+  server_.wait();
+  cairn_ok({"answer", run, "--value", R"("north")"});
+  server_ = serve();
+  EXPECT_EQ(following.wait(), 0) << following.err();
+  std::string all;
+  for (const Json& event : cairn_ok({"events", run, "--json"}).lines()) all += event["seq"].dump() + "\n";
+  EXPECT_EQ(following.out(), all);
+}
+
+TEST_F(TypeScriptClient, a_graphs_schemas_type_its_runs_and_strict_typescript_takes_them) {
+  Json typed = graph();
+  typed["name"] = "score_text";
+  typed["input"] = {{"properties", {{"text", {{"type", "string"}}}}}, {"required", {"text"}}};
+  cairn_ok({"graph", "add", write_file("score_text.json", typed.dump())});
+  const std::string program = (package_folder() / "dist/cairn_types.js").string();
+  const Ran types = run_program("/usr/bin/env", {"node", program, "score_text"});  // as the server has it
+  EXPECT_EQ(types.exit, 0) << types.err;
+  typed["output"] = {{"properties", {{"letters", {{"type", "integer"}}}}}, {"required", {"letters"}}};
+  const Ran with_output =
+      run_program("/usr/bin/env", {"node", program, write_file("score_text.json", typed.dump()).string()});
+  EXPECT_NE(types.out.find("export interface ScoreTextInput {\n  text: string;\n}"), std::string::npos) << types.out;
+  in_place("graphs.mts", with_output.out);
+  const fs::path user = in_place("user.mts", R"(
+import { Again, Client, label, Worker } from "cairn-client";
+import type { ScoreTextInput, ScoreTextOutput } from "./graphs.mjs";
+
+const run = await new Client().start<ScoreTextInput, ScoreTextOutput>("score_text", { text: "four" });
+export const letters: number | undefined = (await run.wait({ timeoutMs: 1000 })).output?.letters;
+// @ts-expect-error: the graph takes a text
+await new Client().start<ScoreTextInput, ScoreTextOutput>("score_text", { text: 4 });
+// @ts-expect-error: it gives letters
+(await run.wait()).output?.words;
+
+const worker = new Worker({ queues: ["ts"], concurrency: 16 });
+worker.handler<{ text: string }>("ts.count", async ({ text }, context) => {
+  if (context.attempt === 1) throw new Again("It is busy.", { retryMs: 100 });
+  return text === "" ? label("again") : { letters: text.length };
+});
+worker.tool<{ n: number }>("ts.crawl", { about: "crawls" }, (inputs) => ({ n: inputs.n }));
+// @ts-expect-error: an outcome is an object
+worker.handler("ts.wrong", () => 5);
+await worker.run();
+)");
+  const std::string compiler = (package_folder() / "node_modules/typescript/bin/tsc").string();
+  const Ran checked = run_program("/usr/bin/env", {"node", compiler, "--noEmit", "--strict", "--target", "ES2022",
+                                                   "--module", "NodeNext", user.string()});
+  EXPECT_EQ(checked.exit, 0) << checked.out;
+  const Ran wrong = run_program("/usr/bin/env", {"node", program, "none_such"});
+  EXPECT_EQ(wrong.exit, 1);
+  EXPECT_TRUE(wrong.err.starts_with("cairn-types: Expected a graph named none_such")) << wrong.err;
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,56 @@
+// cairn-types GRAPH...: the types of what graphs take and give, by their schemas, for `client.start<In, Out>()`. A
+// graph is a file that ends in .json, or a name that the API is asked for.
+import type { Fields } from "./api.js";
+import { Client } from "./client.js";
+import { sentenceOf } from "./http.js";
+import { failProgram, programArguments, readText } from "./process.js";
+
+const generator = "json-schema-to-typescript";
+
+async function compiler() {
+  try {
+    return (await import("json-schema-to-typescript")).compile;
+  } catch {
+    throw new Error(`Expected the npm package ${generator}, but it is not installed: npm install -D ${generator}`);
+  }
+}
+
+async function graphOf(word: string): Promise<Fields> {
+  if (!word.endsWith(".json")) return new Client().graph(word);
+  try {
+    return JSON.parse(await readText(word));
+  } catch (fault) {
+    throw new Error(`Expected a graph as JSON in file ${word}, but: ${sentenceOf(fault)}`);
+  }
+}
+
+// plan_runner: PlanRunner
+function typeName(graph: string): string {
+  const words = graph.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  const name = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
+  return /^[A-Z]/.test(name) ? name : `Graph${name}`;
+}
+
+async function typesOf(graph: Fields, word: string): Promise<string> {
+  if (typeof graph.name !== "string") throw new Error(`Expected a graph with a name in ${word}, but it has none.`);
+  const compile = await compiler();
+  let text = `// graph ${graph.name}\n`;
+  for (const side of ["input", "output"]) {
+    const title = typeName(graph.name) + (side === "input" ? "Input" : "Output");
+    const schema = graph[side] ?? { additionalProperties: true };
+    const root = { type: "object" as const, ...schema, title };
+    const style = { printWidth: 120 };
+    text += await compile(root, title, { bannerComment: "", additionalProperties: false, style });
+  }
+  return text;
+}
+
+async function main(): Promise<void> {
+  const words = programArguments();
+  if (words.length === 0) throw new Error("Expected graphs (FILE.json or NAME), but found none.");
+  const parts: string[] = [];
+  for (const word of words) parts.push(await typesOf(await graphOf(word), word));
+  console.log("// Made by cairn-types.\n" + parts.join("\n").trimEnd());
+}
+
+main().catch((thrown: unknown) => failProgram(`cairn-types: ${sentenceOf(thrown)}`));

@@ -1,0 +1,152 @@
+// Starts runs, follows them, answers their questions.
+import type { Any, Explanation, Fields, ForkBody, RunEvent, RunRow, RunState, StartBody } from "./api.js";
+import { framesOf } from "./events.js";
+import { type Address, passes, pause, query, sentenceOf, Transport, Unavailable } from "./http.js";
+
+const ended = new Set(["done", "failed", "aborted"]);
+const patienceMs = 30_000; // for a server that is away or busy
+const resumeMs = 500;
+
+export interface StartOptions {
+  key?: string; // with a key, the same input again is the same run
+  tags?: Record<string, string>;
+}
+
+export interface WaitOptions {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+export interface EventOptions {
+  after?: number; // the event after which it begins
+  signal?: AbortSignal;
+}
+
+export type ForkChanges = Omit<ForkBody, "at">;
+
+export interface RunFilter {
+  graph?: string;
+  status?: string;
+  tag?: string | string[]; // KEY=VALUE
+  limit?: number;
+  after?: string;
+  [more: string]: string | number | string[] | undefined;
+}
+
+// One run, by its id. Each call asks the server.
+export class Run<Output = Any> {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport, readonly id: string) {
+    this.#transport = transport;
+  }
+
+  // The folded state: now, or as of an event or a time.
+  state({ at }: { at?: number | string } = {}): Promise<RunState<Output>> {
+    return this.#ask("GET", query({ at }));
+  }
+
+  explain(): Promise<Explanation> {
+    return this.#ask("GET", "/explain");
+  }
+
+  // The events as they come, until the run has ended; goes on where it was when the connection breaks.
+  async *events({ after = 0, signal }: EventOptions = {}): AsyncGenerator<RunEvent> {
+    for (let until = performance.now() + patienceMs; ; await pause(resumeMs, signal)) {
+      signal?.throwIfAborted();
+      try {
+        const headers = { "Last-Event-ID": String(after) };
+        const response = await this.#transport.stream(`/runs/${this.id}/events`, headers, signal);
+        if (response.body) {
+          for await (const frame of framesOf(response.body)) {
+            if (frame.event !== "message") continue;
+            const event = JSON.parse(frame.data) as RunEvent;
+            after = event.seq;
+            until = performance.now() + patienceMs;
+            yield event;
+          }
+        }
+        if (ended.has((await this.state()).status)) return;
+      } catch (thrown) {
+        signal?.throwIfAborted();
+        if (!passes(thrown)) throw thrown;
+        if (performance.now() > until)
+          throw new Unavailable(`Expected the events of run ${this.id}, but: ${sentenceOf(thrown)}`);
+      }
+    }
+  }
+
+  // The state once the run has ended.
+  async wait({ timeoutMs = Infinity, signal }: WaitOptions = {}): Promise<RunState<Output>> {
+    const until = performance.now() + timeoutMs;
+    for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 1.5, 1_000)) {
+      const state = await this.state();
+      if (ended.has(state.status)) return state;
+      if (performance.now() > until)
+        throw new Unavailable(`Expected run ${this.id} to end within ${timeoutMs} ms, but it is ${state.status}.`);
+      await pause(pauseMs, signal);
+      signal?.throwIfAborted();
+    }
+  }
+
+  // Without a question's id: the only one that is open.
+  async answer(value: Any, question?: string): Promise<void> {
+    await this.#ask("POST", "/answers", { value, question });
+  }
+
+  async signal(name: string, value: Any = null, id?: string): Promise<void> {
+    await this.#ask("POST", "/signals", { name, value, id });
+  }
+
+  async cancel(reason?: string): Promise<void> {
+    await this.#ask("POST", "/cancel", { reason });
+  }
+
+  // A new run from where this one stood after event `at`, with channels set or questions answered otherwise.
+  async fork(at: number, changes: ForkChanges = {}): Promise<Run<Output>> {
+    const forked = await this.#ask<{ run: string }>("POST", "/fork", { at, ...changes });
+    return new Run(this.#transport, forked.run);
+  }
+
+  #ask<T>(method: string, part: string, body?: unknown): Promise<T> {
+    return this.#transport.ask(method, `/runs/${encodeURIComponent(this.id)}${part}`, { body });
+  }
+}
+
+// Asks `url` (CAIRN_URL, http://127.0.0.1:8080) with `token` (CAIRN_TOKEN).
+export class Client {
+  readonly #transport: Transport;
+
+  constructor(address: Address = {}) {
+    this.#transport = new Transport(address, patienceMs);
+  }
+
+  async start<Input = Fields, Output = Any>(
+    graph: string,
+    input: Input,
+    options: StartOptions = {},
+  ): Promise<Run<Output>> {
+    const body: StartBody = { graph, input, ...options };
+    const started = await this.#transport.ask<{ run: string }>("POST", "/runs", { body });
+    return new Run(this.#transport, started.run);
+  }
+
+  run<Output = Any>(id: string): Run<Output> {
+    return new Run(this.#transport, id);
+  }
+
+  // Newest first, 100 unless `limit` says otherwise.
+  runs(where: RunFilter = {}): Promise<RunRow[]> {
+    return this.#transport.ask("GET", "/runs" + query(where));
+  }
+
+  // Stores it as the current version of its name; returns the version.
+  async addGraph(graph: object): Promise<string> {
+    return (await this.#transport.ask<{ version: string }>("POST", "/graphs", { body: graph })).version;
+  }
+
+  // The current version of a graph, as it was added.
+  graph(name: string): Promise<Fields> {
+    return this.#transport.ask("GET", `/graphs/${encodeURIComponent(name)}`);
+  }
+}

@@ -1,0 +1,172 @@
+// Requests to the API by `fetch`, sent again while the server is away or busy.
+import { env } from "./process.js";
+
+// What the API refuses, or that it cannot be reached.
+export class CairnError extends Error {
+  override name = "CairnError";
+}
+
+// The API's refusal: its status, its code and its sentence.
+export class Refused extends CairnError {
+  override name = "Refused";
+  constructor(readonly status: number, readonly code: string, message: string) {
+    super(message);
+  }
+}
+
+// No answer within the patience.
+export class Unavailable extends CairnError {
+  override name = "Unavailable";
+}
+
+export interface Address {
+  url?: string | undefined; // CAIRN_URL, http://127.0.0.1:8080
+  token?: string | undefined; // CAIRN_TOKEN
+}
+
+export interface Asked {
+  body?: unknown;
+  text?: string; // a body that is JSON already
+  timeoutMs?: number;
+  patienceMs?: () => number; // asked after each failure: for how much longer it is sent again
+  signal?: AbortSignal | undefined; // aborts the request: it throws the signal's reason
+}
+
+const againAt = new Set([429, 502, 503, 504]);
+const pauseFirstMs = 50;
+const pauseLastMs = 5_000;
+
+export class Transport {
+  readonly #root: string;
+  readonly #headers: Record<string, string>;
+
+  constructor(address: Address, private readonly patienceMs: number) {
+    const url = address.url ?? env("CAIRN_URL") ?? "http://127.0.0.1:8080";
+    const token = address.token ?? env("CAIRN_TOKEN");
+    if (!isAddress(url)) throw new CairnError(`Expected an http or https URL, but found ${JSON.stringify(url)}.`);
+    this.#root = url.replace(/\/+$/, "") + "/api/v1";
+    this.#headers = token ? { Authorization: `Bearer ${token}` } : {};
+  }
+
+  // The answer's JSON. A request that may have arrived goes again: all that it is used for is idempotent.
+  async ask<T>(method: string, path: string, asked: Asked = {}): Promise<T> {
+    const text = asked.text ?? (asked.body === undefined ? undefined : JSON.stringify(asked.body));
+    const until = performance.now() + this.patienceMs;
+    const leftMs = asked.patienceMs ?? (() => until - performance.now());
+    for (let pauseMs = pauseFirstMs; ; pauseMs = Math.min(pauseMs * 2, pauseLastMs)) {
+      const failed = await this.#once<T>(method, path, text, asked);
+      if (failed.ok) return failed.answer;
+      asked.signal?.throwIfAborted();
+      const waitMs = Math.max(pauseMs * (0.5 + Math.random()), failed.retryMs);
+      if (leftMs() < waitMs) throw new Unavailable(`Expected an answer of ${this.#root}, but: ${failed.fault}`);
+      await pause(waitMs, asked.signal);
+    }
+  }
+
+  // A stream of server-sent events. Throws `Refused`; whatever `fetch` throws; the signal's reason.
+  async stream(path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Response> {
+    const response = await fetch(this.#root + path, {
+      headers: { ...this.#headers, Accept: "text/event-stream", ...headers },
+      signal: signal ?? null,
+    });
+    if (response.status >= 400) throw await refusalOf(response);
+    return response;
+  }
+
+  async #once<T>(method: string, path: string, text: string | undefined, asked: Asked): Promise<Once<T>> {
+    const limit = limited(asked.timeoutMs ?? 30_000, asked.signal);
+    try {
+      const headers = text === undefined ? this.#headers : { ...this.#headers, "Content-Type": "application/json" };
+      const response = await fetch(this.#root + path, { method, headers, body: text ?? null, signal: limit.signal });
+      if (response.status < 400) {
+        const body = await response.text();
+        return { ok: true, answer: (body === "" ? undefined : JSON.parse(body)) as T };
+      }
+      const refusal = await refusalOf(response);
+      if (!againAt.has(response.status)) throw refusal;
+      const retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 0) || 0;
+      return { ok: false, fault: refusal.message, retryMs };
+    } catch (thrown) {
+      if (thrown instanceof Refused) throw thrown;
+      return { ok: false, fault: sentenceOf(thrown), retryMs: 0 };
+    } finally {
+      limit.end();
+    }
+  }
+}
+
+type Once<T> = { ok: true; answer: T } | { ok: false; fault: string; retryMs: number };
+
+// True where the same request may be taken later.
+export function passes(thrown: unknown): boolean {
+  return !(thrown instanceof CairnError) || (thrown instanceof Refused && againAt.has(thrown.status));
+}
+
+function isAddress(url: string): boolean {
+  try {
+    return /^https?:$/.test(new URL(url).protocol);
+  } catch {
+    return false;
+  }
+}
+
+export function query(parameters: Record<string, unknown>): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined && one !== null) given.append(name, String(one));
+  const text = given.toString();
+  return text === "" ? "" : "?" + text;
+}
+
+// Ends early, and without throwing, when the signal is aborted.
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener("abort", end);
+  });
+}
+
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+export function sentenceOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const cause = thrown.cause instanceof Error ? `: ${thrown.cause.message}` : "";
+  return (thrown.message || thrown.name) + cause;
+}
+
+async function refusalOf(response: Response): Promise<Refused> {
+  const text = await response.text();
+  try {
+    const { code, message } = JSON.parse(text).error;
+    return new Refused(response.status, String(code), String(message));
+  } catch {
+    return new Refused(response.status, "invalid", text.slice(0, 200));
+  }
+}
+
+// A signal that is aborted after a time, or with another one.
+function limited(ms: number, outer: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
+  const controller = new AbortController();
+  const abort = () => controller.abort(outer?.reason);
+  const late = () => controller.abort(new Error(`Expected an answer within ${ms} ms.`));
+  const timer = setTimeout(late, ms);
+  outer?.addEventListener("abort", abort);
+  if (outer?.aborted) abort();
+  return {
+    signal: controller.signal,
+    end: () => {
+      clearTimeout(timer);
+      outer?.removeEventListener("abort", abort);
+    },
+  };
+}

@@ -1,0 +1,30 @@
+// Cairn from TypeScript and JavaScript: `Client` starts and follows runs, `Worker` executes their steps. Nothing but
+// `fetch` and other standards of the web: it runs on Node 18 or later, Bun and Deno.
+export type {
+  Any,
+  Explanation,
+  Fact,
+  Fields,
+  OpenStep,
+  Question,
+  RunEvent,
+  RunRow,
+  RunState,
+  Status,
+} from "./api.js";
+export { Client, Run } from "./client.js";
+export type { EventOptions, ForkChanges, RunFilter, StartOptions, WaitOptions } from "./client.js";
+export { CairnError, Refused, Unavailable } from "./http.js";
+export type { Address } from "./http.js";
+export { Again, Final, Label, label } from "./step.js";
+export type { Context } from "./step.js";
+export { Worker } from "./worker.js";
+export type {
+  HandlerFunction,
+  HandlerOptions,
+  Outputs,
+  Patch,
+  ToolFunction,
+  ToolOptions,
+  WorkerOptions,
+} from "./worker.js";

@@ -1,0 +1,160 @@
+// A step as its function sees it, and the report that its outcome becomes.
+import type { Any, Claim, Fact, Fields, Report } from "./api.js";
+import { sentenceOf } from "./http.js";
+
+// The attempt has failed, and another one may succeed: in `retryMs` at the earliest.
+export class Again extends Error {
+  override name = "Again";
+  readonly error: string;
+  readonly retryMs: number;
+  constructor(message: string, { error = "error", retryMs = 0 }: { error?: string; retryMs?: number } = {}) {
+    super(message);
+    this.error = error;
+    this.retryMs = retryMs;
+  }
+}
+
+// The attempt has failed, and no other one would succeed.
+export class Final extends Error {
+  override name = "Final";
+  readonly error: string;
+  constructor(message: string, { error = "error" }: { error?: string } = {}) {
+    super(message);
+    this.error = error;
+  }
+}
+
+// An outcome that leaves by another label than the handler's only one.
+export class Label {
+  constructor(readonly label: string, readonly patch: object) {}
+}
+
+export function label(name: string, patch: object = {}): Label {
+  return new Label(name, patch);
+}
+
+// What a function may know of its step.
+export interface Context {
+  readonly claim: string;
+  readonly run: string;
+  readonly graph: string;
+  readonly node: string;
+  readonly step: number;
+  readonly attempt: number;
+  readonly key: string; // the idempotency key of the step's effects
+  readonly tags: Readonly<Record<string, string>>;
+  readonly data: Fields; // the channels that the handler reads
+  readonly given: Any;
+  readonly plan: Any[];
+  readonly failed: { error: string; message: string } | undefined; // why the attempt before this one failed
+
+  // The step was cancelled, its hold was lost, or its time is over: what it still brings does not count.
+  readonly cancelled: boolean;
+  readonly signal: AbortSignal; // aborted at that moment
+
+  // Shown to those who watch the run, until the step ends.
+  progress(text: string): void;
+  // Puts a fact (model_called, tool_called, decision_proposed ...) on record with the outcome.
+  record(type: string, fields?: Fields): void;
+}
+
+export class Step implements Context {
+  readonly #claim: Claim;
+  readonly #deadline: number;
+  #controller: AbortController | undefined;
+  #isAborted = false;
+  isEnded = false;
+  said: string | undefined; // the last progress
+  facts: Fact[] | undefined;
+
+  constructor(claim: Claim) {
+    this.#claim = claim;
+    this.#deadline = performance.now() + claim.deadline_ms;
+  }
+
+  get claim() { return this.#claim.claim; }
+  get run() { return this.#claim.run; }
+  get graph() { return this.#claim.graph; }
+  get node() { return this.#claim.node; }
+  get step() { return this.#claim.step; }
+  get attempt() { return this.#claim.attempt; }
+  get key() { return this.#claim.key; }
+  get tags() { return this.#claim.tags; }
+  get data() { return this.#claim.data ?? {}; }
+  get given() { return this.#claim.given; }
+  get plan() { return this.#claim.plan ?? []; }
+  get failed() { return this.#claim.failed; }
+  get isTool() { return this.#claim.tool !== undefined; }
+  get leftMs() { return this.#deadline - performance.now(); }
+
+  get cancelled(): boolean {
+    return this.#isAborted || this.leftMs < 0;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.cancelled) this.#controller.abort(new Error("The step is no longer wanted."));
+    return this.#controller.signal;
+  }
+
+  progress(text: string): void {
+    this.said = text;
+  }
+
+  record(type: string, fields: Fields = {}): void {
+    (this.facts ??= []).push({ ...fields, type });
+  }
+
+  abort(): void {
+    this.#isAborted = true;
+    if (this.#controller) void this.signal;
+  }
+}
+
+// --- reports --------------------------------------------------------------------------------------------------------
+
+type Said = Report extends infer One ? (One extends Report ? Omit<One, "claim" | "facts"> : never) : never;
+
+export const timeout: Said = { error: "timeout", message: "Expected an outcome in time.", again: true };
+
+export function outcomeOf(result: unknown, isTool: boolean): Said {
+  if (result instanceof Label && !isTool) return { label: result.label, patch: result.patch };
+  const value = result ?? {};
+  if (Array.isArray(value)) return notJson("Expected an object as the outcome, but it is a list.");
+  if (typeof value !== "object") return notJson(`Expected an object as the outcome, but it is ${String(value)}.`);
+  return isTool ? { outputs: value } : { patch: value };
+}
+
+function notJson(message: string): Said {
+  return { error: "invalid", again: false, message };
+}
+
+export function failureOf(thrown: unknown): Said {
+  const given = (thrown as { error?: unknown } | null | undefined)?.error;
+  return {
+    error: typeof given === "string" ? given : "error",
+    message: sentenceOf(thrown),
+    again: !(thrown instanceof Final),
+    ...(thrown instanceof Again && thrown.retryMs > 0 ? { retry_ms: Math.round(thrown.retryMs) } : {}),
+  };
+}
+
+// What JSON.stringify would leave out or replace without a word.
+function refuseLoss(name: string, value: unknown): unknown {
+  const isLost =
+    typeof value === "number"
+      ? !Number.isFinite(value)
+      : typeof value === "function" || typeof value === "symbol" || value instanceof Map || value instanceof Set;
+  if (isLost) throw new TypeError(`${name || "it"} is ${Object.prototype.toString.call(value)} (${String(value)})`);
+  return value;
+}
+
+export function reportText(step: Step, said: Said): string {
+  const facts = step.facts && !("release" in said) ? { facts: step.facts } : {};
+  try {
+    return JSON.stringify({ claim: step.claim, ...said, ...facts }, refuseLoss);
+  } catch (fault) {
+    const message = `Expected an outcome that is JSON, but: ${sentenceOf(fault)}`;
+    return JSON.stringify({ claim: step.claim, ...notJson(message) });
+  }
+}
