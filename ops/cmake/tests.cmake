@@ -273,6 +273,9 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/inbox_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
+  tests/ops/http/openapi/described_api.cpp
+  tests/ops/http/openapi/description_test.cpp
+  tests/ops/http/openapi/schema_walk.cpp
   tests/ops/http/progress_test.cpp
   tests/ops/http/protocol_test.cpp
   tests/ops/http/tokens_test.cpp

@@ -10,6 +10,7 @@
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/claim_routes.hpp"
 #include "ops/http/client_pool.hpp"
+#include "ops/http/description_route.hpp"
 #include "ops/http/feed_routes.hpp"
 #include "ops/http/graph_routes.hpp"
 #include "ops/http/question_route.hpp"
@@ -102,6 +103,7 @@ constexpr Route routes[] = {
     {"GET", "/metrics", show_metrics, ApiRole::read, Kind::scraped},
     {"GET", "/api/v1", show_index, ApiRole::read},
     {"GET", "/api/v1/", show_index, ApiRole::read},
+    {"GET", "/api/v1/openapi.json", show_description, ApiRole::read},
     {"POST", "/api/v1/runs", start_run, ApiRole::run},
     {"GET", "/api/v1/runs", list_runs, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}", show_run, ApiRole::read, Kind::lags},
