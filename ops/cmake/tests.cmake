@@ -269,6 +269,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/api_test.cpp
   tests/ops/http/claims_test.cpp
   tests/ops/http/doors_test.cpp
+  tests/ops/http/exchange_test.cpp
   tests/ops/http/graph_routes_test.cpp
   tests/ops/http/inbox_test.cpp
   tests/ops/http/limits_test.cpp

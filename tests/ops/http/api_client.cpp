@@ -63,6 +63,7 @@ void ApiConnection::check(const Reply& reply) const {
 Reply ApiConnection::received() {
   http::response_parser<http::string_body> parser;
   parser.body_limit(64 << 20);
+  parser.skip(asked_ && asked_->method == "HEAD");
   error_code fault;
   http::read(socket_, buffer_, parser, fault);
   if (fault) return {};

@@ -1,6 +1,7 @@
 #include "tests/ops/http/openapi/described_api.hpp"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "ops/http/description_route.hpp"
@@ -46,15 +47,27 @@ std::optional<PathFound> path_at(const std::string& path, const std::vector<std:
   return found;
 }
 
-// The path with the fewest parameters, as graphs/check is no graph that is named check.
-PathFound path_of(const ApiRequest& request) {
+std::string method_word(const std::string& method) { return lower(method == "HEAD" ? "GET" : method); }
+
+// All paths that fit, those with the fewest parameters first: graphs/check may also be a graph that is named check.
+std::vector<PathFound> paths_of(const ApiRequest& request) {
   std::vector<std::string> asked = request.segments;
   if (asked == std::vector<std::string>{"api", "v1", ""}) asked.pop_back();
-  PathFound found;
+  std::vector<PathFound> found;
   for (const auto& [path, item] : description()["paths"].items())
-    if (const auto one = path_at(path, asked); one && (!found.item || one->parameters.size() < found.parameters.size()))
-      found = *one;
+    if (const auto one = path_at(path, asked)) found.push_back(*one);
+  std::sort(found.begin(), found.end(), [](const PathFound& one, const PathFound& other) {
+    return one.parameters.size() < other.parameters.size();
+  });
   return found;
+}
+
+// The path that has the method, or the first one.
+PathFound path_for(const std::vector<PathFound>& paths, const std::string& method) {
+  if (paths.empty()) return {};
+  const auto has_method = [&method](const PathFound& path) { return path.item->contains(method_word(method)); };
+  const auto found = std::find_if(paths.begin(), paths.end(), has_method);
+  return found == paths.end() ? paths.front() : *found;
 }
 
 const Json& resolved_here(const Json& node) { return resolved(description(), node); }
@@ -161,8 +174,6 @@ std::string sentence(const Exchanged& exchanged, const std::string& fault) {
 
 const Json& response_named(const char* name) { return description()["components"]["responses"][name]; }
 
-std::string method_word(const std::string& method) { return lower(method == "HEAD" ? "GET" : method); }
-
 // The response of the description; null: it has none for this status.
 const Json* response_of(const PathFound& path, const Exchanged& exchanged) {
   const std::string method = method_word(exchanged.method);
@@ -173,13 +184,43 @@ const Json* response_of(const PathFound& path, const Exchanged& exchanged) {
   return &resolved_here(of["responses"][status]);
 }
 
+// "GET, HEAD, OPTIONS" in the order of letters.
+std::string in_order(const std::set<std::string>& methods) {
+  std::string text;
+  for (const std::string& method : methods) text += (text.empty() ? "" : ", ") + method;
+  return text;
+}
+
+std::string methods_of(const std::vector<PathFound>& paths) {
+  std::set<std::string> methods = {"OPTIONS"};
+  for (const PathFound& path : paths)
+    for (const auto& [word, operation] : path.item->items()) {
+      std::string method = word;
+      std::transform(method.begin(), method.end(), method.begin(), [](unsigned char c) { return std::toupper(c); });
+      methods.insert(method);
+      if (method == "GET") methods.insert("HEAD");
+    }
+  return in_order(methods);
+}
+
+std::string fault_of_allow(const std::vector<PathFound>& paths, const Exchanged& exchanged) {
+  std::istringstream given(header_of(exchanged, "Allow"));
+  std::set<std::string> methods;
+  for (std::string method; given >> method;) methods.insert(method.substr(0, method.find(',')));
+  const std::string there = in_order(methods);
+  return there == methods_of(paths) ? "" : "Expected Allow: " + methods_of(paths) + ", but found " + there;
+}
+
 std::string fault_of_exchange(const Exchanged& exchanged, bool with_content) {
   const Result<ApiRequest> request = request_of(exchanged.method, exchanged.target);
   if (!request) return fault_of_content(response_named("Invalid"), exchanged);
-  const PathFound path = path_of(*request);
+  const std::vector<PathFound> paths = paths_of(*request);
+  const PathFound path = path_for(paths, exchanged.method);
   if (path.item == nullptr)
     return exchanged.status < 400 ? "Expected a described path"
                                   : fault_of_content(response_named("Invalid"), exchanged);
+  const bool names_methods = exchanged.method == "OPTIONS" && exchanged.status == 204;
+  if (names_methods || exchanged.status == 405) return fault_of_allow(paths, exchanged);
   const Json* response = response_of(path, exchanged);
   if (response == nullptr) return "Expected a described status";
   if (std::string fault = fault_of_headers(*response, exchanged); !fault.empty()) return fault;
@@ -207,7 +248,7 @@ std::string misfit_of_stream(const Exchanged& exchanged) {
 
 std::string misfit_of_frame(const std::string& target, const Json& data) {
   const Result<ApiRequest> request = request_of("GET", target);
-  const PathFound path = path_of(*request);
+  const PathFound path = path_for(paths_of(*request), "GET");
   const Json& content = (*path.item)["get"]["responses"]["200"]["content"]["text/event-stream"];
   return sentence({"GET", target, "", 200, "text/event-stream", "", {}},
                   schema_fault(description(), content["schema"], data, "frame"));

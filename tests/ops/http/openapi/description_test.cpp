@@ -307,7 +307,7 @@ TEST(Description, an_answer_that_does_not_fit_is_named_with_its_place) {
   expect_misfit(wrong, "a described path");
   wrong = {"DELETE", "/api/v1/queues", "", 405, "application/json", R"({"error": {"code": "invalid", "message": ""}})",
            {}};
-  expect_misfit(wrong, "the header Allow");
+  expect_misfit(wrong, "Expected Allow: GET, HEAD, OPTIONS");
   EXPECT_NE(misfit_of_frame("/api/v1/runs/x/events", {{"type", "run_lost"}}), "");
 }
 
