@@ -17,5 +17,6 @@ std::span<const EmbeddedFile> page_files();            // in `workers/tools/page
 std::span<const EmbeddedFile> profile_files();         // in `workers/planners/venture_scope/profiles`
 std::span<const EmbeddedFile> example_corpus_files();  // in `workers/tools/corpus/example_corpus`
 std::span<const EmbeddedFile> document_schemas();      // `ops/guide/*.schema.json`
+std::span<const EmbeddedFile> api_documents();         // `ops/http/*.json`
 
 }  // namespace cairn

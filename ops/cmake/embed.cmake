@@ -16,6 +16,7 @@ function(cairn_embed target function folder)
     string(APPEND rows "    {\"${file}\", R\"~embed~(${text})~embed~\"},\n")
   endforeach()
   set(source "#include \"engine/embedded.hpp\"\n\n#include <array>\n\nnamespace cairn {\nnamespace {\n")
+  string(APPEND source "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n")  # of 64 KiB
   string(APPEND source "constexpr EmbeddedFile files[] = {\n${rows}    {\"\", \"\"}};\n}  // namespace\n\n")
   string(APPEND source "std::span<const EmbeddedFile> ${function}() {\n")
   string(APPEND source "  return std::span<const EmbeddedFile>(files).first(std::size(files) - 1);\n}\n\n")

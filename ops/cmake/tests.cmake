@@ -270,10 +270,14 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/api_test.cpp
   tests/ops/http/claims_test.cpp
   tests/ops/http/doors_test.cpp
+  tests/ops/http/exchange_test.cpp
   tests/ops/http/graph_routes_test.cpp
   tests/ops/http/inbox_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
+  tests/ops/http/openapi/described_api.cpp
+  tests/ops/http/openapi/description_test.cpp
+  tests/ops/http/openapi/schema_walk.cpp
   tests/ops/http/progress_test.cpp
   tests/ops/http/protocol_test.cpp
   tests/ops/http/tokens_test.cpp

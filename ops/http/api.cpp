@@ -10,6 +10,7 @@
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/claim_routes.hpp"
 #include "ops/http/client_pool.hpp"
+#include "ops/http/description_route.hpp"
 #include "ops/http/feed_routes.hpp"
 #include "ops/http/graph_routes.hpp"
 #include "ops/http/question_route.hpp"
@@ -79,7 +80,7 @@ bool has_created(const RouteReply& reply) {
 
 // --- routes ----------------------------------------------------------------------------------------------------------
 
-// How a route is answered: at once, in the lane of the probes, or by its function. A probe's route also has HEAD.
+// How a route is answered: at once, in the lane of the probes, or by its function.
 // `lags`: its answer may be a little old, so that a replica gives it.
 enum class Kind : std::uint8_t { alive, ready, scraped, asked, lags };
 
@@ -91,7 +92,9 @@ struct Route {
   Kind kind = Kind::asked;
 
   bool is_open() const { return kind == Kind::alive || kind == Kind::ready; }
-  bool is_probe() const { return kind != Kind::asked && kind != Kind::lags; }  // HEAD asks it too; not logged
+  bool is_probe() const { return kind != Kind::asked && kind != Kind::lags; }  // not logged
+  // HEAD is a GET whose answer is sent without its body.
+  bool takes(const std::string& asked) const { return method == (asked == "HEAD" ? "GET" : asked); }
 };
 
 RouteReply show_index(RouteCall& call);
@@ -102,6 +105,7 @@ constexpr Route routes[] = {
     {"GET", "/metrics", show_metrics, ApiRole::read, Kind::scraped},
     {"GET", "/api/v1", show_index, ApiRole::read},
     {"GET", "/api/v1/", show_index, ApiRole::read},
+    {"GET", "/api/v1/openapi.json", show_description, ApiRole::read},
     {"POST", "/api/v1/runs", start_run, ApiRole::run},
     {"GET", "/api/v1/runs", list_runs, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}", show_run, ApiRole::read, Kind::lags},
@@ -170,7 +174,8 @@ bool is_at(const ApiRequest& request, std::string_view path, std::string& name) 
 struct Routed {
   const Route* route = nullptr;
   std::string name;     // the part of the path that is {run} or {name}
-  std::string allowed;  // the methods of the path
+  std::string allowed;  // the methods of the path; "": it is none of the API's
+  bool is_probe = false;
 };
 
 Routed route_of(const ApiRequest& request) {
@@ -178,18 +183,21 @@ Routed route_of(const ApiRequest& request) {
   for (const Route& route : routes) {
     std::string name;
     if (!is_at(request, route.path, name)) continue;
-    const bool has_head = route.is_probe();
-    routed.allowed += (routed.allowed.empty() ? "" : ", ") + std::string(route.method) + (has_head ? ", HEAD" : "");
-    if (route.method != request.method && !(has_head && request.method == "HEAD")) continue;
+    routed.allowed += std::string(route.method) + (route.method == "GET" ? ", HEAD, " : ", ");
+    routed.is_probe = route.is_probe();
+    if (!route.takes(request.method)) continue;
     routed.route = &route;
     routed.name = std::move(name);
   }
+  if (!routed.allowed.empty()) routed.allowed += "OPTIONS";
   return routed;
 }
 
-ApiResponse method_refusal(const std::string& allowed, const std::string& method) {
-  const std::string kind = allowed.find(',') == std::string::npos ? "the method " : "one of the methods ";
-  ApiResponse response = error_response(405, "invalid", "Expected " + kind + allowed + ", but found " + method + ".");
+// The answer where the path has no route for the method: OPTIONS asks which ones it has, others are refused.
+ApiResponse methods_response(const std::string& allowed, const std::string& method) {
+  ApiResponse response{204, "", ""};
+  if (method != "OPTIONS")
+    response = error_response(405, "invalid", "Expected one of the methods " + allowed + ", but found " + method + ".");
   response.headers.emplace_back("Allow", allowed);
   return response;
 }
@@ -311,7 +319,7 @@ Admission Api::admit(const ApiRequest& request) {
   CallerRef caller = std::get<CallerRef>(std::move(verdict));
   if (routed.allowed.empty())
     return error_response(404, "not_found", "Expected a path of this API, but there is nothing here.");
-  if (routed.route == nullptr) return method_refusal(routed.allowed, request.method);
+  if (routed.route == nullptr) return methods_response(routed.allowed, request.method);
   const Route& route = *routed.route;
   if (!route.is_open() && !caller->access.may(route.role)) return role_refusal(*caller, route.role);
   if (has_body(request) && !is_json(request.header("content-type")))
@@ -322,8 +330,9 @@ Admission Api::admit(const ApiRequest& request) {
 Admission Api::admit_probe(const ApiRequest& request) {
   static const CallerRef probe = std::make_shared<Caller>(Caller{"api", "", {{ApiRole::read}, {}, {}}});
   const Routed routed = route_of(request);
-  if (routed.route == nullptr || !routed.route->is_probe())
+  if (!routed.is_probe)
     return error_response(404, "not_found", "Expected /healthz, /readyz or /metrics, but found another path.");
+  if (routed.route == nullptr) return methods_response(routed.allowed, request.method);
   return parts_->admitted(routed, probe);
 }
 

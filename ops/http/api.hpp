@@ -21,9 +21,10 @@ class Api {
   ~Api();
 
   // Resolves the route from the request's head. Answers at once what needs no work: refusals of the guard, of a path
-  // (404), a method (405), a caller without the route's role (403) and a type of body (415), and /healthz. Everything
-  // else is admitted with its work, which blocks. A refusal there may be 429, beyond a quota; a failure is an answer
-  // too: 503 when the database is away or memory runs out, otherwise 500, with the reason in the log.
+  // (404), a method (405; 204 for OPTIONS), a caller without the route's role (403) and a type of body (415), and
+  // /healthz. Everything else is admitted with its work, which blocks. A refusal there may be 429, beyond a quota; a
+  // failure is an answer too: 503 when the database is away or memory runs out, otherwise 500, with the reason in the
+  // log.
   Admission admit(const ApiRequest& request);
   // The same for a listener of probes: /healthz, /readyz and /metrics, which need no token there, and nothing else.
   Admission admit_probe(const ApiRequest& request);

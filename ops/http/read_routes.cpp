@@ -18,7 +18,9 @@
 #include "ops/http/event_stream.hpp"
 #include "ops/http/list_page.hpp"
 #include "ops/http/metrics.hpp"
+#include "ops/http/transport/entity_tag.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "storage/digest.hpp"
 
 namespace cairn {
 namespace {
@@ -158,11 +160,14 @@ RouteReply show_graph(RouteCall& call) {
   call.client.load_graphs();
   const Result<GraphRef> graph = covered_graph(call);
   if (!graph) return graph.error();
-  if (format.empty() || format == "json") return json_response(parse_stored((*graph)->text));
+  if (format.empty() || format == "json")
+    return tagged_response(call.request, (*graph)->version, json_response(parse_stored((*graph)->text)));
   Result<std::string> text = graph_as(**graph, format);
   if (!text && text.error().code == Code::limit) return later_response(503, 5, text.error().message);
   if (!text) return text.error();
-  return ApiResponse{200, *std::move(text), format == "svg" ? "image/svg+xml" : "text/plain; charset=utf-8"};
+  const std::string tag = hex(sha256(*text));
+  const char* type = format == "svg" ? "image/svg+xml" : "text/plain; charset=utf-8";
+  return tagged_response(call.request, tag, {200, *std::move(text), type});
 }
 
 RouteReply list_queues(RouteCall& call) {

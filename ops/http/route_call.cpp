@@ -66,9 +66,7 @@ ApiResponse role_refusal(const Caller& caller, ApiRole role) {
                             (caller.token.empty() ? "there is none" : caller.token + " has it not") + ".");
 }
 
-bool accepts(const ApiRequest& request, std::string_view type) {
-  return request.header("accept").find(type) != std::string::npos;
-}
+bool accepts(const ApiRequest& request, std::string_view type) { return names_type(request.header("accept"), type); }
 
 RouteReply list_response(const ApiRequest& request, const std::vector<Json>& lines) {
   const bool is_array = !accepts(request, json_lines);

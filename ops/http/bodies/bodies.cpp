@@ -41,6 +41,32 @@ Status set_limit(std::int32_t& limit, const std::string& text, std::int64_t most
 
 }  // namespace
 
+namespace {
+
+// The header says what `key` says; as a structured field it stands in quotes (the IETF's draft of this header).
+Result<std::string> idempotency_key(const ApiRequest& request) {
+  std::string key = request.header("idempotency-key");
+  const bool is_quoted = key.size() > 2 && key.starts_with('"') && key.ends_with('"');
+  if (is_quoted) key = key.substr(1, key.size() - 2);
+  const auto is_plain = [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (!std::all_of(key.begin(), key.end(), is_plain))
+    return bad_request("Expected an Idempotency-Key of visible ASCII letters, but found others.");
+  if (const Status fits = check_name_here(key, "the Idempotency-Key"); !fits) return fits.error();
+  return key;
+}
+
+Status take_key(std::string& key, const ApiRequest& request) {
+  const Result<std::string> header = idempotency_key(request);
+  if (!header) return header.error();
+  if (!header->empty() && !key.empty() && key != *header)
+    return bad_request("Expected one key of the run, but found " + excerpt(Json(key), 60) + " as key and " +
+                       excerpt(Json(*header), 60) + " as Idempotency-Key.");
+  if (key.empty()) key = *header;
+  return Done{};
+}
+
+}  // namespace
+
 Result<StartRequest> start_body(const ApiRequest& request) {
   Fields body(request, {"graph", "input", "key", "tags", "options", "continues"});
   StartRequest start;
@@ -50,6 +76,7 @@ Result<StartRequest> start_body(const ApiRequest& request) {
   start.tags = body.tags();
   start.options = body.options();
   start.continues = body.name("continues");
+  if (const Status taken = take_key(start.key, request); !taken) body.refuse(taken.error());
   return body.result(std::move(start));
 }
 
@@ -72,6 +99,8 @@ Result<StartRequest> start_of(const Json& item, const StartRequest& common) {
 }  // namespace
 
 Result<std::vector<StartRequest>> starts_body(const ApiRequest& request) {
+  if (!request.header("idempotency-key").empty())
+    return bad_request("Expected a key for each of several runs, but found an Idempotency-Key for all of them.");
   Fields body(request, {"graph", "tags", "options", "runs"});
   StartRequest common;
   common.graph = body.needed_name("graph");

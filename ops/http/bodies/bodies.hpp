@@ -14,6 +14,7 @@
 
 namespace cairn {
 
+// The key may stand in the header Idempotency-Key instead; another one in both is refused.
 Result<StartRequest> start_body(const ApiRequest& request);
 // Whether the body of a start has "runs": then starts_body() reads it, {"graph", "tags"?, "options"?, "runs":
 // [{"input"?, "key"?, "tags"?}, ...]}, 1 to starts_max of them. The sentence of a refusal says which one it is about.

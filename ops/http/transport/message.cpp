@@ -1,6 +1,7 @@
 #include "ops/http/transport/message.hpp"
 
 #include <algorithm>
+#include <boost/beast/http/status.hpp>
 #include <boost/url/parse.hpp>
 #include <boost/url/url.hpp>
 #include <boost/url/url_view.hpp>
@@ -89,6 +90,20 @@ ApiResponse error_response(unsigned status, std::string_view code, const std::st
 
 ApiResponse error_response(const Error& error) {
   return error_response(status_of(error.code), to_string(error.code), error.message);
+}
+
+bool names_type(std::string_view list, std::string_view type) { return list.find(type) != std::string_view::npos; }
+
+ApiResponse problem_response(ApiResponse response) {
+  if (response.status < 400 || !Json::accept(response.body)) return response;
+  Json document = Json::parse(response.body);
+  document["type"] = "about:blank";  // no more than the status says; error.code says more
+  document["title"] = boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(response.status));
+  document["status"] = response.status;
+  document["detail"] = document["error"]["message"];
+  response.body = canonical(document) + "\n";
+  response.type = problem_type;
+  return response;
 }
 
 ApiResponse later_response(unsigned status, std::int64_t seconds, const std::string& message) {

@@ -55,6 +55,14 @@ ApiResponse error_response(const Error& error);
 // The refusal `limit` of what may be asked again later: 429 and 503, with Retry-After.
 ApiResponse later_response(unsigned status, std::int64_t seconds, const std::string& message);
 
+// Whether a list of types of content, as Accept is one, has the type by its name.
+bool names_type(std::string_view list, std::string_view type);
+
+// A refusal as problem details (RFC 9457), for a client that accepts them: with `type`, `title`, `status` and `detail`
+// next to `error`. Any other response as it is.
+inline constexpr std::string_view problem_type = "application/problem+json";
+ApiResponse problem_response(ApiResponse response);
+
 // An answer that is sent piece by piece: `next` is polled for the next piece.
 struct ApiStream {
   struct Chunk {

@@ -205,7 +205,8 @@ struct HttpServer::Parts {
     asio::steady_timer delay;
     Wire stream;
     beast::flat_buffer buffer;
-    bool is_head = false;       // of the request that is answered now
+    bool is_head = false;  // of the request that is answered now
+    bool wants_problems = false;
     bool is_new = true;         // no request has begun on it
     bool is_evicted = false;    // it made room for another one, and counts no more
     std::uint64_t waiting = 0;  // since when it waits for a whole request, as a number that grows; 0: it does not
@@ -472,13 +473,14 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
   error_code fault;
   co_await http::async_read_header(connection.stream, connection.buffer, parser,
                                    asio::redirect_error(asio::use_awaitable, fault));
+  connection.is_head = parser.get().method() == http::verb::head;
+  connection.wants_problems = names_type(parser.get()[http::field::accept], problem_type);
   if (fault == beast::error::timeout || fault == http::error::end_of_stream || fault == http::error::partial_message)
     co_return false;
   if (fault) {
     co_await refuse(connection, fault_response(fault, limits));
     co_return false;
   }
-  connection.is_head = parser.get().method() == http::verb::head;
   if (std::optional<ApiResponse> unclear = framing_fault(parser.get())) {
     co_await refuse(connection, *std::move(unclear));
     co_return false;
@@ -635,6 +637,7 @@ bool HttpServer::Parts::is_gone(Connection& connection) const {
 asio::awaitable<void> HttpServer::Parts::send(Connection& connection, ApiResponse said, bool keep_alive) {
   if (said.body.size() > small_answer && unsent + said.body.size() > limits.unsent_bytes)
     said = later_response(503, 1, "Expected room for a large answer, but many are not taken yet; try again.");
+  if (connection.wants_problems) said = problem_response(std::move(said));
   const UnsentBytes counted(unsent, said.body.size() > small_answer ? said.body.size() : 0);
   http::response<http::string_body> response{static_cast<http::status>(said.status), 11};
   set_headers(response, said.status == 204 ? "" : said.type, keep_alive);
@@ -666,6 +669,7 @@ asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, Api
   http::response_serializer<http::empty_body> serializer(head);
   connection.stream.expires_after(limits.write);
   co_await http::async_write_header(connection.stream, serializer, asio::use_awaitable);
+  if (connection.is_head) co_return keep_alive && !stopping;
   if (!co_await send_chunks(connection, said)) co_return false;
   co_await write_bytes(connection, "0\r\n\r\n");
   co_return keep_alive && !stopping;

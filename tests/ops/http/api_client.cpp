@@ -43,8 +43,27 @@ void ApiConnection::send(const std::string& bytes) {
 }
 
 Reply ApiConnection::read_reply() {
+  Reply reply = received();
+  if (reply.status != 0) check(reply);
+  asked_.reset();
+  return reply;
+}
+
+// An answer to bytes that were sent as they are is only looked at where it is a refusal.
+void ApiConnection::check(const Reply& reply) const {
+  if (!asked_ && reply.status < 400) return;
+  Exchanged exchanged = asked_.value_or(Exchanged{"bytes", "", "", 0, "", "", {}});
+  exchanged.status = reply.status;
+  exchanged.type = reply.type;
+  exchanged.answer = reply.body;
+  exchanged.headers = reply.headers;
+  EXPECT_EQ(asked_ ? misfit(exchanged) : misfit_of_refusal(exchanged), "");
+}
+
+Reply ApiConnection::received() {
   http::response_parser<http::string_body> parser;
   parser.body_limit(64 << 20);
+  parser.skip(asked_ && asked_->method == "HEAD");
   error_code fault;
   http::read(socket_, buffer_, parser, fault);
   if (fault) return {};
@@ -62,6 +81,7 @@ Reply ApiConnection::ask(const std::string& method, const std::string& target, c
   for (const auto& [name, value] : more) text += name + ": " + value + "\r\n";
   if (!body.empty()) text += "Content-Length: " + std::to_string(body.size()) + "\r\n";
   send(text + "\r\n" + body);
+  asked_ = Exchanged{method, target, body, 0, "", "", {}};
   return read_reply();
 }
 
@@ -94,7 +114,7 @@ bool ApiConnection::is_ended() {
 }
 
 ApiStreamReader::ApiStreamReader(std::uint16_t port, const std::string& target, const Headers& more)
-    : ApiConnection(port) {
+    : ApiConnection(port), target_(target) {
   std::string text = "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n";
   for (const auto& [name, value] : more) text += name + ": " + value + "\r\n";
   send(text + "\r\n");
@@ -102,6 +122,7 @@ ApiStreamReader::ApiStreamReader(std::uint16_t port, const std::string& target, 
   http::read_header(socket_, buffer_, parser_);
   EXPECT_EQ(parser_.get().result_int(), 200U);
   type_ = std::string(parser_.get()[http::field::content_type]);
+  EXPECT_EQ(misfit_of_stream({"GET", target, "", 200, type_, "", {}}), "");
 }
 
 void ApiStreamReader::take_pieces() {
@@ -113,6 +134,12 @@ void ApiStreamReader::take_pieces() {
 }
 
 std::optional<StreamedEvent> ApiStreamReader::next() {
+  std::optional<StreamedEvent> event = read_next();
+  EXPECT_EQ(event ? misfit_of_frame(target_, event->data) : "", "");
+  return event;
+}
+
+std::optional<StreamedEvent> ApiStreamReader::read_next() {
   for (;;) {
     const std::string& text = parser_.get().body();
     const std::size_t end = text.find("\n\n", taken_);

@@ -1,4 +1,5 @@
-// `cairn serve` as a child process, and an HTTP client that sends any bytes, well-formed or not. Not thread-safe.
+// `cairn serve` as a child process, and an HTTP client that sends any bytes, well-formed or not. Each answer is held
+// against the API's description (openapi/described_api.hpp): a test fails by one that does not fit. Not thread-safe.
 #pragma once
 
 #include <boost/asio.hpp>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/ops/http/openapi/described_api.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn::program {
@@ -45,6 +47,11 @@ class ApiConnection {
   boost::asio::io_context io_;
   boost::asio::ip::tcp::socket socket_{io_};
   boost::beast::flat_buffer buffer_;
+
+ private:
+  Reply received();
+  void check(const Reply& reply) const;
+  std::optional<Exchanged> asked_;  // by ask(), while its answer is not read
 };
 
 struct StreamedEvent {
@@ -64,11 +71,13 @@ class ApiStreamReader : ApiConnection {
 
  private:
   void take_pieces();
+  std::optional<StreamedEvent> read_next();
   boost::beast::http::response_parser<boost::beast::http::string_body> parser_;
   std::size_t taken_ = 0;
   std::uint64_t largest_piece_ = 0;
   std::function<void(std::uint64_t, boost::beast::string_view, boost::system::error_code&)> on_piece_;
   std::string type_;
+  const std::string target_;
 };
 
 // The DSN, as its owner, of a new, migrated database in the tests' cluster: its tokens are asked of no other test.

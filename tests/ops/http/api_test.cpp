@@ -324,7 +324,7 @@ TEST_F(Api, faults_of_a_request_have_their_status_code_and_sentence) {
   expect_error(server.get(runs + "?limit=0"), 400, "invalid", "limit");
   const Reply method = ApiConnection(server.port()).ask("DELETE", runs);
   expect_error(method, 405, "invalid", "method");
-  EXPECT_EQ(method.header("Allow"), "POST, GET");
+  EXPECT_EQ(method.header("Allow"), "POST, GET, HEAD, OPTIONS");
 }
 
 TEST_F(Api, one_connection_takes_many_requests) {

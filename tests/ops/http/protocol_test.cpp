@@ -72,9 +72,9 @@ TEST(ApiProtocol, sentences_name_what_they_mean) {
   EXPECT_EQ(server.get("/api/v1/graphs/").status, 404);
   EXPECT_EQ(message_of(server.get("/api/v1/graphs/")).find("graph named"), std::string::npos);
   EXPECT_EQ(message_of(ApiConnection(server.port()).ask("DELETE", runs)),
-            "Expected one of the methods POST, GET, but found DELETE.");
+            "Expected one of the methods POST, GET, HEAD, OPTIONS, but found DELETE.");
   EXPECT_EQ(message_of(ApiConnection(server.port()).ask("DELETE", "/api/v1/queues")),
-            "Expected the method GET, but found DELETE.");
+            "Expected one of the methods GET, HEAD, OPTIONS, but found DELETE.");
 }
 
 TEST(ApiProtocol, names_have_a_length) {
@@ -108,7 +108,7 @@ TEST(ApiProtocol, head_is_get_without_a_body_where_probes_ask) {
     EXPECT_NE(got.find("Content-Length: "), std::string::npos) << got;
     EXPECT_EQ(got.find("Content-Length: 0\r"), std::string::npos) << got;
   }
-  EXPECT_EQ(ApiConnection(server.port()).ask("PUT", "/healthz").header("Allow"), "GET, HEAD");
+  EXPECT_EQ(ApiConnection(server.port()).ask("PUT", "/healthz").header("Allow"), "GET, HEAD, OPTIONS");
 }
 
 TEST(ApiProtocol, a_host_is_this_machine_in_any_spelling_and_nothing_beside) {
