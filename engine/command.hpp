@@ -20,6 +20,7 @@ struct Outcome {
   // For a pure step on a node that says `cache`: a digest of everything it depends on, set by the executor. With the
   // same key and no facts but records, the outcome may be used again; the records are not repeated.
   std::string cache_key = {};
+  std::int32_t handler_version = 0;  // that made it; 0: its first one, or none did
 };
 
 // The error of a step that has no answer on record; it ends the run as failed, whatever edges there are.

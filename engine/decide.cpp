@@ -415,6 +415,7 @@ void Deciding::succeed(const Step& step, const CompleteStep& complete) {
   succeeded.worker = complete.worker;
   succeeded.started_at = complete.started_at;
   succeeded.cached_from = complete.cached_from;
+  succeeded.handler_version = complete.outcome.handler_version;
   const bool is_whole =
       std::all_of(facts.begin(), facts.end(), [](const Fact& fact) { return std::holds_alternative<Record>(fact); });
   if (node.cache && is_whole && complete.cached_from == 0) succeeded.cache_key = complete.outcome.cache_key;

@@ -141,9 +141,10 @@ struct StepSucceeded {
   std::int32_t attempt = 0;       // 0: the engine closed it, no worker did
   SessionId worker = 0;
   TimeUs started_at = 0;
-  std::string took;        // the question or signal whose value it used
-  StepId cached_from = 0;  // whose recorded outcome it used; 0: its own
-  std::string cache_key;   // a later step with this key may use the outcome; "": none may
+  std::string took;                  // the question or signal whose value it used
+  StepId cached_from = 0;            // whose recorded outcome it used; 0: its own
+  std::string cache_key;             // a later step with this key may use the outcome; "": none may
+  std::int32_t handler_version = 0;  // that made the outcome; 0: its first one, or none did
 };
 // The error of an attempt whose worker died or let it lapse; reported by the sweep alone.
 inline constexpr const char* lost_error = "lost";

@@ -89,6 +89,7 @@ void event_fields(auto& field, Is<StepSucceeded> auto& e) {
   field.unless_empty("took", e.took);
   field.unless_empty("cached_from", e.cached_from);
   field.unless_empty("cache_key", e.cache_key);
+  field.unless_empty("handler_version", e.handler_version);
 }
 void event_fields(auto& field, Is<StepFailed> auto& e) {
   field("node", e.node);

@@ -129,6 +129,7 @@ struct Graph {
   std::int32_t steps_max = 0;
   std::int64_t ms_max = 0;        // from a run's start to its end; 0: no limit
   Json input;                     // JSON Schema of a run's input; null: any object
+  Json output;                    // JSON Schema of what a run gives that ends as done; null: anything
   Json context = Json::object();  // what a run that continues another takes over: {"keep_last": n}
 
   // -1 if there is none.

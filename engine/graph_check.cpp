@@ -95,13 +95,14 @@ class GraphCheck {
       return faults_;
     }
     keys(graph_, "the graph",
-         {"name", "start", "finally", "input", "channels", "limits", "budgets", "context", "keep", "nodes",
+         {"name", "start", "finally", "input", "output", "channels", "limits", "budgets", "context", "keep", "nodes",
           "description", "$schema"});
     name("the graph's name", member(graph_, "name"));
     if (graph_.contains("description") && !graph_["description"].is_string()) {
       expected("the graph's description to be a text", graph_["description"]);
     }
-    input();
+    schema_of("input");
+    schema_of("output");
     const Json& schema = member(graph_, "$schema");  // for editors
     if (!schema.is_discarded() && !schema.is_string()) expected("the graph's $schema to be a text", schema);
     channels();
@@ -195,9 +196,10 @@ class GraphCheck {
     }
   }
 
-  void input() {
-    const Json& input = member(graph_, "input");
-    if (!input.is_discarded() && !input.is_object()) expected("the graph's input to be a JSON Schema", input);
+  void schema_of(const char* key) {
+    const Json& schema = member(graph_, key);
+    if (!schema.is_discarded() && !schema.is_object())
+      expected("the graph's " + std::string(key) + " to be a JSON Schema", schema);
   }
 
   void limits() {

@@ -42,6 +42,7 @@ struct HandlerLabels {
   // All keys of its "with"; it then writes no channel but those they name. Nothing: any key, any channel.
   std::optional<std::vector<HandlerSetting>> settings = {};
   Status (*check)(const Json& with) = nullptr;  // of the settings together, whose values may be references
+  Json schema = {};                             // JSON Schema of its "with", as a worker declares it; null: none
 };
 using Handlers = std::map<std::string, HandlerLabels, std::less<>>;
 

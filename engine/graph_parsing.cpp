@@ -179,6 +179,7 @@ GraphRef built_graph(const Json& json, std::string version) {
   graph->steps_max = json.at("limits").at("steps").get<std::int32_t>();
   read(json.at("limits"), "ms", graph->ms_max);
   read(json, "input", graph->input);
+  read(json, "output", graph->output);
   read(json, "context", graph->context);
   for (const auto& [channel, settings] : object_at(json, "channels").items()) {
     graph->channels[channel] = reducer_in(settings.value("reducer", Json("last")));

@@ -43,12 +43,14 @@ class Parts {
       : graph_(graph), around_(around), review_(review) {}
 
   void look() {
-    if (const Json* input = member(graph_, "input")) schema("the graph's input", *input);
+    for (const char* key : {"input", "output"})
+      if (const Json* given = member(graph_, key)) schema("the graph's " + std::string(key), *given);
     const Json* nodes = member(graph_, "nodes");
     if (nodes == nullptr || !nodes->is_object()) return;
     for (const auto& [name, node] : nodes->items()) {
       if (!node.is_object()) continue;
       if (const Json* ask = member(node, "ask")) question(node_named(name), *ask);
+      if (const Json* end = member(node, "end")) output_of_end(name, *end);
       executed(name, node);
       if (const Json* map = member(node, "map"); map != nullptr) executed(name, *map);
     }
@@ -78,7 +80,9 @@ class Parts {
     known_handler(name, node, handler);
     queue(name, node);
     const auto known = around_.handlers.find(handler);
-    if (known == around_.handlers.end() || !known->second.settings) return;
+    if (known == around_.handlers.end()) return;
+    if (!known->second.schema.is_null()) declared_settings(name, node, handler, known->second.schema);
+    if (!known->second.settings) return;
     const Json* with = member(node, "with");
     if (with != nullptr && !with->is_object()) return;  // named already
     const Json none = Json::object();
@@ -209,13 +213,32 @@ class Parts {
     if (graph.input.is_null()) return;
     const Json* given = member(node, "with");
     const Json with = given == nullptr ? Json::object() : *given;
-    const Json* required = member(graph.input, "required");
-    const std::string what = "In the \"with\" of " + node_named(name) + ", the input of graph " + graph.name + ": ";
-    if (around_.check_value && !has_reference(with)) {
-      if (const Status fits = around_.check_value(graph.input, with); !fits) warn(what + fits.error().message);
-    } else if (required != nullptr && required->is_array() && with.is_object()) {
+    warn_misfit("In the \"with\" of " + node_named(name) + ", the input of graph " + graph.name + ": ", graph.input,
+                with);
+  }
+
+  // A worker that claims over HTTP has declared a schema of them; another one may come with another schema.
+  void declared_settings(const std::string& name, const Json& node, const std::string& handler, const Json& schema) {
+    const Json* given = member(node, "with");
+    const Json with = given == nullptr ? Json::object() : *given;
+    warn_misfit("In the \"with\" of " + node_named(name) + ", the settings of " + handler + ": ", schema, with);
+  }
+
+  // --- end ---
+  void output_of_end(const std::string& name, const Json& end) {
+    const Json* given = member(graph_, "output");
+    const Json* output = end.is_object() ? member(end, "output") : nullptr;
+    if (given == nullptr || output == nullptr || end.value("status", Json()) != "done") return;
+    warn_misfit("In the output of " + node_named(name) + ": ", *given, *output);
+  }
+
+  void warn_misfit(const std::string& what, const Json& schema, const Json& value) {
+    const Json* required = member(schema, "required");
+    if (around_.check_value && !has_reference(value)) {
+      if (const Status fits = around_.check_value(schema, value); !fits) warn(what + fits.error().message);
+    } else if (required != nullptr && required->is_array() && value.is_object()) {
       for (const Json& key : *required)
-        if (key.is_string() && !with.contains(key.get_ref<const std::string&>()))
+        if (key.is_string() && !value.contains(key.get_ref<const std::string&>()))
           warn(what + "Expected " + in_quotes(key.get_ref<const std::string&>()) + ", but it is missing.");
     }
   }

@@ -22,7 +22,7 @@ struct Closing {
 
   std::optional<StepReport> operator()(const StepSucceeded& e) {
     if (e.attempt == 0) return std::nullopt;
-    Outcome outcome{e.label, parse_stored(e.patch), std::move(facts), e.cache_key};
+    Outcome outcome{e.label, parse_stored(e.patch), std::move(facts), e.cache_key, e.handler_version};
     return StepReport{0, e.attempt, std::move(outcome), e.worker, e.started_at, e.cached_from};
   }
   std::optional<StepReport> operator()(const StepFailed& e) {

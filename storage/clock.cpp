@@ -1,6 +1,7 @@
 #include "storage/clock.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 
@@ -10,12 +11,16 @@ namespace {
 constexpr TimeUs drift_share = 50'000;  // clocks that NTP keeps part by less than 1 in so many
 constexpr TimeUs jump_us = 1'000'000;   // beyond this a clock was set, and does not drift
 
+std::atomic<TimeUs> skipped_us = 0;
+
 }  // namespace
 
 TimeUs steady_us() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since).count() + skipped_us;
 }
+
+void skip_time(TimeUs by_us) { skipped_us += by_us; }
 
 // How far the offset may be off by now.
 TimeUs DatabaseClock::doubt_us(TimeUs steady_us) const {

@@ -10,6 +10,8 @@
 namespace cairn {
 
 TimeUs steady_us();  // monotonic; only differences mean something
+// Moves this process's steady clock forward: for a world whose time is virtual. Safe from any thread.
+void skip_time(TimeUs by_us);
 
 class DatabaseClock {
  public:

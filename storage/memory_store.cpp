@@ -196,6 +196,18 @@ class MemoryStore final : public Store {
     return with_cause(found->second);
   }
 
+  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::optional<RunHead>> heads;
+    for (const RunId& id : runs) {
+      const auto found = runs_.find(id);
+      const bool is_there = found != runs_.end();
+      heads.push_back(is_there ? std::optional(RunHead{found->second.row.head, found->second.row.status})
+                               : std::nullopt);
+    }
+    return heads;
+  }
+
   std::vector<RunRow> runs(const RunFilter& filter) override {
     const std::lock_guard lock(mutex_);
     const std::set<RunId> lineage = filter.lineage ? lineage_of(*filter.lineage) : std::set<RunId>{};
@@ -479,6 +491,18 @@ class MemoryStore final : public Store {
       if (is_unowned(job)) scan.unowned.push_back(job);
     }
     return scan;
+  }
+  MemoryQueue queue() const {
+    const std::lock_guard lock(mutex_);
+    MemoryQueue queue;
+    for (const auto& [id, run] : runs_)
+      for (const auto& [branch, job] : run.jobs) {
+        if (job.session == 0)
+          queue.next_due = std::min(queue.next_due, job.job.run_at_us);
+        else
+          ++(sessions_.contains(job.session) ? queue.held : queue.lost);
+      }
+    return queue;
   }
   std::map<SessionId, std::int64_t> held_counts() override {
     const std::lock_guard lock(mutex_);
@@ -793,6 +817,12 @@ class MemoryStore final : public Store {
 std::unique_ptr<Store> make_memory_store(std::int32_t shards, std::function<TimeUs()> clock) {
   CHECK(shards >= 1);
   return std::make_unique<MemoryStore>(shards, std::move(clock));
+}
+
+MemoryQueue queue_in_memory(Store& store) {
+  auto* memory = dynamic_cast<MemoryStore*>(&store);
+  CHECK(memory != nullptr);
+  return memory->queue();
 }
 
 void archive_in_memory(Store& store, const RunId& run, const std::string& file, const Hash& file_digest) {

@@ -42,6 +42,14 @@ struct KnownGraphs {
   std::map<std::string, bool> versions = {};  // and whether they are current
 };
 
+// How far a run is.
+struct RunHead {
+  std::int64_t seq = 0;  // of its last event
+  RunStatus status = RunStatus::running;
+
+  bool operator==(const RunHead&) const = default;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -67,6 +75,8 @@ class Store {
   virtual LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) = 0;
 
   virtual std::optional<RunRow> run(const RunId& id) = 0;
+  // In the order of the ids; nothing: there is no such run.
+  virtual std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) = 0;
   virtual std::vector<RunRow> runs(const RunFilter& filter) = 0;  // newest first
   // How many runs match, `limit` and `after` aside; `at_most` if there are as many or more. REQUIRES: no lineage.
   virtual std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) = 0;

@@ -16,9 +16,10 @@
 #include "workers/catalogue.hpp"
 #include "workers/handlers/large_values.hpp"
 #include "workers/ids.hpp"
-#include "workers/ports/schema_check.hpp"
 #include "workers/runs/committer.hpp"
 #include "workers/runs/history.hpp"
+#include "workers/schemas/schema_check.hpp"
+#include "workers/session/declared_work.hpp"
 
 namespace cairn {
 namespace {
@@ -196,6 +197,7 @@ const Graphs& Client::graphs() const { return parts_->committer->graphs(); }
 
 Result<GraphRef> Client::try_graph(const Json& graph) {
   Surroundings around = surroundings_of(parts_->catalogue);
+  for (const SessionRow& row : parts_->store.sessions()) around.handlers.merge(handlers_of(row));
   Result<GraphRef> parsed = parse_reviewed_graph(graph, graph_version(canonical(graph)), around);
   if (parsed) parts_->committer->add_graph(*parsed, false);
   return parsed;
@@ -218,16 +220,20 @@ Result<GraphRef> Client::add_graph(const Json& graph) {
 
 Status Client::check_input(const std::string& graph, const Json& input) const {
   const GraphRef current = graphs().current(graph);
-  if (current == nullptr || current->input.is_null()) return Done{};
-  const Status fits = check_value(current->input, input);
+  return current == nullptr ? Status(Done{}) : check_input(*current, input);
+}
+
+Status Client::check_input(const Graph& graph, const Json& input) {
+  const Status fits = check_value(graph.input, input);
   if (fits) return Done{};
-  return Error{Code::invalid, "In the input of graph " + graph + ": " + fits.error().message};
+  return Error{Code::invalid, "In the input of graph " + graph.name + ": " + fits.error().message};
 }
 
 Status Client::prepare(StartRun& command) {
   const Graphs& known = graphs();
   const GraphRef graph = command.version.empty() ? known.current(command.graph) : known.by_version(command.version);
-  if (Status fits = check_input(command.graph, command.input); !fits) return fits;
+  if (graph != nullptr)
+    if (Status fits = check_input(*graph, command.input); !fits) return fits;
   const Shard shard = shard_of(command.run, parts_->store.shards());
   std::vector<Blob> blobs;
   if (command.continues) {

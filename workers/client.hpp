@@ -59,6 +59,8 @@ class Client {
 
   // Refuses `invalid`: an input that does not fit the "input" of the graph's current version.
   Status check_input(const std::string& graph, const Json& input) const;
+  // The same, of a version that this client knows.
+  static Status check_input(const Graph& graph, const Json& input);
 
   // `key`: the run's id is derived from graph and key; the same input again returns that run, another is `conflict`, a
   // key whose run was archived `closed`. Without a key the id is new. `command.run` is set by this call; large values

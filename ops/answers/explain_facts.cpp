@@ -25,7 +25,7 @@ std::map<BranchId, std::int64_t> jobs_before(Store& store, const std::string& ds
                                              const Situation& situation) {
   std::map<BranchId, std::int64_t> before;
   std::vector<HeldJob> waiting = waiting_jobs(situation);
-  if (waiting.empty()) return before;
+  if (waiting.empty() || dsn.empty()) return before;
   if (waiting.size() > counted_max) waiting.resize(counted_max);
   Administration database(dsn, "cairn explain", opening_limit_ms);
   for (const HeldJob& held : waiting) {

@@ -15,6 +15,7 @@ struct Explained {
 
 // The state, with the whole text of its questions, and the jobs of the same moment: both are read again if the run
 // moved in between. Refuses as Client::state.
+// `dsn` "": the jobs before a waiting one are not counted.
 Result<Explained> read_explained(Client& client, Store& store, const std::string& dsn, const RunId& run);
 
 // {"run", "status", "reasons"}

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ops/answers/sessions.hpp"
+#include "workers/session/declared_work.hpp"
 
 namespace cairn {
 namespace {
@@ -24,6 +25,7 @@ void add_workers(const Sessions& sessions, Surroundings& around) {
   around.who = "a worker of this database";
   around.handler_names = all_of(sessions, &SessionRow::handlers);
   if (auto tools = all_of(sessions, &SessionRow::tools)) around.tools = std::move(tools);
+  for (const SessionRow& row : sessions) around.handlers.merge(handlers_of(row));
   std::set<std::string> queues;
   for (const SessionRow& row : sessions) queues.insert(row.queues.begin(), row.queues.end());
   around.queues.emplace(queues.begin(), queues.end());

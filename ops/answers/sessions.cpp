@@ -24,6 +24,7 @@ Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us) {
           {"handlers", row.handlers ? Json(*row.handlers) : Json(nullptr)},
           {"tools", row.tools ? Json(*row.tools) : Json(nullptr)},
           {"allows", row.allows ? Json(*row.allows) : Json(nullptr)},
+          {"declares", row.declares ? parse_stored(*row.declares) : Json(nullptr)},
           {"has_model", row.has_model ? Json(*row.has_model) : Json(nullptr)},
           {"started_at", time_text(row.started_at)}};
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/run_json.hpp"
+#include "ops/answers/run_json.hpp"
 #include "ops/answers/usage_report.hpp"
 
 namespace cairn {
@@ -99,6 +100,14 @@ std::pair<std::int64_t, std::int64_t> common_part(const RunState& a, const RunSt
 }
 
 }  // namespace
+
+DiffSide diff_side(Client& client, RunState state) {
+  const RunId run = state.id;
+  return {std::move(state), [&client, run](std::int64_t after) {
+            Result<std::vector<Event>> page = client.events(run, after, events_page);
+            return page ? *std::move(page) : std::vector<Event>{};
+          }};
+}
 
 Json diff_json(const DiffSide& a, const DiffSide& b) {
   const auto [after_a, after_b] = common_part(a.state, b.state);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/state.hpp"
+#include "workers/client.hpp"
 
 namespace cairn {
 
@@ -16,6 +17,8 @@ struct DiffSide {
   // Its events after `after_seq`, a page; empty: there are no more.
   std::function<std::vector<Event>(std::int64_t after_seq)> events;
 };
+// The run whose state it is, up to there. REQUIRES: the client outlives it.
+DiffSide diff_side(Client& client, RunState state);
 
 // {"same", "a": {"run", "seq", "status", "cost", "ms"}, "b": likewise, "first": {"a": EVENT|null, "b":
 // EVENT|null}|null,

@@ -166,7 +166,8 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/ports/log_test.cpp
   tests/workers/ports/loopback.cpp
   tests/workers/ports/progress_board_test.cpp
-  tests/workers/ports/schema_check_test.cpp
+  tests/workers/schemas/schema_check_test.cpp
+  tests/workers/schemas/schema_dialect_test.cpp
   tests/workers/ports/secrets_test.cpp
   tests/workers/ports/tools_test.cpp
   tests/workers/ports/untrusted_text_test.cpp
@@ -266,6 +267,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/shortage_test.cpp
   tests/ops/commands/graph_check_test.cpp
   tests/ops/commands/simulate_test.cpp
+  tests/ops/commands/skill_test.cpp
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
   tests/ops/http/claims_test.cpp
@@ -280,7 +282,9 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/openapi/schema_walk.cpp
   tests/ops/http/progress_test.cpp
   tests/ops/http/protocol_test.cpp
+  tests/ops/http/test_server_test.cpp
   tests/ops/http/tokens_test.cpp
+  tests/ops/http/waits_test.cpp
   tests/ops/feed/feed_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_and_do_runs_test.cpp

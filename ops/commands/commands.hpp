@@ -30,6 +30,7 @@ void add_distribute(CommandLine& line);
 void add_migrate(CommandLine& line);
 void add_work(CommandLine& line);
 void add_serve(CommandLine& line);
+void add_test_server(CommandLine& line);
 void add_token(CommandLine& line);
 void add_feed(CommandLine& line);
 void add_queue(CommandLine& line);
@@ -42,6 +43,9 @@ void add_dataset(CommandLine& line);
 void add_planners(CommandLine& line);
 void add_corpus(CommandLine& line);
 void add_simulate(CommandLine& line);
+
+// commands/guide
+void add_skill(CommandLine& line);
 
 // commands/audit
 void add_verify(CommandLine& line);

@@ -13,6 +13,7 @@
 #include "ops/http/description_route.hpp"
 #include "ops/http/feed_routes.hpp"
 #include "ops/http/graph_routes.hpp"
+#include "ops/http/guide_routes.hpp"
 #include "ops/http/question_route.hpp"
 #include "ops/http/read_routes.hpp"
 #include "ops/http/report_route.hpp"
@@ -82,7 +83,8 @@ bool has_created(const RouteReply& reply) {
 
 // How a route is answered: at once, in the lane of the probes, or by its function.
 // `lags`: its answer may be a little old, so that a replica gives it.
-enum class Kind : std::uint8_t { alive, ready, scraped, asked, lags };
+// `document`: its answer is the same for everyone, so that it needs no token.
+enum class Kind : std::uint8_t { alive, ready, scraped, document, asked, lags };
 
 struct Route {
   std::string_view method;
@@ -90,9 +92,11 @@ struct Route {
   RouteReply (*answer)(RouteCall&);
   ApiRole role;  // that the caller must have; `alive` and `ready` need none
   Kind kind = Kind::asked;
+  bool needs_database = false;  // a store in memory does not do
 
-  bool is_open() const { return kind == Kind::alive || kind == Kind::ready; }
-  bool is_probe() const { return kind != Kind::asked && kind != Kind::lags; }  // not logged
+  bool is_open() const { return kind == Kind::alive || kind == Kind::ready || kind == Kind::document; }
+  // Not logged.
+  bool is_probe() const { return kind == Kind::alive || kind == Kind::ready || kind == Kind::scraped; }
   // HEAD is a GET whose answer is sent without its body.
   bool takes(const std::string& asked) const { return method == (asked == "HEAD" ? "GET" : asked); }
 };
@@ -102,7 +106,9 @@ RouteReply show_index(RouteCall& call);
 constexpr Route routes[] = {
     {"GET", "/healthz", nullptr, ApiRole::read, Kind::alive},
     {"GET", "/readyz", nullptr, ApiRole::read, Kind::ready},
-    {"GET", "/metrics", show_metrics, ApiRole::read, Kind::scraped},
+    {"GET", "/metrics", show_metrics, ApiRole::read, Kind::scraped, true},
+    {"GET", "/llms.txt", show_llms, ApiRole::read, Kind::document},
+    {"GET", "/guide/{name}", show_guide, ApiRole::read, Kind::document},
     {"GET", "/api/v1", show_index, ApiRole::read},
     {"GET", "/api/v1/", show_index, ApiRole::read},
     {"GET", "/api/v1/openapi.json", show_description, ApiRole::read},
@@ -111,6 +117,7 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/runs/{run}", show_run, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/plan", show_plan, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/explain", explain_run, ApiRole::read},
+    {"GET", "/api/v1/runs/{run}/diff", diff_run, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/events", show_events, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/export", export_run, ApiRole::read, Kind::lags},
     {"POST", "/api/v1/runs/{run}/answers", answer_question, ApiRole::answer},
@@ -136,11 +143,11 @@ constexpr Route routes[] = {
     {"POST", "/api/v1/claims/{claim}/complete", complete_claim, ApiRole::worker},
     {"POST", "/api/v1/claims/{claim}/fail", fail_claim, ApiRole::worker},
     {"POST", "/api/v1/claims/{claim}/release", release_claim, ApiRole::worker},
-    {"GET", "/api/v1/feed", show_feed, ApiRole::read},
-    {"GET", "/api/v1/consumers", list_consumers, ApiRole::read},
-    {"POST", "/api/v1/consumers", add_consumer, ApiRole::operate},
-    {"POST", "/api/v1/consumers/{name}/confirm", confirm_consumer, ApiRole::read},
-    {"DELETE", "/api/v1/consumers/{name}", remove_consumer, ApiRole::operate},
+    {"GET", "/api/v1/feed", show_feed, ApiRole::read, Kind::asked, true},
+    {"GET", "/api/v1/consumers", list_consumers, ApiRole::read, Kind::asked, true},
+    {"POST", "/api/v1/consumers", add_consumer, ApiRole::operate, Kind::asked, true},
+    {"POST", "/api/v1/consumers/{name}/confirm", confirm_consumer, ApiRole::read, Kind::asked, true},
+    {"DELETE", "/api/v1/consumers/{name}", remove_consumer, ApiRole::operate, Kind::asked, true},
 };
 
 // This table is what the address of the API shows when it is opened.
@@ -245,7 +252,10 @@ struct Api::Parts : ApiParts {
 
   ApiAnswer answer_quietly(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
     return guarded([&]() -> RouteReply {
-      if (routed.route->kind == Kind::ready) return readiness(primary.opened.dsn);
+      if (routed.route->kind == Kind::ready)
+        return is_in_memory() ? json_response({{"ready", true}}) : readiness(primary.opened.dsn);
+      if (routed.route->needs_database && is_in_memory())
+        return Error{Code::unsupported, "Expected a database for this, but all is in memory here."};
       if (std::optional<ApiResponse> refusal = beyond_quota(*routed.route, *caller, request))
         return *std::move(refusal);
       if (std::optional<RouteReply> old = of_replica(routed, caller, request)) return *std::move(old);
@@ -335,6 +345,8 @@ Admission Api::admit_probe(const ApiRequest& request) {
   if (routed.route == nullptr) return methods_response(routed.allowed, request.method);
   return parts_->admitted(routed, probe);
 }
+
+bool Api::is_waited_for() const { return parts_->primary.watch.has_waits(); }
 
 std::vector<RouteShown> api_routes() {
   std::vector<RouteShown> shown;

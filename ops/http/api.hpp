@@ -29,6 +29,8 @@ class Api {
   // The same for a listener of probes: /healthz, /readyz and /metrics, which need no token there, and nothing else.
   Admission admit_probe(const ApiRequest& request);
 
+  bool is_waited_for() const;  // some request waits for the end of a run
+
  private:
   struct Parts;
   std::unique_ptr<Parts> parts_;

@@ -13,12 +13,6 @@ namespace {
 constexpr std::int64_t heartbeat_ms = 5'000;
 constexpr std::chrono::seconds session_patience{5};
 
-std::optional<ApiResponse> refuse_scope(const RouteCall& call) {
-  if (call.scope().covers_all_runs()) return {};
-  return forbidden_response("Expected a token without a scope of graphs or tags for claims, but " + call.caller->token +
-                            " has one.");
-}
-
 std::optional<ApiResponse> refuse_queues(const RouteCall& call, const std::vector<std::string>& queues) {
   for (const std::string& queue : queues)
     if (!call.scope().covers_queue(queue))
@@ -64,7 +58,7 @@ ApiLater later_of(const RouteCall& call, Ask ask, Respond respond) {
   const auto under_way = std::make_shared<UnderWay>();
   const auto asked = std::make_shared<Ask>(std::move(ask));
   ApiLater later;
-  later.begin = [&gateway, under_way, asked, respond](std::function<void(ApiResponse)> answer) {
+  later.begin = [&gateway, under_way, asked, respond](ApiLater::OnAnswer answer) {
     under_way->id = gateway.ask(
         std::move(*asked), [respond, answer = std::move(answer)](const AskAnswer& given) { answer(respond(given)); });
   };
@@ -84,7 +78,7 @@ RouteReply report_one(const RouteCall& call, Result<Ask::Report> report) {
 }
 
 RouteReply report_by(RouteCall& call, Result<Ask::Report> (*body)(const ApiRequest&, const ClaimId&)) {
-  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
   const Result<ClaimId> claim = parse_claim_id(call.name);
   if (!claim) return claim.error();
   return report_one(call, body(call.request, *claim));
@@ -120,7 +114,7 @@ ProgressRow progress_row(const ClaimId& claim, const std::string& node, const st
 }  // namespace
 
 RouteReply ask_for_claims(RouteCall& call) {
-  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
   Result<Ask> ask = claims_body(call.request, call.caller->actor);
   if (!ask) return ask.error();
   if (auto refusal = refuse_queues(call, ask->worker->says().queues)) return *std::move(refusal);
@@ -132,7 +126,7 @@ RouteReply ask_for_claims(RouteCall& call) {
 }
 
 RouteReply hear_claims(RouteCall& call) {
-  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
   const Result<ClaimsHeard> heard = heartbeat_body(call.request);
   if (!heard) return heard.error();
   GatewayDriver& gateway = call.parts.gateway;

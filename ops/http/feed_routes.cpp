@@ -2,18 +2,13 @@
 
 #include "ops/answers/feed_lines.hpp"
 #include "ops/http/bodies/bodies.hpp"
-#include "ops/http/event_stream.hpp"
 #include "ops/http/list_page.hpp"
+#include "ops/http/streams/event_stream.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::int32_t streamed_at_once = 500;
-
-std::optional<ApiResponse> refuse_scope(const RouteCall& call) {
-  if (call.scope().covers_all_runs()) return {};
-  return forbidden_response("Expected a token without a scope for the feed, but " + call.caller->token + " has one.");
-}
 
 Result<ApiStream::Chunk> next_of_feed(Feed& feed, const std::string& name, std::string& cursor) {
   const Result<FeedPage> page = feed.page(name, cursor, streamed_at_once);
@@ -43,7 +38,7 @@ RouteReply stream_of_feed(const RouteCall& call, const FeedQuery& query) {
 }  // namespace
 
 RouteReply show_feed(RouteCall& call) {
-  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   const Result<FeedQuery> query = feed_query(call.request);
   if (!query) return query.error();
   Feed& feed = call.parts.feed;
@@ -56,7 +51,7 @@ RouteReply show_feed(RouteCall& call) {
 }
 
 RouteReply list_consumers(RouteCall& call) {
-  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   std::vector<KeyedLine> lines;
   for (const FeedStanding& standing : call.parts.feed.consumers())
     lines.push_back({standing.consumer.name, consumer_json(standing)});
@@ -64,7 +59,7 @@ RouteReply list_consumers(RouteCall& call) {
 }
 
 RouteReply add_consumer(RouteCall& call) {
-  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   Result<ConsumerRequest> asked = consumer_body(call.request);
   if (!asked) return asked.error();
   asked->consumer.created_by = call.caller->actor;
@@ -73,7 +68,7 @@ RouteReply add_consumer(RouteCall& call) {
 }
 
 RouteReply confirm_consumer(RouteCall& call) {
-  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   const Result<std::string> cursor = cursor_body(call.request);
   if (!cursor) return cursor.error();
   if (const Status moved = call.parts.feed.confirm(call.name, *cursor); !moved) return moved.error();
@@ -81,7 +76,7 @@ RouteReply confirm_consumer(RouteCall& call) {
 }
 
 RouteReply remove_consumer(RouteCall& call) {
-  if (auto refusal = refuse_scope(call)) return *std::move(refusal);
+  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   if (const Status none = no_body(call.request); !none) return none.error();
   if (const Status removed = call.parts.feed.remove(call.name); !removed) return removed.error();
   return json_response({{"name", call.name}, {"removed", true}});

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "ops/answers/answer_room.hpp"
 #include "ops/answers/bounded_state.hpp"
 #include "ops/answers/called_runs.hpp"
 #include "ops/answers/explain_facts.hpp"
@@ -12,13 +13,15 @@
 #include "ops/answers/queues.hpp"
 #include "ops/answers/sessions.hpp"
 #include "ops/answers/step_progress.hpp"
+#include "ops/audit/diff.hpp"
 #include "ops/audit/exporter.hpp"
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
-#include "ops/http/event_stream.hpp"
 #include "ops/http/list_page.hpp"
 #include "ops/http/metrics.hpp"
+#include "ops/http/streams/event_stream.hpp"
 #include "ops/http/transport/entity_tag.hpp"
+#include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "storage/digest.hpp"
 
@@ -62,10 +65,35 @@ RouteReply list_runs(RouteCall& call) {
   return reply;
 }
 
+namespace {
+
+constexpr std::int64_t wait_ms_max = 60'000;
+
+// The request is answered when the run has ended, or the time is over.
+ApiLater once_it_has_ended(const RouteCall& call, const RunId& run, std::int64_t wait_ms) {
+  RunWatch& watch = call.side.watch;
+  const auto id = std::make_shared<RunWatch::WaitId>();
+  ApiLater later;
+  later.begin = [&watch, id, run, wait_ms](ApiLater::OnAnswer answer) {
+    *id = watch.wait(run, std::chrono::milliseconds(wait_ms), [answer = std::move(answer)] { answer({}); });
+  };
+  later.hurry = [&watch, id] { watch.wake(*id); };
+  later.gone = [&watch, id] { watch.forget(*id); };
+  return later;
+}
+
+}  // namespace
+
 RouteReply show_run(RouteCall& call) {
-  if (const Status known = only_query(call.request, {"at", "raw", "channel"}); !known) return known.error();
+  if (const Status known = only_query(call.request, {"at", "raw", "channel", "wait_ms"}); !known) return known.error();
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
+  const Result<std::int64_t> wait_ms = number_query(call.request, "wait_ms", {0, wait_ms_max});
+  if (!wait_ms) return wait_ms.error();
+  if (*wait_ms > 0 && !call.request.has_waited) {
+    const std::vector<std::optional<RunHead>> head = call.store().heads({&*run, 1});
+    if (head.front() && !is_ended(head.front()->status)) return once_it_has_ended(call, *run, *wait_ms);
+  }
   const Result<Moment> at = moment_query(call.request);
   if (!at) return at.error();
   const Result<RunState> state = state_at(call.client, *run, *at);
@@ -111,6 +139,37 @@ RouteReply explain_run(RouteCall& call) {
 
 namespace {
 
+Result<DiffSide> side_of(const RouteCall& call, const Result<RunId>& run, const char* moment) {
+  if (!run) return run.error();
+  if (const Status covered = check_run(call, *run); !covered) return covered.error();
+  const std::string at = query_text(call.request, moment);
+  const Result<Moment> asked = at.empty() ? Moment{} : moment_argument(at);
+  if (!asked) return asked.error();
+  Result<RunState> state = state_at(call.client, *run, *asked);
+  if (!state) return state.error();
+  return diff_side(call.client, *std::move(state));
+}
+
+}  // namespace
+
+RouteReply diff_run(RouteCall& call) {
+  if (const Status known = only_query(call.request, {"with", "at", "with_at"}); !known) return known.error();
+  const std::string with = query_text(call.request, "with");
+  if (with.empty() && query_text(call.request, "at").empty())
+    return bad_request("Expected ?with=RUN, or ?at= for another moment of the run itself, but found neither.");
+  const Result<RunId> run = run_of(call);
+  const Result<DiffSide> a = side_of(call, run, "at");
+  if (!a) return a.error();
+  const Result<DiffSide> b = side_of(call, with.empty() ? run : run_named(call, with), "with_at");
+  if (!b) return b.error();
+  ApiResponse response = json_response(diff_json(*a, *b));
+  if (response.body.size() <= answer_bytes_max) return response;
+  return Error{Code::limit, "Expected a difference of at most " + std::to_string(answer_bytes_max) +
+                                " bytes, but it takes more: `cairn diff` prints it."};
+}
+
+namespace {
+
 constexpr std::size_t export_bytes_max = 32u << 20;
 
 struct ExportTooLong {};  // thrown by the sink
@@ -135,7 +194,8 @@ RouteReply export_run(RouteCall& call) {
     Exporter exporter(call.store(), writer, call.caller->actor, Exporter::Purpose::copy);
     exporter.add({&*row, 1}, [&left_out](const RunId&, const std::string& says) { left_out = says; });
     CheckpointTable checkpoints(call.side.opened.dsn, call.store().shards());
-    exporter.end(call.scope().covers_all_runs() ? &checkpoints : nullptr);
+    const bool has_checkpoints = call.scope().covers_all_runs() && !call.parts.is_in_memory();
+    exporter.end(has_checkpoints ? &checkpoints : nullptr);
   } catch (const ExportTooLong&) {
     return Error{Code::limit, "Expected an export of at most " + std::to_string(export_bytes_max) + " bytes, but run " +
                                   to_string(*run) + " has more: `cairn export` writes it."};
@@ -208,10 +268,13 @@ RouteReply stream_of(const RouteCall& call, const EventCursor& from) {
   if (place == nullptr)
     return later_response(429, 5, "Expected fewer streams at once of token " + call.caller->token + ".");
   ApiStream stream{std::string(event_stream), ": nothing new\n\n", {}};
-  stream.next = [&tokens = call.parts.tokens, &side = call.side, caller = call.caller, place = std::move(place),
+  const auto run = std::make_shared<RunWatch::Follower>(call.side.watch.follow(from.run));
+  stream.next = [&tokens = call.parts.tokens, &side = call.side, caller = call.caller, place = std::move(place), run,
                  cursor = from]() mutable -> std::optional<ApiStream::Chunk> {
     if (!tokens.knows(*caller)) return {};  // it was revoked
-    return next_chunk([&] { return next_events(*ClientPool::Loan(side.clients), *side.opened.store, cursor); });
+    const std::optional<RunHead> head = run->head();
+    if (!run->is_known() || !has_news(cursor, head)) return ApiStream::Chunk{};
+    return next_chunk([&] { return next_events(*ClientPool::Loan(side.clients), *side.opened.store, cursor, head); });
   };
   return stream;
 }

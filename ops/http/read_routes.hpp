@@ -9,6 +9,7 @@ namespace cairn {
 RouteReply list_runs(RouteCall& call);
 RouteReply show_run(RouteCall& call);
 RouteReply show_plan(RouteCall& call);
+RouteReply diff_run(RouteCall& call);
 RouteReply explain_run(RouteCall& call);
 RouteReply show_events(RouteCall& call);
 // The run as `cairn export` writes it, at most export_bytes_max, else `limit`. The signed checkpoints over its head,

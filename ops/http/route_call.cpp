@@ -55,6 +55,11 @@ MayFork fork_from_quota(const RouteCall& call, std::optional<std::int64_t>& unti
   };
 }
 
+std::optional<ApiResponse> refuse_scope(const RouteCall& call, const std::string& which) {
+  if (call.scope().covers_all_runs()) return {};
+  return forbidden_response("Expected a token without a scope " + which + ", but " + call.caller->token + " has one.");
+}
+
 ApiResponse quota_response(const Caller& caller, std::int64_t until_run) {
   return later_response(429, until_run, fewer_runs(caller));
 }

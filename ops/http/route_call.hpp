@@ -11,6 +11,7 @@
 #include "ops/http/guard.hpp"
 #include "ops/http/metrics.hpp"
 #include "ops/http/quota_book.hpp"
+#include "ops/http/streams/run_watch.hpp"
 #include "ops/http/token_book.hpp"
 #include "ops/http/transport/message.hpp"
 #include "ops/service/database.hpp"
@@ -31,10 +32,12 @@ class RouteReply : public Result<ApiAnswer> {
 
 // A database that calls are answered from: the one that takes writes, or its replica. Safe from any thread.
 struct ApiSide {
-  ApiSide(Opened& opened_of, int threads) : opened(opened_of), clients(opened_of, "api", threads) {}
+  ApiSide(Opened& opened_of, int threads)
+      : opened(opened_of), clients(opened_of, "api", threads), watch(*opened_of.store) {}
 
   Opened& opened;
   ClientPool clients;
+  RunWatch watch;
 };
 
 GatewayOptions gateway_options(const Store& store);
@@ -52,6 +55,8 @@ struct ApiParts {
         gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {
     if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
   }
+
+  bool is_in_memory() const { return primary.opened.dsn.empty(); }
 
   ApiSide primary;
   std::optional<ApiSide> replica;
@@ -90,6 +95,8 @@ MayFork fork_from_quota(const RouteCall& call, std::optional<std::int64_t>& unti
 // 429, with when to come again.
 ApiResponse quota_response(const Caller& caller, std::int64_t until_run);
 
+// 403 for a caller whose scope does not cover all runs; `which` goes on after "without a scope".
+std::optional<ApiResponse> refuse_scope(const RouteCall& call, const std::string& which);
 // 403, as for a caller without the role.
 ApiResponse forbidden_response(const std::string& message);
 ApiResponse role_refusal(const Caller& caller, ApiRole role);

@@ -35,6 +35,7 @@ TokenBook::TokenBook(const std::string& dsn, const std::string& environment) : t
 
 Result<std::unique_ptr<TokenBook>> TokenBook::open(const std::string& dsn, const std::string& environment) {
   std::unique_ptr<TokenBook> book(new TokenBook(dsn, environment));
+  if (dsn.empty()) return book;
   if (const Status read = book->read(); !read) return read.error();
   book->reader_ = std::make_unique<PeriodicThread>([raw = book.get()] { return raw->read_if_due(); });
   return book;

@@ -27,7 +27,7 @@ using CallerRef = std::shared_ptr<const Caller>;  // shared: requests and stream
 class TokenBook {
  public:
   // Reads the table at once. `environment`: the token in CAIRN_TOKEN, which is named "environment" and may everything;
-  // "": none. Refuses `unavailable`: the table cannot be read.
+  // "": none. `dsn` "": there is no table. Refuses `unavailable`: the table cannot be read.
   static Result<std::unique_ptr<TokenBook>> open(const std::string& dsn, const std::string& environment);
 
   // A token was ever made, or is in the environment: from then on one is asked of everyone.

@@ -53,7 +53,7 @@ Result<std::string> reach_as_archivist(const DatabaseChoice& choice);
 // An opened database with all that most commands need, and all graphs loaded. Every commit through it is signed, the
 // last ones on destruction.
 struct Opened {
-  std::string dsn;
+  std::string dsn;          // "": there is no database, the store is in memory
   bool is_replica = false;  // nothing is written there
   std::unique_ptr<GatheredHeads> heads;
   std::unique_ptr<Store> store;

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {

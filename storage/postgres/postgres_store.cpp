@@ -186,6 +186,19 @@ class PostgresStore final : public Store {
     return std::move(found.front());
   }
 
+  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) override {
+    std::map<Shard, std::vector<std::size_t>> by_shard;
+    for (std::size_t at = 0; at < runs.size(); ++at) by_shard[shard_of(runs[at], shards_)].push_back(at);
+    std::vector<std::optional<RunHead>> heads(runs.size());
+    for (const auto& [shard, places] : by_shard) {
+      PgArray ids(PgType::uuid);
+      for (const std::size_t at : places) ids.add(runs[at]);
+      const PgResult rows = placements_.query(shard, "run_heads", PgParameters().add(shard).add(std::move(ids)));
+      for (const auto& [place, found] : read_found_runs(rows)) heads[places[place]] = RunHead{found.head, found.status};
+    }
+    return heads;
+  }
+
   std::optional<ImportOrigin> imported(const RunId& id) override {
     const PgResult rows = query_of(id, "imported", of_run(id));
     rows.expect_columns(import_columns);

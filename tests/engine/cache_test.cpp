@@ -1,4 +1,5 @@
 // Nodes that say `cache`: what is remembered, where it is seen, and what may be used again.
+#include "engine/codec.hpp"
 #include "engine/graph_check.hpp"
 #include "tests/engine/trial.hpp"
 
@@ -37,6 +38,19 @@ TEST(Caching, a_recorded_outcome_is_used_again_and_the_event_says_from_which_ste
   EXPECT_EQ(event.cached_from, 1);
   EXPECT_EQ(event.cache_key, "") << "it is recorded once";
   EXPECT_EQ(read_channel(trial.state, root_branch, "n"), 4) << "the patch counts each time";
+}
+
+TEST(Caching, the_version_of_the_handler_that_made_an_outcome_is_on_record) {
+  Trial trial(looping);
+  trial.start();
+  CompleteStep second = keyed(1, "k1");
+  second.outcome.handler_version = 2;
+  trial.then(second);
+  const EventBody& body = trial.history.back().body;
+  EXPECT_EQ(std::get<StepSucceeded>(body).handler_version, 2);
+  EXPECT_NE(encode_payload(body).find("\"handler_version\":2"), std::string::npos);
+  trial.complete(2, "again");
+  EXPECT_EQ(encode_payload(trial.history.back().body).find("handler_version"), std::string::npos);
 }
 
 TEST(Caching, what_no_step_recorded_is_refused) {

@@ -14,8 +14,8 @@
 #include "workers/handlers/handler.hpp"
 #include "workers/models/models.hpp"
 #include "workers/planners/planners.hpp"
-#include "workers/ports/schema_check.hpp"
 #include "workers/ports/untrusted_text.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn::fuzz {
 namespace {

@@ -13,7 +13,7 @@
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 #include "workers/catalogue.hpp"
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {

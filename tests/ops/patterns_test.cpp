@@ -11,8 +11,8 @@
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
-#include "workers/ports/schema_check.hpp"
 #include "workers/ports/tools_file.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn::program {
 namespace {

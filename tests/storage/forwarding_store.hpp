@@ -22,6 +22,7 @@ class ForwardingStore : public Store {
     return store_.commit_locked(shard, runs, decide);
   }
   std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
+  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) override { return store_.heads(runs); }
   std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
   std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) override {
     return store_.count_runs(filter, at_most);

@@ -18,6 +18,19 @@ std::vector<RunId> ids_of(const std::vector<RunRow>& rows) {
   return ids;
 }
 
+TEST_P(RunsTest, heads_say_how_far_runs_are_in_the_order_that_was_asked) {
+  TestRun first = started_run(), second = new_run(), none = new_run();
+  Entry entry = second.entry();
+  entry.run.status = RunStatus::done;
+  second.commit(entry);
+  const std::vector<RunId> ids{second.id(), none.id(), first.id()};
+  const auto heads = store().heads(ids);
+  EXPECT_EQ(heads,
+            (std::vector<std::optional<RunHead>>{RunHead{store().run(second.id())->head, RunStatus::done}, std::nullopt,
+                                                 RunHead{store().run(first.id())->head, RunStatus::running}}));
+  EXPECT_TRUE(store().heads({}).empty());
+}
+
 TEST_P(RunsTest, runs_are_found_by_each_filter_newest_first) {
   std::vector<TestRun> runs;
   for (int n = 0; n < 4; ++n) {

@@ -7,11 +7,13 @@
 // Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -146,6 +148,14 @@ class Gateway {
     std::size_t next = 0;
     TimeUs poll_at = 0;
     std::deque<AskId> waiting;
+    std::vector<AskId> in_haste;  // of them, those that have something to answer
+
+    bool wants() const {
+      return std::any_of(places.begin(), places.end(), [](Place one) { return one.wants && !one.is_claiming; });
+    }
+    bool is_idle() const {
+      return waiting.empty() && std::none_of(places.begin(), places.end(), [](Place one) { return one.is_claiming; });
+    }
   };
   struct Asked {
     Ask ask;
@@ -178,6 +188,8 @@ class Gateway {
   void begin(AskId id, Asked& asked);
   void begin_reports(AskId id, Asked& asked);
   void settle(AskId id);
+  void wait(AskId id, Asked& asked, bool has_something);
+  void wait_no_more(AskId id, Asked& asked);
   void finish(AskId id);
   void end_asks_of(SessionId session);
   std::int32_t room_of(const Asked& asked) const;
@@ -188,13 +200,14 @@ class Gateway {
   bool claim_for(AskId id, Asked& asked, Source& source);
   Source& source_of(const Asked& asked);
   void take(AskId id, HeldJob job);
-  void prepare(Ticket ticket, const RunState& state);
+  void prepare(Ticket ticket, const RunState* found);
   bool may_begin(Ticket ticket, const RunState& state);
   void forget_given(SessionId session, const std::string& claim);
   void prepared(Ticket ticket, Work work);
   void give(Ticket ticket, Work work);
   void leave(Ticket ticket, TimeUs run_at_us);
   void offer(const HeldJob& job, TimeUs run_at_us);
+  void cannot_give(Ticket ticket, const Error& error);
   void drop(Ticket ticket);
 
   // --- reports ---
@@ -241,6 +254,7 @@ class Gateway {
   void read(std::vector<Load> loads);
   void look_if_due();
   void learn(const std::vector<SessionRow>& sessions);
+  void forget_unserved_queues();
   void later(GatewayCall call);
   void call(GatewayCall call) { actions_.calls.push_back(std::move(call)); }
   void note(Note::Level level, std::string text) { actions_.notes.push_back({level, std::move(text), nullptr}); }
@@ -267,6 +281,7 @@ class Gateway {
   const std::shared_ptr<BlobTexts> texts_ = std::make_shared<BlobTexts>();
   std::map<SessionId, Remote> remotes_;
   std::map<AskId, Asked> asks_;
+  std::set<std::pair<TimeUs, AskId>> deadlines_;  // of those that wait
   std::map<std::vector<std::string>, Source> sources_;
   std::unordered_map<Ticket, Task> tasks_;
   std::map<RunId, History> short_histories_;  // brought by a claim; for the loads of this round

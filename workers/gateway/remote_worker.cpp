@@ -77,10 +77,14 @@ SessionRow RemoteWorker::row(SessionId id) const {
   row.alone = "";
   row.caller = says_.caller;
   Json tools = Json::array(), handlers = Json::array();
-  for (const auto& [name, facts] : tools_)
-    tools.push_back({{"name", name}, {"queue", facts.queue}, {"about", facts.about}});
+  for (const RemoteTool& one : says_.tools)
+    tools.push_back(
+        {{"name", one.name}, {"queue", tools_.at(one.name).queue}, {"about", one.about}, {"schema", one.schema}});
   for (const RemoteHandler& one : says_.handlers)
-    handlers.push_back({{"name", one.name}, {"version", one.version}, {"labels", handlers_.find(one.name)->labels}});
+    handlers.push_back({{"name", one.name},
+                        {"version", one.version},
+                        {"labels", handlers_.find(one.name)->labels},
+                        {"schema", one.schema}});
   row.declares = canonical({{"handlers", std::move(handlers)}, {"tools", std::move(tools)}});
   return row;
 }

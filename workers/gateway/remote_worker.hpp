@@ -19,6 +19,7 @@ struct RemoteHandler {
   std::vector<std::string> labels = {};  // by which it leaves; empty: "ok"
   std::vector<std::string> reads = {};   // channels it gets besides its settings; "*": all
   bool reads_plan = false;
+  Json schema = {};  // JSON Schema of its settings ("with"); null: it does not say
 
   bool operator==(const RemoteHandler&) const = default;
 };
@@ -27,6 +28,7 @@ struct RemoteTool {
   std::string name;
   std::string queue = {};  // of its sub-goals; "": the worker's first
   std::string about = {};  // for planners, in a sentence or two; "": not offered to them
+  Json schema = {};        // JSON Schema of its inputs; null: it does not say
 
   bool operator==(const RemoteTool&) const = default;
 };

@@ -11,7 +11,7 @@
 #include "workers/handlers/model_extract.hpp"
 #include "workers/handlers/tool_call.hpp"
 #include "workers/ports/failures.hpp"
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/references.hpp"
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 #include "workers/handlers/model_call.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/failures.hpp"
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "workers/models/model_text.hpp"
 #include "workers/ports/failures.hpp"
-#include "workers/ports/schema_check.hpp"
 #include "workers/ports/untrusted_text.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 

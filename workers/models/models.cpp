@@ -5,7 +5,7 @@
 
 #include "workers/models/chat_message.hpp"
 #include "workers/ports/failures.hpp"
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {

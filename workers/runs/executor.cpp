@@ -123,11 +123,16 @@ Command Executor::reused(const CachedOutcome& recorded, const Step& step, std::s
                       session_, step.opened_at, recorded.step};
 }
 
+StepResult Executor::made_by(const Handler& handler, StepResult result) {
+  if (result && handler.version > 1) result->handler_version = handler.version;
+  return result;
+}
+
 StepResult Executor::run_pure(const Work& work) {
   try {
     StepResult result = std::get<PureHandler>(work.handler->run)(work.input);
     if (result) result->cache_key = work.cache_key;
-    return result;
+    return made_by(*work.handler, std::move(result));
   } catch (const std::bad_alloc&) {
     return memory_used_up();
   } catch (const std::exception& thrown) {
@@ -140,7 +145,8 @@ boost::asio::awaitable<StepResult> Executor::run_effect(Work work, ProgressBoard
   if (work.answer) co_return *std::move(work.answer);
   if (work.handler != nullptr) {
     if (work.handler->is_pure()) co_return run_pure(work);
-    co_return co_await std::get<EffectHandler>(work.handler->run)(std::move(work.input), own);
+    const Handler& handler = *work.handler;
+    co_return made_by(handler, co_await std::get<EffectHandler>(handler.run)(std::move(work.input), own));
   }
   StepInput& input = work.input;
   if (!input.inputs.is_object()) co_return no_object(input);

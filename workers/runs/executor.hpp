@@ -55,6 +55,8 @@ class Executor {
   Prepared prepare(const RunState& state, const Job& job) const;
 
   static StepResult run_pure(const Work& work);
+  // With the handler's version on it.
+  static StepResult made_by(const Handler& handler, StepResult result);
   // `slot`: whose progress the step's texts are; 0: no one's.
   boost::asio::awaitable<StepResult> run_effect(Work work, ProgressBoard::Slot slot = 0);
 

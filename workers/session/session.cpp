@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "workers/session/session_tools.hpp"
+#include "workers/session/declared_work.hpp"
 
 namespace cairn {
 namespace {

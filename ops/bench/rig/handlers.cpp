@@ -114,6 +114,7 @@ std::vector<Json> bench_graphs() {
           graph("bench_loop", "s1", {{"s1", {{"do", "bench.loop"}, {"on", {{"again", "s1"}, {"ok", "done"}}}}}}),
           graph("bench_hold", "s1", {{"s1", node("bench.hold", "done")}}),
           graph("bench_one", "s1", {{"s1", node("bench.step", "done")}}),
+          linear("bench_remote", {{"do", "bench.remote"}, {"queue", "remote"}, {"labels", {"ok"}}}, bench_steps),
           graph("bench_map", "plan", map)};
 }
 

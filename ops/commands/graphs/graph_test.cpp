@@ -11,7 +11,7 @@
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "storage/chain.hpp"
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 #include "workers/simulation/graph_case.hpp"
 #include "workers/simulation/script.hpp"
 
@@ -104,6 +104,14 @@ struct Report {
   }
 };
 
+// An output that its graph does not promise is a finding.
+CaseResult checked(CaseResult result, const Graph& graph) {
+  if (!result.finding.empty() || result.status != to_string(RunStatus::done)) return result;
+  if (const Status fits = check_value(graph.output, result.output); !fits)
+    result.finding = "In the output of graph " + graph.name + ": " + fits.error().message;
+  return result;
+}
+
 void print_report(const Report& report, const Coverage& coverage) {
   for (const Json& one : report.cases) {
     const bool is_ok = one["ok"];
@@ -148,7 +156,7 @@ Exit graph_test(const Settings& settings, const GraphTestOptions& options) {
   throw_on_check_failures();
   const CaseWorld world{*graphs, (*catalogue)->handlers, tools_of(**catalogue, *cases), *(*catalogue)->model};
   Report report;
-  for (const GraphCase& one : *cases) report.add(one, simulation::run_case(one, world));
+  for (const GraphCase& one : *cases) report.add(one, checked(simulation::run_case(one, world), *parsed.front()));
   const Coverage coverage = report.coverage(*parsed.front());
   if (settings.json)
     print_report_json(report, coverage);

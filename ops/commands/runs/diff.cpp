@@ -27,11 +27,7 @@ Result<DiffSide> side_of(Opened& opened, const std::string& text, std::optional<
   if (!run) return run.error();
   Result<RunState> state = opened.client->state(*run, seq);
   if (!state) return state.error();
-  Client& client = *opened.client;
-  return DiffSide{*std::move(state), [&client, id = *run](std::int64_t after) {
-                    Result<std::vector<Event>> page = client.events(id, after, events_page);
-                    return page ? *std::move(page) : std::vector<Event>{};
-                  }};
+  return diff_side(*opened.client, *std::move(state));
 }
 
 void print_changes(const std::string& title, const Json& changes) {

@@ -255,6 +255,17 @@ Result<bool> query_flag(const ApiRequest& request, std::string_view name) {
   return text == "true";
 }
 
+Result<std::int64_t> number_query(const ApiRequest& request, std::string_view name, Between range) {
+  const std::string text = query_text(request, name);
+  if (text.empty()) return range.least;
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size() && number >= range.least && number <= range.most)
+    return number;
+  return bad_request("Expected " + std::string(name) + " to be a number from " + std::to_string(range.least) + " to " +
+                     std::to_string(range.most) + ", but found " + excerpt(Json(text), 60) + ".");
+}
+
 constexpr std::int64_t lines_max = 1'000;  // of a page
 
 Result<PageWanted> page_query(const ApiRequest& request) {

@@ -43,6 +43,11 @@ Result<Json> graph_body(const ApiRequest& request);  // any JSON; the client che
 Status only_query(const ApiRequest& request, FieldNames known);             // each at most once, except `tag`
 std::string query_text(const ApiRequest& request, std::string_view name);   // "": it has none
 Result<bool> query_flag(const ApiRequest& request, std::string_view name);  // true or false
+struct Between {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+Result<std::int64_t> number_query(const ApiRequest& request, std::string_view name, Between range);  // without: `least`
 
 // The page that is wanted of a list which is read whole.
 struct PageWanted {

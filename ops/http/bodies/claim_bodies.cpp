@@ -6,11 +6,13 @@
 #include "engine/codec.hpp"
 #include "engine/event_types.hpp"
 #include "ops/http/bodies/fields.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::int64_t version_max = 1'000'000'000;
+constexpr std::size_t schema_bytes_max = 16u << 10;
 constexpr std::int16_t types_max = 200;
 
 // --- facts ----------------------------------------------------------------------------------------------------------
@@ -113,23 +115,36 @@ Result<Ask::Report> report_of(Json given) {
 // A name alone, or an object.
 Json named(const Json& given) { return given.is_string() ? Json{{"name", given}} : given; }
 
+Json schema_of(Fields& fields) {
+  Json schema = fields.object("schema");
+  if (!fields.has("schema")) return {};
+  if (canonical(schema).size() > schema_bytes_max)
+    fields.refuse(bad_request("Expected a schema of at most " + std::to_string(schema_bytes_max) +
+                              " bytes, but found a larger one."));
+  else if (const Status usable = check_schema(schema); !usable)
+    fields.refuse(bad_request(usable.error().message));
+  return schema;
+}
+
 Result<RemoteHandler> handler_of(const Json& given) {
-  Fields fields(known_fields(named(given), {"name", "version", "labels", "reads", "plan"}));
+  Fields fields(known_fields(named(given), {"name", "version", "labels", "reads", "plan", "schema"}));
   RemoteHandler handler;
   handler.name = fields.needed_name("name");
   handler.version = static_cast<std::int32_t>(fields.number_between("version", 1, version_max, 1));
   handler.labels = fields.names("labels");
   handler.reads = fields.names("reads");
   handler.reads_plan = fields.flag("plan");
+  handler.schema = schema_of(fields);
   return fields.result(std::move(handler));
 }
 
 Result<RemoteTool> tool_of(const Json& given) {
-  Fields fields(known_fields(named(given), {"name", "queue", "about"}));
+  Fields fields(known_fields(named(given), {"name", "queue", "about", "schema"}));
   RemoteTool tool;
   tool.name = fields.needed_name("name");
   tool.queue = fields.name("queue");
   tool.about = fields.text("about");
+  tool.schema = schema_of(fields);
   if (tool.about.size() > about_bytes_max)
     fields.refuse(bad_request("Expected at most " + std::to_string(about_bytes_max) + " bytes as about, but found " +
                               std::to_string(tool.about.size()) + "."));

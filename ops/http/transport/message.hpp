@@ -24,6 +24,7 @@ struct ApiRequest {
   std::string body;
   std::string peer;          // the client's address
   bool was_delayed = false;  // asked again after an ApiDelay
+  bool has_waited = false;   // answered again after an ApiLater
 
   std::string header(const std::string& name) const;  // "": it has none
 };
@@ -76,8 +77,10 @@ struct ApiStream {
 
 // An answer that another thread gives later, as of a long poll.
 struct ApiLater {
+  // Nothing: the request is to be answered again now, with `has_waited`, and then at once.
+  using OnAnswer = std::function<void(std::optional<ApiResponse>)>;
   // Called once. `answer` is called once, on any thread, at once or later, also after `gone`.
-  std::function<void(std::function<void(ApiResponse)> answer)> begin;
+  std::function<void(OnAnswer answer)> begin;
   std::function<void()> hurry;  // the server stops: the answer is wanted now
   std::function<void()> gone;   // the client is gone, and got no answer or a part of it
 };

@@ -232,6 +232,7 @@ struct HttpServer::Parts {
   // An answer that comes later.
   struct Said {
     explicit Said(asio::io_context& io) : come(io) {}
+    bool has_come = false;
     std::optional<ApiResponse> response;
     asio::steady_timer come;
   };
@@ -267,7 +268,7 @@ struct HttpServer::Parts {
   asio::awaitable<bool> serve_one(Connection& connection);
   asio::awaitable<bool> await_request(Connection& connection);
   asio::awaitable<bool> answer(Connection& connection, Parser& parser, Admitted admitted, ApiRequest request);
-  asio::awaitable<ApiAnswer> work_out(Admitted admitted, ApiRequest request);
+  asio::awaitable<ApiAnswer> work_out(std::shared_ptr<Work> work);
   asio::awaitable<void> wait_for(Work& work, std::chrono::steady_clock::duration time);
   template <class Body>
   asio::awaitable<void> write_message(Connection& connection, http::response<Body>& message);
@@ -275,7 +276,7 @@ struct HttpServer::Parts {
   bool is_gone(Connection& connection) const;
   asio::awaitable<void> send(Connection& connection, ApiResponse response, bool keep_alive);
   asio::awaitable<void> refuse(Connection& connection, ApiResponse response);
-  asio::awaitable<bool> send_later(Connection& connection, ApiLater& later, bool keep_alive);
+  asio::awaitable<bool> send_later(Connection& connection, ApiLater& later, Work& work, bool keep_alive);
   asio::awaitable<bool> send_stream(Connection& connection, ApiStream& said, bool keep_alive);
   asio::awaitable<bool> send_chunks(Connection& connection, ApiStream& said);
   asio::awaitable<void> pause(Milliseconds time);
@@ -525,7 +526,8 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
   const bool is_1_1 = parser.get().version() >= 11;
   const bool goes_on = parser.get().keep_alive();
   connection.stream.expires_never();
-  ApiAnswer said = co_await work_out(std::move(admitted), std::move(request));
+  const auto work = std::make_shared<Work>(io, std::move(admitted), std::move(request));
+  ApiAnswer said = co_await work_out(work);
   if (auto* response = std::get_if<ApiResponse>(&said)) {
     co_await send(connection, std::move(*response), goes_on && !stopping);
     co_return goes_on && !stopping;
@@ -541,23 +543,25 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
     co_return false;
   }
   const StreamCount counted(streams);
-  if (auto* later = std::get_if<ApiLater>(&said)) co_return co_await send_later(connection, *later, goes_on);
+  if (auto* later = std::get_if<ApiLater>(&said)) co_return co_await send_later(connection, *later, *work, goes_on);
   co_return co_await send_stream(connection, std::get<ApiStream>(said), goes_on);
 }
 
 // The client's end is noticed while it is waited for, and so is the server's.
-asio::awaitable<bool> HttpServer::Parts::send_later(Connection& connection, ApiLater& later, bool keep_alive) {
+asio::awaitable<bool> HttpServer::Parts::send_later(Connection& connection, ApiLater& later, Work& work,
+                                                    bool keep_alive) {
   const auto said = std::make_shared<Said>(io);
-  later.begin([said, mail = mail](ApiResponse response) {
+  later.begin([said, mail = mail](std::optional<ApiResponse> response) {
     const std::lock_guard lock(mail->mutex);
     if (mail->io == nullptr) return;
     asio::post(*mail->io, [said, response = std::move(response)]() mutable {
       said->response = std::move(response);
+      said->has_come = true;
       said->come.cancel();
     });
   });
   bool is_hurried = false;
-  while (!said->response) {
+  while (!said->has_come) {
     error_code ignored;
     said->come.expires_after(later_looked_after);
     co_await said->come.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
@@ -565,7 +569,12 @@ asio::awaitable<bool> HttpServer::Parts::send_later(Connection& connection, ApiL
       later.gone();
       co_return false;
     }
-    if (!said->response && stopping && !std::exchange(is_hurried, true)) later.hurry();
+    if (!said->has_come && stopping && !std::exchange(is_hurried, true)) later.hurry();
+  }
+  if (!said->response) {
+    work.request.has_waited = true;
+    ApiAnswer now = co_await work_out(std::make_shared<Work>(io, std::move(work.admitted), std::move(work.request)));
+    said->response = std::get<ApiResponse>(std::move(now));
   }
   bool is_sent = false;
   try {
@@ -585,9 +594,8 @@ asio::awaitable<void> HttpServer::Parts::wait_for(Work& work, std::chrono::stead
 }
 
 // 503 when no thread begins with it in time; for a probe, when it is not done by then.
-asio::awaitable<ApiAnswer> HttpServer::Parts::work_out(Admitted admitted, ApiRequest request) {
-  const bool is_probe = admitted.lane == Lane::probes;
-  const auto work = std::make_shared<Work>(io, std::move(admitted), std::move(request));
+asio::awaitable<ApiAnswer> HttpServer::Parts::work_out(std::shared_ptr<Work> work) {
+  const bool is_probe = work->admitted.lane == Lane::probes;
   asio::post((is_probe ? probes : pool).context(), [this, work] {
     if (work->is_taken.test_and_set()) return;
     auto finish = [work, said = work->admitted.answer(work->request)]() mutable {

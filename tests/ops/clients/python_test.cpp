@@ -365,6 +365,68 @@ TEST(Python, its_unit_tests_hold) {
   EXPECT_TRUE(ran.err.ends_with("OK\n")) << ran.err;
 }
 
+const std::string unit_tests = R"(
+import pytest
+from cairn import Refused, Worker
+from cairn.testing import TestServer
+
+GRAPH = {"name": "counted", "start": "rest", "limits": {"steps": 20}, "channels": {"n": {"reducer": "sum"}},
+         "nodes": {"rest": {"wait": {"ms": 86400000}, "on": {"fired": "one"}},
+                   "one": {"do": "py.add", "queue": "py", "labels": ["ok"], "on": {"ok": "two"}},
+                   "two": {"do": "py.add", "queue": "py", "labels": ["ok"], "on": {"ok": "end"}},
+                   "end": {"end": {"status": "done", "output": {"n": "$n"}}}}}
+
+def worker_of(function):
+    worker = Worker(queues=["py"], concurrency=4)
+    worker.handler("py.add")(function)
+    return worker
+
+def test_a_day_passes(cairn):
+    cairn.add_graph(GRAPH)
+    ended = cairn.execute("counted", {}, worker_of(lambda settings: {"n": 1}))
+    assert ended["output"] == {"n": 2}
+    assert ended["updated_at"][:10] > ended["started_at"][:10]
+    assert cairn.client.run(ended["run"]).state(at=1)["status"] == "running"
+
+def test_each_test_has_a_server_of_its_own(cairn):
+    with pytest.raises(Refused):
+        cairn.client.start("counted")
+
+def test_time_can_be_skipped(cairn):
+    cairn.add_graph(GRAPH)
+    run = cairn.client.start("counted")
+    with cairn.working(worker_of(lambda settings: {"n": 1})):
+        cairn.skip(86400)
+        assert run.wait(30)["output"] == {"n": 2}
+
+def test_a_worker_that_bears_crashes(cairn):
+    cairn.add_graph(GRAPH)
+    assert cairn.crash_everywhere("counted", {}, worker_of(lambda settings: {"n": 1})) == 2
+
+def test_a_worker_that_does_not(cairn):
+    cairn.add_graph(GRAPH)
+    effects = set()
+    def add(settings, context):
+        is_second = (context.run, context.step) in effects  # it was there before it crashed
+        effects.add((context.run, context.step))
+        return {"n": 10 if is_second else 1}
+    with pytest.raises(AssertionError, match="after a crash at step 1, but found done with {'n': 11}"):
+        cairn.crash_everywhere("counted", {}, worker_of(add))
+    seen = []
+    assert cairn.crash_everywhere("counted", {}, worker_of(add), check=lambda state: seen.append(state["output"])) == 2
+    assert seen == [{"n": 11}, {"n": 11}]
+)";
+
+TEST(Python, unit_tests_have_the_real_engine_with_virtual_time_and_crashes) {
+  const Variable path("PYTHONPATH", (std::filesystem::path(testing::source_dir()) / "workers/clients/python").string());
+  const Variable program("CAIRN_PROGRAM", testing::cairn_program()), pure("PYTHONDONTWRITEBYTECODE", "1");
+  const std::string file = write_file("test_counted.py", unit_tests).string();
+  const Ran ran = run_program("/usr/bin/python3",
+                              {"-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "cairn.pytest_plugin", file});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("5 passed"), std::string::npos) << ran.out;
+}
+
 TEST(Python, its_types_hold_by_mypy_strict_for_python_3_9) {
   const auto root = std::filesystem::path(testing::source_dir());
   const Variable cache("MYPY_CACHE_DIR", (directory() / "mypy").string());

@@ -114,6 +114,18 @@ TEST(GraphInput, a_key_that_was_used_finds_its_run_under_a_stricter_version_too)
   expect_refused(cairn({"start", "loose", "--key", "other"}), 4, "In the input of graph loose: ");
 }
 
+TEST(GraphInput, is_checked_as_2020_12_means_it_and_the_fault_has_its_place) {
+  Json modern = with("/name", "modern");
+  modern["input"] = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                     {"$defs", {{"name", {{"type", "string"}}}}},
+                     {"properties", {{"name", {{"$ref", "#/$defs/name"}, {"minLength", 2}}}}},
+                     {"dependentRequired", {{"name", {"size"}}}}};
+  cairn_ok({"graph", "add", file_of(modern)});
+  expect_refused(cairn({"start", "modern", "--input", R"({"name": "A", "size": 1})"}), 4, "the value at /name");
+  expect_refused(cairn({"start", "modern", "--input", R"({"name": "Ann"})"}), 4, "size");
+  cairn_ok({"start", "modern", "--input", R"({"name": "Ann", "size": 1})"});
+}
+
 // --- test ------------------------------------------------------------------------------------------------------------
 
 Json a_case(const std::string& name, const Json& more) {
@@ -129,6 +141,18 @@ Ran tested(const Json& cases, const Arguments& more = {}) {
   Arguments arguments{"graph", "test", file_of({{"graph", "coffee.json"}, {"cases", cases}}, "coffee.test.json")};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return cairn(arguments);
+}
+
+TEST(GraphTest, an_output_that_its_graph_does_not_promise_is_a_finding) {
+  Json promising = Json::parse(coffee);
+  promising["output"] = {{"properties", {{"cup", {{"required", {"price"}}}}}}};
+  file_of(promising, "promising.json");
+  const Json cases = Json::array({a_case("small", {{"answers", {{"ask_size", {"small"}}}}, {"tools", cup}})});
+  const Ran ran =
+      cairn({"graph", "test", file_of({{"graph", "promising.json"}, {"cases", cases}}, "promising.test.json")});
+  EXPECT_EQ(ran.exit, 1) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("In the output of graph coffee: Expected the value at /cup to fit"), std::string::npos)
+      << ran.out;
 }
 
 TEST(GraphTest, cases_tell_what_came_and_which_edges_none_of_them_took) {

@@ -13,8 +13,8 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-Arguments serve_arguments(const Arguments& more) {
-  Arguments arguments = {"serve", "--json"};
+Arguments serve_arguments(const std::string& command, const Arguments& more) {
+  Arguments arguments = {command, "--json"};
   if (std::find(more.begin(), more.end(), "--listen") == more.end())
     arguments.insert(arguments.end(), {"--listen", "127.0.0.1:0"});
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -187,7 +187,7 @@ Variable::Variable(const char* name, const std::string& value) : name_(name) {
 }
 Variable::~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
 
-Server::Server(const Arguments& more) : process_(serve_arguments(more)) {
+Server::Server(const Arguments& more, const std::string& command) : process_(serve_arguments(command, more)) {
   EXPECT_TRUE(wait_until([this] { return process_.out().ends_with('\n'); }));
   const std::string address = Json::parse(process_.out()).at("listen");
   port_ = static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));

@@ -100,10 +100,10 @@ class Variable {
   std::optional<std::string> before_;
 };
 
-// `cairn serve` on a free port.
+// `cairn serve`, or another command that answers like it, on a free port.
 class Server {
  public:
-  explicit Server(const Arguments& more = {});
+  explicit Server(const Arguments& more = {}, const std::string& command = "serve");
   std::uint16_t port() const { return port_; }
   Beside& process() { return process_; }
   const Beside& process() const { return process_; }

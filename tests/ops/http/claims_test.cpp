@@ -88,8 +88,32 @@ TEST_F(Claims, a_worker_over_http_executes_a_run_to_its_end) {
   EXPECT_EQ(status_of(run), "done");
   EXPECT_EQ(server.get(runs + "/" + run).json()["output"], (Json{{"letters", 10}}));
   std::set<std::string> types;
-  for (const Json& event : server.get(runs + "/" + run + "/events").json()) types.insert(event["type"]);
+  for (const Json& event : server.get(runs + "/" + run + "/events").json()) {
+    types.insert(event["type"]);
+    if (event["type"] == "step_succeeded") EXPECT_EQ(event.value("handler_version", 0), 3) << event;
+  }
   EXPECT_TRUE(types.contains("tool_called"));
+}
+
+TEST_F(Claims, the_handlers_that_a_worker_declares_are_known_to_the_check_of_graphs) {
+  Json graph = py_graph("py_declared");
+  for (const char* node : {"one", "two"}) graph["nodes"][node].erase("labels");
+  EXPECT_EQ(server.post("/api/v1/graphs", graph).status, 400) << "no one knows its labels";
+  Json body = asked("", 0);
+  body["handlers"] = {{{"name", "py.count"},
+                       {"labels", {"ok", "none"}},
+                       {"schema", {{"type", "object"}, {"required", {"text", "language"}}}}}};
+  EXPECT_EQ(server.post(claims, body).status, 200);
+  const Json missing = server.post("/api/v1/graphs/check", graph).json();
+  EXPECT_NE(missing["faults"].dump().find("none"), std::string::npos) << missing;
+  for (const char* node : {"one", "two"}) graph["nodes"][node]["on"]["none"] = "end";
+  const Json checked = server.post("/api/v1/graphs/check", graph).json();
+  EXPECT_EQ(checked["ok"], true) << checked;
+  EXPECT_NE(checked["warnings"].dump().find("the settings of py.count: Expected \\\"language\\\""), std::string::npos)
+      << checked;
+  EXPECT_EQ(server.post("/api/v1/graphs", graph).status, 201);
+  EXPECT_NE(server.get("/api/v1/workers").body.find("\"labels\":[\"none\",\"ok\"]"), std::string::npos)
+      << server.get("/api/v1/workers").body;
 }
 
 TEST_F(Claims, one_by_one_the_same_report_is_already_there_and_another_is_a_conflict) {
@@ -196,6 +220,9 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
       {with(asked(), "handlers", {{{"name", ""}}}), "a text as name"},
       {with(asked(), "handlers", {"a", "a"}), "each name once in handlers"},
       {with(asked(), "tools", {{{"nme", "a"}}}), "name, queue, about"},
+      {with(asked(), "handlers", {{{"name", "a"}, {"schema", 3}}}), "an object as schema"},
+      {with(asked(), "handlers", {{{"name", "a"}, {"schema", {{"$ref", "#/none"}}}}}), "does not exist"},
+      {with(asked(), "tools", {{{"name", "a"}, {"schema", {{"title", std::string(20'000, 'x')}}}}}), "16384 bytes"},
       {with(asked(), "finished", {{{"label", "ok"}}}), "claim"},
       {with(asked(), "finished", {{{"claim", "x"}}}), "the id of a claim"},
       {with(asked(), "finished", {{{"claim", claim}, {"patch", 1}}}), "an object as patch"},

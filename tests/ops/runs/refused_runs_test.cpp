@@ -41,8 +41,8 @@ TEST(RefusedRuns, A1_E1_two_that_the_database_never_takes_harm_none_of_the_five_
   EXPECT_EQ(tool_of.size(), 7u);
   Beside worker({"work", "--json", "--tools", file, "--data", data});
   for (const auto& [run, tool] : tool_of) {
-    const auto status = [&] {
-      return cairn_ok({"show", run, "--json", "--data", data}).json().at("status").get<std::string>();
+    const auto status = [&data, &shown = run] {
+      return cairn_ok({"show", shown, "--json", "--data", data}).json().at("status").get<std::string>();
     };
     EXPECT_TRUE(wait_until([&] { return status() != "running"; })) << tool;
     EXPECT_EQ(status(), tool == "healthy" ? "done" : "failed") << tool;

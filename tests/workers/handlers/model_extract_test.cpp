@@ -7,9 +7,9 @@
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
 #include "workers/models/models.hpp"
-#include "workers/ports/schema_check.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/rule_book.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {

@@ -69,7 +69,9 @@ def build_wheel(wheel_directory: str, config_settings: Optional[Mapping[str, Any
     """Writes the wheel into the folder, and returns its name."""
     info = f"{_NAME}-{_version()}.dist-info"
     wheel = f"Wheel-Version: 1.0\nGenerator: cairn-packing\nRoot-Is-Purelib: true\nTag: {_TAG}\n".encode()
-    files = {**_package(), f"{info}/LICENSE": _license(), f"{info}/METADATA": _metadata(), f"{info}/WHEEL": wheel}
+    plugins = b"[pytest11]\ncairn = cairn.pytest_plugin\n"
+    files = {**_package(), f"{info}/LICENSE": _license(), f"{info}/METADATA": _metadata(), f"{info}/WHEEL": wheel,
+             f"{info}/entry_points.txt": plugins}
     files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD")
     name = f"{_NAME}-{_version()}-{_TAG}.whl"
     with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "workers/handlers/model_call.hpp"
-#include "workers/ports/schema_check.hpp"
 #include "workers/ports/untrusted_text.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {

@@ -6,7 +6,7 @@
 #include "workers/planners/seven_node/prompts.hpp"
 #include "workers/planners/seven_node/question.hpp"
 #include "workers/planners/seven_node/raw_data.hpp"
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn::test::seven {
 namespace {

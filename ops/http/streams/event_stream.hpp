@@ -27,8 +27,11 @@ struct EventCursor {
   ProgressNews progress = {};
 };
 
-// The events after the cursor, which moves on. Refuses as event_lines.
-Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& cursor);
+// The events after the cursor, which moves on. `head`: how far the run is; nothing: there is none. Refuses as
+// event_lines.
+Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& cursor, std::optional<RunHead> head);
+// False: that would find nothing new.
+bool has_news(const EventCursor& cursor, const std::optional<RunHead>& head);
 
 // The chunk that `next` gives; nothing if it refused or threw, which is logged: the client asks again, after the last
 // event it got.

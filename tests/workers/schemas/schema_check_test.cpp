@@ -1,4 +1,4 @@
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 #include <algorithm>
 #include <boost/regex.hpp>
@@ -18,6 +18,7 @@
 #include <valijson/validator.hpp>
 
 #include "engine/id.hpp"
+#include "workers/schemas/schema_dialect.hpp"
 
 namespace cairn {
 namespace {
@@ -393,10 +394,13 @@ class SchemaWalk {
   std::optional<std::string> fault_;
 };
 
-Status compile(const Json& schema, valijson::Schema& compiled) {
+// `left_out`: gets what of the schema cannot be checked.
+Status compile(const Json& schema, valijson::Schema& compiled, std::optional<std::string>& left_out) {
   if (!schema.is_object() && !schema.is_boolean()) return unusable("it is " + excerpt(schema, 100));
-  if (Status walked = SchemaWalk(schema).check(); !walked) return walked;
-  Json local = schema;
+  SchemaInDraft7 translated = in_draft_7(schema);
+  left_out = std::move(translated.left_out);
+  Json& local = translated.schema;
+  if (Status walked = SchemaWalk(local).check(); !walked) return walked;
   if (local.is_object()) {  // names of the document: with them the library takes local references for remote ones
     local.erase("$id");
     local.erase("id");
@@ -465,13 +469,17 @@ bool has_long_key(const Json& value) {
 Status check_schema(const Json& schema) {
   if (schema.is_null()) return Done{};
   valijson::Schema compiled;
-  return compile(schema, compiled);
+  std::optional<std::string> left_out;
+  if (Status usable = compile(schema, compiled, left_out); !usable) return usable;
+  if (left_out) return unusable(*left_out);
+  return Done{};
 }
 
 Status check_value(const Json& schema, const Json& value) {
   if (schema.is_null()) return Done{};
   valijson::Schema compiled;
-  if (Status usable = compile(schema, compiled); !usable) return usable;
+  std::optional<std::string> left_out;  // a graph may have it that was added before that was refused
+  if (Status usable = compile(schema, compiled, left_out); !usable) return usable;
   if (has_long_key(value)) {
     return Error{Code::invalid,
                  "Expected keys of at most " + std::to_string(key_bytes_max) + " bytes, but found a longer one."};

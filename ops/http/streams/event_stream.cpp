@@ -1,4 +1,4 @@
-#include "ops/http/event_stream.hpp"
+#include "ops/http/streams/event_stream.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -19,11 +19,14 @@ void add_progress(Store& store, EventCursor& cursor, std::string& text) {
 
 }  // namespace
 
-Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& cursor) {
-  const std::optional<RunRow> row = store.run(cursor.run);
-  if (!row) return ApiStream::Chunk{"", true};
+bool has_news(const EventCursor& cursor, const std::optional<RunHead>& head) {
+  return cursor.shows_progress || !head || head->seq > cursor.after || is_ended(head->status);
+}
+
+Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& cursor, std::optional<RunHead> head) {
+  if (!head) return ApiStream::Chunk{"", true};
   ApiStream::Chunk chunk;
-  if (row->head > cursor.after) {
+  if (head->seq > cursor.after) {
     const EventsWanted wanted{cursor.after, events_at_once, cursor.raw};
     const Status read = for_each_event(client, cursor.run, cursor.shard, wanted, [&](const Json& line) {
       cursor.after = line["seq"];
@@ -32,8 +35,8 @@ Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& 
     });
     if (!read) return read.error();
   }
-  chunk.is_last = is_ended(row->status) && row->head <= cursor.after;
-  if (cursor.shows_progress && !chunk.is_last && row->head <= cursor.after) add_progress(store, cursor, chunk.text);
+  chunk.is_last = is_ended(head->status) && head->seq <= cursor.after;
+  if (cursor.shows_progress && !chunk.is_last && head->seq <= cursor.after) add_progress(store, cursor, chunk.text);
   return chunk;
 }
 

@@ -1,0 +1,195 @@
+#include "ops/http/streams/run_watch.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <span>
+#include <spdlog/spdlog.h>
+#include <thread>
+#include <vector>
+
+namespace cairn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds pause_least{20};
+constexpr milliseconds pause_most{1'000};
+constexpr int share_of_time = 10;  // it asks for a tenth of the time at most
+constexpr std::size_t runs_of_a_piece = 1'000;
+
+}  // namespace
+
+struct RunWatch::Parts {
+  struct Watched {
+    int followers = 0;  // and waits
+    bool is_known = false;
+    std::optional<RunHead> head = {};
+  };
+  struct Wait {
+    RunId run;
+    Clock::time_point until;
+    std::function<void()> woken;
+  };
+
+  explicit Parts(Store& store_of) : store(&store_of) {}
+
+  void begin() {
+    if (!thread.joinable()) thread = std::thread([this] { look_on(); });
+    wake.notify_all();
+  }
+  void watch(const RunId& run) {
+    Watched& one = watched[run];
+    if (one.followers++ == 0) one.is_known = false;
+  }
+  void leave(const RunId& run) {
+    const auto found = watched.find(run);
+    if (found != watched.end() && --found->second.followers == 0) watched.erase(found);
+  }
+
+  void look_on();
+  void look(std::unique_lock<std::mutex>& lock);
+  std::vector<std::function<void()>> take_woken();
+
+  Store* store;
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::map<RunId, Watched> watched;
+  std::map<WaitId, Wait> waits;
+  WaitId last_wait = 0;
+  bool ends = false;
+  std::thread thread;
+};
+
+void RunWatch::Parts::look_on() {
+  std::unique_lock lock(mutex);
+  while (!ends) {
+    if (watched.empty()) {
+      wake.wait(lock, [this] { return ends || !watched.empty(); });
+      continue;
+    }
+    const auto began = Clock::now();
+    milliseconds pause = pause_most;
+    try {
+      look(lock);
+      pause = std::chrono::duration_cast<milliseconds>(Clock::now() - began) * share_of_time;
+    } catch (const std::exception& failure) {
+      if (!lock.owns_lock()) lock.lock();
+      spdlog::warn("The runs that clients wait for cannot be read: {}", failure.what());
+    }
+    for (const std::function<void()>& woken : take_woken()) woken();
+    wake.wait_for(lock, std::clamp(pause, pause_least, pause_most), [this] { return ends; });
+  }
+}
+
+void RunWatch::Parts::look(std::unique_lock<std::mutex>& lock) {
+  std::vector<RunId> runs;
+  for (const auto& [run, one] : watched) runs.push_back(run);
+  lock.unlock();
+  std::vector<std::optional<RunHead>> heads;
+  for (std::size_t at = 0; at < runs.size(); at += runs_of_a_piece) {
+    const std::span piece = std::span(runs).subspan(at, std::min(runs_of_a_piece, runs.size() - at));
+    for (std::optional<RunHead>& head : store->heads(piece)) heads.push_back(head);
+  }
+  lock.lock();
+  for (std::size_t at = 0; at < runs.size(); ++at) {
+    const auto found = watched.find(runs[at]);
+    if (found == watched.end()) continue;
+    found->second.is_known = true;
+    found->second.head = heads[at];
+  }
+}
+
+// Those whose run has ended or is not there, and those whose time is over.
+std::vector<std::function<void()>> RunWatch::Parts::take_woken() {
+  std::vector<std::function<void()>> woken;
+  const auto now = Clock::now();
+  for (auto at = waits.begin(); at != waits.end();) {
+    Wait& wait = at->second;
+    const Watched& one = watched.at(wait.run);
+    const bool has_ended = one.is_known && (!one.head || is_ended(one.head->status));
+    if (!has_ended && now < wait.until) {
+      ++at;
+      continue;
+    }
+    woken.push_back(std::move(wait.woken));
+    leave(wait.run);
+    at = waits.erase(at);
+  }
+  return woken;
+}
+
+RunWatch::RunWatch(Store& store) : parts_(std::make_shared<Parts>(store)) {}
+
+RunWatch::~RunWatch() {
+  {
+    const std::lock_guard lock(parts_->mutex);
+    parts_->ends = true;
+  }
+  parts_->wake.notify_all();
+  if (parts_->thread.joinable()) parts_->thread.join();
+}
+
+RunWatch::Follower::Follower(std::shared_ptr<Parts> parts, const RunId& run) : parts_(std::move(parts)), run_(run) {}
+
+RunWatch::Follower::~Follower() {
+  if (parts_ == nullptr) return;
+  const std::lock_guard lock(parts_->mutex);
+  parts_->leave(run_);
+}
+
+std::optional<RunHead> RunWatch::Follower::head() const {
+  const std::lock_guard lock(parts_->mutex);
+  return parts_->watched.at(run_).head;
+}
+
+bool RunWatch::Follower::is_known() const {
+  const std::lock_guard lock(parts_->mutex);
+  return parts_->watched.at(run_).is_known;
+}
+
+RunWatch::Follower RunWatch::follow(const RunId& run) {
+  const std::lock_guard lock(parts_->mutex);
+  parts_->watch(run);
+  parts_->begin();
+  return {parts_, run};
+}
+
+RunWatch::WaitId RunWatch::wait(const RunId& run, milliseconds time, std::function<void()> woken) {
+  const std::lock_guard lock(parts_->mutex);
+  parts_->watch(run);
+  const WaitId id = ++parts_->last_wait;
+  parts_->waits.emplace(id, Parts::Wait{run, Clock::now() + time, std::move(woken)});
+  parts_->begin();
+  return id;
+}
+
+void RunWatch::wake(WaitId id) {
+  std::function<void()> woken;
+  {
+    const std::lock_guard lock(parts_->mutex);
+    const auto found = parts_->waits.find(id);
+    if (found == parts_->waits.end()) return;
+    woken = std::move(found->second.woken);
+    parts_->leave(found->second.run);
+    parts_->waits.erase(found);
+  }
+  woken();
+}
+
+bool RunWatch::has_waits() const {
+  const std::lock_guard lock(parts_->mutex);
+  return !parts_->waits.empty();
+}
+
+void RunWatch::forget(WaitId id) {
+  const std::lock_guard lock(parts_->mutex);
+  const auto found = parts_->waits.find(id);
+  if (found == parts_->waits.end()) return;
+  parts_->leave(found->second.run);
+  parts_->waits.erase(found);
+}
+
+}  // namespace cairn

@@ -1,0 +1,56 @@
+// The watch over runs that clients follow or wait for: one thread asks for the heads of all of them at once, so that a
+// thousand followers of quiet runs cost the database one question. It asks the more seldom the longer an answer takes,
+// and not at all while no run is watched. Safe from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "storage/store.hpp"
+
+namespace cairn {
+
+class RunWatch {
+  struct Parts;
+
+ public:
+  // `store` lives longer.
+  explicit RunWatch(Store& store);
+  ~RunWatch();
+  RunWatch(const RunWatch&) = delete;
+  RunWatch& operator=(const RunWatch&) = delete;
+
+  // One who follows a run; outlives the watch, if need be.
+  class Follower {
+   public:
+    ~Follower();
+    Follower(Follower&&) noexcept = default;
+    Follower& operator=(Follower&&) = delete;
+    // Nothing: not looked at since it is followed, or there is no such run.
+    std::optional<RunHead> head() const;
+    bool is_known() const;  // it was looked at
+
+   private:
+    friend class RunWatch;
+    Follower(std::shared_ptr<Parts> parts, const RunId& run);
+    std::shared_ptr<Parts> parts_;
+    RunId run_;
+  };
+  Follower follow(const RunId& run);
+
+  using WaitId = std::uint64_t;
+  // Calls `woken` once, on the thread of the watch or of wake(): when the run has ended, there is no such run, or the
+  // time is over. `woken` does not throw, and calls nothing here.
+  WaitId wait(const RunId& run, std::chrono::milliseconds time, std::function<void()> woken);
+  void wake(WaitId id);    // now, if it waits still
+  void forget(WaitId id);  // without a call
+  bool has_waits() const;
+
+ private:
+  std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace cairn

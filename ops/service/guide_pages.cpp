@@ -1,0 +1,93 @@
+#include "ops/service/guide_pages.hpp"
+
+#include <boost/regex.hpp>
+#include <sstream>
+
+#include "engine/embedded.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view front_page = "agents.md";
+
+// Agents decide by this whether they read on: at most 1,024 characters.
+constexpr std::string_view skill_head =
+    "---\n"
+    "name: cairn\n"
+    "description: Writes, checks, tests, starts and repairs graphs of Cairn, an event-sourced workflow engine on "
+    "PostgreSQL. Use it when a task names cairn, its graphs, runs, workers or planners, or needs durable multi-step "
+    "work with retries, questions to people and an auditable history.\n"
+    "---\n\n";
+
+constexpr std::string_view summary =
+    "# Cairn\n\n"
+    "> An event-sourced workflow engine with a persistent job queue, on PostgreSQL, for planners: graphs of small "
+    "nodes "
+    "where some are rules, some ask a language model, some call tools, some ask a person. Each step is an event; a run "
+    "can be resumed elsewhere, audited, looked at as of any moment, forked and replayed.\n\n"
+    "## Guides\n\n";
+
+std::string replaced(const std::string& text, const char* pattern, const char* by) {
+  return boost::regex_replace(text, boost::regex(pattern), by);
+}
+
+// [words](../decisions/0001.md): the sources are not there.
+std::string without_sources(std::string_view text) {
+  return replaced(std::string(text), R"(\[([^\]\n]*)\]\(\.\./[^)\n]*\))", "$1");
+}
+
+std::string with_references(const std::string& text) {
+  return replaced(text, R"(\]\((?!https?:)([^)#\n]+)(#[^)\n]*)?\))", "](references/$1$2)");
+}
+
+// The first line of a page is "# Its title".
+std::string title_of(std::string_view page) { return std::string(page.substr(2, page.find('\n') - 2)); }
+
+// Its first paragraph, in one line.
+std::string opening_of(std::string_view page) {
+  std::istringstream lines{std::string(page.substr(page.find('\n')))};
+  std::string opening;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() && opening.empty()) continue;
+    if (line.empty() || line.front() == '`' || line.front() == '|') break;
+    opening += (opening.empty() ? "" : " ") + line;
+  }
+  return replaced(without_sources(opening), R"(\[([^\]]*)\]\([^)]*\))", "$1");
+}
+
+bool is_index(std::string_view name) { return name == "README.md"; }
+
+}  // namespace
+
+std::vector<GuideFile> skill_files() {
+  std::vector<GuideFile> files;
+  for (const EmbeddedFile& page : guide_files()) {
+    const std::string text = without_sources(page.text);
+    if (page.name == front_page)
+      files.push_back({"SKILL.md", std::string(skill_head) + with_references(text)});
+    else if (!is_index(page.name))
+      files.push_back({"references/" + std::string(page.name), text});
+  }
+  for (const EmbeddedFile& one : pattern_files())
+    files.push_back({"references/patterns/" + std::string(one.name), std::string(one.text)});
+  for (const EmbeddedFile& one : document_schemas())
+    files.push_back({"references/" + std::string(one.name), std::string(one.text)});
+  return files;
+}
+
+std::optional<std::string> guide_page(std::string_view name) {
+  for (const EmbeddedFile& page : guide_files())
+    if (page.name == name && !is_index(name)) return without_sources(page.text);
+  return std::nullopt;
+}
+
+std::string llms_text(std::string_view base) {
+  std::string text(summary);
+  for (const EmbeddedFile& page : guide_files())
+    if (!is_index(page.name))
+      text += "- [" + title_of(page.text) + "](" + std::string(base) + std::string(page.name) +
+              "): " + opening_of(page.text) + "\n";
+  return text;
+}
+
+}  // namespace cairn

@@ -1,0 +1,105 @@
+// Requests that wait for a run's end, many at once, and the difference of two runs, over HTTP.
+#include <chrono>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "tests/ops/http/api_client.hpp"
+
+namespace cairn::program {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Json plan_of(const std::string& tool, const Json& inputs) {
+  return {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", tool}, {"inputs", inputs}}}}};
+}
+
+class Waits : public ::testing::Test {
+ protected:
+  std::string start(const Json& input) {
+    return server.post(runs, {{"graph", "plan_runner"}, {"input", input}}).json().at("run");
+  }
+  Reply wait_for(const std::string& run, const std::string& ms) const {
+    return server.get(runs + "/" + run + "?wait_ms=" + ms);
+  }
+
+  Server server;
+};
+
+TEST_F(Waits, the_answer_comes_when_the_run_has_ended) {
+  const std::string run = start(plan_of("sleep", {{"ms", 300}}));
+  const Clock::time_point began = Clock::now();
+  const Beside working({"work"});
+  const Reply reply = wait_for(run, "60000");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.json()["status"], "done");
+  EXPECT_LT(Clock::now() - began, std::chrono::seconds(40));
+  EXPECT_EQ(wait_for(run, "60000").json(), server.get(runs + "/" + run).json()) << "it has ended: at once";
+}
+
+TEST_F(Waits, after_its_time_the_answer_is_the_run_as_it_is) {
+  const std::string run = start(plan_of("echo", {{"n", 1}}));  // no one works
+  const Clock::time_point began = Clock::now();
+  const Reply reply = wait_for(run, "300");
+  EXPECT_EQ(reply.json()["status"], "running");
+  EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(300));
+}
+
+TEST_F(Waits, many_wait_at_once_and_each_hears_of_its_own_run) {
+  constexpr int many = 40;
+  std::vector<std::string> started;
+  for (int n = 0; n < many; ++n) started.push_back(start(plan_of("echo", {{"n", n}})));
+  std::vector<Reply> replies(many);
+  std::vector<std::thread> waiting;
+  for (int n = 0; n < many; ++n)
+    waiting.emplace_back(
+        [&, n] { replies[static_cast<std::size_t>(n)] = wait_for(started[static_cast<std::size_t>(n)], "60000"); });
+  const Beside working({"work"});
+  for (std::thread& one : waiting) one.join();
+  for (int n = 0; n < many; ++n) {
+    const Json shown = replies[static_cast<std::size_t>(n)].json();
+    EXPECT_EQ(shown["output"]["results"]["a"], (Json{{"n", n}})) << shown;
+  }
+}
+
+TEST_F(Waits, a_server_that_stops_answers_those_that_wait_for_runs) {
+  Server other;
+  const std::string run = start(plan_of("echo", {{"n", 1}}));
+  Reply reply;
+  std::thread waiting([&] { reply = other.get(runs + "/" + run + "?wait_ms=60000"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  other.process().signal(SIGTERM);
+  waiting.join();
+  EXPECT_EQ(other.process().wait(), 0);
+  EXPECT_TRUE(reply.status == 200 || reply.status == 0) << reply.body;  // 0: it came too late
+}
+
+TEST_F(Waits, a_wrong_time_is_refused) {
+  const std::string run = start(plan_of("echo", {{"n", 1}}));
+  for (const char* wrong : {"-1", "60001", "soon", "1.5"}) {
+    const Reply reply = wait_for(run, wrong);
+    EXPECT_EQ(reply.status, 400);
+    EXPECT_NE(reply.body.find("Expected wait_ms to be a number from 0 to 60000"), std::string::npos) << reply.body;
+  }
+  EXPECT_EQ(wait_for("00000000-0000-0000-0000-000000000001", "1000").status, 404);
+}
+
+TEST_F(Waits, two_runs_differ_as_the_command_says) {
+  const std::string a = start(plan_of("echo", {{"n", 1}})), b = start(plan_of("echo", {{"n", 2}}));
+  const Beside working({"work"});
+  for (const std::string& run : {a, b}) EXPECT_EQ(wait_for(run, "60000").json()["status"], "done");
+  const Reply reply = server.get(runs + "/" + a + "/diff?with=" + b);
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.json(), cairn({"diff", a, b, "--json"}).json());
+  EXPECT_EQ(reply.json()["same"], false);
+  const Json moments = server.get(runs + "/" + a + "/diff?at=2&with_at=4").json();
+  EXPECT_EQ(moments, cairn({"diff", a, "--from", "2", "--to", "4", "--json"}).json());
+  const Reply neither = server.get(runs + "/" + a + "/diff");
+  EXPECT_EQ(neither.status, 400);
+  EXPECT_NE(neither.body.find("Expected ?with=RUN"), std::string::npos) << neither.body;
+  EXPECT_EQ(server.get(runs + "/" + a + "/diff?with=nobody").status, 404);
+}
+
+}  // namespace
+}  // namespace cairn::program
