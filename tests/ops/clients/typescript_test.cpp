@@ -90,7 +90,6 @@ Json graph() {
                 {"queue", "ts"},
                 {"labels", {"ok", "other"}},
                 {"with", {{"text", {{"$", "text"}}}}},
-                {"timeout_ms", 10'000},
                 {"retry", {{"attempts", 3}, {"backoff_ms", 10}}},
                 {"on", std::move(on)}};
   };
@@ -327,7 +326,10 @@ TEST_F(TypeScriptClient, a_report_that_the_api_refuses_does_not_keep_the_others_
   const Beside working = worker();  // takes them all at once
   for (const std::vector<std::string>& runs : {good, bad})
     for (const std::string& run : runs) EXPECT_TRUE(ends(run)) << working.err();
-  for (const std::string& run : good) EXPECT_EQ(shown(run)["output"], (Json{{"letters", 5}}));
+  for (const std::string& run : good) {
+    EXPECT_EQ(shown(run)["output"], (Json{{"letters", 5}}));
+    EXPECT_EQ(cairn_ok({"events", run}).out.find("step_failed"), std::string::npos) << cairn_ok({"events", run}).out;
+  }
   for (const std::string& run : bad) {
     EXPECT_EQ(shown(run)["status"], "failed");
     EXPECT_NE(cairn_ok({"show", run}).out.find("Expected a fact that a handler may record"), std::string::npos);
