@@ -17,6 +17,7 @@
 #include "ops/http/question_route.hpp"
 #include "ops/http/read_routes.hpp"
 #include "ops/http/report_route.hpp"
+#include "ops/http/transport/compression.hpp"
 #include "ops/http/write_routes.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/connection.hpp"
@@ -246,6 +247,8 @@ struct Api::Parts : ApiParts {
   ApiAnswer answer(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
     const auto began = std::chrono::steady_clock::now();
     ApiAnswer given = answer_quietly(routed, caller, request);
+    if (auto* response = std::get_if<ApiResponse>(&given))
+      *response = compressed_response(request, std::move(*response));
     if (!routed.route->is_probe()) note_request(request, *caller, given, std::chrono::steady_clock::now() - began);
     return given;
   }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <zlib.h>
 
 #include "storage/postgres/connection.hpp"
 
@@ -22,6 +23,20 @@ Arguments serve_arguments(const std::string& command, const Arguments& more) {
 }
 
 }  // namespace
+
+std::string gunzipped(const std::string& packed) {
+  z_stream stream{};
+  EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
+  std::string bytes(64 << 20, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_out = static_cast<uInt>(bytes.size());
+  EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+  bytes.resize(stream.total_out);
+  inflateEnd(&stream);
+  return bytes;
+}
 
 std::string Reply::header(const std::string& name) const {
   for (const auto& [given, value] : headers)
@@ -57,6 +72,7 @@ void ApiConnection::check(const Reply& reply) const {
   exchanged.type = reply.type;
   exchanged.answer = reply.body;
   exchanged.headers = reply.headers;
+  if (reply.header("Content-Encoding") == "gzip" && !reply.body.empty()) exchanged.answer = gunzipped(reply.body);
   EXPECT_EQ(asked_ ? misfit(exchanged) : misfit_of_refusal(exchanged), "");
 }
 

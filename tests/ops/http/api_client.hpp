@@ -30,6 +30,8 @@ struct Reply {
   std::string header(const std::string& name) const;
 };
 
+std::string gunzipped(const std::string& packed);
+
 // One connection; a read that takes a minute ends it.
 class ApiConnection {
  public:

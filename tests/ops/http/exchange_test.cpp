@@ -141,5 +141,30 @@ TEST(ApiExchange, an_idempotency_key_is_the_key_of_a_start) {
   EXPECT_EQ(again(Json::object(), std::string(1'001, 'x')).status, 400);
 }
 
+TEST(ApiExchange, a_large_answer_is_compressed_for_a_client_that_accepts_it_and_no_stream_is) {
+  const Server server;
+  const std::string large = "/api/v1/openapi.json";
+  const Reply plain = server.get(large);
+  EXPECT_EQ(plain.header("Content-Encoding"), "");
+  EXPECT_EQ(plain.header("Vary"), "Accept-Encoding");
+  for (const char* accepted : {"gzip", "br, GZIP;q=0.5", "*"}) {
+    const Reply packed = server.get(large, {{"Accept-Encoding", accepted}});
+    EXPECT_EQ(packed.header("Content-Encoding"), "gzip") << accepted;
+    EXPECT_LT(packed.body.size(), plain.body.size() / 5);
+    EXPECT_EQ(gunzipped(packed.body), plain.body);
+    EXPECT_EQ(packed.header("ETag"), "W/" + plain.header("ETag"));
+    EXPECT_EQ(server.get(large, {{"If-None-Match", packed.header("ETag")}}).status, 304);
+  }
+  for (const char* refused : {"br", "gzip;q=0", "gzip; q=0.000, br", ""})
+    EXPECT_EQ(server.get(large, {{"Accept-Encoding", refused}}).header("Content-Encoding"), "") << refused;
+  const Headers gzip = {{"Accept-Encoding", "gzip"}};
+  EXPECT_EQ(server.get("/api/v1/queues", gzip).header("Content-Encoding"), "") << "it is small";
+  const std::string events = runs + "/" + start_one(server) + "/events";
+  Headers streamed = gzip;
+  streamed.emplace_back("Accept", "text/event-stream");
+  EXPECT_EQ(ApiConnection(server.port()).ask("HEAD", events, "", streamed).header("Content-Encoding"), "");
+  EXPECT_EQ(ApiConnection(server.port()).ask("HEAD", large, "", gzip).header("Content-Encoding"), "gzip");
+}
+
 }  // namespace
 }  // namespace cairn::program
