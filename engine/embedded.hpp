@@ -18,7 +18,6 @@ std::span<const EmbeddedFile> profile_files();         // in `workers/planners/v
 std::span<const EmbeddedFile> example_corpus_files();  // in `workers/tools/corpus/example_corpus`
 std::span<const EmbeddedFile> document_schemas();      // `ops/guide/*.schema.json`
 std::span<const EmbeddedFile> api_documents();         // `ops/http/*.json`
-std::span<const EmbeddedFile> guide_files();           // `ops/guide/*.md`
-std::span<const EmbeddedFile> pattern_files();         // `ops/guide/patterns/*.json`
+std::span<const EmbeddedFile> guide_files();           // in `ops/guide`
 
 }  // namespace cairn

@@ -55,36 +55,36 @@ std::string opening_of(std::string_view page) {
   return replaced(without_sources(opening), R"(\[([^\]]*)\]\([^)]*\))", "$1");
 }
 
-bool is_index(std::string_view name) { return name == "README.md"; }
+bool is_page(std::string_view name) {
+  return name.ends_with(".md") && name.find('/') == std::string_view::npos && name != "README.md";
+}
 
 }  // namespace
 
 std::vector<GuideFile> skill_files() {
   std::vector<GuideFile> files;
-  for (const EmbeddedFile& page : guide_files()) {
-    const std::string text = without_sources(page.text);
-    if (page.name == front_page)
-      files.push_back({"SKILL.md", std::string(skill_head) + with_references(text)});
-    else if (!is_index(page.name))
-      files.push_back({"references/" + std::string(page.name), text});
+  for (const EmbeddedFile& one : guide_files()) {
+    const std::string path = "references/" + std::string(one.name);
+    if (one.name == front_page)
+      files.push_back({"SKILL.md", std::string(skill_head) + with_references(without_sources(one.text))});
+    else if (is_page(one.name))
+      files.push_back({path, without_sources(one.text)});
+    else if (one.name != "README.md")
+      files.push_back({path, std::string(one.text)});
   }
-  for (const EmbeddedFile& one : pattern_files())
-    files.push_back({"references/patterns/" + std::string(one.name), std::string(one.text)});
-  for (const EmbeddedFile& one : document_schemas())
-    files.push_back({"references/" + std::string(one.name), std::string(one.text)});
   return files;
 }
 
 std::optional<std::string> guide_page(std::string_view name) {
   for (const EmbeddedFile& page : guide_files())
-    if (page.name == name && !is_index(name)) return without_sources(page.text);
+    if (page.name == name && is_page(name)) return without_sources(page.text);
   return std::nullopt;
 }
 
 std::string llms_text(std::string_view base) {
   std::string text(summary);
   for (const EmbeddedFile& page : guide_files())
-    if (!is_index(page.name))
+    if (is_page(page.name))
       text += "- [" + title_of(page.text) + "](" + std::string(base) + std::string(page.name) +
               "): " + opening_of(page.text) + "\n";
   return text;

@@ -76,8 +76,9 @@ void raise_open_files() {
 void hide_from_other_processes() {
   // The address sanitizer looks for leaks as a debugger would.
   if (!is_inspected) ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  static std::vector<std::string> texts;  // until the process ends: getenv() points into them
-  static std::vector<char*> pointers;
+  // Never destroyed: libraries call getenv() when the process ends, after all destructors.
+  static auto& texts = *new std::vector<std::string>();
+  static auto& pointers = *new std::vector<char*>();
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) texts.emplace_back(*entry);
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
     ::explicit_bzero(*entry, std::strlen(*entry));

@@ -1,5 +1,9 @@
 #include <CLI/CLI.hpp>
+#include <array>
+#include <csignal>
 #include <iostream>
+#include <thread>
+#include <unistd.h>
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
@@ -17,7 +21,18 @@ constexpr std::int64_t skip_ms_max = std::int64_t{366} * 86'400'000;
 
 struct TestServerOptions {
   ListenAddress listen{"127.0.0.1", 0};
+  bool ends_with_stdin = false;
 };
+
+// A thread that ends the process with SIGTERM when stdin does: whoever had its other end is gone.
+void end_with_stdin() {
+  std::thread([] {
+    std::array<char, 256> ignored;
+    while (::read(STDIN_FILENO, ignored.data(), ignored.size()) > 0) {
+    }
+    ::kill(::getpid(), SIGTERM);
+  }).detach();
+}
 
 ApiAnswer refused(const Error& error) { return error_response(error); }
 
@@ -76,6 +91,7 @@ Exit test_server(const Settings& settings, const TestServerOptions& options) {
   else
     print_line("A test server, in memory and with virtual time, listens on http://" + address + ".");
   std::cout.flush();
+  if (options.ends_with_stdin) end_with_stdin();
   (*server)->run([] {});
   (*world)->end();
   return exit_ok;
@@ -90,6 +106,7 @@ void add_test_server(CommandLine& line) {
                                   [&](const Settings& settings) { return test_server(settings, options); });
   add_listen(command, "Where (default 127.0.0.1 and a free port); a loopback address",
              [&](const ListenAddress& address) { options.listen = address; });
+  command.add_flag("--until-stdin-ends", options.ends_with_stdin, "End when stdin does, as with the program that started it");
   add_tools(line, command);
 }
 

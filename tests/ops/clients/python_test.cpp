@@ -386,7 +386,7 @@ def test_a_day_passes(cairn):
     ended = cairn.execute("counted", {}, worker_of(lambda settings: {"n": 1}))
     assert ended["output"] == {"n": 2}
     assert ended["updated_at"][:10] > ended["started_at"][:10]
-    assert cairn.client.run(ended["run"]).state(at=1)["status"] == "running"
+    assert cairn.client.run(ended["run"]).state(at=1)["status"] == "waiting"
 
 def test_each_test_has_a_server_of_its_own(cairn):
     with pytest.raises(Refused):

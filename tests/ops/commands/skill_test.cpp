@@ -61,8 +61,8 @@ TEST(Skill, has_every_guide_and_so_has_llms_txt) {
     ++pages;
     EXPECT_NE(llms.body.find("](/guide/" + name + "): "), std::string::npos) << name;
     EXPECT_EQ(server.get("/guide/" + name).status, 200) << name;
-    if (name != "agents.md")
-      EXPECT_EQ(server.get("/guide/" + name).body, read_file(skill / "references" / name)) << name;
+    if (name == "agents.md") continue;
+    EXPECT_EQ(server.get("/guide/" + name).body, read_file(skill / "references" / name)) << name;
   }
   EXPECT_GT(pages, 10u);
   EXPECT_EQ(server.get("/guide/none.md").status, 404);

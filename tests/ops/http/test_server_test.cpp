@@ -46,7 +46,7 @@ class TestServer : public ::testing::Test {
     std::thread waiting([&] { ended = wait_for(run); });
     std::string session;
     Json finished = Json::array();
-    while (server.get(runs + "/" + run).json()["status"] == "running") {
+    while (server.get(runs + "/" + run).json()["output"].is_null()) {
       const Json answer = claim(session, finished);
       session = answer["session"];
       finished = Json::array();
@@ -109,7 +109,7 @@ TEST_F(TestServer, a_worker_that_crashes_loses_its_step_to_the_next_one) {
 TEST_F(TestServer, forks_states_as_of_a_moment_and_explanations_are_those_of_the_engine) {
   const std::string run = start();
   worked_off(run, [](const Json&) { return Json{{"patch", {{"n", 1}}}}; });
-  EXPECT_EQ(server.get(runs + "/" + run + "?at=1").json()["status"], "running");
+  EXPECT_EQ(server.get(runs + "/" + run + "?at=1").json()["status"], "waiting");
   EXPECT_EQ(server.get(runs + "/" + run + "/explain").status, 200);
   const std::string fork = server.post(runs + "/" + run + "/fork", {{"at", 2}}).json().at("run");
   const Json ended = worked_off(fork, [](const Json&) { return Json{{"patch", {{"n", 2}}}}; });

@@ -15,7 +15,7 @@ Json plan_of(const std::string& tool, const Json& inputs) {
   return {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", tool}, {"inputs", inputs}}}}};
 }
 
-class Waits : public ::testing::Test {
+class ApiWaits : public ::testing::Test {
  protected:
   std::string start(const Json& input) {
     return server.post(runs, {{"graph", "plan_runner"}, {"input", input}}).json().at("run");
@@ -27,7 +27,7 @@ class Waits : public ::testing::Test {
   Server server;
 };
 
-TEST_F(Waits, the_answer_comes_when_the_run_has_ended) {
+TEST_F(ApiWaits, the_answer_comes_when_the_run_has_ended) {
   const std::string run = start(plan_of("sleep", {{"ms", 300}}));
   const Clock::time_point began = Clock::now();
   const Beside working({"work"});
@@ -38,7 +38,7 @@ TEST_F(Waits, the_answer_comes_when_the_run_has_ended) {
   EXPECT_EQ(wait_for(run, "60000").json(), server.get(runs + "/" + run).json()) << "it has ended: at once";
 }
 
-TEST_F(Waits, after_its_time_the_answer_is_the_run_as_it_is) {
+TEST_F(ApiWaits, after_its_time_the_answer_is_the_run_as_it_is) {
   const std::string run = start(plan_of("echo", {{"n", 1}}));  // no one works
   const Clock::time_point began = Clock::now();
   const Reply reply = wait_for(run, "300");
@@ -46,7 +46,7 @@ TEST_F(Waits, after_its_time_the_answer_is_the_run_as_it_is) {
   EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(300));
 }
 
-TEST_F(Waits, many_wait_at_once_and_each_hears_of_its_own_run) {
+TEST_F(ApiWaits, many_wait_at_once_and_each_hears_of_its_own_run) {
   constexpr int many = 40;
   std::vector<std::string> started;
   for (int n = 0; n < many; ++n) started.push_back(start(plan_of("echo", {{"n", n}})));
@@ -63,7 +63,7 @@ TEST_F(Waits, many_wait_at_once_and_each_hears_of_its_own_run) {
   }
 }
 
-TEST_F(Waits, a_server_that_stops_answers_those_that_wait_for_runs) {
+TEST_F(ApiWaits, a_server_that_stops_answers_those_that_wait_for_runs) {
   Server other;
   const std::string run = start(plan_of("echo", {{"n", 1}}));
   Reply reply;
@@ -75,7 +75,7 @@ TEST_F(Waits, a_server_that_stops_answers_those_that_wait_for_runs) {
   EXPECT_TRUE(reply.status == 200 || reply.status == 0) << reply.body;  // 0: it came too late
 }
 
-TEST_F(Waits, a_wrong_time_is_refused) {
+TEST_F(ApiWaits, a_wrong_time_is_refused) {
   const std::string run = start(plan_of("echo", {{"n", 1}}));
   for (const char* wrong : {"-1", "60001", "soon", "1.5"}) {
     const Reply reply = wait_for(run, wrong);
@@ -85,7 +85,7 @@ TEST_F(Waits, a_wrong_time_is_refused) {
   EXPECT_EQ(wait_for("00000000-0000-0000-0000-000000000001", "1000").status, 404);
 }
 
-TEST_F(Waits, two_runs_differ_as_the_command_says) {
+TEST_F(ApiWaits, two_runs_differ_as_the_command_says) {
   const std::string a = start(plan_of("echo", {{"n", 1}})), b = start(plan_of("echo", {{"n", 2}}));
   const Beside working({"work"});
   for (const std::string& run : {a, b}) EXPECT_EQ(wait_for(run, "60000").json()["status"], "done");

@@ -81,7 +81,9 @@ Json read_parameter(const Json& schema, const std::string& text) {
 }
 
 const Json* parameter_named(const Json& operation, const std::string& place, const std::string& name) {
-  for (const Json& given : operation.value("parameters", Json::array())) {
+  const auto parameters = operation.find("parameters");
+  if (parameters == operation.end()) return nullptr;
+  for (const Json& given : *parameters) {
     const Json& parameter = resolved_here(given);
     if (parameter["in"] == place && parameter["name"] == name) return &parameter;
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "workers/ports/schema_check.hpp"
+#include "workers/schemas/schema_check.hpp"
 
 namespace cairn::program {
 

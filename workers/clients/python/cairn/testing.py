@@ -36,9 +36,9 @@ class TestServer:
         found = program or os.environ.get("CAIRN_PROGRAM") or shutil.which("cairn")
         if found is None:
             raise Unavailable("Expected the program cairn in PATH or in CAIRN_PROGRAM, but there is none.")
-        command = [found, "test-server", "--json", *(["--tools", tools] if tools else [])]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
+        command = [found, "test-server", "--json", "--until-stdin-ends", *(["--tools", tools] if tools else [])]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdin is not None and self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
             raise Unavailable(f"Expected {found} test-server to begin, but it ended with {self._process.wait()}.")
@@ -55,7 +55,8 @@ class TestServer:
         self.client.close()
         self._process.terminate()
         self._process.wait()
-        assert self._process.stdout is not None
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
         self._process.stdout.close()
 
     def add_graph(self, graph: Mapping[str, Json]) -> str:
@@ -105,10 +106,17 @@ class TestServer:
         crashing.crash_after = crash_after
         crashing.on_crash = lambda session: self.client._ask(_test_call("crash", {"session": session}))
         run = self.client.start(graph, input)
+        ended: List[RunState] = []
+        waiting = threading.Thread(target=lambda: ended.append(run.wait(timeout)), daemon=True)
+        waiting.start()  # time goes on only where someone waits
         with _running(crashing):
-            crashing.has_crashed.wait(timeout)
+            while waiting.is_alive() and not crashing.has_crashed.wait(0.01):
+                pass
         with self.working(worker):
-            return run.wait(timeout)
+            waiting.join()
+        if not ended:
+            raise Unavailable(f"Expected run {run.id} to end after a crash at step {crash_after}, but it did not.")
+        return ended[0]
 
 
 class _Crashing(Worker):
