@@ -8,6 +8,7 @@
 
 #include "engine/bounds.hpp"
 #include "engine/graph.hpp"
+#include "engine/graph_expose.hpp"
 #include "engine/graph_keep.hpp"
 #include "engine/graph_walk.hpp"
 #include "engine/id.hpp"
@@ -95,8 +96,8 @@ class GraphCheck {
       return faults_;
     }
     keys(graph_, "the graph",
-         {"name", "start", "finally", "input", "output", "channels", "limits", "budgets", "context", "keep", "nodes",
-          "description", "$schema"});
+         {"name", "start", "finally", "input", "output", "channels", "limits", "budgets", "context", "keep", "expose",
+          "nodes", "description", "$schema"});
     name("the graph's name", member(graph_, "name"));
     if (graph_.contains("description") && !graph_["description"].is_string()) {
       expected("the graph's description to be a text", graph_["description"]);
@@ -110,6 +111,7 @@ class GraphCheck {
     budgets();
     context();
     keep();
+    expose();
     nodes();
     shape_.start = begins("the graph's start", member(graph_, "start"));
     if (graph_.contains("finally")) finally();
@@ -273,6 +275,12 @@ class GraphCheck {
     const Json& keep = member(graph_, "keep");
     if (!keep.is_discarded() && !parse_keep(keep))
       expected("the graph's \"keep\" to be a duration like 90d, 12h, 30m or 10s", keep);
+  }
+
+  void expose() {
+    const Json& expose = member(graph_, "expose");
+    if (expose.is_discarded()) return;
+    for (std::string& says : expose_faults(expose)) faults_.push_back(std::move(says));
   }
 
   void finally() {

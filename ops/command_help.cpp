@@ -23,6 +23,7 @@ const std::map<std::string, std::string>& examples() {
       {"distribute", "cairn distribute --dsn 'host=coordinator dbname=cairn user=owner'"},
       {"work", "cairn work --concurrency 32 --queue default --queue model --tools tools.json"},
       {"serve", "cairn serve --listen 127.0.0.1:8080"},
+      {"mcp", "cairn mcp --role read --role run --role answer"},
       {"feed", "cairn feed list"},
       {"feed add", "cairn feed add warehouse --graph seven_node"},
       {"feed list", "cairn feed list --json"},
@@ -101,7 +102,8 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
       {"Many runs, or another way", {"pause", "resume", "retry", "reset", "cancel", "move", "fork", "diff"}},
       {"Graphs", {"graph", "simulate", "test-server", "skill"}},
       {"Workers, database, API",
-       {"up", "down", "logs", "work", "serve", "migrate", "distribute", "feed", "token", "queue", "workers", "doctor"}},
+       {"up", "down", "logs", "work", "serve", "mcp", "migrate", "distribute", "feed", "token", "queue", "workers",
+        "doctor"}},
       {"The record", {"verify", "replay", "rebuild", "export", "import", "archive", "erase"}},
       {"Data and measurement", {"dataset", "corpus", "planners", "bench"}},
   };

@@ -285,6 +285,11 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/test_server_test.cpp
   tests/ops/http/tokens_test.cpp
   tests/ops/http/waits_test.cpp
+  tests/ops/mcp/conformance_test.cpp
+  tests/ops/mcp/doors_test.cpp
+  tests/ops/mcp/legacy_test.cpp
+  tests/ops/mcp/mcp_client.cpp
+  tests/ops/mcp/modern_test.cpp
   tests/ops/feed/feed_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_and_do_runs_test.cpp

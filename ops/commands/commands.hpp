@@ -31,6 +31,7 @@ void add_migrate(CommandLine& line);
 void add_work(CommandLine& line);
 void add_serve(CommandLine& line);
 void add_test_server(CommandLine& line);
+void add_mcp(CommandLine& line);
 void add_token(CommandLine& line);
 void add_feed(CommandLine& line);
 void add_queue(CommandLine& line);

@@ -14,10 +14,12 @@
 #include "ops/http/feed_routes.hpp"
 #include "ops/http/graph_routes.hpp"
 #include "ops/http/guide_routes.hpp"
+#include "ops/http/mcp_route.hpp"
 #include "ops/http/question_route.hpp"
 #include "ops/http/read_routes.hpp"
 #include "ops/http/report_route.hpp"
 #include "ops/http/transport/compression.hpp"
+#include "ops/http/verify_route.hpp"
 #include "ops/http/write_routes.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/connection.hpp"
@@ -85,7 +87,8 @@ bool has_created(const RouteReply& reply) {
 // How a route is answered: at once, in the lane of the probes, or by its function.
 // `lags`: its answer may be a little old, so that a replica gives it.
 // `document`: its answer is the same for everyone, so that it needs no token.
-enum class Kind : std::uint8_t { alive, ready, scraped, document, asked, lags };
+// `mcp`: its messages become requests to the other routes, each of which asks for its own role.
+enum class Kind : std::uint8_t { alive, ready, scraped, document, asked, lags, mcp };
 
 struct Route {
   std::string_view method;
@@ -96,6 +99,7 @@ struct Route {
   bool needs_database = false;  // a store in memory does not do
 
   bool is_open() const { return kind == Kind::alive || kind == Kind::ready || kind == Kind::document; }
+  bool has_role() const { return !is_open() && kind != Kind::mcp; }
   // Not logged.
   bool is_probe() const { return kind == Kind::alive || kind == Kind::ready || kind == Kind::scraped; }
   // HEAD is a GET whose answer is sent without its body.
@@ -110,6 +114,7 @@ constexpr Route routes[] = {
     {"GET", "/metrics", show_metrics, ApiRole::read, Kind::scraped, true},
     {"GET", "/llms.txt", show_llms, ApiRole::read, Kind::document},
     {"GET", "/guide/{name}", show_guide, ApiRole::read, Kind::document},
+    {"POST", "/mcp", nullptr, ApiRole::read, Kind::mcp},
     {"GET", "/api/v1", show_index, ApiRole::read},
     {"GET", "/api/v1/", show_index, ApiRole::read},
     {"GET", "/api/v1/openapi.json", show_description, ApiRole::read},
@@ -119,6 +124,7 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/runs/{run}/plan", show_plan, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/explain", explain_run, ApiRole::read},
     {"GET", "/api/v1/runs/{run}/diff", diff_run, ApiRole::read, Kind::lags},
+    {"GET", "/api/v1/runs/{run}/verify", verify_run, ApiRole::read},
     {"GET", "/api/v1/runs/{run}/events", show_events, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/export", export_run, ApiRole::read, Kind::lags},
     {"POST", "/api/v1/runs/{run}/answers", answer_question, ApiRole::answer},
@@ -158,7 +164,7 @@ RouteReply show_index(RouteCall& call) {
   for (const Route& route : routes)
     shown.push_back({{"method", route.method},
                      {"path", route.path},
-                     {"role", route.is_open() ? Json(nullptr) : Json(to_string(route.role))}});
+                     {"role", route.has_role() ? Json(to_string(route.role)) : Json(nullptr)}});
   return json_response({{"routes", shown}});
 }
 
@@ -259,13 +265,69 @@ struct Api::Parts : ApiParts {
         return is_in_memory() ? json_response({{"ready", true}}) : readiness(primary.opened.dsn);
       if (routed.route->needs_database && is_in_memory())
         return Error{Code::unsupported, "Expected a database for this, but all is in memory here."};
-      if (std::optional<ApiResponse> refusal = beyond_quota(*routed.route, *caller, request))
-        return *std::move(refusal);
+      if (std::optional<ApiResponse> refusal = beyond_bytes(*caller, request)) return *std::move(refusal);
+      if (routed.route->kind == Kind::mcp) return speak_mcp(caller, request);
       if (std::optional<RouteReply> old = of_replica(routed, caller, request)) return *std::move(old);
-      RouteReply reply = answer_from(primary, routed, caller, request);
-      if (routed.route->role == ApiRole::run && !has_created(reply)) quotas.give_back_run(*caller);
-      return reply;
+      return counted_answer(routed, caller, request);
     });
+  }
+
+  // That of the database that takes writes; a new run is taken from the caller's quota.
+  RouteReply counted_answer(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
+    if (routed.route->role != ApiRole::run) return answer_from(primary, routed, caller, request);
+    if (const auto until_run = quotas.take_run(*caller)) return quota_response(*caller, *until_run);
+    RouteReply reply = answer_from(primary, routed, caller, request);
+    if (!has_created(reply)) quotas.give_back_run(*caller);
+    return reply;
+  }
+
+  RouteReply speak_mcp(const CallerRef& caller, const ApiRequest& request) {
+    ApiAnswer answer = answer_mcp(mcp_host(caller), waiting_calls, request);
+    if (auto* response = std::get_if<ApiResponse>(&answer)) return std::move(*response);
+    std::shared_ptr<void> place = quotas.take_stream(*caller);
+    if (place == nullptr)
+      return later_response(429, 5, "Expected fewer streams at once of token " + caller->token + ".");
+    auto& stream = std::get<ApiStream>(answer);
+    stream.next = [this, caller, place, next = std::move(stream.next)]() -> std::optional<ApiStream::Chunk> {
+      if (!tokens.knows(*caller)) return {};  // it was revoked
+      return next();
+    };
+    return std::move(stream);
+  }
+
+  McpHostRef mcp_host(const CallerRef& caller) {
+    auto host = std::make_shared<McpHost>();
+    host->caller = caller->actor;
+    host->wait_ms = mcp_wait_ms;
+    host->may = [caller](ApiRole role) { return caller->access.may(role); };
+    host->ask = [this, caller](const ApiRequest& request) { return answer_within(caller, request); };
+    host->graphs = [this, caller] { return covered_graphs(caller->access.scope); };
+    host->follow = [this](const RunId& run) -> McpHost::Head {
+      const auto followed = std::make_shared<RunWatch::Follower>(primary.watch.follow(run));
+      return [followed] { return followed->head(); };
+    };
+    return host;
+  }
+
+  // The answer to a request that a message of /mcp stands for: as if the caller had sent it.
+  ApiResponse answer_within(const CallerRef& caller, const ApiRequest& request) {
+    const Routed routed = route_of(request);
+    if (routed.route == nullptr)
+      return error_response(404, "not_found", "Expected the id of a run or the name of a graph, but there is none.");
+    if (!caller->access.may(routed.route->role)) return role_refusal(*caller, routed.route->role);
+    ApiAnswer answer = guarded([&] { return counted_answer(routed, caller, request); });
+    if (auto* response = std::get_if<ApiResponse>(&answer)) return std::move(*response);
+    return error_response(400, "invalid", "Expected a request that is answered at once, but it waits.");
+  }
+
+  std::vector<GraphRef> covered_graphs(const Scope& scope) {
+    const ClientPool::Loan client(primary.clients);
+    (*client).read_graphs();
+    std::vector<GraphRef> covered;
+    for (const GraphRow& row : primary.opened.store->graph_names())
+      if (row.current && scope.covers_graph(row.name))
+        if (GraphRef graph = (*client).graphs().current(row.name)) covered.push_back(std::move(graph));
+    return covered;
   }
 
   RouteReply answer_from(ApiSide& side, const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
@@ -300,14 +362,10 @@ struct Api::Parts : ApiParts {
 
   std::atomic<std::int64_t> replica_again_us = 0;
 
-  std::optional<ApiResponse> beyond_quota(const Route& route, const Caller& caller, const ApiRequest& request) {
+  std::optional<ApiResponse> beyond_bytes(const Caller& caller, const ApiRequest& request) {
     const auto seconds = quotas.take_bytes(caller, request.body.size());
-    if (seconds)
-      return later_response(429, *seconds, "Expected fewer bytes of bodies from token " + caller.token + ".");
-    if (route.role != ApiRole::run) return {};
-    const auto until_run = quotas.take_run(caller);
-    if (until_run) return quota_response(caller, *until_run);
-    return {};
+    if (!seconds) return {};
+    return later_response(429, *seconds, "Expected fewer bytes of bodies from token " + caller.token + ".");
   }
 
   Admission admitted(Routed routed, CallerRef caller) {
@@ -334,7 +392,7 @@ Admission Api::admit(const ApiRequest& request) {
     return error_response(404, "not_found", "Expected a path of this API, but there is nothing here.");
   if (routed.route == nullptr) return methods_response(routed.allowed, request.method);
   const Route& route = *routed.route;
-  if (!route.is_open() && !caller->access.may(route.role)) return role_refusal(*caller, route.role);
+  if (route.has_role() && !caller->access.may(route.role)) return role_refusal(*caller, route.role);
   if (has_body(request) && !is_json(request.header("content-type")))
     return error_response(415, "invalid", "Expected a body as application/json, but it says that it is not.");
   return parts_->admitted(std::move(routed), std::move(caller));
@@ -351,10 +409,12 @@ Admission Api::admit_probe(const ApiRequest& request) {
 
 bool Api::is_waited_for() const { return parts_->primary.watch.has_waits(); }
 
+McpHostRef Api::mcp_host(const CallerRef& caller) { return parts_->mcp_host(caller); }
+
 std::vector<RouteShown> api_routes() {
   std::vector<RouteShown> shown;
   for (const Route& route : routes)
-    if (!route.is_open()) shown.push_back({std::string(route.method), std::string(route.path), route.role});
+    if (route.has_role()) shown.push_back({std::string(route.method), std::string(route.path), route.role});
   return shown;
 }
 

@@ -9,6 +9,7 @@
 #include "ops/http/api_options.hpp"
 #include "ops/http/guard.hpp"
 #include "ops/http/transport/message.hpp"
+#include "ops/mcp/host.hpp"
 #include "ops/service/database.hpp"
 
 namespace cairn {
@@ -28,6 +29,9 @@ class Api {
   Admission admit(const ApiRequest& request);
   // The same for a listener of probes: /healthz, /readyz and /metrics, which need no token there, and nothing else.
   Admission admit_probe(const ApiRequest& request);
+  // The API for one caller as the Model Context Protocol needs it. REQUIRES: the host and its calls do not outlive
+  // this.
+  McpHostRef mcp_host(const CallerRef& caller);
 
   bool is_waited_for() const;  // some request waits for the end of a run
 

@@ -15,7 +15,8 @@ struct ApiOptions {
   bool is_tls = false;
   int threads = 4;  // that answer at once
   GraphLimits graphs = {};
-  std::int64_t patience_ms = 2'000;  // with a database that fails: a client asks again itself
+  std::int64_t mcp_wait_ms = 30'000;  // how long a tool's call waits for its run
+  std::int64_t patience_ms = 2'000;   // with a database that fails: a client asks again itself
 };
 
 }  // namespace cairn

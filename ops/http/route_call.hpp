@@ -9,6 +9,7 @@
 #include "ops/http/api_options.hpp"
 #include "ops/http/client_pool.hpp"
 #include "ops/http/guard.hpp"
+#include "ops/http/mcp_route.hpp"
 #include "ops/http/metrics.hpp"
 #include "ops/http/quota_book.hpp"
 #include "ops/http/streams/run_watch.hpp"
@@ -49,6 +50,7 @@ struct ApiParts {
       : primary(opened_of, options.threads),
         tokens(tokens_of),
         graphs(options.graphs),
+        mcp_wait_ms(options.mcp_wait_ms),
         guard(tokens_of, options.is_tls),
         feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity(), options.patience_ms),
         metrics(*opened_of.store, opened_of.dsn, feed),
@@ -62,11 +64,13 @@ struct ApiParts {
   std::optional<ApiSide> replica;
   TokenBook& tokens;
   const GraphLimits graphs;
+  const std::int64_t mcp_wait_ms;
   Guard guard;
   QuotaBook quotas;
   Feed feed;
   CachedMetrics metrics;
   GatewayDriver gateway;  // for workers that claim over HTTP
+  WaitingCalls waiting_calls;
 };
 
 struct RouteCall {

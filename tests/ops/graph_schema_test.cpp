@@ -47,6 +47,7 @@ Json full_graph() {
     "channels": {"total": {"reducer": "sum"}},
     "finally": "pause", "limits": {"steps": 100, "ms": 60000}, "budgets": {"tries": {"cap": 3}},
     "context": {"keep_last": 5, "max_bytes": 10, "summary_template": "s"}, "keep": "90d",
+    "expose": {"tool": "full-tool", "description": "Does one of each."},
     "nodes": {
       "work": {"do": "test.work", "cache": true, "queue": "model", "timeout_ms": 1000, "spends": "tries", "join": false,
                "retry": {"attempts": 3, "lost": 2, "backoff_ms": 10, "factor": 1.5, "max_ms": 100, "jitter": 0.1},

@@ -23,6 +23,7 @@ struct ServeOptions {
   Transport transport;
   TlsFiles tls;
   GraphLimits graphs;
+  std::int64_t mcp_wait_ms = ApiOptions().mcp_wait_ms;
   ServerLimits limits;
 };
 
@@ -81,7 +82,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   if (const Status may = check_listening(options.listen, options.transport, environment, (*tokens)->asks()); !may)
     return may.error();
   Api api(*opened, *replica ? &**replica : nullptr, **tokens,
-          {options.transport.is_tls, options.limits.threads + probe_threads, options.graphs});
+          {options.transport.is_tls, options.limits.threads + probe_threads, options.graphs, options.mcp_wait_ms});
   Result<std::unique_ptr<HttpServer>> server = HttpServer::open(
       options.listen, options.limits, [&api](const ApiRequest& request) { return api.admit(request); }, options.tls);
   if (!server) return server.error();
@@ -111,7 +112,8 @@ void add_seconds(CLI::App& command, const std::string& name, const std::string& 
 void add_serve(CommandLine& line) {
   auto& options = line.keep<ServeOptions>();
   CLI::App& command =
-      add_command(line, "serve", "Answer the commands over HTTP until SIGINT or SIGTERM; /api/v1/runs and so on",
+      add_command(line, "serve",
+                  "Answer the commands over HTTP until SIGINT or SIGTERM; /api/v1/runs and so on, and /mcp for agents",
                   [&](const Settings& settings) { return serve(settings, options); });
   ServerLimits& limits = options.limits;
   add_listen(command, "Where (default 127.0.0.1:8080; port 0: a free one); any but a loopback address needs a token",
@@ -153,6 +155,7 @@ void add_serve(CommandLine& line) {
   add_seconds(command, "--idle-seconds", "How long a connection may wait for its next request (default 60)",
               limits.idle);
   add_seconds(command, "--write-seconds", "How long a client may take no more of an answer (default 30)", limits.write);
+  add_mcp_wait(command, options.mcp_wait_ms);
   add_tools(line, command);
 }
 

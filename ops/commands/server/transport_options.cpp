@@ -22,6 +22,13 @@ void add_transport(CLI::App& command, Transport& transport, TlsFiles& files) {
                    "Also listen without TLS on an address that others reach, as behind a proxy that has it");
 }
 
+void add_mcp_wait(CLI::App& command, std::int64_t& wait_ms) {
+  command.add_option("--mcp-wait-ms", wait_ms, "How long the call of a graph's tool waits for its run")
+      ->check(CLI::Range(0, 3'600'000))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
 std::vector<std::string> transport_arguments(const Transport& transport, const TlsFiles& files) {
   std::vector<std::string> arguments;
   if (transport.is_tls) arguments = {"--tls-cert", files.certificate, "--tls-key", files.key};

@@ -16,6 +16,9 @@ namespace cairn {
 
 void add_transport(CLI::App& command, Transport& transport, TlsFiles& files);
 
+// --mcp-wait-ms.
+void add_mcp_wait(CLI::App& command, std::int64_t& wait_ms);
+
 // Command-line options that pass the same transport to a child process.
 std::vector<std::string> transport_arguments(const Transport& transport, const TlsFiles& files);
 

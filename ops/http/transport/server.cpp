@@ -102,6 +102,9 @@ void set_headers(Message& message, const std::string& type, bool keep_alive) {
   message.keep_alive(keep_alive);
 }
 
+// How a stream ended: all of it was sent or the server stops; it broke here; the client left.
+enum class StreamEnd : std::uint8_t { whole, broke, left };
+
 using TlsContext = std::shared_ptr<asio::ssl::context>;  // shared: connections outlive a reading of the files
 
 // Throws boost::system::system_error.
@@ -278,7 +281,7 @@ struct HttpServer::Parts {
   asio::awaitable<void> refuse(Connection& connection, ApiResponse response);
   asio::awaitable<bool> send_later(Connection& connection, ApiLater& later, Work& work, bool keep_alive);
   asio::awaitable<bool> send_stream(Connection& connection, ApiStream& said, bool keep_alive);
-  asio::awaitable<bool> send_chunks(Connection& connection, ApiStream& said);
+  asio::awaitable<StreamEnd> send_chunks(Connection& connection, ApiStream& said);
   asio::awaitable<void> pause(Milliseconds time);
   template <class T>
   asio::awaitable<T> in_pool(std::function<T()> work);
@@ -674,23 +677,31 @@ asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, Api
   http::response<http::empty_body> head{http::status::ok, 11};
   set_headers(head, said.type, keep_alive);
   head.chunked(true);
+  head.set("X-Accel-Buffering", "no");  // a proxy passes each piece on at once
   http::response_serializer<http::empty_body> serializer(head);
-  connection.stream.expires_after(limits.write);
-  co_await http::async_write_header(connection.stream, serializer, asio::use_awaitable);
-  if (connection.is_head) co_return keep_alive && !stopping;
-  if (!co_await send_chunks(connection, said)) co_return false;
+  StreamEnd end = StreamEnd::left;
+  bool has_begun = false;
+  try {
+    connection.stream.expires_after(limits.write);
+    co_await http::async_write_header(connection.stream, serializer, asio::use_awaitable);
+    has_begun = true;
+    if (!connection.is_head) end = co_await send_chunks(connection, said);
+  } catch (const boost::system::system_error&) {  // below: a handler must not wait
+  }
+  if (end == StreamEnd::left && said.gone) co_await in_pool<bool>([&said] { return said.gone(), true; });
+  if (connection.is_head) co_return has_begun && keep_alive && !stopping;
+  if (end != StreamEnd::whole) co_return false;
   co_await write_bytes(connection, "0\r\n\r\n");
   co_return keep_alive && !stopping;
 }
 
-// False if it broke.
-asio::awaitable<bool> HttpServer::Parts::send_chunks(Connection& connection, ApiStream& said) {
+asio::awaitable<StreamEnd> HttpServer::Parts::send_chunks(Connection& connection, ApiStream& said) {
   auto spoke = std::chrono::steady_clock::now();
   for (Milliseconds wait = poll_first; !stopping; wait = std::min(poll_longest, wait * 3 / 2)) {
-    if (is_gone(connection)) co_return false;
+    if (is_gone(connection)) co_return StreamEnd::left;
     std::optional<ApiStream::Chunk> chunk =
         co_await in_pool<std::optional<ApiStream::Chunk>>([&said] { return said.next(); });
-    if (!chunk) co_return false;
+    if (!chunk) co_return StreamEnd::broke;
     const bool is_last = chunk->is_last;
     const auto now = std::chrono::steady_clock::now();
     if (!chunk->text.empty()) wait = poll_first;
@@ -700,10 +711,10 @@ asio::awaitable<bool> HttpServer::Parts::send_chunks(Connection& connection, Api
       co_await write_bytes(connection, as_chunk(std::move(chunk->text)));
     }
     chunk.reset();  // a stream that rests holds nothing
-    if (is_last) co_return true;
+    if (is_last) co_return StreamEnd::whole;
     co_await pause(wait);
   }
-  co_return true;
+  co_return StreamEnd::whole;
 }
 
 // Connections that are open keep what they began with, and all keep it if the files cannot be used.

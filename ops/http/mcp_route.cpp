@@ -1,0 +1,75 @@
+#include "ops/http/mcp_route.hpp"
+
+#include "ops/http/streams/event_stream.hpp"
+#include "ops/mcp/server.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr unsigned not_acceptable_status = 406;
+
+// Each client must take both kinds of answers.
+bool takes_stream(const ApiRequest& request) {
+  const std::string accept = request.header("accept");
+  return accept.empty() || accept.find(event_stream) != std::string::npos || accept.find("*/*") != std::string::npos;
+}
+
+std::string as_event(const Json& message) { return "event: message\ndata: " + canonical(message) + "\n\n"; }
+
+ApiStream stream_of(std::shared_ptr<RunCall> call, bool is_modern) {
+  ApiStream stream;
+  stream.type = std::string(event_stream);
+  stream.pulse = ": nothing new\n\n";
+  stream.next = [call] {
+    return next_chunk([&]() -> Result<ApiStream::Chunk> {
+      RunCall::Piece piece = call->next();
+      ApiStream::Chunk chunk{"", piece.is_last};
+      for (const Json& message : piece.messages) chunk.text += as_event(message);
+      return chunk;
+    });
+  };
+  // Since 2026-07-28 the end of its stream cancels a request; before, a client says so.
+  if (is_modern) stream.gone = [call] { call->cancel(); };
+  return stream;
+}
+
+ApiResponse as_response(const McpReply& reply) {
+  ApiResponse response{reply.status, "", ""};
+  if (reply.message) {
+    response.body = canonical(*reply.message) + "\n";
+    response.type = "application/json";
+  }
+  if (!reply.session.empty()) response.headers.emplace_back("Mcp-Session-Id", reply.session);
+  if (reply.status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+}  // namespace
+
+void WaitingCalls::add(const RunId& run, const std::shared_ptr<RunCall>& call) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(calls_, [](const auto& entry) { return entry.second.expired(); });
+  calls_.emplace(run, call);
+}
+
+void WaitingCalls::decline(const RunId& run) {
+  const std::lock_guard lock(mutex_);
+  for (auto [at, end] = calls_.equal_range(run); at != end; ++at)
+    if (const std::shared_ptr<RunCall> call = at->second.lock()) call->decline();
+}
+
+ApiAnswer answer_mcp(const McpHostRef& host, WaitingCalls& calls, const ApiRequest& request) {
+  if (!takes_stream(request))
+    return error_response(not_acceptable_status, "invalid",
+                          "Expected Accept to name application/json and text/event-stream, but it does not.");
+  const McpHeader header = [&request](const std::string& name) { return request.header(name); };
+  McpReply reply = answer_message(host, request.body, header, "");
+  if (!reply.cancelled.is_null()) cancel_call(*host, request.header("mcp-session-id"), reply.cancelled);
+  if (reply.declined) calls.decline(*reply.declined);
+  if (reply.call == nullptr) return as_response(reply);
+  const std::shared_ptr<RunCall> call = std::move(reply.call);
+  calls.add(call->run(), call);
+  return stream_of(call, call->is_modern());
+}
+
+}  // namespace cairn

@@ -1,0 +1,32 @@
+// POST /mcp: the Model Context Protocol over HTTP. A message is answered as JSON; a call that waits for its run, as a
+// stream of server-sent events that ends with its result. Safe from any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "ops/http/guard.hpp"
+#include "ops/http/transport/message.hpp"
+#include "ops/mcp/host.hpp"
+
+namespace cairn {
+
+class RunCall;
+
+// The calls that wait in this process, for a client that declines a question by another message.
+class WaitingCalls {
+ public:
+  void add(const RunId& run, const std::shared_ptr<RunCall>& call);
+  void decline(const RunId& run);
+
+ private:
+  std::mutex mutex_;
+  std::multimap<RunId, std::weak_ptr<RunCall>> calls_;
+};
+
+// `calls` outlives the answer.
+ApiAnswer answer_mcp(const McpHostRef& host, WaitingCalls& calls, const ApiRequest& request);
+
+}  // namespace cairn

@@ -1,0 +1,127 @@
+#include "ops/mcp/run_call.hpp"
+
+#include "ops/mcp/forms.hpp"
+#include "ops/mcp/outcome.hpp"
+
+namespace cairn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::hours form_wait{1};
+constexpr int events_at_once = 100;
+
+// "count: step_succeeded", or the event's type alone.
+std::string progress_text(const Json& event) {
+  const std::string type = event.value("type", "");
+  const std::string node = event.value("node", "");
+  return node.empty() ? type : node + ": " + type;
+}
+
+std::string goes_on(const RunId& run) {
+  return "Run " + to_string(run) +
+         " goes on. The tool cairn_show_run shows it, cairn_explain says what it waits for, and cairn_cancel ends it.";
+}
+
+}  // namespace
+
+RunCall::RunCall(McpHostRef host, RunCallOrder order)
+    : host_(std::move(host)),
+      order_(std::move(order)),
+      head_(host_->follow(order_.run)),
+      until_(Clock::now() + wait()) {}
+
+RunCall::Piece RunCall::next() {
+  Piece piece;
+  const std::optional<RunHead> head = head_();
+  if (head && head->seq > seen_) read_events(piece, head->seq);
+  if (head && is_ended(head->status) && seen_ >= head->seq) {
+    if (const std::optional<Json> now = state(); now && has_ended(*now))
+      end(piece, ended_result(*now, order_.graph.get(), order_.peer.is_modern));
+  } else if (head && has_question_ && seen_ >= head->seq) {
+    put_questions(piece);
+  }
+  if (!piece.is_last && is_declined_)
+    end_unfinished(piece, "The question was declined and stays open. " + goes_on(order_.run));
+  if (!piece.is_last && Clock::now() >= until_) end_unfinished(piece, goes_on(order_.run));
+  return piece;
+}
+
+void RunCall::read_events(Piece& piece, std::int64_t head) {
+  if (head <= seen_) return;
+  const ApiResponse page = host_->ask(
+      api_get({"runs", to_string(order_.run), "events"},
+              {{"from", std::to_string(seen_ + 1)}, {"limit", std::to_string(events_at_once)}, {"raw", "true"}}));
+  if (!refusal_of(page).empty()) return;
+  for (const Json& event : parse_stored(page.body)) {
+    seen_ = event["seq"].get<std::int64_t>();
+    const std::string type = event.value("type", "");
+    if (type == "question_asked") has_question_ = true;
+    if (type == "question_answered" || type == "question_expired") until_ = Clock::now() + wait();
+    if (!order_.progress_token.is_null()) add_progress(piece, event);
+  }
+}
+
+void RunCall::add_progress(Piece& piece, const Json& event) {
+  piece.messages.push_back(notification_message(
+      "notifications/progress",
+      {{"progressToken", order_.progress_token}, {"progress", seen_}, {"message", progress_text(event)}}));
+}
+
+std::optional<Json> RunCall::state() const {
+  const ApiResponse shown = host_->ask(api_get({"runs", to_string(order_.run)}));
+  if (!refusal_of(shown).empty()) return std::nullopt;
+  return parse_stored(shown.body);
+}
+
+std::chrono::milliseconds RunCall::wait() const { return std::chrono::milliseconds(host_->wait_ms); }
+
+bool RunCall::has_schema() const { return !result_schema(*order_.graph, order_.peer.is_modern).is_null(); }
+
+void RunCall::put_questions(Piece& piece) {
+  const std::optional<Json> now = state();
+  if (!now) return;  // asked again
+  has_question_ = false;
+  const Json questions = now->value("questions", Json::array());
+  const Json requests = order_.peer.elicits ? input_requests(questions) : Json::object();
+  if (order_.peer.is_modern && !requests.empty())
+    return end(
+        piece,
+        {{"resultType", "input_required"}, {"inputRequests", requests}, {"requestState", to_string(order_.run)}});
+  for (const Json& question : questions) {
+    const std::string id = question.value("id", "");
+    if (!requests.contains(id)) return end_unfinished(piece, question_text(to_string(order_.run), question));
+    if (!forms_.insert(id).second) continue;
+    Json form = *form_request(question);
+    piece.messages.push_back(request_message(form_id(order_.run, id), "elicitation/create", std::move(form)));
+    until_ = Clock::now() + form_wait;
+  }
+}
+
+void RunCall::end(Piece& piece, Json result) {
+  piece.messages.push_back(result_message(order_.id, dressed(std::move(result), order_.peer.is_modern)));
+  piece.is_last = true;
+}
+
+void RunCall::end_unfinished(Piece& piece, const std::string& text) {
+  end(piece, unfinished_result(text, has_schema()));
+}
+
+void RunCall::cancel() {
+  host_->ask(
+      api_post({"runs", to_string(order_.run), "cancel"}, {{"reason", "The client cancelled the tool's call."}}));
+}
+
+std::string form_id(const RunId& run, const std::string& question) { return to_string(run) + "/" + question; }
+
+std::optional<FormPlace> form_place(const Json& id) {
+  if (!id.is_string()) return std::nullopt;
+  const auto& text = id.get_ref<const std::string&>();
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  const std::optional<RunId> run = parse_run_id(std::string_view(text).substr(0, slash));
+  if (!run) return std::nullopt;
+  return FormPlace{*run, text.substr(slash + 1)};
+}
+
+}  // namespace cairn

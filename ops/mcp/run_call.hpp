@@ -1,0 +1,74 @@
+// A tool's call that waits for its run: what is sent to the client meanwhile, and its result. Used by one thread at a
+// time, but for decline().
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ops/mcp/host.hpp"
+#include "ops/mcp/peer.hpp"
+
+namespace cairn {
+
+struct RunCallOrder {
+  Json id;  // of the request
+  McpPeer peer;
+  RunId run;
+  GraphRef graph;
+  Json progress_token = nullptr;  // null: no progress is wanted
+};
+
+class RunCall {
+ public:
+  RunCall(McpHostRef host, RunCallOrder order);
+
+  struct Piece {
+    std::vector<Json> messages;
+    bool is_last = false;  // the result is among them
+  };
+  // The news since the last time; mostly there is none. Reads events only when the run has moved. It ends with the run,
+  // with a question that cannot be put here, or when the time is over; while the client has a form, it waits for up to
+  // an hour. What the database does not answer now is asked again.
+  Piece next();
+
+  // The client wants no result any more: cancels the run if the caller may.
+  void cancel();
+  // The person has declined a question of the run; from any thread.
+  void decline() { is_declined_ = true; }
+
+  const Json& id() const { return order_.id; }
+  const RunId& run() const { return order_.run; }
+  bool is_modern() const { return order_.peer.is_modern; }
+
+ private:
+  void read_events(Piece& piece, std::int64_t head);
+  void add_progress(Piece& piece, const Json& event);
+  void put_questions(Piece& piece);
+  void end(Piece& piece, Json result);
+  void end_unfinished(Piece& piece, const std::string& text);
+  std::optional<Json> state() const;
+  std::chrono::milliseconds wait() const;  // for the run, without a form
+  bool has_schema() const;
+
+  McpHostRef host_;
+  RunCallOrder order_;
+  McpHost::Head head_;
+  std::chrono::steady_clock::time_point until_;
+  std::int64_t seen_ = 0;      // the last event that was read
+  bool has_question_ = false;  // one was asked that was not put yet
+  std::atomic<bool> is_declined_ = false;
+  std::set<std::string> forms_;  // the questions whose forms the client has
+};
+
+// The id of a form that the server asks for, and the question that it names; nothing: it is none.
+std::string form_id(const RunId& run, const std::string& question);
+struct FormPlace {
+  RunId run;
+  std::string question;
+};
+std::optional<FormPlace> form_place(const Json& id);
+
+}  // namespace cairn

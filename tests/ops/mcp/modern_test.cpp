@@ -1,0 +1,264 @@
+// The Model Context Protocol of 2026-07-28 over HTTP, by its text: no handshake, headers that repeat the message,
+// result types, questions as input requests, runs as tasks.
+#include <gtest/gtest.h>
+#include <thread>
+
+#include "tests/ops/mcp/mcp_client.hpp"
+
+namespace cairn::program {
+namespace {
+
+const Json tasks = {{"extensions", {{"io.modelcontextprotocol/tasks", Json::object()}}}};
+const Json tasks_and_forms = {{"elicitation", Json::object()},
+                              {"extensions", {{"io.modelcontextprotocol/tasks", Json::object()}}}};
+
+Json call_of(const Json& id, const std::string& tool, const Json& arguments = Json::object(),
+             const Json& capabilities = Json::object()) {
+  return modern_request(id, "tools/call", {{"name", tool}, {"arguments", arguments}}, capabilities);
+}
+
+TEST(McpModern, server_discover_names_revisions_capabilities_and_the_server) {
+  const Server server;
+  const Told told = send_modern(server.port(), modern_request("d", "server/discover"));
+  ASSERT_EQ(told.status, 200);
+  const Json result = told.result();
+  EXPECT_EQ(result["resultType"], "complete");
+  EXPECT_EQ(result["supportedVersions"], (Json{"2026-07-28", "2025-11-25", "2025-06-18"}));
+  EXPECT_TRUE(result["capabilities"]["extensions"].contains("io.modelcontextprotocol/tasks"));
+  EXPECT_EQ(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "cairn");
+  EXPECT_GT(result["ttlMs"], 0);
+  EXPECT_EQ(result["cacheScope"], "public");
+}
+
+TEST(McpModern, lists_can_be_cached_and_come_in_the_same_order) {
+  const Server server;
+  for (const char* method : {"tools/list", "resources/list", "resources/templates/list"}) {
+    const Told told = send_modern(server.port(), modern_request(1, method));
+    EXPECT_EQ(told.result()["resultType"], "complete") << method;
+    EXPECT_TRUE(told.result().contains("ttlMs")) << method;
+    EXPECT_TRUE(told.result().contains("cacheScope")) << method;
+  }
+  std::vector<std::string> names;
+  for (const Json& tool : send_modern(server.port(), modern_request(1, "tools/list")).result()["tools"])
+    names.push_back(tool["name"]);
+  EXPECT_GE(names.size(), 10u);
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+}
+
+TEST(McpModern, headers_that_differ_from_the_message_are_refused) {
+  const Server server;
+  const Json message = call_of(1, "cairn_list_runs");
+  const auto sent = [&](const std::string& name, const std::string& value) {
+    Headers headers = modern_headers(message);
+    std::erase_if(headers, [&](const auto& header) { return header.first == name; });
+    if (!value.empty()) headers.emplace_back(name, value);
+    return send_mcp(server.port(), message.dump(), headers);
+  };
+  for (const auto& [name, value] : Headers{{"MCP-Protocol-Version", ""},
+                                           {"MCP-Protocol-Version", "2025-11-25"},
+                                           {"Mcp-Method", ""},
+                                           {"Mcp-Method", "tools/list"},
+                                           {"Mcp-Name", ""},
+                                           {"Mcp-Name", "cairn_events"},
+                                           {"Mcp-Name", "=?base64?Y2Fpcm5?="}}) {
+    const Told told = sent(name, value);
+    EXPECT_EQ(told.status, 400) << name << ": " << value;
+    EXPECT_EQ(told.error()["code"], -32020) << name << ": " << value;
+    EXPECT_EQ(told.last()["id"], 1);
+  }
+  EXPECT_EQ(sent("Mcp-Name", "=?base64?Y2Fpcm5fbGlzdF9ydW5z?=").status, 200) << "encoded, it is the name";
+  EXPECT_EQ(sent("Mcp-Session-Id", "whatever").status, 200) << "it is ignored";
+}
+
+TEST(McpModern, what_a_message_must_have_is_asked_for_by_name) {
+  const Server server;
+  Json unknown = modern_request(1, "tools/list");
+  unknown["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "1900-01-01";
+  const Told told =
+      send_mcp(server.port(), unknown.dump(), {{"MCP-Protocol-Version", "1900-01-01"}, {"Mcp-Method", "tools/list"}});
+  EXPECT_EQ(told.status, 400);
+  EXPECT_EQ(told.error()["code"], -32022);
+  EXPECT_EQ(told.error()["data"]["requested"], "1900-01-01");
+  EXPECT_EQ(told.error()["data"]["supported"][0], "2026-07-28");
+  Json lacks = modern_request(1, "tools/list");
+  lacks["params"]["_meta"].erase("io.modelcontextprotocol/clientCapabilities");
+  const Told incomplete = send_modern(server.port(), lacks);
+  EXPECT_EQ(incomplete.status, 400);
+  EXPECT_EQ(incomplete.error()["code"], -32602);
+  for (const char* method : {"nonsense", "initialize", "ping", "logging/setLevel", "prompts/list"}) {
+    const Told none = send_modern(server.port(), modern_request(1, method));
+    EXPECT_EQ(none.status, 404) << method;
+    EXPECT_EQ(none.error()["code"], -32601) << method;
+  }
+}
+
+TEST(McpModern, a_call_gives_the_output_with_a_result_type) {
+  const Server server;
+  add_graph(server, echo_tool("modern_echo"));
+  const Beside working({"work"});
+  const Json result = send_modern(server.port(), call_of(1, "modern_echo", {{"text", "hello"}})).result();
+  EXPECT_EQ(result["resultType"], "complete") << result;
+  EXPECT_EQ(result["structuredContent"], (Json{{"said", "hello"}}));
+}
+
+TEST(McpModern, a_repeated_call_is_the_same_run_where_the_client_names_a_key_or_ids_that_last) {
+  const Server server;
+  add_graph(server, echo_tool("keyed_echo"));
+  const Beside working({"work"});
+  const auto count = [&] { return server.get(runs + "?graph=keyed_echo").json().size(); };
+  const Json arguments = {{"text", "x"}};
+  send_modern(server.port(), call_of(1, "keyed_echo", arguments));
+  send_modern(server.port(), call_of(1, "keyed_echo", arguments));
+  EXPECT_EQ(count(), 2u) << "an id may come again since 2026-07-28";
+  const std::string id = "8d5a3c1e-9f0b-4b4e-8a43-6f1d2c3b4a59";
+  send_modern(server.port(), call_of(id, "keyed_echo", arguments));
+  send_modern(server.port(), call_of(id, "keyed_echo", arguments));
+  EXPECT_EQ(count(), 3u);
+  Json keyed = call_of(2, "keyed_echo", arguments);
+  keyed["params"]["_meta"]["cairn/key"] = "monday";
+  send_modern(server.port(), keyed);
+  keyed["id"] = 3;
+  send_modern(server.port(), keyed);
+  EXPECT_EQ(count(), 4u);
+  keyed["params"]["arguments"]["text"] = "another";
+  EXPECT_EQ(send_modern(server.port(), keyed).result()["isError"], true) << "a key with another input";
+}
+
+TEST(McpModern, a_question_is_an_input_request_and_the_call_comes_again_with_the_answer) {
+  const Server server;
+  add_graph(server, asking_tool("input_ask", {{"type", "string"}, {"enum", {"small", "large"}}}));
+  const Json call = call_of(1, "input_ask", Json::object(), shows_forms);
+  const Json asked = send_modern(server.port(), call).result();
+  EXPECT_EQ(asked["resultType"], "input_required") << asked;
+  const Json& form = asked["inputRequests"]["q1"];
+  EXPECT_EQ(form["method"], "elicitation/create");
+  EXPECT_EQ(form["params"]["mode"], "form");
+  EXPECT_EQ(form["params"]["requestedSchema"]["properties"]["answer"]["enum"], (Json{"small", "large"}));
+  Json again = call_of(2, "input_ask", Json::object(), shows_forms);
+  again["params"]["requestState"] = asked["requestState"];
+  EXPECT_EQ(send_modern(server.port(), again).result()["resultType"], "input_required") << "it is asked for again";
+  again["params"]["inputResponses"] = {{"q1", {{"action", "accept"}, {"content", {{"answer", "large"}}}}},
+                                       {"q9", {{"action", "accept"}, {"content", Json::object()}}}};
+  again["id"] = 3;
+  const Json result = send_modern(server.port(), again).result();
+  EXPECT_EQ(result["structuredContent"], (Json{{"value", "large"}})) << result;
+  EXPECT_EQ(server.get(runs + "?graph=input_ask").json().size(), 1u);
+}
+
+TEST(McpModern, a_question_that_no_form_can_show_is_put_in_words) {
+  const Server server;
+  add_graph(server, asking_tool("deep_ask", {{"type", "object"},
+                                             {"properties", {{"deep", {{"type", "object"}}}}},
+                                             {"required", Json::array({"deep"})}}));
+  const Json result = send_modern(server.port(), call_of(1, "deep_ask", Json::object(), shows_forms)).result();
+  EXPECT_EQ(result["resultType"], "complete");
+  EXPECT_NE(result["content"][0]["text"].get<std::string>().find("question q1"), std::string::npos) << result;
+}
+
+TEST(McpModern, a_foreign_request_state_is_refused) {
+  const Server server;
+  add_graph(server, asking_tool("state_ask", nullptr));
+  add_graph(server, asking_tool("state_other", nullptr));
+  const Json asked = send_modern(server.port(), call_of(1, "state_ask", Json::object(), shows_forms)).result();
+  for (const Json& state : {asked["requestState"], Json("x"), Json(7), Json(nobody)}) {
+    Json again = call_of(2, "state_other", Json::object(), shows_forms);
+    again["params"]["requestState"] = state;
+    const Told told = send_modern(server.port(), again);
+    EXPECT_TRUE(told.error().value("code", 0) == -32602 || told.result().value("isError", false)) << told.last();
+  }
+}
+
+TEST(McpModern, a_run_is_a_task_that_is_durable_before_the_answer) {
+  const Server server;
+  add_graph(server, asking_tool("task_ask", {{"type", "integer"}}));
+  const Told told = send_modern(server.port(), call_of(1, "task_ask", Json::object(), tasks_and_forms));
+  const Json created = told.result();
+  ASSERT_EQ(created["resultType"], "task") << told.last();
+  EXPECT_EQ(created["status"], "working");
+  EXPECT_TRUE(created.contains("ttlMs"));
+  const std::string run = created["taskId"];
+  EXPECT_EQ(server.get(runs + "/" + run).status, 200);
+  const auto get = [&] {
+    return send_modern(server.port(), modern_request(2, "tasks/get", {{"taskId", run}}, tasks_and_forms)).result();
+  };
+  const Json asked = get();
+  EXPECT_EQ(asked["resultType"], "complete");
+  EXPECT_EQ(asked["status"], "input_required") << asked;
+  EXPECT_EQ(asked["inputRequests"]["q1"]["params"]["requestedSchema"]["properties"]["answer"]["type"], "integer");
+  const auto update = [&](const Json& responses) {
+    return send_modern(
+        server.port(),
+        modern_request(3, "tasks/update", {{"taskId", run}, {"inputResponses", responses}}, tasks_and_forms));
+  };
+  EXPECT_EQ(update({{"q1", {{"action", "accept"}, {"content", {{"answer", "seven"}}}}}}).error()["code"], -32602);
+  const Json answer = {{"q1", {{"action", "accept"}, {"content", {{"answer", 7}}}}}};
+  EXPECT_EQ(update(answer).result()["resultType"], "complete");
+  EXPECT_EQ(update(answer).result()["resultType"], "complete") << "what is answered already is ignored";
+  const Json done = get();
+  EXPECT_EQ(done["status"], "completed") << done;
+  EXPECT_EQ(done["result"]["structuredContent"], (Json{{"value", 7}}));
+}
+
+TEST(McpModern, a_task_that_is_cancelled_is_a_run_that_was_and_one_that_failed_has_an_error_result) {
+  const Server server;
+  add_graph(server, asking_tool("task_cancel", nullptr));
+  Json failing = asking_tool("task_fail", nullptr);
+  failing["nodes"]["end"] = {{"end", {{"status", "failed"}, {"reason", "No."}}}};
+  add_graph(server, failing);
+  const auto begin = [&](const std::string& tool) -> std::string {
+    return send_modern(server.port(), call_of(1, tool, Json::object(), tasks)).result()["taskId"];
+  };
+  const auto ask = [&](const std::string& method, const std::string& run) {
+    return send_modern(server.port(), modern_request(2, method, {{"taskId", run}}, tasks));
+  };
+  const std::string cancelled = begin("task_cancel");
+  EXPECT_EQ(ask("tasks/get", cancelled).result()["status"], "working") << "this client shows no forms";
+  EXPECT_NE(ask("tasks/get", cancelled).result()["statusMessage"].get<std::string>().find("q1"), std::string::npos);
+  EXPECT_EQ(ask("tasks/cancel", cancelled).result()["resultType"], "complete");
+  EXPECT_EQ(ask("tasks/cancel", cancelled).result()["resultType"], "complete") << "again";
+  EXPECT_EQ(ask("tasks/get", cancelled).result()["status"], "cancelled");
+  const std::string failed = begin("task_fail");
+  server.post(runs + "/" + failed + "/answers", {{"value", "x"}});
+  const Json task = ask("tasks/get", failed).result();
+  EXPECT_EQ(task["status"], "completed") << task;
+  EXPECT_EQ(task["result"]["isError"], true);
+}
+
+TEST(McpModern, tasks_are_for_clients_that_name_the_extension_and_for_known_ids) {
+  const Server server;
+  const Told lacks = send_modern(server.port(), modern_request(1, "tasks/get", {{"taskId", nobody}}));
+  EXPECT_EQ(lacks.status, 400);
+  EXPECT_EQ(lacks.error()["code"], -32021);
+  EXPECT_TRUE(lacks.error()["data"]["requiredCapabilities"]["extensions"].contains("io.modelcontextprotocol/tasks"));
+  for (const char* method : {"tasks/get", "tasks/update", "tasks/cancel"}) {
+    const Json params = {{"taskId", nobody}, {"inputResponses", Json::object()}};
+    const Told unknown = send_modern(server.port(), modern_request(1, method, params, tasks));
+    EXPECT_EQ(unknown.error()["code"], -32602) << method;
+    const Told none = send_modern(server.port(), modern_request(1, method, {{"taskId", "x"}}, tasks));
+    EXPECT_EQ(none.error()["code"], -32602) << method;
+  }
+}
+
+TEST(McpModern, the_end_of_its_stream_cancels_a_request_and_its_run) {
+  const Server server;
+  add_graph(server, echo_tool("gone_echo"));  // no one works
+  {
+    const Json call = call_of(1, "gone_echo", {{"text", "x"}});
+    std::string head =
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\nContent-Length: " +
+        std::to_string(call.dump().size()) + "\r\n";
+    for (const auto& [name, value] : modern_headers(call)) head += name + ": " + value + "\r\n";
+    ApiConnection connection(server.port());
+    connection.send(head + "\r\n" + call.dump());
+    std::string line;
+    while (line.find("text/event-stream") == std::string::npos) line = connection.read_line();
+  }
+  EXPECT_TRUE(wait_until([&] {
+    const Json started = server.get(runs + "?graph=gone_echo").json();
+    return !started.empty() && started[0]["status"] == "aborted";
+  }));
+}
+
+}  // namespace
+}  // namespace cairn::program
