@@ -8,7 +8,8 @@ namespace {
 
 std::set<std::string> tool_names(LegacyClient& client) {
   std::set<std::string> names;
-  for (const Json& tool : client.ask("tools/list").result()["tools"]) names.insert(tool["name"]);
+  const Json listed = client.ask("tools/list").result();
+  for (const Json& tool : listed["tools"]) names.insert(tool["name"]);
   return names;
 }
 
@@ -53,7 +54,8 @@ TEST(McpDoors, each_of_the_ten_says_what_it_does_to_runs) {
   const Server server;
   LegacyClient client(server.port());
   int read_only = 0, destructive = 0;
-  for (const Json& tool : client.ask("tools/list").result()["tools"]) {
+  const Json listed = client.ask("tools/list").result();
+  for (const Json& tool : listed["tools"]) {
     if (!tool["name"].get<std::string>().starts_with("cairn_")) continue;
     read_only += tool["annotations"]["readOnlyHint"] ? 1 : 0;
     destructive += tool["annotations"]["destructiveHint"] ? 1 : 0;
@@ -225,7 +227,8 @@ TEST(McpDoors, arguments_that_do_not_fit_are_said_to_the_model) {
     const Told told = client.call(tool, arguments);
     EXPECT_EQ(told.status, 200) << tool << arguments;
     EXPECT_EQ(told.result().value("isError", false), true) << tool << arguments << told.last();
-    EXPECT_TRUE(told.result()["content"][0]["text"].get<std::string>().starts_with("Expected ")) << told.last();
+    EXPECT_NE(told.result()["content"][0]["text"].get<std::string>().find("Expected "), std::string::npos)
+        << told.last();
   }
   EXPECT_TRUE(server.get(runs + "?graph=fit_echo").json().empty());
 }

@@ -102,17 +102,8 @@ TEST(McpLegacy, a_question_is_a_form_and_what_is_entered_goes_on_with_the_run) {
                                                {"cups", {{"type", "integer"}, {"default", 1}}}}},
                                              {"required", Json::array({"size"})}}));
   LegacyClient client(server.port(), shows_forms);
-  ApiConnection connection(server.port());
-  const std::string body = rpc_request(9, "tools/call", {{"name", "form_ask"}, {"arguments", Json::object()}}).dump();
-  std::string head =
-      "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-      "Accept: application/json, text/event-stream\r\nContent-Length: " +
-      std::to_string(body.size()) + "\r\n";
-  for (const auto& [name, value] : client.headers()) head += name + ": " + value + "\r\n";
-  connection.send(head + "\r\n" + body);
-  std::string line;
-  while (!line.starts_with("data: ")) line = connection.read_line();
-  const Json form = Json::parse(line.substr(6));
+  McpStream stream(server.port(), rpc_request(9, "tools/call", {{"name", "form_ask"}}), client.headers());
+  const Json form = stream.next();
   EXPECT_EQ(form["method"], "elicitation/create");
   EXPECT_EQ(form["params"]["message"], "Which one?");
   EXPECT_EQ(form["params"]["requestedSchema"]["properties"]["cups"]["default"], 1);
@@ -121,9 +112,8 @@ TEST(McpLegacy, a_question_is_a_form_and_what_is_entered_goes_on_with_the_run) {
   EXPECT_EQ(refused.status, 400) << refused.error();
   const Json entered = {{"action", "accept"}, {"content", {{"size", "large"}, {"cups", 2}}}};
   EXPECT_EQ(client.send({{"jsonrpc", "2.0"}, {"id", form["id"]}, {"result", entered}}).status, 202);
-  line.clear();
-  while (!line.starts_with("data: ")) line = connection.read_line();
-  EXPECT_EQ(Json::parse(line.substr(6))["result"]["structuredContent"], (Json{{"value", entered["content"]}})) << line;
+  const Json told = stream.next();
+  EXPECT_EQ(told["result"]["structuredContent"], (Json{{"value", entered["content"]}})) << told;
 }
 
 TEST(McpLegacy, a_client_without_forms_is_given_the_question_in_words) {

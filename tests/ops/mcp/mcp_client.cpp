@@ -75,6 +75,34 @@ Told send_mcp(std::uint16_t port, const std::string& body, const Headers& more) 
   return {reply.status, messages_of(reply), reply.headers};
 }
 
+McpStream::McpStream(std::uint16_t port, const Json& message, const Headers& headers) : ApiConnection(port) {
+  const std::string body = message.dump();
+  std::string head =
+      "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+      "Accept: application/json, text/event-stream\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n";
+  for (const auto& [name, value] : headers) head += name + ": " + value + "\r\n";
+  send(head + "\r\n" + body);
+}
+
+Json McpStream::next() {
+  constexpr std::size_t piece_bytes = 65'536;
+  for (;;) {
+    const std::size_t begin = text_.find("data: ");
+    const std::size_t end = begin == std::string::npos ? begin : text_.find('\n', begin);
+    if (end != std::string::npos) {
+      const std::string data = text_.substr(begin + 6, end - begin - 6);
+      text_.erase(0, end);
+      return Json::parse(data);
+    }
+    std::string piece(piece_bytes, '\0');
+    boost::system::error_code fault;
+    piece.resize(socket_.read_some(boost::asio::buffer(piece), fault));
+    if (piece.empty()) return nullptr;
+    text_ += piece;
+  }
+}
+
 LegacyClient::LegacyClient(std::uint16_t port, const Json& capabilities, const Headers& more)
     : port_(port), headers_(more) {
   const Told told = ask("initialize", {{"protocolVersion", "2025-11-25"},

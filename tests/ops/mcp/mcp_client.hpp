@@ -32,6 +32,16 @@ struct Told {
 
 Told send_mcp(std::uint16_t port, const std::string& body, const Headers& more = {});
 
+// The stream of a call, read message by message; its end closes the connection.
+class McpStream : ApiConnection {
+ public:
+  McpStream(std::uint16_t port, const Json& message, const Headers& headers);
+  Json next();  // null: it has ended
+
+ private:
+  std::string text_;
+};
+
 // A client of before 2026-07-28, with the session that initialize gave.
 class LegacyClient {
  public:
