@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "ops/http/guard.hpp"
+#include "ops/http/access/guard.hpp"
 #include "ops/http/transport/message.hpp"
 #include "ops/mcp/host.hpp"
 

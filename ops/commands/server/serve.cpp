@@ -6,7 +6,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/commands/server/transport_options.hpp"
 #include "ops/http/api.hpp"
-#include "ops/http/guard.hpp"
+#include "ops/http/access/guard.hpp"
 #include "ops/http/transport/server.hpp"
 #include "ops/keeping/keeper_thread.hpp"
 #include "ops/service/database.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/http/guard.hpp"
+#include "ops/http/access/guard.hpp"
 #include "ops/http/transport/server.hpp"
 
 namespace CLI {

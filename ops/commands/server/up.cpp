@@ -8,7 +8,7 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/commands/server/transport_options.hpp"
-#include "ops/http/guard.hpp"
+#include "ops/http/access/guard.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/log_folder.hpp"
 #include "ops/terminal/child_process.hpp"

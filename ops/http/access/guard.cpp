@@ -1,4 +1,4 @@
-#include "ops/http/guard.hpp"
+#include "ops/http/access/guard.hpp"
 
 #include <boost/beast/core/string.hpp>
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-#include "ops/http/token_book.hpp"
+#include "ops/http/access/token_book.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "ops/http/token_book.hpp"
+#include "ops/http/access/token_book.hpp"
 
 namespace cairn {
 

@@ -1,4 +1,4 @@
-#include "ops/http/quota_book.hpp"
+#include "ops/http/access/quota_book.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -11,7 +11,7 @@
 #include <string>
 #include <variant>
 
-#include "ops/http/token_book.hpp"
+#include "ops/http/access/token_book.hpp"
 #include "ops/http/transport/message.hpp"
 #include "ops/requests/listen_address.hpp"
 
