@@ -19,7 +19,6 @@
 #include "ops/http/read_routes.hpp"
 #include "ops/http/report_route.hpp"
 #include "ops/http/transport/compression.hpp"
-#include "ops/http/verify_route.hpp"
 #include "ops/http/write_routes.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/connection.hpp"

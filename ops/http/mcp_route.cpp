@@ -52,10 +52,20 @@ void WaitingCalls::add(const RunId& run, const std::shared_ptr<RunCall>& call) {
   calls_.emplace(run, call);
 }
 
-void WaitingCalls::decline(const RunId& run) {
+std::vector<std::shared_ptr<RunCall>> WaitingCalls::calls_of(const RunId& run) {
+  std::vector<std::shared_ptr<RunCall>> calls;
   const std::lock_guard lock(mutex_);
   for (auto [at, end] = calls_.equal_range(run); at != end; ++at)
-    if (const std::shared_ptr<RunCall> call = at->second.lock()) call->decline();
+    if (std::shared_ptr<RunCall> call = at->second.lock()) calls.push_back(std::move(call));
+  return calls;
+}
+
+void WaitingCalls::decline(const RunId& run) {
+  for (const std::shared_ptr<RunCall>& call : calls_of(run)) call->decline();
+}
+
+void WaitingCalls::leave(const RunId& run) {
+  for (const std::shared_ptr<RunCall>& call : calls_of(run)) call->leave();
 }
 
 ApiAnswer answer_mcp(const McpHostRef& host, WaitingCalls& calls, const ApiRequest& request) {
@@ -64,7 +74,8 @@ ApiAnswer answer_mcp(const McpHostRef& host, WaitingCalls& calls, const ApiReque
                           "Expected Accept to name application/json and text/event-stream, but it does not.");
   const McpHeader header = [&request](const std::string& name) { return request.header(name); };
   McpReply reply = answer_message(host, request.body, header, "");
-  if (!reply.cancelled.is_null()) cancel_call(*host, request.header("mcp-session-id"), reply.cancelled);
+  if (!reply.cancelled.is_null())
+    if (const auto run = cancel_call(*host, request.header("mcp-session-id"), reply.cancelled)) calls.leave(*run);
   if (reply.declined) calls.decline(*reply.declined);
   if (reply.call == nullptr) return as_response(reply);
   const std::shared_ptr<RunCall> call = std::move(reply.call);

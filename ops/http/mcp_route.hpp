@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "ops/http/access/guard.hpp"
 #include "ops/http/transport/message.hpp"
@@ -15,13 +16,17 @@ namespace cairn {
 
 class RunCall;
 
-// The calls that wait in this process, for a client that declines a question by another message.
+// The calls that wait in this process, for a client that says by another message that it declines a question, or wants
+// no answer.
 class WaitingCalls {
  public:
   void add(const RunId& run, const std::shared_ptr<RunCall>& call);
   void decline(const RunId& run);
+  void leave(const RunId& run);
 
  private:
+  std::vector<std::shared_ptr<RunCall>> calls_of(const RunId& run);
+
   std::mutex mutex_;
   std::multimap<RunId, std::weak_ptr<RunCall>> calls_;
 };

@@ -13,6 +13,7 @@
 #include "ops/answers/queues.hpp"
 #include "ops/answers/sessions.hpp"
 #include "ops/answers/step_progress.hpp"
+#include "ops/audit/auditor.hpp"
 #include "ops/audit/diff.hpp"
 #include "ops/audit/exporter.hpp"
 #include "ops/http/bodies/bodies.hpp"
@@ -24,6 +25,7 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "storage/digest.hpp"
+#include "storage/proof/run_records.hpp"
 
 namespace cairn {
 namespace {
@@ -203,6 +205,21 @@ RouteReply export_run(RouteCall& call) {
   if (!left_out.empty()) return Error{Code::corrupt, left_out};
   response.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + to_string(*run) + ".jsonl\"");
   return response;
+}
+
+RouteReply verify_run(RouteCall& call) {
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  const Result<RunId> run = run_of(call);
+  if (!run) return run.error();
+  RunRecords records(call.side.opened.dsn, call.store().shards(), 1);
+  Auditor auditor(call.store(), records, Auditor::Extent::with_values_and_origin);
+  const Audited audited = auditor.audit(RunPlace{*run, call.shard(*run)});
+  Json findings = Json::array();
+  for (const Finding& finding : audited.findings) findings.push_back(finding_json(finding));
+  return json_response({{"run", to_string(*run)},
+                        {"events", audited.events},
+                        {"sound", audited.findings.empty()},
+                        {"findings", std::move(findings)}});
 }
 
 RouteReply list_graphs(RouteCall& call) {

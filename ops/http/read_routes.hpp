@@ -15,6 +15,9 @@ RouteReply show_events(RouteCall& call);
 // The run as `cairn export` writes it, at most export_bytes_max, else `limit`. The signed checkpoints over its head,
 // which name other runs too, are for tokens without a scope alone.
 RouteReply export_run(RouteCall& call);
+// {"run", "events", "sound", "findings"}: the chain of hashes, that each event can follow, large values, the origin of
+// a fork and the derived rows. Signatures are compared by `cairn verify` alone, which knows the trusted keys.
+RouteReply verify_run(RouteCall& call);
 RouteReply list_graphs(RouteCall& call);
 RouteReply show_graph(RouteCall& call);
 RouteReply list_queues(RouteCall& call);

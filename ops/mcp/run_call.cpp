@@ -32,6 +32,7 @@ RunCall::RunCall(McpHostRef host, RunCallOrder order)
       until_(Clock::now() + wait()) {}
 
 RunCall::Piece RunCall::next() {
+  if (is_left_) return {{}, true};
   Piece piece;
   const std::optional<RunHead> head = head_();
   if (head && head->seq > seen_) read_events(piece, head->seq);

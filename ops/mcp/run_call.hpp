@@ -1,5 +1,5 @@
 // A tool's call that waits for its run: what is sent to the client meanwhile, and its result. Used by one thread at a
-// time, but for decline().
+// time, but for decline() and leave().
 #pragma once
 
 #include <atomic>
@@ -31,13 +31,14 @@ class RunCall {
   };
   // The news since the last time; mostly there is none. Reads events only when the run has moved. It ends with the run,
   // with a question that cannot be put here, or when the time is over; while the client has a form, it waits for up to
-  // an hour. What the database does not answer now is asked again.
+  // an hour. While the database is away, it waits.
   Piece next();
 
   // The client wants no result any more: cancels the run if the caller may.
   void cancel();
-  // The person has declined a question of the run; from any thread.
+  // From any thread: the person has declined a question of the run; the client takes no answer any more.
   void decline() { is_declined_ = true; }
+  void leave() { is_left_ = true; }
 
   const Json& id() const { return order_.id; }
   const RunId& run() const { return order_.run; }
@@ -60,6 +61,7 @@ class RunCall {
   std::int64_t seen_ = 0;      // the last event that was read
   bool has_question_ = false;  // one was asked that was not put yet
   std::atomic<bool> is_declined_ = false;
+  std::atomic<bool> is_left_ = false;
   std::set<std::string> forms_;  // the questions whose forms the client has
 };
 

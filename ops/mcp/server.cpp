@@ -195,15 +195,17 @@ McpReply answer_message(const McpHostRef& host, std::string_view text, const Mcp
   return reply_to_request({host, *peer, *message});
 }
 
-void cancel_call(const McpHost& host, const std::string& session, const Json& request_id) {
-  if (session.empty()) return;
+std::optional<RunId> cancel_call(const McpHost& host, const std::string& session, const Json& request_id) {
+  if (session.empty()) return std::nullopt;
   const std::string key = session_key(host.caller, session, request_id);
   for (const GraphTool& tool : graph_tools(host)) {
-    const std::string run = to_string(keyed_run_id(tool.graph->name, key));
-    const ApiResponse shown = host.ask(api_get({"runs", run}));
+    const RunId run = keyed_run_id(tool.graph->name, key);
+    const ApiResponse shown = host.ask(api_get({"runs", to_string(run)}));
     if (!refusal_of(shown).empty() || has_ended(parse_stored(shown.body))) continue;
-    host.ask(api_post({"runs", run, "cancel"}, {{"reason", "The client cancelled the tool's call."}}));
+    const Json reason = {{"reason", "The client cancelled the tool's call."}};
+    if (refusal_of(host.ask(api_post({"runs", to_string(run), "cancel"}, reason))).empty()) return run;
   }
+  return std::nullopt;
 }
 
 }  // namespace cairn

@@ -170,7 +170,7 @@ TEST(McpLegacy, progress_is_sent_where_it_is_asked_for_and_always_increases) {
   EXPECT_EQ(told.result()["isError"], false);
 }
 
-TEST(McpLegacy, a_call_that_is_cancelled_cancels_its_run) {
+TEST(McpLegacy, a_call_that_is_cancelled_cancels_its_run_and_gets_no_answer) {
   const Server server;
   add_graph(server, asking_tool("cancelled_ask", {{"type", "string"}}));
   LegacyClient client(server.port(), shows_forms);
@@ -185,7 +185,34 @@ TEST(McpLegacy, a_call_that_is_cancelled_cancels_its_run) {
             202);
   caller.join();
   EXPECT_EQ(server.get(runs + "?graph=cancelled_ask").json()[0]["status"], "aborted");
-  EXPECT_EQ(told.result()["isError"], true) << told.last();
+  EXPECT_EQ(told.status, 200);
+  for (const Json& message : told.messages) EXPECT_EQ(message["method"], "elicitation/create") << message;
+}
+
+TEST(McpLegacy, a_call_on_stdio_is_cancelled_in_the_same_way) {
+  const Server server;
+  add_graph(server, asking_tool("stdio_cancelled", {{"type", "string"}}));
+  const std::vector<Json> said = speak_mcp(
+      {rpc_request(1, "initialize", {{"protocolVersion", "2025-11-25"}, {"capabilities", shows_forms}}).dump(),
+       rpc_request(2, "tools/call", {{"name", "stdio_cancelled"}}).dump(),
+       R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}})",
+       rpc_request(3, "ping").dump()},
+      2);
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_EQ(said[1]["id"], 3);
+  EXPECT_EQ(server.get(runs + "?graph=stdio_cancelled").json()[0]["status"], "aborted");
+}
+
+TEST(McpLegacy, a_form_on_stdio_is_answered_by_a_response) {
+  const Server server;
+  add_graph(server, asking_tool("stdio_form", {{"type", "integer"}}));
+  const std::string run =
+      server.post(runs, {{"graph", "stdio_form"}, {"key", "k"}}).json()["run"];  // its form's id is known
+  const Json answer = {
+      {"jsonrpc", "2.0"}, {"id", run + "/q1"}, {"result", {{"action", "accept"}, {"content", {{"answer", 7}}}}}};
+  const std::vector<Json> said = speak_mcp({answer.dump(), rpc_request(1, "ping").dump()}, 1);
+  ASSERT_EQ(said.size(), 1u) << "a response has no answer";
+  EXPECT_EQ(server.get(runs + "/" + run).json()["output"], (Json{{"value", 7}}));
 }
 
 TEST(McpLegacy, a_run_that_takes_longer_is_named_and_goes_on) {
