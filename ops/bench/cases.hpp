@@ -70,7 +70,7 @@ Result<Json> measure_takeover(const std::string& dsn, BenchServer& server, const
 // One run of very many sub-goals that take 20 to 80 ms, on 1, 2, 4 and 8 processes with as many slots together.
 Result<Json> measure_wide(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
-// Steps of workers over HTTP, alone and beside idle ones.
+// Steps of workers over HTTP, alone and next to idle ones.
 Result<Json> measure_claims(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Events that a consumer of the feed gets, and its cost for those who commit.

@@ -1,4 +1,4 @@
-// Durable steps of workers over HTTP, through one `cairn serve`: alone, and beside a thousand workers that wait for
+// Durable steps of workers over HTTP, through one `cairn serve`: alone, and next to a thousand workers that wait for
 // steps of a queue that has none.
 #include <algorithm>
 #include <cmath>

@@ -15,7 +15,8 @@ function(cairn_embed target function folder)
     file(READ ${CMAKE_SOURCE_DIR}/${folder}/${file} text)
     string(APPEND rows "    {\"${file}\", R\"~embed~(${text})~embed~\"sv},\n")
   endforeach()
-  set(source "#include \"engine/embedded.hpp\"\n\n#include <array>\n\nnamespace cairn {\nnamespace {\n\nusing namespace std::string_view_literals;  // a literal knows its length\n")
+  set(source "#include \"engine/embedded.hpp\"\n\n#include <array>\n\nnamespace cairn {\nnamespace {\n\n")
+  string(APPEND source "using namespace std::string_view_literals;\n")  # which know their length
   string(APPEND source "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n")  # of 64 KiB
   string(APPEND source "constexpr EmbeddedFile files[] = {\n${rows}    {\"\", \"\"}};\n}  // namespace\n\n")
   string(APPEND source "std::span<const EmbeddedFile> ${function}() {\n")

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "ops/http/access/guard.hpp"
+#include "ops/http/access/quota_book.hpp"
+#include "ops/http/access/token_book.hpp"
 #include "ops/http/api_options.hpp"
 #include "ops/http/client_pool.hpp"
-#include "ops/http/access/guard.hpp"
 #include "ops/http/mcp_route.hpp"
 #include "ops/http/metrics.hpp"
-#include "ops/http/access/quota_book.hpp"
 #include "ops/http/streams/run_watch.hpp"
-#include "ops/http/access/token_book.hpp"
 #include "ops/http/transport/message.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/second_try.hpp"

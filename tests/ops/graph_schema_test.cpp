@@ -44,6 +44,7 @@ Json full_graph() {
   return Json::parse(R"({
     "$schema": "graph.schema.json", "name": "full", "start": "work", "description": "One of each.",
     "input": {"type": "object", "properties": {"plain": {"type": "string"}}},
+    "output": {"type": "object"},
     "channels": {"total": {"reducer": "sum"}},
     "finally": "pause", "limits": {"steps": 100, "ms": 60000}, "budgets": {"tries": {"cap": 3}},
     "context": {"keep_last": 5, "max_bytes": 10, "summary_template": "s"}, "keep": "90d",
@@ -165,7 +166,7 @@ std::optional<Names> keys_of_the_check(const Json& graph, const Pointer& object)
 // values), for data, and for edges, whose labels the check explains otherwise.
 std::string place_in_schema(const Json& graph, const std::string& at) {
   static const std::regex node("/nodes/([a-z]+)(/(ask|wait|end|retry|map))?");
-  static const std::regex part("/(limits|context)");
+  static const std::regex part("/(limits|context|expose)");
   static const std::regex entry("/(channel|budget)s/[a-z]+");
   std::smatch found;
   if (at.empty()) return "/properties";

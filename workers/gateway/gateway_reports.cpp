@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* no_label = "ok";
 
-// What the worker has declared of the handler: its version, and its label if it has only one.
+// Adds to an outcome, as the worker has declared the handler: its version, and its label if it has only one.
 void complete(StepResult& result, const RunState& state, const Step& step, const HandlerTable& handlers) {
   if (!result || step.goal >= 0) return;
   const Handler* handler = handlers.find(state.node(step).handler());

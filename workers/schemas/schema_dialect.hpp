@@ -1,5 +1,5 @@
-// The dialect of schemas: JSON Schema 2020-12 in the words of draft 7, which the library checks by. Whatever a schema
-// says in the older words stays as it is. Pure functions, safe from any thread.
+// The dialect of schemas: JSON Schema 2020-12 in the words of draft 7, which the library checks by. A schema in the
+// older words stays as it is. Pure functions, safe from any thread.
 #pragma once
 
 #include <optional>

@@ -24,7 +24,7 @@ struct TestServerOptions {
   bool ends_with_stdin = false;
 };
 
-// A thread that ends the process with SIGTERM when stdin does: whoever had its other end is gone.
+// A thread that ends the process with SIGTERM when stdin does: the process at its other end is gone.
 void end_with_stdin() {
   std::thread([] {
     std::array<char, 256> ignored;
@@ -106,7 +106,8 @@ void add_test_server(CommandLine& line) {
                                   [&](const Settings& settings) { return test_server(settings, options); });
   add_listen(command, "Where (default 127.0.0.1 and a free port); a loopback address",
              [&](const ListenAddress& address) { options.listen = address; });
-  command.add_flag("--until-stdin-ends", options.ends_with_stdin, "End when stdin does, as with the program that started it");
+  command.add_flag("--until-stdin-ends", options.ends_with_stdin,
+                   "End when stdin does, as with the program that started it");
   add_tools(line, command);
 }
 

@@ -689,7 +689,7 @@ asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, Api
   } catch (const boost::system::system_error&) {  // below: a handler must not wait
   }
   if (end == StreamEnd::left && said.gone) co_await in_pool<bool>([&said] { return said.gone(), true; });
-  if (connection.is_head) co_return has_begun && keep_alive && !stopping;
+  if (connection.is_head) co_return has_begun&& keep_alive && !stopping;
   if (end != StreamEnd::whole) co_return false;
   co_await write_bytes(connection, "0\r\n\r\n");
   co_return keep_alive && !stopping;

@@ -98,10 +98,13 @@ TEST_F(Claims, a_worker_over_http_executes_a_run_to_its_end) {
 
 TEST_F(Claims, the_handlers_that_a_worker_declares_are_known_to_the_check_of_graphs) {
   Json graph = py_graph("py_declared");
-  for (const char* node : {"one", "two"}) graph["nodes"][node].erase("labels");
+  for (const char* node : {"one", "two"}) {
+    graph["nodes"][node].erase("labels");
+    graph["nodes"][node]["do"] = "py.declared";
+  }
   EXPECT_EQ(server.post("/api/v1/graphs", graph).status, 400) << "no one knows its labels";
   Json body = asked("", 0);
-  body["handlers"] = {{{"name", "py.count"},
+  body["handlers"] = {{{"name", "py.declared"},
                        {"labels", {"ok", "none"}},
                        {"schema", {{"type", "object"}, {"required", {"text", "language"}}}}}};
   EXPECT_EQ(server.post(claims, body).status, 200);
@@ -110,7 +113,8 @@ TEST_F(Claims, the_handlers_that_a_worker_declares_are_known_to_the_check_of_gra
   for (const char* node : {"one", "two"}) graph["nodes"][node]["on"]["none"] = "end";
   const Json checked = server.post("/api/v1/graphs/check", graph).json();
   EXPECT_EQ(checked["ok"], true) << checked;
-  EXPECT_NE(checked["warnings"].dump().find("the settings of py.count: Expected \\\"language\\\""), std::string::npos)
+  EXPECT_NE(checked["warnings"].dump().find("the settings of py.declared: Expected \\\"language\\\""),
+            std::string::npos)
       << checked;
   EXPECT_EQ(server.post("/api/v1/graphs", graph).status, 201);
   EXPECT_NE(server.get("/api/v1/workers").body.find("\"labels\":[\"ok\",\"none\"]"), std::string::npos)

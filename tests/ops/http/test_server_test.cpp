@@ -111,7 +111,7 @@ TEST_F(TestServer, forks_states_as_of_a_moment_and_explanations_are_those_of_the
   worked_off(run, [](const Json&) { return Json{{"patch", {{"n", 1}}}}; });
   EXPECT_EQ(server.get(runs + "/" + run + "?at=1").json()["status"], "waiting");
   EXPECT_EQ(server.get(runs + "/" + run + "/explain").status, 200);
-  const std::string fork = server.post(runs + "/" + run + "/fork", {{"at", 2}}).json().at("run");
+  const std::string fork = server.post(runs + "/" + run + "/fork", {{"at", 1}}).json().at("run");
   const Json ended = worked_off(fork, [](const Json&) { return Json{{"patch", {{"n", 2}}}}; });
   EXPECT_EQ(ended["output"], (Json{{"n", 2}})) << ended;
   EXPECT_EQ(server.get(runs + "/" + run + "/diff?with=" + fork).json()["same"], false);

@@ -96,8 +96,8 @@ class TestServer:
             if check is not None:
                 check(ended)
             elif (ended["status"], ended.get("output")) != (expected["status"], expected.get("output")):
-                raise AssertionError(f"Expected {expected['status']} with {expected.get('output')} after a crash at step "
-                                     f"{crash_after}, but found {ended['status']} with {ended.get('output')}.")
+                raise AssertionError(f"Expected {expected['status']} with {expected.get('output')} after a crash at "
+                                     f"step {crash_after}, but found {ended['status']} with {ended.get('output')}.")
         return counting.executed
 
     def _executed_with_crash(self, graph: str, input: Optional[Mapping[str, Json]], worker: Worker, crash_after: int,
