@@ -185,7 +185,7 @@ TEST(GraphFaults, the_graph_is_no_object) {
 
 TEST(GraphFaults, an_unknown_key) {
   EXPECT_EQ(faults_with("/edges", 1), Faults{"Expected the graph to have only the keys name, start, finally, input, "
-                                             "channels, limits, budgets, context, keep, nodes, "
+                                             "output, channels, limits, budgets, context, keep, expose, nodes, "
                                              "description and $schema, but it has \"edges\"."});
 }
 

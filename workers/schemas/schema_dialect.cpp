@@ -56,7 +56,7 @@ struct Evaluated {
     are_names_certain = are_names_certain && other.are_names_certain;
     are_items_certain = are_items_certain && other.are_items_certain;
   }
-  // Of schemas that apply to some values only.
+  // Adds those of schemas that apply to some values only.
   void add_perhaps(const Evaluated& other) {
     const bool has_names = all_names || (!other.all_names && std::ranges::includes(names, other.names) &&
                                          std::ranges::includes(patterns, other.patterns));

@@ -28,6 +28,7 @@ Handlers handlers_of(const SessionRow& session) {
   for (const Json& one : declared(session, "handlers")) {
     HandlerLabels& facts = handlers[one.at("name").get<std::string>()];
     facts.labels = one.at("labels").get<std::set<std::string>>();
+    facts.declared_by_node = true;  // another version of it may leave by others
     facts.is_pure = false;
     facts.schema = one.value("schema", Json());
   }

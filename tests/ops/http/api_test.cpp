@@ -1,5 +1,6 @@
 // The API as its clients see it: every route, against `cairn serve` and `cairn work`, compared with what the command
 // line says.
+#include <algorithm>
 #include <csignal>
 #include <gtest/gtest.h>
 
@@ -96,7 +97,9 @@ TEST_F(Api, lists_are_those_of_the_command_line) {
   EXPECT_EQ(server.get(runs + "?lineage=" + run).json()[0]["run"], run);
   EXPECT_EQ(server.get("/api/v1/graphs", lines).body, cairn_ok({"graph", "list", "--json"}).out);
   EXPECT_EQ(server.get("/api/v1/queues").json().size(), cairn_ok({"queue", "--json"}).lines().size());
-  EXPECT_EQ(server.get("/api/v1/workers").json()[0]["pid"], worker.pid());
+  const Json workers = server.get("/api/v1/workers").json();
+  EXPECT_TRUE(std::any_of(workers.begin(), workers.end(), [&](const Json& one) { return one["pid"] == worker.pid(); }))
+      << workers;
 }
 
 TEST_F(Api, a_run_is_read_as_the_command_line_reads_it) {

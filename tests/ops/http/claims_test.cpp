@@ -208,7 +208,7 @@ TEST_F(Claims, a_server_that_stops_answers_those_that_wait) {
 }
 
 TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
-  start("x");
+  const std::string run = start("x");
   const Json answer = one_claim();
   const std::string claim = answer["claims"][0]["claim"];
   const auto with = [](Json body, const std::string& name, Json value) {
@@ -242,6 +242,7 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
   EXPECT_EQ(server.post(claims + "/nothing/complete").status, 400);
   EXPECT_EQ(server.post(claims + "/heartbeat", {{"session", "77"}, {"claims", Json::array()}}).status, 404);
   EXPECT_EQ(server.post(claims + "/" + claim + "/complete", {{"patch", Json::object()}}).status, 200) << "it is held";
+  EXPECT_EQ(server.post(runs + "/" + run + "/cancel").status, 200);
 }
 
 TEST(ClaimTokens, a_worker_s_token_claims_from_its_queues_and_uses_its_own_sessions) {
