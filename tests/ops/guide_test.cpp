@@ -340,7 +340,7 @@ const std::string& help_of(const std::string& command) {
 
 // The commands that a help lists, in their groups; not the example at its end.
 std::set<std::string> commands_in(const std::string& help) {
-  static const std::regex listed("\\n  ([a-z]+) ");
+  static const std::regex listed("\\n  ([a-z][a-z-]*) ");
   const std::string list = help.substr(0, help.find("\nExample:"));
   std::set<std::string> commands;
   for (std::sregex_iterator found(list.begin(), list.end(), listed), end; found != end; ++found)

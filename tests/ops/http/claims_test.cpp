@@ -14,7 +14,7 @@ const std::string claims = "/api/v1/claims";
 Json py_graph(const std::string& name) {
   const auto step = [](const std::string& next) {
     return Json{{"do", "py.count"},
-                {"queue", "py"},
+                {"queue", "claimed"},
                 {"labels", {"ok"}},
                 {"with", {{"text", {{"$", "text"}}}}},
                 {"retry", {{"attempts", 2}, {"backoff_ms", 10}}},
@@ -33,7 +33,7 @@ Json py_graph(const std::string& name) {
 
 Json asked(const std::string& session = "", int max = 10, int wait_ms = 0) {
   Json body = {{"worker", "w"},
-               {"queues", {"py"}},
+               {"queues", {"claimed"}},
                {"handlers", {{{"name", "py.count"}, {"version", 3}}}},
                {"max", max},
                {"wait_ms", wait_ms}};
@@ -247,7 +247,7 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
 
 TEST(ClaimTokens, a_worker_s_token_claims_from_its_queues_and_uses_its_own_sessions) {
   const std::string dsn = new_database();
-  const std::string ann = new_token(dsn, "ann", {"--role", "worker", "--scope", "queue=py"});
+  const std::string ann = new_token(dsn, "ann", {"--role", "worker", "--scope", "queue=claimed"});
   const std::string eve = new_token(dsn, "eve", {"--role", "worker"});
   const std::string few = new_token(dsn, "few", {"--role", "worker", "--scope", "graph=py_count"});
   const std::string reader = new_token(dsn, "reader", {"--role", "read"});

@@ -88,7 +88,7 @@ class TestServer:
         reported; another worker goes on. Each run must end as the one without a crash did, or as `check` says, which
         gets its state. Returns how many steps crashed.
         """
-        counting = _bound(worker, self.url, _Crashing)
+        counting: _Crashing = _bound(worker, self.url, _Crashing)
         with _running(counting):
             expected = self.client.start(graph, input).wait(timeout)
         for crash_after in range(1, counting.executed + 1):
@@ -102,7 +102,7 @@ class TestServer:
 
     def _executed_with_crash(self, graph: str, input: Optional[Mapping[str, Json]], worker: Worker, crash_after: int,
                              timeout: float) -> RunState:
-        crashing = _bound(worker, self.url, _Crashing)
+        crashing: _Crashing = _bound(worker, self.url, _Crashing)
         crashing.crash_after = crash_after
         crashing.on_crash = lambda session: self.client._ask(_test_call("crash", {"session": session}))
         run = self.client.start(graph, input)
@@ -124,10 +124,10 @@ class _Crashing(Worker):
 
     executed = 0
     crash_after = 0  # 0: never
-    on_crash: Callable[[str], Any] = staticmethod(lambda session: None)
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        self.on_crash: Callable[[str], Any] = lambda session: None
         self.has_crashed = threading.Event()
         self._counting = threading.Lock()
 
