@@ -211,6 +211,7 @@ cairn_tests(simulation fast cairn_simulation
 cairn_tests(ops postgres cairn_ops
   tests/waiting.cpp
   tests/engine/trial.cpp
+  tests/ops/free_port.cpp
   tests/ops/graph_schema_test.cpp
   tests/ops/patterns_test.cpp
   tests/ops/guide_handlers_test.cpp
@@ -260,6 +261,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/trials/checks_test.cpp
   tests/ops/trials/dataset_measure_test.cpp
   tests/ops/trials/planners_measure_test.cpp
+  tests/ops/clients/client_test.cpp
   tests/ops/clients/python_test.cpp
   tests/ops/clients/typescript_test.cpp
   tests/ops/commands/second_try_test.cpp

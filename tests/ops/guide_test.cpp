@@ -6,20 +6,16 @@
 // Ids, times, hashes, process ids and milliseconds are not compared, nor is white space within a line. That the
 // database starts is said by whichever command is the first: pages say it only where it is their subject.
 #include <algorithm>
-#include <arpa/inet.h>
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
-#include <netinet/in.h>
 #include <optional>
-#include <random>
 #include <regex>
 #include <set>
 #include <sstream>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "tests/ops/free_port.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
@@ -193,24 +189,6 @@ std::string told_apart(const std::string& printed, const std::string& expected) 
 }
 
 // --- running --------------------------------------------------------------------------------------------------------
-
-// Below those that the kernel gives away by itself: until the page's server listens there, no connection takes it.
-std::string free_port() {
-  std::random_device random;
-  for (int tries = 0; tries < 100; ++tries) {
-    const auto port = static_cast<std::uint16_t>(std::uniform_int_distribution<int>(15'000, 31'999)(random));
-    const int listening = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
-    const bool is_free = bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    close(listening);
-    if (is_free) return std::to_string(port);
-  }
-  ADD_FAILURE() << "no port is free";
-  return "0";
-}
 
 // A folder for the page: the program on the PATH, a small repository with a history as the working directory, and next
 // to that the packed client for TypeScript.

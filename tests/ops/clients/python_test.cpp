@@ -4,7 +4,8 @@
 #include <csignal>
 #include <gtest/gtest.h>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/clients/client_test.hpp"
+#include "tests/ops/free_port.hpp"
 #include "tests/paths.hpp"
 #include "tests/workers/ports/loopback.hpp"
 
@@ -73,69 +74,18 @@ def fetch(inputs):
 worker.run()
 )";
 
-Json step(const std::string& handler, Json on) {
-  return {{"do", handler},
-          {"queue", "py"},
-          {"labels", {"ok", "other"}},
-          {"with", {{"text", {{"$", "text"}}}}},
-          {"retry", {{"attempts", 3}, {"backoff_ms", 10}}},
-          {"on", std::move(on)}};
-}
-
-// Two steps, of `first` and `second`.
-Json graph(const std::string& name = "py", const std::string& first = "py.count",
-           const std::string& second = "py.later") {
-  return {{"name", name},
-          {"start", "count"},
-          {"input", {{"properties", {{"text", {{"type", "string"}}}}}}},
-          {"limits", {{"steps", 20}}},
-          {"channels", {{"letters", {{"reducer", "sum"}}}}},
-          {"nodes",
-           {{"count", step(first, {{"ok", "later"}, {"other", "end"}})},
-            {"later", step(second, {{"ok", "end"}, {"other", "end"}})},
-            {"end", {{"end", {{"status", "done"}, {"output", {{"letters", {{"$", "letters"}}}}}}}}}}}};
-}
-
-class PythonClient : public ::testing::Test {
+class PythonClient : public ClientTest {
  protected:
   PythonClient()
-      : port_(free_port()),
-        url_("CAIRN_URL", "http://127.0.0.1:" + port_),
-        path_("PYTHONPATH", (std::filesystem::path(testing::source_dir()) / "workers/clients/python").string()),
-        hangs_("HANGS", (directory() / "hangs").string()),
-        server_(serve()) {
-    cairn_ok({"graph", "add", write_file("py.json", graph().dump())});
-    std::filesystem::remove(directory() / "hangs");
-  }
+      : ClientTest("py"),
+        path_("PYTHONPATH", (std::filesystem::path(testing::source_dir()) / "workers/clients/python").string()) {}
 
-  static std::string free_port() {
-    boost::asio::io_context io;
-    boost::asio::ip::tcp::acceptor any(io, {boost::asio::ip::make_address("127.0.0.1"), 0});
-    return std::to_string(any.local_endpoint().port());
-  }
-  Beside serve() const {
-    Beside server({"serve", "--json", "--listen", "127.0.0.1:" + port_});
-    EXPECT_TRUE(wait_until([&] { return server.out().ends_with('\n'); }));
-    return server;
-  }
   static Beside worker() { return {"/usr/bin/env", {"python3", write_file("worker.py", worker_program)}}; }
   static Ran python(const std::string& program) {
     return run_program("/usr/bin/env", {"python3", write_file("client.py", program)});
   }
-  static std::string start(const std::string& text, const std::string& graph = "py") {
-    return cairn_ok({"start", graph, "--input", Json{{"text", text}}.dump(), "--json"}).json().at("run");
-  }
-  static Json shown(const std::string& run) { return cairn_ok({"show", run, "--json"}).json(); }
-  static std::size_t shown_running() {
-    return cairn_ok({"runs", "--graph", "py", "--status", "running", "--json"}).lines().size();
-  }
-  static bool ends(const std::string& run) {
-    return wait_until([&] { return !shown(run)["reason"].is_null() || shown(run)["status"] == "done"; });
-  }
 
-  const std::string port_;
-  const Variable url_, path_, hangs_;
-  Beside server_;
+  const Variable path_;
 };
 
 TEST_F(PythonClient, functions_return_raise_and_record_what_the_graph_goes_by) {
@@ -156,47 +106,23 @@ TEST_F(PythonClient, functions_return_raise_and_record_what_the_graph_goes_by) {
   EXPECT_EQ(cairn_ok({"workers"}).out.find("python@"), std::string::npos);
 }
 
-TEST_F(PythonClient, its_tools_execute_the_sub_goals_of_plans) {
-  Beside working = worker();
-  EXPECT_TRUE(wait_until([] { return cairn_ok({"workers"}).out.find("python@") != std::string::npos; }));
-  const Json plan = {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", "py.fetch"}, {"inputs", {{"n", 41}}}}}}};
-  const Beside rules({"work"});
-  const std::string run = cairn_ok({"start", "plan_runner", "--input", plan.dump(), "--json"}).json().at("run");
-  EXPECT_TRUE(ends(run)) << working.err();
-  EXPECT_EQ(shown(run)["output"]["results"]["a"], (Json{{"n", 42}})) << cairn_ok({"explain", run}).out;
-}
+TEST_F(PythonClient, its_tools_execute_the_sub_goals_of_plans) { expect_tools_execute_sub_goals(worker, "python"); }
 
 TEST_F(PythonClient, a_server_that_is_killed_and_a_worker_that_is_killed_lose_nothing) {
-  std::vector<std::string> all;
-  for (int n = 0; n < 40; ++n) all.push_back(start(n % 4 == 0 ? "slow" : "word"));
-  Beside first = worker();
-  Beside second = worker();
-  for (int n = 0; n < 3; ++n) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    server_.signal(SIGKILL);
-    server_.wait();
-    server_ = serve();
-  }
-  const Beside rules({"work"});  // it finds what the dead worker held
-  first.signal(SIGKILL);
-  first.wait();
-  // Claims that died with a server are found some seconds later, those of the dead worker after half a minute.
-  for (int patience = 0; patience < 9 && shown_running() > 0; ++patience)
-    wait_until([] { return shown_running() == 0; });
-  EXPECT_EQ(shown_running(), 0u) << second.err();
-  for (const std::string& run : all) EXPECT_EQ(shown(run)["output"], (Json{{"letters", 5}}));
+  expect_nothing_is_lost(worker);
 }
 
 TEST_F(PythonClient, a_step_that_is_cancelled_hears_of_it_and_one_that_hangs_is_given_back) {
   Beside working = worker();
   const std::string cancelled = start("hang"), hanging = start("hang");
-  EXPECT_TRUE(wait_until([] { return read_file(directory() / "hangs").size() == 2; }));
+  EXPECT_TRUE(wait_until([&] { return hangs().size() == 2; }));
   cairn_ok({"cancel", cancelled});
   working.signal(SIGTERM);
   EXPECT_EQ(working.wait(), 0) << working.err();
   EXPECT_EQ(shown(hanging)["status"], "running");
   const Json step = shown(hanging)["steps"].at(0);
   EXPECT_EQ(step["attempt"], 1) << step;
+  cairn_ok({"cancel", hanging});  // no other test's worker takes it
 }
 
 TEST_F(PythonClient, the_client_starts_follows_answers_and_forks) {
@@ -284,7 +210,7 @@ print("fine")
 }
 
 TEST_F(PythonClient, settings_become_the_type_that_the_function_asks_for) {
-  cairn_ok({"graph", "add", write_file("typed.json", graph("py_typed", "py.typed").dump())});
+  cairn_ok({"graph", "add", write_file("typed.json", counted_graph("py_typed", "py", "py.typed", "py.later").dump())});
   Beside working = worker();
   const std::string run = start("four", "py_typed");
   EXPECT_TRUE(ends(run)) << working.err();
@@ -301,7 +227,8 @@ TEST_F(PythonClient, a_model_is_asked_again_after_its_pause_and_each_call_is_on_
     return reply;
   });
   const Variable url("CAIRN_MODEL_URL", model.url("/v1")), name("CAIRN_MODEL", "m"), cost("CAIRN_MODEL_COST_IN", "3");
-  cairn_ok({"graph", "add", write_file("model.json", graph("py_model", "py.model", "py.later_model").dump())});
+  cairn_ok(
+      {"graph", "add", write_file("model.json", counted_graph("py_model", "py", "py.model", "py.later_model").dump())});
   Beside working = worker();
   const std::string run = start("four", "py_model");
   EXPECT_TRUE(ends(run)) << working.err();
@@ -349,7 +276,7 @@ def count(settings):
 worker.run()
 )")});
   const std::string run = start("word");
-  EXPECT_TRUE(wait_until([] { return read_file(directory() / "hangs").size() == 1; })) << working.err();
+  EXPECT_TRUE(wait_until([&] { return hangs().size() == 1; })) << working.err();
   working.signal(SIGTERM);
   ASSERT_TRUE(wait_until([&working] { return working.has_ended(); })) << working.err();
   EXPECT_EQ(working.wait(), 0) << working.err();

@@ -3,7 +3,7 @@
 #include <csignal>
 #include <gtest/gtest.h>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/clients/client_test.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {
@@ -84,26 +84,6 @@ assert.throws(() => new Client({ url: "nowhere" }), /Expected an http or https U
 console.log("fine");
 )";
 
-Json graph() {
-  const auto step = [](const std::string& handler, Json on) {
-    return Json{{"do", handler},
-                {"queue", "ts"},
-                {"labels", {"ok", "other"}},
-                {"with", {{"text", {{"$", "text"}}}}},
-                {"retry", {{"attempts", 3}, {"backoff_ms", 10}}},
-                {"on", std::move(on)}};
-  };
-  return {{"name", "ts"},
-          {"start", "count"},
-          {"input", {{"properties", {{"text", {{"type", "string"}}}}}}},
-          {"limits", {{"steps", 20}}},
-          {"channels", {{"letters", {{"reducer", "sum"}}}}},
-          {"nodes",
-           {{"count", step("ts.count", {{"ok", "later"}, {"other", "end"}})},
-            {"later", step("ts.later", {{"ok", "end"}, {"other", "end"}})},
-            {"end", {{"end", {{"status", "done"}, {"output", {{"letters", {{"$", "letters"}}}}}}}}}}}};
-}
-
 // Compiled and packed by workers/clients/typescript/pack.
 fs::path package_folder() { return fs::path(testing::source_dir()) / "build/typescript"; }
 
@@ -139,45 +119,14 @@ Arguments started_by(const std::string& runtime, const fs::path& program) {
   return {"false"};
 }
 
-class TypeScriptClient : public ::testing::Test {
+class TypeScriptClient : public ClientTest {
  protected:
-  TypeScriptClient()
-      : port_(free_port()),
-        url_("CAIRN_URL", "http://127.0.0.1:" + port_),
-        hangs_("HANGS", (directory() / "ts_hangs").string()),
-        server_(serve()) {
-    cairn_ok({"graph", "add", write_file("ts.json", graph().dump())});
-    fs::remove(directory() / "ts_hangs");
-  }
+  TypeScriptClient() : ClientTest("ts") {}
 
-  static std::string free_port() {
-    boost::asio::io_context io;
-    boost::asio::ip::tcp::acceptor any(io, {boost::asio::ip::make_address("127.0.0.1"), 0});
-    return std::to_string(any.local_endpoint().port());
-  }
-  Beside serve() const {
-    Beside server({"serve", "--json", "--listen", "127.0.0.1:" + port_});
-    EXPECT_TRUE(wait_until([&] { return server.out().ends_with('\n'); }));
-    return server;
-  }
-  static Beside worker(const std::string& runtime = "node") {
+  static Beside worker(const std::string& runtime) {
     return {"/usr/bin/env", started_by(runtime, in_place("worker.mjs", worker_program))};
   }
-  static std::string start(const std::string& text) {
-    return cairn_ok({"start", "ts", "--input", Json{{"text", text}}.dump(), "--json"}).json().at("run");
-  }
-  static Json shown(const std::string& run) { return cairn_ok({"show", run, "--json"}).json(); }
-  static std::size_t shown_running() {
-    return cairn_ok({"runs", "--graph", "ts", "--status", "running", "--json"}).lines().size();
-  }
-  static bool ends(const std::string& run) {
-    return wait_until([&] { return !shown(run)["reason"].is_null() || shown(run)["status"] == "done"; });
-  }
-  static std::string hangs() { return read_file(directory() / "ts_hangs"); }
-
-  const std::string port_;
-  const Variable url_, hangs_;
-  Beside server_;
+  static Beside worker() { return worker("node"); }
 };
 
 TEST_F(TypeScriptClient, functions_return_throw_and_record_what_the_graph_goes_by) {
@@ -212,46 +161,23 @@ TEST_F(TypeScriptClient, an_outcome_that_is_none_fails_the_attempt_with_a_senten
 }
 
 TEST_F(TypeScriptClient, its_tools_execute_the_sub_goals_of_plans) {
-  Beside working = worker();
-  EXPECT_TRUE(wait_until([] { return cairn_ok({"workers"}).out.find("typescript@") != std::string::npos; }));
-  const Json plan = {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", "ts.fetch"}, {"inputs", {{"n", 41}}}}}}};
-  const Beside rules({"work"});
-  const std::string run = cairn_ok({"start", "plan_runner", "--input", plan.dump(), "--json"}).json().at("run");
-  EXPECT_TRUE(ends(run)) << working.err();
-  EXPECT_EQ(shown(run)["output"]["results"]["a"], (Json{{"n", 42}})) << cairn_ok({"explain", run}).out;
+  expect_tools_execute_sub_goals([] { return worker(); }, "typescript");
 }
 
 TEST_F(TypeScriptClient, a_server_that_is_killed_and_a_worker_that_is_killed_lose_nothing) {
-  std::vector<std::string> all;
-  for (int n = 0; n < 40; ++n) all.push_back(start(n % 4 == 0 ? "slow" : "word"));
-  Beside first = worker();
-  Beside second = worker();
-  for (int n = 0; n < 3; ++n) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    server_.signal(SIGKILL);
-    server_.wait();
-    server_ = serve();
-  }
-  const Beside rules({"work"});  // it finds what the dead worker held
-  first.signal(SIGKILL);
-  first.wait();
-  // Claims that died with a server are found some seconds later, those of the dead worker after half a minute.
-  for (int patience = 0; patience < 9 && shown_running() > 0; ++patience)
-    wait_until([] { return shown_running() == 0; });
-  EXPECT_EQ(shown_running(), 0u) << second.err();
-  for (const std::string& run : all) EXPECT_EQ(shown(run)["output"], (Json{{"letters", 5}}));
+  expect_nothing_is_lost([] { return worker(); });
 }
 
 TEST_F(TypeScriptClient, a_step_that_is_cancelled_hears_of_it_and_one_that_hangs_is_given_back) {
   Beside working = worker();
   const std::string cancelled = start("hang");
-  EXPECT_TRUE(wait_until([] { return hangs() == "x"; })) << working.err();
+  EXPECT_TRUE(wait_until([&] { return hangs() == "x"; })) << working.err();
   EXPECT_TRUE(wait_until([&] { return !shown(cancelled).value("progress", Json::array()).empty(); }));
   EXPECT_EQ(shown(cancelled)["progress"].at(0)["text"], "It hangs.");
   cairn_ok({"cancel", cancelled});
-  EXPECT_TRUE(wait_until([] { return hangs() == "xy"; })) << "its signal is aborted: " << working.err();
+  EXPECT_TRUE(wait_until([&] { return hangs() == "xy"; })) << "its signal is aborted: " << working.err();
   const std::string hanging = start("hang");
-  EXPECT_TRUE(wait_until([] { return hangs() == "xyx"; })) << working.err();
+  EXPECT_TRUE(wait_until([&] { return hangs() == "xyx"; })) << working.err();
   working.signal(SIGTERM);
   EXPECT_EQ(working.wait(), 0) << working.err();
   EXPECT_EQ(shown(hanging)["status"], "running");
@@ -263,9 +189,8 @@ TEST_F(TypeScriptClient, a_step_that_is_cancelled_hears_of_it_and_one_that_hangs
 TEST_F(TypeScriptClient, a_worker_stops_in_time_while_its_server_is_away) {
   const std::string run = start("hang");
   Beside working = worker();
-  EXPECT_TRUE(wait_until([] { return hangs() == "x"; })) << working.err();
-  server_.signal(SIGKILL);
-  server_.wait();
+  EXPECT_TRUE(wait_until([&] { return hangs() == "x"; })) << working.err();
+  kill_server();
   const auto before = std::chrono::steady_clock::now();
   working.signal(SIGTERM);
   EXPECT_EQ(working.wait(), 0) << working.err();
@@ -277,7 +202,7 @@ TEST_F(TypeScriptClient, a_worker_stops_in_time_while_its_server_is_away) {
 }
 
 TEST_F(TypeScriptClient, a_step_whose_time_is_over_fails_as_a_timeout) {
-  Json graph_with_little_time = graph();
+  Json graph_with_little_time = counted_graph("ts", "ts", "ts.count", "ts.later");
   graph_with_little_time["nodes"]["count"]["timeout_ms"] = 300;
   graph_with_little_time["nodes"]["count"]["retry"]["attempts"] = 1;
   cairn_ok({"graph", "add", write_file("ts_timeout.json", graph_with_little_time.dump())});
@@ -304,7 +229,7 @@ TEST_P(TypeScriptRuntime, runs_the_worker_and_the_client_as_node_does) {
   EXPECT_EQ(shown(good)["output"], (Json{{"letters", 6}}));
   EXPECT_EQ(shown(again)["output"], (Json{{"letters", 6}})) << working.err();
   EXPECT_EQ(shown(odd)["status"], "failed");
-  EXPECT_TRUE(wait_until([] { return hangs() == "x"; })) << working.err();
+  EXPECT_TRUE(wait_until([&] { return hangs() == "x"; })) << working.err();
   working.signal(SIGTERM);
   EXPECT_EQ(working.wait(), 0) << working.err();
   EXPECT_EQ(hangs(), "xy") << "its signal is aborted after the grace";
@@ -347,10 +272,9 @@ for await (const event of new Client().run(process.env.RUN).events()) console.lo
   const Variable id("RUN", run);
   Beside following("/usr/bin/env", started_by("node", in_place("follow.mjs", program)));
   EXPECT_TRUE(wait_until([&] { return following.out().ends_with('\n'); })) << following.err();
-  server_.signal(SIGKILL);
-  server_.wait();
+  kill_server();
   cairn_ok({"answer", run, "--value", R"("north")"});
-  server_ = serve();
+  bring_server_back();
   EXPECT_EQ(following.wait(), 0) << following.err();
   std::string all;
   for (const Json& event : cairn_ok({"events", run, "--json"}).lines()) all += event["seq"].dump() + "\n";
@@ -358,7 +282,7 @@ for await (const event of new Client().run(process.env.RUN).events()) console.lo
 }
 
 TEST_F(TypeScriptClient, a_graphs_schemas_type_its_runs_and_strict_typescript_takes_them) {
-  Json typed = graph();
+  Json typed = counted_graph("ts", "ts", "ts.count", "ts.later");
   typed["name"] = "score_text";
   typed["input"] = {{"properties", {{"text", {{"type", "string"}}}}}, {"required", {"text"}}};
   cairn_ok({"graph", "add", write_file("score_text.json", typed.dump())});

