@@ -13,6 +13,14 @@ void need(const Status& status) {
   if (!status) throw CLI::ValidationError(status.error().message);
 }
 
+// A forgotten directory would make one that is called as the next option.
+Result<std::string> data_argument(const std::string& text) {
+  if (text.starts_with("--"))
+    return Error{Code::invalid, "Expected a directory after --data, but found the option " + excerpt(Json(text), 60) +
+                                    ": one of that name is ./" + text.substr(0, 60) + "."};
+  return path_argument(text, "a directory in --data");
+}
+
 }  // namespace
 
 void add_settings(CLI::App& app, Settings& settings) {
@@ -21,7 +29,7 @@ void add_settings(CLI::App& app, Settings& settings) {
                               [&](const std::string& text) { return assign(settings.dsn, dsn_argument(text)); });
   CLI::Option* data = add_text(
       app, "--data", "DIR", "Directory of the embedded PostgreSQL",
-      [&](const std::string& text) { return assign(settings.data, path_argument(text, "a directory in --data")); });
+      [&](const std::string& text) { return assign(settings.data, data_argument(text)); });
   dsn->excludes(data);
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames() != std::vector<std::string>{"help"}) option->group("Every command");

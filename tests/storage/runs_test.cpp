@@ -19,7 +19,7 @@ std::vector<RunId> ids_of(const std::vector<RunRow>& rows) {
 }
 
 TEST_P(RunsTest, heads_say_how_far_runs_are_in_the_order_that_was_asked) {
-  TestRun first = started_run(), second = new_run(), none = new_run();
+  TestRun first = started_run(), second(store(), 0), none = new_run();  // of two shards, where there are any
   Entry entry = second.entry();
   entry.run.status = RunStatus::done;
   second.commit(entry);

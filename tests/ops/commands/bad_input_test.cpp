@@ -111,6 +111,11 @@ TEST(BadInput, no_door_for_json_takes_what_is_none_of_ours) {
   cairn_ok({"cancel", run});
 }
 
+TEST(BadInput, an_option_is_no_directory_of_the_database) {
+  expect_refused(cairn({"runs", "--data", "--json"}), 2, "Expected a directory after --data, but found the option");
+  EXPECT_FALSE(std::filesystem::exists("--json"));
+}
+
 TEST(BadInput, a_batch_takes_no_bad_line_and_starts_none_of_the_good_ones) {
   const Count before = count();
   for (const Bad& bad : bad_texts()) {
