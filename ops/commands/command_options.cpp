@@ -27,9 +27,8 @@ void add_settings(CLI::App& app, Settings& settings) {
   app.add_flag("--json", settings.json, "One JSON document, or JSON lines for lists and streams");
   CLI::Option* dsn = add_text(app, "--dsn", "DSN", "The database, as a PostgreSQL connection string or URL",
                               [&](const std::string& text) { return assign(settings.dsn, dsn_argument(text)); });
-  CLI::Option* data = add_text(
-      app, "--data", "DIR", "Directory of the embedded PostgreSQL",
-      [&](const std::string& text) { return assign(settings.data, data_argument(text)); });
+  CLI::Option* data = add_text(app, "--data", "DIR", "Directory of the embedded PostgreSQL",
+                               [&](const std::string& text) { return assign(settings.data, data_argument(text)); });
   dsn->excludes(data);
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames() != std::vector<std::string>{"help"}) option->group("Every command");
