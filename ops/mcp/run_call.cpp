@@ -108,9 +108,11 @@ void RunCall::end_unfinished(Piece& piece, const std::string& text) {
   end(piece, unfinished_result(text, has_schema()));
 }
 
-void RunCall::cancel() {
-  host_->ask(
-      api_post({"runs", to_string(order_.run), "cancel"}, {{"reason", "The client cancelled the tool's call."}}));
+void RunCall::cancel() { cancel_run(*host_, order_.run); }
+
+bool cancel_run(const McpHost& host, const RunId& run) {
+  const Json reason = {{"reason", "The client cancelled the tool's call."}};
+  return refusal_of(host.ask(api_post({"runs", to_string(run), "cancel"}, reason))).empty();
 }
 
 std::string form_id(const RunId& run, const std::string& question) { return to_string(run) + "/" + question; }

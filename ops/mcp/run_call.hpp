@@ -65,6 +65,9 @@ class RunCall {
   std::set<std::string> forms_;  // the questions whose forms the client has
 };
 
+// Ends a run whose call the client has cancelled. False: the caller may not, or it has ended.
+bool cancel_run(const McpHost& host, const RunId& run);
+
 // The id of a form that the server asks for, and the question that it names; nothing: it is none.
 std::string form_id(const RunId& run, const std::string& question);
 struct FormPlace {

@@ -202,8 +202,7 @@ std::optional<RunId> cancel_call(const McpHost& host, const std::string& session
     const RunId run = keyed_run_id(tool.graph->name, key);
     const ApiResponse shown = host.ask(api_get({"runs", to_string(run)}));
     if (!refusal_of(shown).empty() || has_ended(parse_stored(shown.body))) continue;
-    const Json reason = {{"reason", "The client cancelled the tool's call."}};
-    if (refusal_of(host.ask(api_post({"runs", to_string(run), "cancel"}, reason))).empty()) return run;
+    if (cancel_run(host, run)) return run;
   }
   return std::nullopt;
 }
