@@ -112,7 +112,7 @@ int run_chosen(const CommandLine& line) {
 
 }  // namespace
 
-int run_command_line(int argc, const char* const* argv) {
+int run_command_line(int argc, const char* const* argv, std::shared_ptr<const OwnWork> own) {
   occupy_standard_streams();
   hide_from_other_processes();
   raise_open_files();
@@ -122,6 +122,7 @@ int run_command_line(int argc, const char* const* argv) {
       return say(exit_usage, "Expected arguments in UTF-8, but argument " + std::to_string(i) + " is not.");
   CLI::App app{"Cairn: an event-sourced workflow engine with a persistent job queue, for planners.", "cairn"};
   CommandLine line(app);
+  line.settings.own = std::move(own);
   add_commands(line);
   if (argc == 1 && isatty(STDERR_FILENO) == 1)
     std::cerr << app.help() << '\n';  // then the sentence that says what lacks

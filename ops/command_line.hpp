@@ -2,10 +2,15 @@
 // once per process, from its main thread.
 #pragma once
 
+#include <memory>
+
 namespace cairn {
+
+struct OwnWork;
 
 // Answers go to stdout; a refusal is one sentence on stderr and nothing on stdout. The exit code is one of
 // exit_code.hpp.
-int run_command_line(int argc, const char* const* argv);
+// `own`: what the program brings along; null: nothing.
+int run_command_line(int argc, const char* const* argv, std::shared_ptr<const OwnWork> own = nullptr);
 
 }  // namespace cairn

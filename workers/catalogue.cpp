@@ -168,9 +168,20 @@ Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, C
       make_builtin_tools(options, catalogue.dataset, file.builtin, secrets, catalogue.local_runs);
   if (!specs) return specs.error();
   std::move(file.tools.begin(), file.tools.end(), std::back_inserter(*specs));
+  if (options.own) specs->insert(specs->end(), options.own->tools.begin(), options.own->tools.end());
   for (const ToolSpec& spec : *specs)
     spec.is_refused ? void(catalogue.refused_tools.insert(spec.name)) : void(catalogue.refused_tools.erase(spec.name));
   return make_tools(*std::move(specs), options.tool_threads, {std::move(secrets), std::move(file.builtin.urls)});
+}
+
+Status add_own(HandlerTable& handlers, const std::vector<Handler>& own) {
+  for (const Handler& handler : own) {
+    if (handlers.find(handler.name) != nullptr)
+      return Error{Code::invalid,
+                   "Expected another name for a handler, but there is one named \"" + handler.name + "\"."};
+    handlers.add(handler);
+  }
+  return Done{};
 }
 
 }  // namespace
@@ -206,6 +217,8 @@ Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& option
   if (!file) return file.error();
   auto catalogue = std::make_unique<Catalogue>();
   catalogue->handlers = make_handlers(file->builtin.urls.has_value());
+  if (options.own)
+    if (const Status added = add_own(catalogue->handlers, options.own->handlers); !added) return added.error();
   Result<std::vector<GraphRef>> graphs = make_graphs(catalogue->handlers.labels());
   if (!graphs) return graphs.error();
   catalogue->graphs = *std::move(graphs);

@@ -21,6 +21,12 @@
 
 namespace cairn {
 
+// The handlers and tools of a program that Cairn is built into. A tool takes the place of another one with its name.
+struct OwnWork {
+  std::vector<Handler> handlers;
+  std::vector<ToolSpec> tools;
+};
+
 struct CatalogueOptions {
   std::string tools_file;     // --tools or CAIRN_TOOLS; "": none
   ModelSettings models;       // CAIRN_MODEL_URL and so on; none: the rule book answers
@@ -35,9 +41,10 @@ struct CatalogueOptions {
   std::string query_ms;        // CAIRN_QUERY_MS; "": 5000
   std::string query_language = "sql";  // CAIRN_QUERY_LANGUAGE
   int tool_threads = 4;
-  SearchCorpus corpora;          // searched by `corpus_search`; none: the example in memory
-  ReadCorpus corpus_passages;    // their passages, for a ranking by meaning; none: no such ranking
-  EmbeddingSettings embeddings;  // CAIRN_EMBED_URL and so on, for that ranking
+  SearchCorpus corpora;                // searched by `corpus_search`; none: the example in memory
+  ReadCorpus corpus_passages;          // their passages, for a ranking by meaning; none: no such ranking
+  EmbeddingSettings embeddings;        // CAIRN_EMBED_URL and so on, for that ranking
+  std::shared_ptr<const OwnWork> own;  // null: none
 };
 
 CatalogueOptions catalogue_options_from_environment();
@@ -63,7 +70,7 @@ struct Catalogue {
 // REQUIRES: the catalogue outlives it.
 Surroundings surroundings_of(const Catalogue& catalogue);
 
-// Refuses `invalid`, `not_found` (a file) with one sentence.
+// Refuses `invalid` (also an own handler whose name is taken), `not_found` (a file) with one sentence.
 Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& options);
 
 }  // namespace cairn

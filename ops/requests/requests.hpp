@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,13 +16,16 @@
 
 namespace cairn {
 
+struct OwnWork;
+
 // The options of every command.
 struct Settings {
   bool json = false;
-  std::string dsn;           // --dsn; "": see choose_database
-  std::string data;          // --data
-  std::string tools;         // --tools; "": CAIRN_TOOLS
-  std::string command = {};  // its name: "runs", "graph add"
+  std::string dsn;                          // --dsn; "": see choose_database
+  std::string data;                         // --data
+  std::string tools;                        // --tools; "": CAIRN_TOOLS
+  std::string command = {};                 // its name: "runs", "graph add"
+  std::shared_ptr<const OwnWork> own = {};  // of the program that this one is built into; null: none
 };
 
 // A moment of a run's history: an event's number or a time; neither: now.

@@ -177,6 +177,7 @@ Result<std::unique_ptr<Store>> open_store_to_read(const std::string& dsn, int co
 Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings) {
   CatalogueOptions options = catalogue_options_from_environment();
   if (!settings.tools.empty()) options.tools_file = settings.tools;
+  options.own = settings.own;
   options.corpora = corpora_in_database([choice = choose_database(settings)] { return reach_database(choice); });
   options.corpus_passages =
       passages_in_database([choice = choose_database(settings)] { return reach_database(choice); });

@@ -99,6 +99,13 @@ void MemoryWorld::begin(std::function<bool()> may_skip) {
   parts_->skipping = std::thread([parts = parts_.get()] { parts->skip_on(); });
 }
 
+bool MemoryWorld::has_lost() const { return queue_in_memory(parts_->store()).lost > 0; }
+
+bool MemoryWorld::rests() const {
+  const MemoryQueue queue = queue_in_memory(parts_->store());
+  return queue.held == 0 && queue.lost == 0 && queue.next_due == never_us;
+}
+
 void MemoryWorld::skip(TimeUs by_us) { parts_->skip(by_us); }
 
 bool MemoryWorld::crash(SessionId session) {

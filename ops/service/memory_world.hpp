@@ -23,6 +23,8 @@ class MemoryWorld {
   void begin(std::function<bool()> may_skip);
   void end();
   void skip(TimeUs by_us);
+  bool has_lost() const;  // a step that a dead session held, which no other one has taken over yet
+  bool rests() const;     // no step is executed or due: every run has ended, or waits for what no clock brings
   // As if its process had died: what it holds is lost. False: there is no such session.
   bool crash(SessionId session);
 

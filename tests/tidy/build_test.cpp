@@ -11,15 +11,29 @@
 namespace cairn::testing {
 namespace {
 
+// An example that users build has a project of its own, which names its files by themselves.
+void add_files_of_examples(const Sources& sources, std::set<std::string>& files) {
+  static const std::regex named("\\b\\w+\\.cpp\\b");
+  static const std::string list_name = "/CMakeLists.txt";
+  for (const Source& source : sources) {
+    if (!ends_with(source.path, list_name)) continue;
+    const std::string folder = source.path.substr(0, source.path.size() - list_name.size() + 1);
+    const std::string text = text_of(source);
+    for (std::sregex_iterator match(text.begin(), text.end(), named), end; match != end; ++match)
+      if (find_source(sources, folder + match->str()) != nullptr) files.insert(folder + match->str());
+  }
+}
+
 std::set<std::string> built_files(const Sources& sources) {
   static const std::regex listed("\\b(engine|storage|workers|ops|tests)/[\\w/]+\\.cpp\\b");
   std::set<std::string> files;
-  for (const char* path : {"CMakeLists.txt", "ops/cmake/tests.cmake"}) {
+  for (const char* path : {"CMakeLists.txt", "ops/cmake/package.cmake", "ops/cmake/tests.cmake"}) {
     const Source* list = find_source(sources, path);
     const std::string text = list == nullptr ? "" : text_of(*list);
     for (std::sregex_iterator match(text.begin(), text.end(), listed), end; match != end; ++match)
       files.insert(match->str());
   }
+  add_files_of_examples(sources, files);
   return files;
 }
 

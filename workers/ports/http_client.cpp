@@ -181,11 +181,13 @@ struct Exchange {
   std::optional<HttpResult> result;
   std::error_code lacking;  // a shortage, besides the result
   bool given_up = false;
+  bool is_sent = false;  // it has begun to be
 };
 
 HttpFault fault(const Exchange& exchange, HttpFault::Kind kind, const std::string& but) {
   const std::string scheme = exchange.destination.tls ? "https://" : "http://";
-  return {kind, "Expected an answer from " + scheme + exchange.destination.authority + ", but " + but + "."};
+  return {kind, "Expected an answer from " + scheme + exchange.destination.authority + ", but " + but + ".",
+          exchange.is_sent};
 }
 
 HttpFault fault_of(const Exchange& exchange, const error_code& error) {
@@ -217,6 +219,7 @@ template <class Stream>
 asio::awaitable<error_code> talk(Stream& stream, Exchange& exchange, Parser& parser) {
   const http::request<http::string_body> message = message_of(exchange);
   error_code error;
+  exchange.is_sent = true;
   co_await http::async_write(stream, message, asio::redirect_error(asio::use_awaitable, error));
   if (error) co_return error;
   parser.header_limit(header_bytes_max);

@@ -43,6 +43,7 @@ struct HttpFault {
   enum class Kind : std::uint8_t { invalid, unreachable, timeout, too_big };
   Kind kind = Kind::unreachable;
   std::string message;
+  bool may_have_arrived = false;  // the request, or a part of it
 };
 
 using HttpResult = Result<HttpAnswer, HttpFault>;

@@ -2,6 +2,8 @@
 // waits for them for ever. Constructed and destroyed by the same thread; a pool takes work from any thread.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -39,5 +41,10 @@ class ThreadPool {
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
+
+// Runs `work`, which may block, on a thread of the pool, and waits for it without one. Its exception is passed on.
+// False: it has not ended `timeout_ms` after its begin (0: there is no such time), and goes on for no one. The time in
+// the pool's line is not counted; work that is no longer waited for when its turn comes is not begun.
+boost::asio::awaitable<bool> run_blocking(ThreadPool& pool, std::function<void()> work, std::int64_t timeout_ms);
 
 }  // namespace cairn

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <boost/asio.hpp>
 #include <chrono>
-#include <cstring>
 #include <limits>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -179,85 +177,12 @@ ToolAnswer run_guarded(const NativeTool& tool, const ToolCall& call) {
 
 asio::awaitable<ToolAnswer> answer_at_once(const NativeTool& tool, ToolCall call) { co_return run_guarded(tool, call); }
 
-// One call of a native tool. Shared by the coroutine that waits and the thread that works, because either may end
-// first.
-struct NativeCall {
-  NativeCall(asio::any_io_executor waiters, ToolCall asked) : call(std::move(asked)), executor(std::move(waiters)) {}
-
-  const ToolCall call;
-  const asio::any_io_executor executor;
-  bool started = false;              // the waiter's thread only
-  std::optional<ToolAnswer> answer;  // the waiter's thread only
-  std::exception_ptr shortage;       // instead of an answer; likewise
-  std::mutex mutex;
-  asio::steady_timer* timer = nullptr;  // the waiter's; null without a waiter: then the executor may be gone too
-};
-
-// Runs `then` with the timer on the waiter's thread, if it still waits.
-template <class Then>
-void post_to_waiter(const std::shared_ptr<NativeCall>& native, Then then) {
-  const std::lock_guard lock(native->mutex);
-  if (native->timer == nullptr) return;
-  asio::post(native->executor, [native, then = std::move(then)]() mutable {
-    if (native->timer != nullptr) then(*native->timer);
-  });
-}
-
-void work(const std::shared_ptr<NativeCall>& native, const NativeTool& tool) {
-  {
-    const std::lock_guard lock(native->mutex);
-    if (native->timer == nullptr) return;
-  }
-  NativeCall& state = *native;
-  post_to_waiter(native, [&state](asio::steady_timer& timer) {
-    state.started = true;
-    timer.expires_after(std::chrono::milliseconds(state.call.timeout_ms));
-  });
-  std::optional<ToolAnswer> answer;
-  std::exception_ptr shortage;
-  try {
-    answer = run_guarded(tool, native->call);
-  } catch (...) {
-    shortage = std::current_exception();
-  }
-  post_to_waiter(native, [&state, answer = std::move(answer), shortage](asio::steady_timer& timer) mutable {
-    state.answer = std::move(answer);
-    state.shortage = shortage;
-    timer.cancel();
-  });
-}
-
-class Waiter {
- public:
-  Waiter(NativeCall& native, asio::steady_timer& timer) : native_(native) { native_.timer = &timer; }
-  Waiter(const Waiter&) = delete;
-  Waiter& operator=(const Waiter&) = delete;
-  ~Waiter() {
-    const std::lock_guard lock(native_.mutex);
-    native_.timer = nullptr;
-  }
-
- private:
-  NativeCall& native_;
-};
-
-// The time for waiting in the pool's line is not counted: the deadline begins with the work.
 asio::awaitable<ToolAnswer> run_native(ThreadPool& pool, const NativeTool& tool, ToolCall call) {
-  const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const auto native = std::make_shared<NativeCall>(executor, std::move(call));
-  asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
-  const Waiter waiter(*native, timer);
-  asio::post(pool.context(), [native, tool] { work(native, tool); });
-  const auto has_ended = [&] { return native->answer.has_value() || native->shortage != nullptr; };
-  while (!has_ended()) {
-    error_code error;
-    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
-    const bool expired = !error && native->started && !has_ended();
-    if (expired) co_return too_late(native->call.tool, native->call.timeout_ms);
-  }
-  if (native->shortage) std::rethrow_exception(native->shortage);
-  ToolAnswer answer = *std::move(native->answer);
-  co_return answer;
+  const auto answer = std::make_shared<std::optional<ToolAnswer>>();
+  std::function<void()> work = [answer, tool, call] { *answer = run_guarded(tool, call); };
+  const bool has_ended = co_await run_blocking(pool, std::move(work), call.timeout_ms);
+  if (!has_ended) co_return too_late(call.tool, call.timeout_ms);
+  co_return **answer;
 }
 
 // --- the table ------------------------------------------------------------------------------------------------------

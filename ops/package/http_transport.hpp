@@ -1,0 +1,14 @@
+// The way to `cairn serve` over HTTP. A server that is away (no answer, 429, 502, 503, 504) is asked again until the
+// patience ends; a request that is not repeatable only if it cannot have had an effect. Not thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "ops/package/transport.hpp"
+
+namespace cairn::package {
+
+// Throws Refused `invalid`: an address or a token that is none.
+std::unique_ptr<Transport> make_http_transport(const ClientOptions& options);
+
+}  // namespace cairn::package

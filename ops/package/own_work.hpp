@@ -1,0 +1,13 @@
+// A program's functions as handlers and tools of the catalogue, which call them from any thread.
+#pragma once
+
+#include <memory>
+
+#include "ops/package/package.hpp"
+#include "workers/catalogue.hpp"
+
+namespace cairn::package {
+
+std::shared_ptr<const OwnWork> own_work(const Handlers& handlers);
+
+}  // namespace cairn::package

@@ -1,0 +1,89 @@
+// The C++ package as others have it: installed into a folder of its own, found by CMake, and built against by the
+// example next to this test, whose worker, client and tests then run.
+#include <csignal>
+#include <gtest/gtest.h>
+#include <regex>
+
+#include "tests/ops/free_port.hpp"
+#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string sources = testing::source_dir() + "/tests/ops/package/example";
+
+std::string tool(const std::string& name) { return "/usr/bin/" + name; }
+
+class CppPackage : public ::testing::Test {
+ protected:
+  // Once for all tests: what is installed, and what is built with it.
+  static void SetUpTestSuite() {
+    const std::string build = fs::path(testing::cairn_program()).parent_path();
+    expect_runs("cmake", {"--install", build, "--prefix", installed()});
+    expect_runs("cmake", {"-S", sources, "-B", built(), "-DCMAKE_PREFIX_PATH=" + installed(), "-G", "Ninja"});
+    expect_runs("cmake", {"--build", built()});
+  }
+  static std::string installed() { return (directory() / "installed").string(); }
+  static std::string built() { return (directory() / "example").string(); }
+
+  static void expect_runs(const std::string& name, const Arguments& arguments) {
+    const Ran ran = run_program(tool(name), arguments);
+    EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+  }
+};
+
+TEST_F(CppPackage, has_headers_that_name_neither_boost_nor_libpq) {
+  static const std::regex include("#include [<\"]([^>\"]+)");
+  int headers = 0;
+  for (const auto& file : fs::directory_iterator(installed() + "/include/cairn")) {
+    ++headers;
+    const std::string text = read_file(file.path());
+    for (std::sregex_iterator found(text.begin(), text.end(), include), end; found != end; ++found) {
+      const std::string name = (*found)[1];
+      const bool is_standard = name.find_first_of("/.") == std::string::npos;
+      EXPECT_TRUE(is_standard || name.starts_with("cairn/") || name == "nlohmann/json.hpp") << file << " " << name;
+    }
+  }
+  EXPECT_EQ(headers, 5);
+}
+
+TEST_F(CppPackage, lets_unit_tests_run_the_engine_in_memory) {
+  const Ran ran = run_program(built() + "/letters_test", {sources + "/letters.json"});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+}
+
+TEST_F(CppPackage, executes_steps_in_a_worker_and_waits_for_them_in_a_client) {
+  const std::string port = free_port();
+  const Variable url("CAIRN_URL", "http://127.0.0.1:" + port);
+  Beside server({"serve", "--json", "--listen", "127.0.0.1:" + port});
+  ASSERT_TRUE(wait_until([&] { return server.out().ends_with('\n'); })) << server.err();
+  Beside worker(built() + "/letters_worker", {});
+  const Ran ran = run_program(built() + "/letters_client", {sources + "/letters.json", "four", "seven", ""});
+  EXPECT_EQ(ran.out, "four {\"letters\":4} true\nseven {\"letters\":5} true\n {} true\n") << ran.err << worker.err();
+  const Json failed = cairn_ok({"runs", "--graph", "letters", "--status", "failed", "--json"}).json();
+  EXPECT_EQ(failed["cause"]["error"], "empty") << failed;
+  EXPECT_EQ(failed["cause"]["message"], "Expected a text, but it is empty.") << failed;
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0) << worker.err();
+}
+
+TEST_F(CppPackage, refuses_in_one_sentence_where_no_server_is) {
+  const Variable url("CAIRN_URL", "ftp://127.0.0.1");
+  const Ran ran = run_program(built() + "/letters_client", {sources + "/letters.json"});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_NE(ran.err.find("Expected "), std::string::npos) << ran.err;
+}
+
+// The whole command line, with the handlers of the program.
+TEST_F(CppPackage, is_the_program_cairn_with_other_handlers) {
+  const Ran checked = run_program(built() + "/letters_worker", {"graph", "check", sources + "/letters.json"});
+  EXPECT_EQ(checked.exit, 0) << checked.out << checked.err;
+  EXPECT_EQ(checked.err.find("letters.count"), std::string::npos) << checked.err;  // no warning that no one knows it
+}
+
+}  // namespace
+}  // namespace cairn::program
