@@ -346,9 +346,9 @@ add_executable(crash_worker tests/ops/audit/crash_worker.cpp)
 target_link_libraries(crash_worker PRIVATE cairn_ops)
 add_library(moved_clock MODULE tests/ops/moved_clock.cpp)
 if(NOT CAIRN_SANITIZE AND NOT CAIRN_TSAN)  # others build against the library as it is released
-  target_sources(test_ops PRIVATE tests/ops/package/package_test.cpp)
+  target_sources(test_ops PRIVATE tests/ops/library/library_test.cpp)
 endif()
-add_dependencies(test_ops cairn cairn_package crash_worker moved_clock)
+add_dependencies(test_ops cairn cairn_library crash_worker moved_clock)
 
 # The tidy tests read the sources; they need nothing of the program.
 add_executable(test_tidy

@@ -50,6 +50,7 @@ void clear_environment() {
                            "CAIRN_SIGNING_KEY",
                            "CAIRN_CHECKPOINT_MS",
                            "CAIRN_TOKEN",
+                           "CAIRN_URL",
                            "CAIRN_POOLER",
                            "CAIRN_DSN_DIRECT",
                            "CAIRN_READ_DSN"})

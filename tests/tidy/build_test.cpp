@@ -27,7 +27,7 @@ void add_files_of_examples(const Sources& sources, std::set<std::string>& files)
 std::set<std::string> built_files(const Sources& sources) {
   static const std::regex listed("\\b(engine|storage|workers|ops|tests)/[\\w/]+\\.cpp\\b");
   std::set<std::string> files;
-  for (const char* path : {"CMakeLists.txt", "ops/cmake/package.cmake", "ops/cmake/tests.cmake"}) {
+  for (const char* path : {"CMakeLists.txt", "ops/cmake/library.cmake", "ops/cmake/tests.cmake"}) {
     const Source* list = find_source(sources, path);
     const std::string text = list == nullptr ? "" : text_of(*list);
     for (std::sregex_iterator match(text.begin(), text.end(), listed), end; match != end; ++match)

@@ -34,7 +34,7 @@ const std::map<std::string, Folder> arrows = {
 const std::set<std::pair<std::string, std::string>> allowed_in_headers = {{"engine", "nlohmann/json.hpp"},
                                                                           {"workers", "boost/asio/awaitable.hpp"}};
 
-const std::string installed_headers = "ops/package/include/";
+const std::string installed_headers = "ops/library/include/";
 
 bool is_standard(const std::string& file) { return file.find_first_of("/.") == std::string::npos; }
 
@@ -72,7 +72,7 @@ TEST(Tidy, includes_follow_the_folders) {
   expect_fault(include_faults, source("workers/a.hpp", "#include <boost/asio.hpp>"));
   expect_fault(include_faults, source("engine/a.cpp", "#include <unistd.h>"));
   expect_fault(include_faults, source("ops/a.hpp", "#include <nlohmann/json.hpp>"));
-  expect_none(include_faults, source("ops/package/include/cairn/a.hpp", "#include <nlohmann/json.hpp>"));
+  expect_none(include_faults, source("ops/library/include/cairn/a.hpp", "#include <nlohmann/json.hpp>"));
   expect_none(include_faults, source("workers/a.cpp", "#include <boost/asio.hpp>\n#include \"storage/store.hpp\""));
   expect_clean(include_faults);
 }
@@ -116,7 +116,7 @@ const std::map<std::string, Floors> house = {
       {"ops/bench", "ops/commands/"},
       {"ops/bench/history", "ops/bench/growth"},
       {"ops"},
-      {"ops/package"}}},
+      {"ops/library"}}},
 };
 
 std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }

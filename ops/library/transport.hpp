@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "ops/package/package.hpp"
+#include "ops/library/library.hpp"
 
-namespace cairn::package {
+namespace cairn::library {
 
 using Query = std::vector<std::pair<std::string, std::string>>;
 
@@ -51,4 +51,4 @@ std::unique_ptr<Transport> transport_of(std::shared_ptr<Way> way) {
                 }});
 }
 
-}  // namespace cairn::package
+}  // namespace cairn::library

@@ -1,8 +1,8 @@
-// The names of the package as its own sources see them: cairn::package::Client is a program's cairn::Client. Plain
+// The names of the library as its own sources see them: cairn::library::Client is a program's cairn::Client. Plain
 // declarations, safe from any thread.
 #pragma once
 
-#define CAIRN_IN_PACKAGE
+#define CAIRN_IN_LIBRARY
 #include <cairn/client.hpp>
 #include <cairn/engine.hpp>
 #include <cairn/handlers.hpp>

@@ -3,7 +3,7 @@
 
 #include <cairn/handlers.hpp>
 
-namespace cairn::package {
+namespace cairn::library {
 
 // Without arguments: executes steps until SIGINT or SIGTERM, then drains, as `cairn work` does, in the database that
 // CAIRN_DSN or CAIRN_DATA names. With arguments it is the command line of `cairn`, with all its commands and options:
@@ -11,4 +11,4 @@ namespace cairn::package {
 // crashes. Returns the exit code.
 int work(const Handlers& handlers, int argc, const char* const* argv);
 
-}  // namespace cairn::package
+}  // namespace cairn::library

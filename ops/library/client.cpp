@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "ops/http/transport/message.hpp"
-#include "ops/package/http_transport.hpp"
-#include "ops/package/package.hpp"
-#include "ops/package/run_state.hpp"
-#include "ops/package/transport.hpp"
+#include "ops/library/http_transport.hpp"
+#include "ops/library/library.hpp"
+#include "ops/library/run_state.hpp"
+#include "ops/library/transport.hpp"
 #include "workers/ids.hpp"
 
-namespace cairn::package {
+namespace cairn::library {
 namespace {
 
 using std::chrono::milliseconds;
@@ -269,4 +269,4 @@ std::string Client::fork(const std::string& run, std::int64_t at, const ForkOpti
   return text_of(ask(*transport_, command_of(run, "fork", body)), "run");
 }
 
-}  // namespace cairn::package
+}  // namespace cairn::library

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace cairn::package {
+namespace cairn::library {
 
 struct EngineOptions {
   std::string tools_file;  // as `--tools`; "": CAIRN_TOOLS, else none
@@ -61,4 +61,4 @@ class Engine {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace cairn::package
+}  // namespace cairn::library

@@ -1,6 +1,6 @@
-#include "ops/package/run_state.hpp"
+#include "ops/library/run_state.hpp"
 
-namespace cairn::package {
+namespace cairn::library {
 
 bool has_ended(const Json& state) {
   const auto status = state.find("status");
@@ -9,4 +9,4 @@ bool has_ended(const Json& state) {
   return *status == "done" || *status == "failed" || *status == "aborted";
 }
 
-}  // namespace cairn::package
+}  // namespace cairn::library

@@ -1,4 +1,4 @@
-#include "ops/package/http_transport.hpp"
+#include "ops/library/http_transport.hpp"
 
 #include <algorithm>
 #include <boost/asio.hpp>
@@ -14,7 +14,7 @@
 #include "workers/ids.hpp"
 #include "workers/ports/http_client.hpp"
 
-namespace cairn::package {
+namespace cairn::library {
 namespace {
 
 namespace asio = boost::asio;
@@ -166,4 +166,4 @@ std::unique_ptr<Transport> make_http_transport(const ClientOptions& options) {
   return transport_of(std::make_shared<HttpWay>(std::move(base), token, options.patience));
 }
 
-}  // namespace cairn::package
+}  // namespace cairn::library

@@ -1,4 +1,4 @@
-// The C++ package as others have it: installed into a folder of its own, found by CMake, and built against by the
+// The C++ library as others have it: installed into a folder of its own, found by CMake, and built against by the
 // example next to this test, whose worker, client and tests then run.
 #include <csignal>
 #include <gtest/gtest.h>
@@ -14,11 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string sources = testing::source_dir() + "/tests/ops/package/example";
+const std::string sources = testing::source_dir() + "/tests/ops/library/example";
 
 std::string tool(const std::string& name) { return "/usr/bin/" + name; }
 
-class CppPackage : public ::testing::Test {
+class CppLibrary : public ::testing::Test {
  protected:
   // Once for all tests: what is installed, and what is built with it.
   static void SetUpTestSuite() {
@@ -36,7 +36,7 @@ class CppPackage : public ::testing::Test {
   }
 };
 
-TEST_F(CppPackage, has_headers_that_name_neither_boost_nor_libpq) {
+TEST_F(CppLibrary, has_headers_that_name_neither_boost_nor_libpq) {
   static const std::regex include("#include [<\"]([^>\"]+)");
   int headers = 0;
   for (const auto& file : fs::directory_iterator(installed() + "/include/cairn")) {
@@ -51,12 +51,12 @@ TEST_F(CppPackage, has_headers_that_name_neither_boost_nor_libpq) {
   EXPECT_EQ(headers, 5);
 }
 
-TEST_F(CppPackage, lets_unit_tests_run_the_engine_in_memory) {
+TEST_F(CppLibrary, lets_unit_tests_run_the_engine_in_memory) {
   const Ran ran = run_program(built() + "/letters_test", {sources + "/letters.json"});
   EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
 }
 
-TEST_F(CppPackage, executes_steps_in_a_worker_and_waits_for_them_in_a_client) {
+TEST_F(CppLibrary, executes_steps_in_a_worker_and_waits_for_them_in_a_client) {
   const std::string port = free_port();
   const Variable url("CAIRN_URL", "http://127.0.0.1:" + port);
   Beside server({"serve", "--json", "--listen", "127.0.0.1:" + port});
@@ -71,7 +71,7 @@ TEST_F(CppPackage, executes_steps_in_a_worker_and_waits_for_them_in_a_client) {
   EXPECT_EQ(worker.wait(), 0) << worker.err();
 }
 
-TEST_F(CppPackage, refuses_in_one_sentence_where_no_server_is) {
+TEST_F(CppLibrary, refuses_in_one_sentence_where_no_server_is) {
   const Variable url("CAIRN_URL", "ftp://127.0.0.1");
   const Ran ran = run_program(built() + "/letters_client", {sources + "/letters.json"});
   EXPECT_EQ(ran.exit, 1);
@@ -79,7 +79,7 @@ TEST_F(CppPackage, refuses_in_one_sentence_where_no_server_is) {
 }
 
 // The whole command line, with the handlers of the program.
-TEST_F(CppPackage, is_the_program_cairn_with_other_handlers) {
+TEST_F(CppLibrary, is_the_program_cairn_with_other_handlers) {
   const Ran checked = run_program(built() + "/letters_worker", {"graph", "check", sources + "/letters.json"});
   EXPECT_EQ(checked.exit, 0) << checked.out << checked.err;
   EXPECT_EQ(checked.err.find("letters.count"), std::string::npos) << checked.err;  // no warning that no one knows it

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace cairn::package {
+namespace cairn::library {
 
 // Everything that a function may know of its step: its own copy, frozen when the step opened.
 struct Step {
@@ -106,4 +106,4 @@ class Handlers {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace cairn::package
+}  // namespace cairn::library

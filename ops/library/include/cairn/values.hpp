@@ -1,4 +1,4 @@
-// The values that all headers of the package share: JSON, and the refusals that they throw. Plain values.
+// The values that all headers of the library share: JSON, and the refusals that they throw. Plain values.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 namespace cairn {
 
-namespace package {
+namespace library {
 
 using Json = nlohmann::json;
 
@@ -37,10 +37,10 @@ class Unavailable : public Problem {
   using Problem::Problem;
 };
 
-}  // namespace package
+}  // namespace library
 
-#ifndef CAIRN_IN_PACKAGE
-using namespace package;  // programs say cairn::Client; inside of Cairn these names mean other things
+#ifndef CAIRN_IN_LIBRARY
+using namespace library;  // programs say cairn::Client; inside of Cairn these names mean other things
 #endif
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-#include "ops/package/own_work.hpp"
+#include "ops/library/own_work.hpp"
 
 #include <algorithm>
 #include <boost/asio.hpp>
@@ -8,7 +8,7 @@
 #include "workers/ports/threads.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
-namespace cairn::package {
+namespace cairn::library {
 
 namespace {
 
@@ -208,4 +208,4 @@ std::shared_ptr<const OwnWork> own_work(const Handlers& handlers) {
   return work;
 }
 
-}  // namespace cairn::package
+}  // namespace cairn::library

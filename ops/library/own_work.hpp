@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include "ops/package/package.hpp"
+#include "ops/library/library.hpp"
 #include "workers/catalogue.hpp"
 
-namespace cairn::package {
+namespace cairn::library {
 
 std::shared_ptr<const OwnWork> own_work(const Handlers& handlers);
 
-}  // namespace cairn::package
+}  // namespace cairn::library

@@ -9,15 +9,15 @@
 
 #include "ops/commands/graphs/graph_shelf.hpp"
 #include "ops/http/api.hpp"
-#include "ops/package/own_work.hpp"
-#include "ops/package/package.hpp"
-#include "ops/package/run_state.hpp"
-#include "ops/package/transport.hpp"
+#include "ops/library/library.hpp"
+#include "ops/library/own_work.hpp"
+#include "ops/library/run_state.hpp"
+#include "ops/library/transport.hpp"
 #include "ops/service/environment.hpp"
 #include "ops/service/memory_world.hpp"
 #include "workers/simulation/seeds.hpp"
 
-namespace cairn::package {
+namespace cairn::library {
 namespace {
 
 using std::chrono::milliseconds;
@@ -231,4 +231,4 @@ std::vector<std::string> Engine::simulate(const Json& graph, const Handlers& han
   return report.found ? report.found->lines : std::vector<std::string>();
 }
 
-}  // namespace cairn::package
+}  // namespace cairn::library

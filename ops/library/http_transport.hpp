@@ -4,11 +4,11 @@
 
 #include <memory>
 
-#include "ops/package/transport.hpp"
+#include "ops/library/transport.hpp"
 
-namespace cairn::package {
+namespace cairn::library {
 
 // Throws Refused `invalid`: an address or a token that is none.
 std::unique_ptr<Transport> make_http_transport(const ClientOptions& options);
 
-}  // namespace cairn::package
+}  // namespace cairn::library

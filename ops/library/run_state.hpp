@@ -1,11 +1,11 @@
 // The state of a run as the API's document has it. Pure functions, safe from any thread.
 #pragma once
 
-#include "ops/package/package.hpp"
+#include "ops/library/library.hpp"
 
-namespace cairn::package {
+namespace cairn::library {
 
 // Throws Unavailable: the document has no status.
 bool has_ended(const Json& state);
 
-}  // namespace cairn::package
+}  // namespace cairn::library

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace cairn::package {
+namespace cairn::library {
 
 using Texts = std::map<std::string, std::string>;
 
@@ -102,4 +102,4 @@ class Client {
   std::unique_ptr<Transport> transport_;
 };
 
-}  // namespace cairn::package
+}  // namespace cairn::library
