@@ -85,5 +85,57 @@ TEST_F(CppLibrary, is_the_program_cairn_with_other_handlers) {
   EXPECT_EQ(checked.err.find("letters.count"), std::string::npos) << checked.err;  // no warning that no one knows it
 }
 
+// The README's code in this language.
+std::string readme_code(const std::string& language) {
+  const std::string readme = read_file(testing::source_dir() + "/README.md"), begin = "\n```" + language + "\n";
+  const std::size_t from = readme.find(begin);
+  EXPECT_NE(from, std::string::npos) << language;
+  return readme.substr(from + begin.size(), readme.find("```", from + begin.size()) - from - begin.size());
+}
+
+Json counting_node(const std::string& language, const std::string& next) {
+  return {{"do", language + ".count"},
+          {"queue", language},
+          {"labels", {"ok"}},
+          {"with", {{"text", {{"$", "text"}}}}},
+          {"retry", {{"attempts", 5}, {"backoff_ms", 10}}},
+          {"on", {{"ok", next}}}};
+}
+
+TEST_F(CppLibrary, the_workers_of_the_readme_execute_steps_in_three_languages) {
+  const std::string port = free_port(), root = testing::source_dir();
+  const Variable url("CAIRN_URL", "http://127.0.0.1:" + port), path("PYTHONPATH", root + "/workers/clients/python");
+  Beside server({"serve", "--json", "--listen", "127.0.0.1:" + port});
+  ASSERT_TRUE(wait_until([&] { return server.out().ends_with('\n'); })) << server.err();
+  const std::string place = (directory() / "readme").string();
+  fs::create_directories(place + "/node_modules");
+  expect_runs("sh",
+              {"-c", "tar -xzf " + root + "/build/typescript/cairn-client-*.tgz -C " + place + "/node_modules && mv " +
+                         place + "/node_modules/package " + place + "/node_modules/cairn-client"});
+  write_file("readme/worker.cpp", readme_code("cpp"));
+  write_file("readme/CMakeLists.txt",
+             "cmake_minimum_required(VERSION 3.25)\nproject(mine LANGUAGES CXX)\n"
+             "set(CMAKE_CXX_STANDARD 20)\nfind_package(cairn CONFIG REQUIRED)\n"
+             "add_executable(mine worker.cpp)\ntarget_link_libraries(mine cairn::worker)\n");
+  expect_runs("cmake", {"-S", place, "-B", place + "/build", "-DCMAKE_PREFIX_PATH=" + installed(), "-G", "Ninja"});
+  expect_runs("cmake", {"--build", place + "/build"});
+  const Beside python("/usr/bin/env", {"python3", write_file("readme/worker.py", readme_code("python"))});
+  const Beside script("/usr/bin/env", {"node", write_file("readme/worker.mjs", readme_code("js"))});
+  const Beside cpp(place + "/build/mine", {"work", "--queue", "cpp"});
+  const Json graph = {{"name", "readme"},
+                      {"start", "py"},
+                      {"limits", {{"steps", 10}}},
+                      {"channels", {{"letters", {{"reducer", "sum"}}}}},
+                      {"nodes",
+                       {{"py", counting_node("py", "js")},
+                        {"js", counting_node("js", "cpp")},
+                        {"cpp", counting_node("cpp", "done")},
+                        {"done", {{"end", {{"status", "done"}, {"output", {{"letters", {{"$", "letters"}}}}}}}}}}}};
+  cairn_ok({"graph", "add", write_file("readme.json", graph.dump())});
+  const Ran ran = cairn_ok({"start", "readme", "--wait", "--no-work", "--input", R"({"text": "four"})", "--json"});
+  EXPECT_EQ(ran.lines().back()["output"], (Json{{"letters", 12}}))
+      << ran.out << python.err() << script.err() << cpp.err();
+}
+
 }  // namespace
 }  // namespace cairn::program
