@@ -321,6 +321,7 @@ cairn_tests(faults postgres cairn_storage
   tests/waiting.cpp
   tests/faults/broken_servers_test.cpp
   tests/faults/commands.cpp
+  tests/faults/languages_test.cpp
   tests/faults/load.cpp
   tests/faults/mixture_test.cpp
   tests/faults/network_faults_test.cpp
@@ -332,6 +333,7 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/server.cpp
   tests/faults/server_faults_test.cpp
   tests/faults/tampering.cpp
+  tests/ops/free_port.cpp
   tests/ops/program.cpp
   tests/ops/small_disk.cpp
   tests/storage/test_database.cpp

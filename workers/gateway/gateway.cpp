@@ -6,6 +6,7 @@
 #include "engine/state.hpp"
 #include "workers/session/declared_work.hpp"
 #include "workers/session/sweeper.hpp"
+#include "workers/session/worker_options.hpp"
 
 namespace cairn {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr TimeUs again_us = 500'000;       // a call that failed
 constexpr TimeUs arrives_us = 10'000'000;  // a claim that was given is on its way to the worker for so long at most
 constexpr TimeUs met_us = 2'000'000;       // the same, for claims that another process gave
+constexpr std::int32_t swept_holds_max = 1'000;  // in one scan of held jobs
 
 CommitterOptions committer_options(const GatewayOptions& options, const ToolTable& tools) {
   CommitterOptions made;
@@ -63,7 +65,10 @@ Gateway::Gateway(GatewayOptions options, const ToolTable& tools)
       own_tools_(tools),
       known_tools_(tools),
       nobody_(make_nobody()),
-      committer_(committer_options(options_, known_tools_)) {
+      committer_(committer_options(options_, known_tools_)),
+      sweeping_({.dead_after_us = session_silence_ms * 1'000,
+                 .default_timeout_ms = options_.default_timeout_ms,
+                 .held_max = swept_holds_max}) {
   committer_.set_capacity({.is_accepting = true, .free_slots = 0, .refills = 0});
 }
 
@@ -73,6 +78,7 @@ void Gateway::tick(TimeUs steady_us) {
   steady_ = std::max(steady_, steady_us);
   now_ = clock_.now(steady_);
   if (is_ready_) committer_.tick(steady_, now_);
+  sweeping_.tick(steady_, now_);
   for (auto& [queues, source] : sources_) {
     if (source.waiting.empty() || steady_ < source.poll_at) continue;
     source.poll_at = steady_ + options_.poll_ms * 1'000;
@@ -87,7 +93,10 @@ void Gateway::notified() {
 
 TimeUs Gateway::due_us() const {
   TimeUs due = is_ready_ ? committer_.due_us() : never_us;
-  if (!asks_.empty() || is_served()) due = std::min(due, is_looking_ ? never_us : look_at_);
+  if (has_workers()) {
+    due = std::min(due, is_looking_ ? never_us : look_at_);
+    if (is_ready_) due = std::min(due, sweeping_.due_us(true));
+  }
   for (const auto& [queues, source] : sources_)
     if (!source.waiting.empty()) due = std::min(due, source.poll_at);
   if (!deadlines_.empty()) due = std::min(due, deadlines_.begin()->first);
@@ -105,6 +114,8 @@ GatewayActions Gateway::drain_actions() {
   for (GatewayCall& one : again) call(std::move(one));
   look_if_due();
   if (is_ready_) {
+    if (has_workers()) sweeping_.scan_if_due(true);
+    dispatch_sweeps();
     claim_for_waiting();
     while (dispatch_commits()) claim_for_waiting();
   }
@@ -114,7 +125,7 @@ GatewayActions Gateway::drain_actions() {
 }
 
 void Gateway::look_if_due() {
-  if (is_looking_ || steady_ < look_at_ || (asks_.empty() && !is_served())) return;
+  if (is_looking_ || steady_ < look_at_ || !has_workers()) return;
   is_looking_ = true;
   look_at_ = steady_ + options_.look_ms * 1'000;
   std::set<SessionId> asking;

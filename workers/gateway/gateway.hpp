@@ -4,6 +4,9 @@
 // workers are one group commit. A state machine without I/O: its driver gives the time, carries out the calls
 // and returns their answers, in any order, late, or never.
 //
+// While workers ask, it sweeps as a session does: what dead sessions held, and what is overdue, is lost and offered
+// again.
+//
 // Not thread-safe.
 #pragma once
 
@@ -23,6 +26,7 @@
 #include "workers/runs/committer.hpp"
 #include "workers/runs/executor.hpp"
 #include "workers/session/session_actions.hpp"
+#include "workers/session/sweeping.hpp"
 
 namespace cairn {
 
@@ -230,6 +234,9 @@ class Gateway {
   void on_answer(FindEnd& call) { judge(call); }
   void on_answer(SayAlone& call);
   void on_answer(FindHolds& call);
+  void on_answer(ScanSessions& call);
+  void on_answer(ReapSession& call);
+  void on_answer(TieEnds&) {}
   void on_answer(CloseSession&) {}
   void on_answer(KeepSnapshot&) {}
   void on_answer(DropSnapshots&) {}
@@ -246,10 +253,14 @@ class Gateway {
   void on_failure(const LetGo& again) { later(again); }
   void on_failure(const SayAlone& again) { later(again); }
   void on_failure(const FindHolds& again) { later(again); }
+  void on_failure(const ScanSessions&) { sweeping_.scan_failed(); }
+  void on_failure(const ReapSession&) {}  // named again by the next scan
+  void on_failure(const TieEnds&) {}      // found again by a later scan
   void on_failure(const CloseSession& again) { later(again); }
   void on_failure(const KeepSnapshot&) {}   // a cache
   void on_failure(const DropSnapshots&) {}  // they take room, and nothing else
 
+  void dispatch_sweeps();
   bool dispatch_commits();
   void read(std::vector<Load> loads);
   void look_if_due();
@@ -259,6 +270,7 @@ class Gateway {
   void call(GatewayCall call) { actions_.calls.push_back(std::move(call)); }
   void note(Note::Level level, std::string text) { actions_.notes.push_back({level, std::move(text), nullptr}); }
   bool is_served() const { return steady_ - contact_at_ < options_.contact_ms * 1'000; }
+  bool has_workers() const { return !asks_.empty() || is_served(); }
 
   GatewayOptions options_;
   const ToolTable& own_tools_;
@@ -269,6 +281,7 @@ class Gateway {
   TimeUs steady_ = 0;
   TimeUs now_ = 0;         // the database's
   bool is_ready_ = false;  // the first look is answered
+  Sweeping sweeping_;
   bool is_looking_ = false;
   TimeUs look_at_ = 0;                                 // steady
   TimeUs contact_at_ = 0;                              // steady; the last of any session

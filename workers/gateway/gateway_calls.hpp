@@ -76,9 +76,9 @@ struct FindHolds {
   void carry_out(const CallSite& at) { answer = at.store.held_by(session, ReapSession::holds_max, {}); }
 };
 
-using GatewayCall =
-    std::variant<OpenRemote, CloseSession, LookAround, ReadHistories, Commit, CommitLocked, KeepSnapshot, DropSnapshots,
-                 ClaimSteps, LetGo, SayAlone, FindHolds, ReadBlobs, KeepBlobs, FindEnd>;
+using GatewayCall = std::variant<OpenRemote, CloseSession, LookAround, ReadHistories, Commit, CommitLocked,
+                                 KeepSnapshot, DropSnapshots, ClaimSteps, LetGo, SayAlone, FindHolds, ReadBlobs,
+                                 KeepBlobs, FindEnd, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const GatewayCall& call);
 void carry_out(GatewayCall& call, const CallSite& at);

@@ -138,6 +138,10 @@ void Gateway::judge(const FindEnd& found) {
 }
 
 void Gateway::replied(Reply reply) {
+  if (Sweeping::is_internal(reply.ticket)) {
+    sweeping_.replied(reply);
+    return dispatch_sweeps();
+  }
   const auto found = tasks_.find(reply.ticket);
   if (found == tasks_.end()) return;
   Task& task = found->second;

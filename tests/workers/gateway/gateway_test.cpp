@@ -370,6 +370,31 @@ TEST_F(GatewayTest, the_session_of_a_worker_that_asks_no_more_gets_no_heartbeats
   EXPECT_EQ(store_->sessions().at(0).counter, last);
 }
 
+TEST_F(GatewayTest, nothing_is_due_while_the_first_look_is_under_way) {
+  here_.ask(ask_of(0, 1, 1'000'000));
+  EXPECT_LE(here_.gateway().due_us(), steady_);
+  here_.gateway().drain_actions();
+  EXPECT_GT(here_.gateway().due_us(), steady_) << "its driver would spin";
+}
+
+// No other kind of worker sweeps here.
+TEST_F(GatewayTest, a_step_of_a_dead_worker_is_offered_to_another_one_by_itself) {
+  const RunId run = start();
+  const AskAnswer lost = answered(here_, ask_of(0, 1));
+  ASSERT_EQ(lost.claims.size(), 1u);
+  AskAnswer found;
+  for (int n = 0; n < 100 && found.claims.empty(); ++n) {
+    found = answered(there_, ask_of(found.session, 1));
+    steady_ += 1'000'000;
+  }
+  ASSERT_EQ(found.claims.size(), 1u);
+  EXPECT_EQ(found.claims[0].input.attempt, 2);
+  EXPECT_EQ(found.claims[0].input.fault_error, lost_error);
+  EXPECT_EQ(reported(there_, lost.session, done(lost.claims[0].id)).results[0].status, ReportStatus::stale);
+  EXPECT_EQ(reported(there_, found.session, done(found.claims[0].id)).results[0].status, ReportStatus::committed);
+  EXPECT_EQ(status(run), RunStatus::running);
+}
+
 TEST_F(GatewayTest, a_session_that_ends_waits_no_more) {
   const AskAnswer first = answered(here_, ask_of(0, 1));
   const AskId waiting = here_.ask(ask_of(first.session, 3, 30'000'000));
