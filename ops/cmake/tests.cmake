@@ -264,6 +264,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/clients/client_test.cpp
   tests/ops/clients/python_test.cpp
   tests/ops/clients/typescript_test.cpp
+  tests/ops/console/console_test.cpp
   tests/ops/commands/second_try_test.cpp
   tests/ops/commands/set_clock_test.cpp
   tests/ops/commands/shortage_test.cpp

@@ -111,6 +111,8 @@ constexpr Route routes[] = {
     {"GET", "/healthz", nullptr, ApiRole::read, Kind::alive},
     {"GET", "/readyz", nullptr, ApiRole::read, Kind::ready},
     {"GET", "/metrics", show_metrics, ApiRole::read, Kind::scraped, true},
+    {"GET", "/", show_console, ApiRole::read, Kind::document},
+    {"GET", "/console/{name}", show_console_file, ApiRole::read, Kind::document},
     {"GET", "/llms.txt", show_llms, ApiRole::read, Kind::document},
     {"GET", "/guide/{name}", show_guide, ApiRole::read, Kind::document},
     {"POST", "/mcp", nullptr, ApiRole::read, Kind::mcp},
@@ -156,6 +158,13 @@ constexpr Route routes[] = {
     {"DELETE", "/api/v1/consumers/{name}", remove_consumer, ApiRole::operate, Kind::asked, true},
 };
 
+// A client that offers its user what may be done reads here what the token allows.
+Json caller_json(const Caller& caller) {
+  Json roles = Json::array();
+  for (const ApiRole role : caller.access.roles) roles.push_back(to_string(role));
+  return {{"actor", caller.actor}, {"roles", std::move(roles)}, {"all_runs", caller.access.scope.covers_all_runs()}};
+}
+
 // This table is what the address of the API shows when it is opened.
 RouteReply show_index(RouteCall& call) {
   if (const Status known = only_query(call.request, {}); !known) return known.error();
@@ -164,7 +173,7 @@ RouteReply show_index(RouteCall& call) {
     shown.push_back({{"method", route.method},
                      {"path", route.path},
                      {"role", route.has_role() ? Json(to_string(route.role)) : Json(nullptr)}});
-  return json_response({{"routes", shown}});
+  return json_response({{"routes", shown}, {"caller", caller_json(*call.caller)}});
 }
 
 // Whether the path is the route's; `name` is what stands for its part in braces.
@@ -180,7 +189,7 @@ bool is_at(const ApiRequest& request, std::string_view path, std::string& name) 
       return false;
     path.remove_prefix(end);
   }
-  return path.empty();
+  return path.empty() || (path == "/" && request.segments.empty());
 }
 
 // A request's route, which is resolved once and carried to the thread that answers.

@@ -110,7 +110,7 @@ const std::map<std::string, Floors> house = {
       {"ops/audit"},
       {"ops/keeping"},
       {"ops/http/transport"},
-      {"ops/http/access", "ops/http/bodies", "ops/http/streams", "ops/mcp"},
+      {"ops/http/access", "ops/http/bodies", "ops/http/streams", "ops/http/console", "ops/mcp"},
       {"ops/http", "ops/bench/rig", "ops/commands"},
       {"ops/trials"},
       {"ops/bench", "ops/commands/"},

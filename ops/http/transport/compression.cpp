@@ -12,8 +12,13 @@ constexpr int level = 1;              // JSON becomes a sixth or less; level 6 t
 constexpr int gzip_window = 15 + 16;  // the largest window, in gzip's frame
 constexpr int memory_level = 8;       // zlib's default
 
+bool is_packed(const ApiResponse& response) {
+  return std::any_of(response.headers.begin(), response.headers.end(),
+                     [](const auto& header) { return header.first == "Content-Encoding"; });
+}
+
 bool is_compressible(const ApiResponse& response) {
-  return response.body.size() >= compressed_bytes_min &&
+  return response.body.size() >= compressed_bytes_min && !is_packed(response) &&
          (response.type.starts_with("application/") || response.type.starts_with("text/") ||
           response.type == "image/svg+xml");
 }

@@ -1,0 +1,44 @@
+// Keys: the one place that listens to the keyboard. A page binds its own while it is shown; two letters in a row, as
+// "g r", are one key.
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+export interface Binding {
+  keys: string;
+  says: string;
+  act: () => void;
+}
+
+export const bindings = signal<Binding[]>([]);
+
+let first = "";
+let firstAt = 0;
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches("input:not([type=range],[type=checkbox]),textarea,select");
+}
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.key === "Escape" && event.target instanceof HTMLElement && isTyping(event.target)) event.target.blur();
+  if (isTyping(event.target) || document.querySelector("dialog[open]") !== null) return;
+  const pair = performance.now() - firstAt < 1500 ? `${first} ${event.key}` : "";
+  const found = (keys: string) => bindings.value.findLast((binding) => binding.keys === keys);
+  const binding = found(pair) ?? (pair === "" || first === "" ? found(event.key) : undefined);
+  const begins = bindings.value.some((one) => one.keys.startsWith(event.key + " "));
+  first = binding === undefined && begins ? event.key : "";
+  firstAt = performance.now();
+  if (binding === undefined) return;
+  event.preventDefault();
+  binding.act();
+});
+
+// Binds the keys while the component is there; what a later one binds comes first.
+export function useKeys(added: Binding[], when: readonly unknown[] = []): void {
+  useEffect(() => {
+    bindings.value = [...bindings.peek(), ...added];
+    return () => {
+      bindings.value = bindings.peek().filter((binding) => !added.includes(binding));
+    };
+  }, when);
+}

@@ -1,0 +1,18 @@
+// The pages: each is loaded when it is first opened. To add one: a folder here whose page.tsx exports the component,
+// and a line below.
+import type { ComponentType } from "preact";
+
+export interface PageModule {
+  Page: ComponentType;
+}
+
+export interface PageEntry {
+  title: string;
+  key?: string; // after "g"; a page without one is not in the navigation
+  load: () => Promise<PageModule>;
+}
+
+export const pages: Record<string, PageEntry> = {
+  runs: { title: "Runs", key: "r", load: () => import("./runs/page") },
+  run: { title: "Run", load: () => import("./run/page") },
+};

@@ -1,0 +1,100 @@
+// The runs that match a filter, the newest first, as they come.
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { getPage, type Page as ListPage } from "../../api/client";
+import { parametersOf, termsOf } from "../../api/filter";
+import { useResource } from "../../api/resource";
+import type { RunListed } from "../../api/types";
+import { useKeys } from "../../keys";
+import { Empty, Failure, Read } from "../../parts/states";
+import { amend, go, link, route } from "../../router";
+import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
+import { FilterBar } from "./filter_bar";
+import { RunTable } from "./run_table";
+
+const pageRuns = 50;
+
+export function Page() {
+  const where = route.value.query.get("where") ?? "";
+  const terms = useMemo(() => termsOf(where), [where]);
+  const query = [...parametersOf(terms), ["limit", String(pageRuns)] as [string, string]];
+  const newest = useResource<ListPage<RunListed>>(
+    where,
+    (signal) => getPage<RunListed>("runs", query, "after", signal),
+    2000,
+  );
+  useCommandLines(curlLine("runs", query), `cairn runs${where === "" ? "" : ` --where ${quoted(where)}`}`);
+  return (
+    <>
+      <h1 class="hidden">Runs</h1>
+      <FilterBar where={where} onChange={(text) => amend({ where: text }, "push")} />
+      {newest.error.value !== undefined && newest.data.value !== undefined &&
+        newest.error.value.code !== "lost" && <Failure error={newest.error.value} />}
+      <Read from={newest}>
+        {(page) =>
+          page.items.length === 0
+            ? <NoRuns isFiltered={where !== ""} />
+            : <RunList first={page} where={where} query={query} />
+        }
+      </Read>
+    </>
+  );
+}
+
+function NoRuns({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <Empty title="No run matches"><a href={link(["runs"])}>Show all runs</a></Empty>;
+  return (
+    <Empty title="No runs yet">
+      <p>A run is one execution of a graph. Start the first one:</p>
+      <pre>cairn start plan_runner --input '{`{"goal": "g", "sub_goals": []}`}'</pre>
+    </Empty>
+  );
+}
+
+// The page that is read again all the time, and the older ones that were asked for.
+function RunList(props: { first: ListPage<RunListed>; where: string; query: [string, string][] }) {
+  const older = useSignal<RunListed[]>([]);
+  const goesOn = useSignal<string | undefined>(undefined);
+  const isBusy = useSignal(false);
+  const chosen = useSignal(-1);
+  useEffect(() => {
+    older.value = [];
+    goesOn.value = undefined;
+    chosen.value = -1;
+  }, [props.where]);
+  const next = older.value.length > 0 ? goesOn.value : props.first.next;
+  const newest = new Set(props.first.items.map((run) => run.run));
+  const runs = [...props.first.items, ...older.value.filter((run) => !newest.has(run.run))];
+  const move = (by: number) => {
+    chosen.value = Math.min(Math.max(chosen.value + by, 0), runs.length - 1);
+    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
+  };
+  useKeys([
+    { keys: "j", says: "Next run", act: () => move(1) },
+    { keys: "k", says: "Run before", act: () => move(-1) },
+    { keys: "Enter", says: "Open the run", act: () => {
+      const run = runs[chosen.value];
+      if (run !== undefined) go(["run", run.run]);
+    } },
+  ], [runs.length, props.first]);
+  const more = async () => {
+    isBusy.value = true;
+    try {
+      const page = await getPage<RunListed>("runs", [...props.query, ["after", next!]], "after");
+      older.value = [...older.value, ...page.items];
+      goesOn.value = page.next;
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return (
+    <>
+      <RunTable runs={runs} chosen={chosen.value} />
+      {next !== undefined && (
+        <p class="more">
+          <button type="button" disabled={isBusy.value} onClick={() => void more()}>Older runs</button>
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+interface Props {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+// A dialog over the page; Escape and its button close it, and the focus goes back to where it was.
+export function Dialog({ title, onClose, children }: Props) {
+  const place = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    place.current?.showModal();
+    return () => before?.focus();
+  }, []);
+  return (
+    <dialog ref={place} aria-label={title} onClose={onClose}>
+      <div class="dialog-head">
+        <h2>{title}</h2>
+        <button type="button" class="quiet" aria-label="Close" onClick={onClose}>×</button>
+      </div>
+      {children}
+    </dialog>
+  );
+}

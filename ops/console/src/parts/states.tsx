@@ -1,0 +1,48 @@
+// The states of a page that has nothing to show yet, or cannot.
+import type { ComponentChildren } from "preact";
+import type { Refusal } from "../api/client";
+import type { Resource } from "../api/resource";
+
+export function Loading({ fault }: { fault?: Refusal | undefined }) {
+  if (fault !== undefined && fault.status !== 401) return <Failure error={fault} />;
+  return <p class="state loading" role="status">Reading…</p>;
+}
+
+const titles: Record<string, string> = {
+  not_found: "Nothing is here",
+  forbidden: "Your token does not allow this",
+  lost: "The server does not answer",
+  unavailable: "The database does not answer",
+  invalid: "This cannot be asked",
+};
+
+export function Failure({ error }: { error: Refusal }) {
+  return (
+    <div class="state failure" role="alert">
+      <h2>{titles[error.code] ?? "This did not work"}</h2>
+      <p>{error.message}</p>
+      {error.faults.length > 0 && <ul>{error.faults.map((fault) => <li key={fault}>{fault}</li>)}</ul>}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="state empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+interface ReadProps<T> {
+  from: Resource<T>;
+  children: (data: T) => ComponentChildren;
+}
+
+// What a resource has, or why it has nothing.
+export function Read<T>({ from, children }: ReadProps<T>) {
+  const data = from.data.value;
+  if (data !== undefined) return <>{children(data)}</>;
+  return from.error.value === undefined ? <Loading /> : <Failure error={from.error.value} />;
+}

@@ -1,0 +1,16 @@
+// A status in a word, a mark and a colour; the mark is for readers who do not see the colour.
+const marks: Record<string, string> = {
+  running: "●", waiting: "◔", paused: "Ⅱ", done: "✓", failed: "✕", aborted: "⊘",
+  succeeded: "✓", skipped: "–", open: "●", pending: "○", blocked: "○", rejected: "⊘",
+};
+
+export function Status({ of }: { of: string }) {
+  return (
+    <span class={`status is-${of}`}>
+      <span aria-hidden="true">{marks[of] ?? "·"}</span>
+      {of}
+    </span>
+  );
+}
+
+export const shortId = (run: string) => run.slice(0, 8) + "…" + run.slice(-4);

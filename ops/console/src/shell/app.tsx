@@ -1,0 +1,101 @@
+// The frame of every page: navigation, the state of the connection, the page itself, and what it is as commands.
+import { effect, signal, useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import { connection, isKnown, isTokenAsked, meetCaller, Refusal } from "../api/client";
+import { reloadAll } from "../api/resource";
+import { useKeys } from "../keys";
+import { pages } from "../pages/pages";
+import { Failure, Loading } from "../parts/states";
+import { go, route } from "../router";
+import { nextTheme } from "../theme";
+import { CommandLines } from "./command_lines";
+import { Help, isHelpOpen } from "./help";
+import { Navigation } from "./navigation";
+import { Notices } from "./notices";
+import { TokenForm } from "./token_form";
+
+const loaded = signal<Record<string, ComponentType>>({});
+const loadFault = signal("");
+
+effect(() => {
+  const { page } = route.value;
+  const entry = pages[page];
+  if (entry === undefined || loaded.peek()[page] !== undefined) return;
+  entry.load().then(
+    (module) => {
+      loadFault.value = "";
+      loaded.value = { ...loaded.peek(), [page]: module.Page };
+    },
+    () => {
+      loadFault.value = page;
+    },
+  );
+});
+
+function Connection() {
+  if (connection.value === "here") return null;
+  return (
+    <p class="lost" role="status">
+      The server does not answer. What is shown is how it last was; it is asked again all the time.
+    </p>
+  );
+}
+
+function Shown() {
+  const { page } = route.value;
+  const entry = pages[page];
+  const Page = loaded.value[page];
+  useEffect(() => {
+    document.title = entry === undefined ? "Cairn" : `${entry.title} · Cairn`;
+    document.getElementById("main")?.focus({ preventScroll: true });
+  }, [page]);
+  if (entry === undefined) return <Failure error={new Refusal("not_found", `There is no page "${page}".`, 404)} />;
+  if (loadFault.value === page)
+    return <Failure error={new Refusal("lost", "This page could not be loaded: load the console again.", 0)} />;
+  return Page === undefined ? <Loading /> : <Page />;
+}
+
+function useCaller() {
+  const fault = useSignal<Refusal | undefined>(undefined);
+  useEffect(() => {
+    let timer = 0;
+    const meet = () => {
+      meetCaller().catch((refusal: Refusal) => {
+        fault.value = refusal;
+        if (refusal.status !== 401) timer = window.setTimeout(meet, 1000);
+      });
+    };
+    meet();
+    return () => clearTimeout(timer);
+  }, []);
+  return fault;
+}
+
+export function App() {
+  const fault = useCaller();
+  const bound = Object.entries(pages).flatMap(([name, entry]) =>
+    entry.key === undefined ? [] : [{ keys: `g ${entry.key}`, says: entry.title, act: () => go([name]) }],
+  );
+  useKeys([
+    { keys: "?", says: "These keys", act: () => (isHelpOpen.value = true) },
+    { keys: "r", says: "Read again", act: reloadAll },
+    { keys: "t", says: "Light, dark, as the system", act: nextTheme },
+    ...bound,
+  ]);
+  const page = isTokenAsked.value ? <TokenForm /> : isKnown.value ? <Shown /> : <Loading fault={fault.value} />;
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => {
+        event.preventDefault();
+        document.getElementById("main")?.focus();
+      }}>To the page</a>
+      <Navigation />
+      <Connection />
+      <main id="main" tabIndex={-1}>{page}</main>
+      <CommandLines />
+      <Notices />
+      <Help />
+    </>
+  );
+}

@@ -1,0 +1,60 @@
+// Graphs of the tests: one that asks a person, and one that fails by its graph.
+export const order = {
+  name: "order",
+  start: "check",
+  limits: { steps: 60 },
+  channels: { notes: { reducer: "append" } },
+  budgets: { calls: { cap: 5 } },
+  input: {
+    type: "object",
+    required: ["customer"],
+    properties: {
+      customer: { type: "string", title: "Customer" },
+      amount: { type: "number", minimum: 0 },
+      express: { type: "boolean" },
+      size: { enum: ["small", "large"] },
+    },
+  },
+  nodes: {
+    check: {
+      do: "tool.call",
+      with: { tool: "echo", inputs: { customer: { $: "customer" } }, into: "checked" },
+      on: { ok: "approve", error: "refused" },
+    },
+    approve: {
+      ask: {
+        kind: "approval",
+        prompt: "Approve the order?",
+        schema: {
+          type: "object",
+          required: ["ok"],
+          properties: { ok: { type: "boolean", title: "Approve it" }, note: { type: "string", title: "Note" } },
+        },
+      },
+      into: "approval",
+      on: { answered: "bill", expired: "refused" },
+    },
+    bill: {
+      do: "tool.call",
+      with: { tool: "echo", inputs: { approval: { $: "approval" } }, into: "billed" },
+      on: { ok: "over", error: "refused" },
+    },
+    over: { end: { status: "done", output: { billed: { $: "billed" } } } },
+    refused: { end: { status: "failed", reason: "The order was refused." } },
+  },
+};
+
+export const dry = {
+  name: "dry",
+  start: "make",
+  limits: { steps: 10 },
+  nodes: {
+    make: {
+      do: "tool.call",
+      with: { tool: "fail", inputs: { message: "No water." } },
+      on: { ok: "over", error: "none" },
+    },
+    over: { end: "done" },
+    none: { end: { status: "failed", reason: "No coffee today." } },
+  },
+};
