@@ -16,6 +16,7 @@ export type Difference = Schemas["Difference"];
 export type Change = Schemas["Change"];
 export type Verified = Schemas["Verified"];
 export type BulkAnswer = Schemas["BulkAnswer"];
+export type Started = Schemas["Started"];
 export type Controlled = Schemas["Controlled"];
 export type Event = Schemas["Event"];
 export type EventType = Event["type"];

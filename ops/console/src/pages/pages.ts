@@ -15,4 +15,5 @@ export interface PageEntry {
 export const pages: Record<string, PageEntry> = {
   runs: { title: "Runs", key: "r", load: () => import("./runs/page") },
   run: { title: "Run", load: () => import("./run/page") },
+  compare: { title: "Compare", load: () => import("./compare/page") },
 };

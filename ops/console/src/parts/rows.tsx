@@ -38,6 +38,7 @@ export function Rows({ count, height, label, at, row, class: name = "" }: Props)
   for (let index = first; index < last; index += 1) rows.push(row(index));
   return (
     <div ref={place} class={`rows ${name}`} tabIndex={0} role="region" aria-label={label}
+      style={{ maxHeight: `${count * height + 2}px` }}
       onScroll={(event) => (top.value = event.currentTarget.scrollTop)}>
       <div class="rows-all" style={{ height: `${count * height}px` }}>
         <div class="rows-seen" style={{ transform: `translateY(${first * height}px)` }}>{rows}</div>

@@ -1,0 +1,176 @@
+// A fork from the moment that is shown: channels, answers and the graph can be changed first; what models and tools
+// said afterwards is asked again, or taken from the record.
+import { useSignal } from "@preact/signals";
+import { get, post, type Refusal } from "../../api/client";
+import type { EventOf, Started } from "../../api/types";
+import { useResource } from "../../api/resource";
+import { Dialog } from "../../parts/dialog";
+import { go } from "../../router";
+import { curlLine } from "../../shell/command_lines";
+import { say } from "../../shell/notices";
+import { useRun, type RunView } from "./moment";
+
+type Edits = Record<string, string>; // texts of JSON
+
+function faultOf(text: string): string {
+  try {
+    JSON.parse(text);
+    return "";
+  } catch {
+    return "Expected JSON: texts stand in double quotes.";
+  }
+}
+
+interface EditProps {
+  title: string;
+  says: string;
+  names: string[];
+  first: (name: string) => unknown;
+  edits: Edits;
+  onChange: (edits: Edits) => void;
+}
+
+// Named values, of which some are given again as JSON.
+function EditValues({ title, says, names, first, edits, onChange }: EditProps) {
+  const left = names.filter((name) => !(name in edits));
+  return (
+    <fieldset class="group">
+      <legend>{title}</legend>
+      {Object.entries(edits).map(([name, text]) => (
+        <label key={name}>
+          <bdi>{name}</bdi>
+          <textarea rows={Math.min(10, text.split("\n").length + 1)} spellcheck={false} value={text}
+            onInput={(event) => {
+              event.currentTarget.setCustomValidity(faultOf(event.currentTarget.value));
+              onChange({ ...edits, [name]: event.currentTarget.value });
+            }} />
+        </label>
+      ))}
+      {left.length > 0 && (
+        <label class="inline">
+          <span class="hidden">{says}</span>
+          <select value="" onChange={(event) => {
+            const name = event.currentTarget.value;
+            if (name !== "") onChange({ ...edits, [name]: JSON.stringify(first(name) ?? null, null, 2) });
+          }}>
+            <option value="">{says}</option>
+            {left.map((name) => <option key={name} value={name}>{name}</option>)}
+          </select>
+        </label>
+      )}
+    </fieldset>
+  );
+}
+
+const parsed = (edits: Edits) => Object.fromEntries(
+  Object.entries(edits).map(([name, text]) => [name, JSON.parse(text) as unknown]),
+);
+
+interface Asking {
+  at: number;
+  channels: Edits;
+  answers: Edits;
+  graph: string;
+  isRecorded: boolean;
+}
+
+function bodyOf(asking: Asking): Record<string, unknown> {
+  const body: Record<string, unknown> = { at: asking.at };
+  if (Object.keys(asking.channels).length > 0) body.set = parsed(asking.channels);
+  if (Object.keys(asking.answers).length > 0) body.answer = parsed(asking.answers);
+  if (asking.graph.trim() !== "") body.graph = JSON.parse(asking.graph) as unknown;
+  if (asking.isRecorded) body.recorded = true;
+  return body;
+}
+
+// Answers that the run was given later than the moment, by question.
+function useLaterAnswers(view: RunView, at: number) {
+  return useResource<Map<string, unknown>>(`answers ${view.run} ${at}`, async (signal) => {
+    const found = new Map<string, unknown>();
+    for (const question of view.shown.value?.questions ?? []) found.set(question.id, question.default ?? null);
+    for (let seq = at + 1; seq <= view.history.known.value; seq += 1) {
+      if (view.history.typeAt(seq) !== "question_answered" || found.size > 50) continue;
+      const query = { from: seq, limit: 1 };
+      const [event] = await get<EventOf<"question_answered">[]>(`runs/${view.run}/events`, query, signal);
+      if (event !== undefined) found.set(event.question, event.value);
+    }
+    return found;
+  });
+}
+
+function GraphField({ version, text, onChange }: { version: string; text: string; onChange: (text: string) => void }) {
+  const begin = async () => onChange(JSON.stringify(await get<unknown>(`graphs/${version}`), null, 2));
+  if (text === "") return <button type="button" onClick={() => void begin()}>Edit the graph</button>;
+  return (
+    <label>Graph
+      <textarea rows={14} spellcheck={false} value={text} onInput={(event) => {
+        event.currentTarget.setCustomValidity(faultOf(event.currentTarget.value));
+        onChange(event.currentTarget.value);
+      }} />
+    </label>
+  );
+}
+
+export function ForkDialog({ onClose }: { onClose: () => void }) {
+  const view = useRun();
+  const run = view.shown.value!;
+  const asking = useSignal<Asking>({ at: run.seq, channels: {}, answers: {}, graph: "", isRecorded: false });
+  const fault = useSignal<Refusal | undefined>(undefined);
+  const isBusy = useSignal(false);
+  const answers = useLaterAnswers(view, run.seq).data.value ?? new Map<string, unknown>();
+  const change = (part: Partial<Asking>) => (asking.value = { ...asking.value, ...part });
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    isBusy.value = true;
+    try {
+      const begun = await post<Started>(`runs/${view.run}/fork`, bodyOf(asking.value));
+      say(`A fork goes on from event ${run.seq}.`);
+      onClose();
+      go(["run", begun.run]);
+    } catch (refusal) {
+      fault.value = refusal as Refusal;
+    }
+    isBusy.value = false;
+  };
+  const { channels, graph, isRecorded } = asking.value;
+  return (
+    <Dialog title={`Fork from event ${run.seq}`} onClose={onClose}>
+      <form class="fork" onSubmit={submit}>
+        <p class="muted">Another run begins with this history and goes its own way. This one stays as it is.</p>
+        <EditValues title="Channels" says="Change a channel…" names={Object.keys(run.channels)} edits={channels}
+          first={(name) => run.channels[name]} onChange={(edits) => change({ channels: edits })} />
+        {answers.size > 0 && (
+          <EditValues title="Answers" says="Answer a question otherwise…" names={[...answers.keys()]}
+            edits={asking.value.answers} first={(name) => answers.get(name)}
+            onChange={(edits) => change({ answers: edits })} />
+        )}
+        <fieldset class="group">
+          <legend>Graph</legend>
+          <GraphField version={run.version} text={graph} onChange={(text) => change({ graph: text })} />
+        </fieldset>
+        <fieldset class="group">
+          <legend>Models and tools</legend>
+          <label class="inline"><input type="radio" name="recorded" checked={!isRecorded}
+            onChange={() => change({ isRecorded: false })} /> are asked again</label>
+          <label class="inline"><input type="radio" name="recorded" checked={isRecorded}
+            onChange={() => change({ isRecorded: true })} /> say what they said in this run</label>
+        </fieldset>
+        {fault.value !== undefined && (
+          <div class="refusal" role="alert">{fault.value.message}
+            <ul>{fault.value.faults.map((one) => <li key={one}>{one}</li>)}</ul>
+          </div>
+        )}
+        <ForkLine asking={asking.value} run={view.run} />
+        <button type="submit" class="primary" disabled={isBusy.value}>Fork</button>
+      </form>
+    </Dialog>
+  );
+}
+
+function ForkLine({ asking, run }: { asking: Asking; run: string }) {
+  try {
+    return <code class="fork-line">{curlLine(`runs/${run}/fork`, {}, bodyOf(asking))}</code>;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,95 @@
+// The graph as the server draws it, coloured by the run: nodes that were visited, ways that were taken, the node under
+// execution. The drawing is taken apart and rebuilt from its shapes and texts alone.
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { address, Refusal, send } from "../../api/client";
+import { svgOf } from "../../parts/drawing";
+import { Failure, Loading } from "../../parts/states";
+import { useRun, type RunView } from "./moment";
+
+const drawings = new Map<string, Promise<string>>();
+
+export function drawingOf(version: string): Promise<string> {
+  let drawing = drawings.get(version);
+  if (drawing === undefined) {
+    drawing = send(address(`graphs/${version}`, { format: "svg" })).then((answer) => answer.text());
+    drawing.catch(() => drawings.delete(version));
+    drawings.set(version, drawing);
+  }
+  return drawing;
+}
+
+function openNodes(view: RunView): Map<string, string> {
+  const nodes = new Map<string, string>();
+  for (const step of view.shown.value?.steps ?? [])
+    if (step.sub_goal === undefined) nodes.set(step.node, step.waits_for);
+  return nodes;
+}
+
+function colour(place: Element, view: RunView): void {
+  const { steps } = view.history;
+  place.setAttribute("data-status", view.shown.value?.status ?? "");
+  const at = view.at.value;
+  const open = openNodes(view);
+  const reached = new Map<string, number>();
+  for (const edge of place.querySelectorAll<SVGGElement>("[data-edge]")) {
+    const way = edge.dataset.edge!;
+    const first = way.startsWith(".->") ? 1 : steps.ways.get(way) ?? Infinity;
+    edge.classList.toggle("been", first <= at);
+    const to = way.slice(way.indexOf("->") + 2);
+    reached.set(to, Math.min(first, reached.get(to) ?? Infinity));
+  }
+  for (const node of place.querySelectorAll<SVGGElement>("[data-node]")) {
+    const name = node.dataset.node!;
+    const count = name === "." ? 1 : steps.visitsUntil(name, at);
+    const isReached = (reached.get(name) ?? Infinity) <= at;
+    node.classList.toggle("been", count > 0 || isReached);
+    node.classList.toggle("ended", count === 0 && isReached && !open.has(name));
+    node.classList.toggle("open", open.has(name));
+    node.classList.toggle("asks", open.get(name) === "question");
+    const title = node.querySelector("title");
+    if (title !== null && name !== ".") title.textContent = `${name}: ${count} ${count === 1 ? "visit" : "visits"}`;
+  }
+}
+
+export function GraphPicture({ onNode, chosen }: { onNode: (node: string) => void; chosen: string }) {
+  const view = useRun();
+  const version = view.shown.value?.version;
+  const place = useRef<HTMLDivElement>(null);
+  const fault = useSignal<Refusal | undefined>(undefined);
+  const drawn = useSignal("");
+  useEffect(() => {
+    if (version === undefined) return;
+    drawingOf(version).then((text) => {
+      place.current?.replaceChildren(svgOf(text));
+      fault.value = undefined;
+      drawn.value = version;
+    }, (refusal: Refusal) => (fault.value = refusal));
+  }, [version]);
+  const { at, history: { known } } = view;
+  useEffect(() => {
+    if (place.current !== null && drawn.value !== "") colour(place.current, view);
+  }, [drawn.value, at.value, known.value, view.shown.value]);
+  useEffect(() => {
+    for (const node of place.current?.querySelectorAll<SVGGElement>("[data-node]") ?? []) {
+      const name = node.dataset.node!;
+      node.setAttribute("aria-pressed", String(name === chosen));
+      node.classList.toggle("chosen", name === chosen);
+    }
+  }, [chosen, drawn.value]);
+  const choose = (target: EventTarget | null) => {
+    const node = (target as Element | null)?.closest<SVGGElement>("[data-node]")?.dataset.node;
+    if (node !== undefined && node !== ".") onNode(node === chosen ? "" : node);
+  };
+  return (
+    <>
+      {fault.value !== undefined && <Failure error={fault.value} />}
+      {fault.value === undefined && drawn.value === "" && <Loading />}
+      <div ref={place} class="drawing" onClick={(event) => choose(event.target)} onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        choose(event.target);
+      }} />
+    </>
+  );
+}

@@ -1,0 +1,187 @@
+// The whole history of a run in little room: a few numbers for each event, so that every view follows the slider
+// without asking the server. Pages of events are read from the beginning to the end in the background; a page's events
+// themselves are kept only while they were looked at last.
+import { signal } from "@preact/signals";
+import { get, Refusal } from "../../api/client";
+import type { Event, EventType } from "../../api/types";
+import { StepBook } from "./steps";
+
+export const pageEvents = 500;
+const pagesKept = 24;
+
+// Numbers that are added at the end, in blocks that double.
+class Column<T extends Float64Array | Int32Array | Uint8Array> {
+  length = 0;
+  constructor(private values: T, private readonly make: (size: number) => T) {}
+  push(value: number): void {
+    if (this.length === this.values.length) {
+      const wider = this.make(this.length * 2);
+      wider.set(this.values);
+      this.values = wider;
+    }
+    this.values[this.length] = value;
+    this.length += 1;
+  }
+  at(index: number): number {
+    return this.values[index]!;
+  }
+}
+
+const numbers = () => new Column(new Int32Array(1024), (size) => new Int32Array(size));
+
+// Words that have numbers.
+export class Words {
+  readonly words: string[] = [];
+  private readonly numbers = new Map<string, number>();
+  number(word: string): number {
+    let number = this.numbers.get(word);
+    if (number === undefined) {
+      number = this.words.length;
+      this.words.push(word);
+      this.numbers.set(word, number);
+    }
+    return number;
+  }
+}
+
+function subjectOf(event: Event): string {
+  if ("node" in event && typeof event.node === "string") return event.node;
+  if ("sub_goal" in event && typeof event.sub_goal === "string") return event.sub_goal;
+  if ("tool" in event && typeof event.tool === "string") return event.tool;
+  if ("question" in event && typeof event.question === "string") return event.question;
+  return "";
+}
+
+export function isFailure(event: Event): boolean {
+  if (event.type === "step_failed" || event.type === "decomposition_failed") return true;
+  if (event.type === "run_finished") return event.status === "failed";
+  if (event.type === "sub_goal_closed" || event.type === "child_finished") return event.status === "failed";
+  return (event.type === "model_called" || event.type === "tool_called") && event.ok === false;
+}
+
+export class History {
+  readonly known = signal(0); // how many events, from the first on, are in the columns
+  readonly fault = signal<Refusal | undefined>(undefined);
+  readonly types = new Words();
+  readonly subjects = new Words();
+  readonly steps = new StepBook();
+  readonly models: number[] = []; // the numbers of the events that are model calls
+  readonly questions: number[] = [];
+  private readonly type = new Column(new Uint8Array(1024), (size) => new Uint8Array(size));
+  private readonly subject = numbers();
+  private readonly step = numbers();
+  private readonly failed = new Column(new Uint8Array(1024), (size) => new Uint8Array(size));
+  private readonly time = new Column(new Float64Array(1024), (size) => new Float64Array(size));
+  private readonly pages = new Map<number, Event[]>();
+  private readonly extra = new Map<number, Event>(); // of pages that were too large to come whole
+  private readonly asked = new Set<number>();
+  readonly arrived = signal(0); // counts pages that came because a row asked for them
+  private readonly aborter = new AbortController();
+  private isReading = false;
+  private wanted = 0;
+  private newest = -1; // the page that was looked at last
+
+  constructor(readonly run: string) {}
+
+  close(): void {
+    this.aborter.abort();
+  }
+
+  // Reads on until that many events are known.
+  readTo(count: number): void {
+    this.wanted = Math.max(this.wanted, count);
+    if (!this.isReading) void this.readOn();
+  }
+
+  private async readOn(): Promise<void> {
+    this.isReading = true;
+    try {
+      while (this.time.length < this.wanted && !this.aborter.signal.aborted) {
+        const events = await this.ask(this.time.length + 1);
+        if (events.length === 0) break;
+        if (this.wanted <= pagesKept * pageEvents) this.keep(events); // of a longer run, those that are looked at
+        for (const event of events) if (event.seq === this.time.length + 1) this.add(event);
+        this.publish(this.time.length >= this.wanted);
+        await new Promise((resolve) => setTimeout(resolve, 0)); // a frame may be drawn
+      }
+      this.fault.value = undefined;
+    } catch (fault) {
+      if (!this.aborter.signal.aborted) this.fault.value = fault as Refusal;
+    }
+    this.publish(true);
+    this.isReading = false;
+  }
+
+  private publishedAt = 0;
+
+  // Views are drawn again only so often while much is read.
+  private publish(isLast: boolean): void {
+    if (!isLast && this.known.peek() > 0 && performance.now() - this.publishedAt < 300) return;
+    this.publishedAt = performance.now();
+    this.known.value = this.time.length;
+  }
+
+  private ask(from: number): Promise<Event[]> {
+    const query = { from, limit: pageEvents, raw: true };
+    return get<Event[]>(`runs/${this.run}/events`, query, this.aborter.signal);
+  }
+
+  private keep(events: Event[]): void {
+    const page = Math.floor((events[0]!.seq - 1) / pageEvents);
+    if ((events[0]!.seq - 1) % pageEvents !== 0) return;
+    this.newest = page;
+    this.pages.delete(page);
+    this.pages.set(page, events);
+    if (this.pages.size > pagesKept) this.pages.delete(this.pages.keys().next().value!);
+  }
+
+  private add(event: Event): void {
+    this.type.push(this.types.number(event.type));
+    this.subject.push(this.subjects.number(subjectOf(event)));
+    this.step.push(event.step);
+    this.failed.push(isFailure(event) ? 1 : 0);
+    this.time.push(Date.parse(event.at));
+    if (event.type === "model_called") this.models.push(event.seq);
+    if (event.type === "question_asked") this.questions.push(event.seq);
+    this.steps.add(event);
+  }
+
+  typeAt(seq: number): EventType {
+    return this.types.words[this.type.at(seq - 1)] as EventType;
+  }
+  subjectAt(seq: number): string {
+    return this.subjects.words[this.subject.at(seq - 1)]!;
+  }
+  stepAt(seq: number): number {
+    return this.step.at(seq - 1);
+  }
+  isFailureAt(seq: number): boolean {
+    return this.failed.at(seq - 1) === 1;
+  }
+  timeAt(seq: number): number {
+    return this.time.at(Math.max(0, Math.min(seq, this.time.length) - 1));
+  }
+
+  // The event, if it is at hand; else it is asked for, and `arrived` says when it has come.
+  event(seq: number): Event | undefined {
+    const number = Math.floor((seq - 1) / pageEvents);
+    const page = this.pages.get(number);
+    const found = page?.[(seq - 1) % pageEvents] ?? this.extra.get(seq);
+    if (page !== undefined && number !== this.newest) this.keep(page);
+    if (found === undefined) this.fetch(page === undefined ? number * pageEvents + 1 : seq);
+    return found;
+  }
+
+  private fetch(from: number): void {
+    if (this.asked.has(from) || this.asked.size > 4) return;
+    this.asked.add(from);
+    this.ask(from)
+      .then((events) => {
+        if (this.extra.size > 4 * pageEvents) this.extra.clear();
+        if ((from - 1) % pageEvents === 0 && events.length > 0) this.keep(events);
+        else for (const event of events) this.extra.set(event.seq, event);
+        if (events.length > 0) this.arrived.value += 1;
+      }, () => undefined)
+      .finally(() => this.asked.delete(from));
+  }
+}

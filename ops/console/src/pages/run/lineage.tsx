@@ -1,0 +1,44 @@
+// The runs that this one came from, called, and that came from it; each can be compared with it.
+import { get } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { RunListed } from "../../api/types";
+import { Read } from "../../parts/states";
+import { shortId, Status } from "../../parts/status";
+import { Time } from "../../parts/time";
+import { link } from "../../router";
+import { useRun } from "./moment";
+
+function relation(run: RunListed): string {
+  if (run.forked_from !== null) return `forked from ${shortId(run.forked_from.run)} at event ${run.forked_from.seq}`;
+  if (run.parent !== null) return `called by ${shortId(run.parent)}`;
+  if (run.continues !== null) return `continues ${shortId(run.continues)}`;
+  return "the first";
+}
+
+export function Lineage() {
+  const view = useRun();
+  const read = useResource<RunListed[]>(`lineage ${view.run}`, (signal) =>
+    get<RunListed[]>("runs", { lineage: view.run, limit: 200 }, signal), 5000);
+  const children = view.head.value?.children ?? [];
+  return (
+    <Read from={read}>{(runs) => {
+      const known = new Set(runs.map((run) => run.run));
+      const all = [...runs, ...children.filter((run) => !known.has(run.run))];
+      return (
+        <table class="list">
+          <thead><tr><th scope="col">Status</th><th scope="col">Run</th><th scope="col">Came about</th>
+            <th scope="col">Started</th><th scope="col"><span class="hidden">Compare</span></th></tr></thead>
+          <tbody>{all.map((run) => (
+            <tr key={run.run} class={run.run === view.run ? "chosen" : undefined}>
+              <td><Status of={run.status} /></td>
+              <td><a href={link(["run", run.run])}><bdi>{run.graph}</bdi> {shortId(run.run)}</a></td>
+              <td class="muted">{run.run === view.run ? "this run" : relation(run)}</td>
+              <td class="muted"><Time at={run.started_at} /></td>
+              <td>{run.run !== view.run && <a href={link(["compare", view.run, run.run])}>Compare</a>}</td>
+            </tr>
+          ))}</tbody>
+        </table>
+      );
+    }}</Read>
+  );
+}

@@ -1,0 +1,118 @@
+// The moment that the page of a run shows: its latest one, which moves on, or any event that the slider stands at.
+import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { createContext } from "preact";
+import { useContext, useEffect, useMemo } from "preact/hooks";
+import { get, Refusal } from "../../api/client";
+import type { Explanation, Run } from "../../api/types";
+import { amend, route } from "../../router";
+import { History } from "./history";
+
+const ended = ["done", "failed", "aborted"];
+
+export class RunView {
+  readonly history: History;
+  readonly head = signal<Run | undefined>(undefined); // the run as it is now
+  readonly explanation = signal<Explanation | undefined>(undefined);
+  readonly asked: Signal<number | undefined> = signal(undefined); // nothing: now
+  readonly shown = signal<Run | undefined>(undefined); // as of the moment; the last one while the next is on its way
+  readonly fault = signal<Refusal | undefined>(undefined);
+  readonly momentFault = signal<Refusal | undefined>(undefined);
+  readonly last = computed(() => this.head.value?.seq ?? 0);
+  readonly at = computed(() => Math.min(this.asked.value ?? this.last.value, Math.max(this.last.value, 1)));
+  readonly isNow = computed(() => this.asked.value === undefined);
+  readonly isOver: ReadonlySignal<boolean> = computed(() => ended.includes(this.head.value?.status ?? ""));
+  private readonly aborter = new AbortController();
+  private timer = 0;
+  private failures = 0;
+  private isReading = false;
+  private readonly stop: () => void;
+
+  constructor(readonly run: string) {
+    this.history = new History(run);
+    const at = Number(route.peek().query.get("at"));
+    if (at >= 1) this.asked.value = at;
+    void this.readHead();
+    this.stop = effect(() => {
+      void this.at.value;
+      void this.isNow.value;
+      void this.head.value;
+      void this.readMoment();
+    });
+  }
+
+  close(): void {
+    this.aborter.abort();
+    this.stop();
+    this.history.close();
+    clearTimeout(this.timer);
+  }
+
+  readonly readHead = async (): Promise<void> => {
+    clearTimeout(this.timer);
+    try {
+      const head = await get<Run>(`runs/${this.run}`, {}, this.aborter.signal);
+      this.explanation.value = await get<Explanation>(`runs/${this.run}/explain`, {}, this.aborter.signal);
+      this.failures = 0;
+      this.fault.value = undefined;
+      this.head.value = head;
+      this.history.readTo(head.seq);
+    } catch (fault) {
+      if (this.aborter.signal.aborted) return;
+      this.failures += 1;
+      this.fault.value = fault as Refusal;
+    }
+    const isGone = this.fault.value?.code === "not_found";
+    const pause = this.failures > 0 ? Math.min(500 * 2 ** this.failures, 4000) : document.hidden ? 5000 : 1000;
+    if (!isGone && !(this.isOver.value && this.failures === 0)) this.timer = window.setTimeout(this.readHead, pause);
+  };
+
+  // One request at a time: where the slider has moved on meanwhile, the newest moment is read next.
+  private async readMoment(): Promise<void> {
+    if (this.isNow.peek()) {
+      this.shown.value = this.head.peek();
+      return;
+    }
+    if (this.isReading || this.head.peek() === undefined) return;
+    this.isReading = true;
+    const at = this.at.peek();
+    try {
+      const shown = await get<Run>(`runs/${this.run}`, { at }, this.aborter.signal);
+      this.momentFault.value = undefined;
+      if (!this.isNow.peek()) this.shown.value = shown;
+    } catch (fault) {
+      if (!this.aborter.signal.aborted) this.momentFault.value = fault as Refusal;
+    }
+    this.isReading = false;
+    if (!this.aborter.signal.aborted && (this.isNow.peek() || this.at.peek() !== at)) void this.readMoment();
+  }
+
+  private writing = 0;
+
+  // Moves to an event; the address follows when the slider rests.
+  moveTo(seq: number | undefined): void {
+    const bounded = seq === undefined ? undefined : Math.max(1, Math.min(Math.round(seq), this.last.peek()));
+    this.asked.value = bounded;
+    clearTimeout(this.writing);
+    this.writing = window.setTimeout(() => {
+      if (route.peek().rest[0] === this.run) amend({ at: bounded });
+    }, 200);
+  }
+}
+
+const Context = createContext<RunView | undefined>(undefined);
+export const RunProvider = Context.Provider;
+
+export function useRun(): RunView {
+  return useContext(Context)!;
+}
+
+export function useRunView(run: string): RunView {
+  const view = useMemo(() => new RunView(run), [run]);
+  useEffect(() => () => view.close(), [view]);
+  const asked = route.value.query.get("at");
+  useEffect(() => {
+    const at = asked === null ? undefined : Number(asked);
+    if (at !== view.asked.peek() && (at === undefined || at >= 1)) view.asked.value = at;
+  }, [asked]);
+  return view;
+}

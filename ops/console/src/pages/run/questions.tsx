@@ -1,0 +1,27 @@
+// The questions of a run as of the moment; now, they can be answered.
+import { AnswerForm, Expiry, Prompt } from "../../parts/answer_form";
+import { Empty } from "../../parts/states";
+import { useRun } from "./moment";
+
+export function Questions() {
+  const view = useRun();
+  const open = view.shown.value?.questions ?? [];
+  if (open.length === 0)
+    return (
+      <Empty title="No open question">
+        <p>{view.history.questions.length > 0 && "Those that were asked stand among the events of people."}</p>
+      </Empty>
+    );
+  return (
+    <ul class="questions">
+      {open.map((question) => (
+        <li key={question.id} class="card">
+          <p class="muted"><code>{question.id}</code> {question.kind}, step {question.step}</p>
+          <Prompt prompt={question.prompt} />
+          <Expiry question={question} />
+          {view.isNow.value && <AnswerForm run={view.run} question={question} onDone={() => void view.readHead()} />}
+        </li>
+      ))}
+    </ul>
+  );
+}

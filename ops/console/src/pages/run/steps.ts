@@ -1,0 +1,163 @@
+// The steps of a run with their attempts, and where the run has been, gathered event by event. Each entry says by the
+// number of an event since when it holds, so that any moment can be shown.
+import type { Event, EventOf } from "../../api/types";
+
+export interface Attempt {
+  from: number; // milliseconds
+  to: number;
+  seq: number; // of the event that ended it
+  ok: boolean;
+  kind: "work" | "question" | "child" | "cached";
+}
+
+export interface StepRow {
+  step: number;
+  name: string; // node or sub-goal
+  tool: string;
+  first: number; // the number of its first event
+  last: number;
+  attempts: Attempt[];
+  status: "open" | "succeeded" | "failed" | "skipped";
+  cost: number;
+  tokens: number;
+  model: string;
+  says: string;
+}
+
+interface Pending {
+  from: number;
+  kind: Attempt["kind"];
+}
+
+export class StepBook {
+  readonly rows: StepRow[] = []; // in the order of their first event
+  readonly visits = new Map<string, number[]>(); // node: the events that left it
+  readonly ways = new Map<string, number>(); // "a->b": the first event that went there
+  readonly models = new Set<string>();
+  cost = 0;
+  private readonly byStep = new Map<number, StepRow>();
+  private readonly waits = new Map<number, Pending>();
+
+  add(event: Event): void {
+    switch (event.type) {
+      case "step_succeeded":
+        return this.left(event);
+      case "step_failed":
+        return this.failed(event);
+      case "sub_goal_closed":
+        return this.closed(event);
+      case "model_called":
+        return this.called(event);
+      case "tool_called":
+        this.row(event).tool = event.tool ?? "";
+        return;
+      case "question_asked":
+        return this.waits_for(event, "question", event.question);
+      case "child_started":
+        return this.waits_for(event, "child", event.graph);
+      default:
+    }
+  }
+
+  private row(event: Event): StepRow {
+    let row = this.byStep.get(event.step);
+    if (row === undefined) {
+      row = {
+        step: event.step, name: "", tool: "", first: event.seq, last: event.seq, attempts: [], status: "open",
+        cost: 0, tokens: 0, model: "", says: "",
+      };
+      this.byStep.set(event.step, row);
+      this.rows.push(row);
+    }
+    row.last = event.seq;
+    return row;
+  }
+
+  private waits_for(event: Event, kind: Attempt["kind"], name: string): void {
+    const row = this.row(event);
+    if (row.name === "") row.name = name;
+    this.waits.set(event.step, { from: Date.parse(event.at), kind });
+  }
+
+  private end(event: Event & { started_at: string }, row: StepRow, ok: boolean, isCached = false): void {
+    const wait = this.waits.get(event.step);
+    this.waits.delete(event.step);
+    const from = wait?.from ?? Date.parse(event.started_at);
+    const kind = isCached ? "cached" : wait?.kind ?? "work";
+    row.attempts.push({ from, to: Date.parse(event.at), seq: event.seq, ok, kind });
+  }
+
+  private left(event: EventOf<"step_succeeded">): void {
+    const row = this.row(event);
+    row.name = event.node;
+    row.status = "succeeded";
+    row.says = event.label;
+    this.end(event, row, true, event.cached_from !== undefined);
+    this.went(event.node, event.next, event.seq);
+  }
+
+  private failed(event: EventOf<"step_failed">): void {
+    const row = this.row(event);
+    row.name = event.node;
+    row.says = `${event.error}: ${event.message}`;
+    this.end(event, row, false);
+    if (event.retry_at === undefined) row.status = "failed";
+    if (event.next !== undefined) this.went(event.node, event.next, event.seq);
+  }
+
+  private closed(event: EventOf<"sub_goal_closed">): void {
+    const row = this.row(event);
+    row.name = event.sub_goal;
+    row.status = event.status;
+    row.says = event.message ?? "";
+    this.end(event, row, event.status !== "failed");
+  }
+
+  private called(event: EventOf<"model_called">): void {
+    const row = this.row(event);
+    row.model = event.model ?? "";
+    row.cost += event.cost ?? 0;
+    row.tokens += (event.tokens_in ?? 0) + (event.tokens_out ?? 0);
+    this.models.add(row.model);
+    this.cost += event.cost ?? 0;
+  }
+
+  private went(node: string, next: string[], seq: number): void {
+    const seen = this.visits.get(node);
+    if (seen === undefined) this.visits.set(node, [seq]);
+    else seen.push(seq);
+    for (const to of next) {
+      const way = `${node}->${to}`;
+      if (!this.ways.has(way)) this.ways.set(way, seq);
+    }
+  }
+
+  visitsUntil(node: string, seq: number): number {
+    const seen = this.visits.get(node);
+    return seen === undefined ? 0 : countUpTo(seen, seq);
+  }
+
+  // How many rows had begun with that event.
+  rowsUntil(seq: number): number {
+    let low = 0;
+    let high = this.rows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.rows[middle]!.first <= seq) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+// How many of the ascending numbers are at most the bound.
+export function countUpTo(numbers: readonly number[], bound: number): number {
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle]! <= bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

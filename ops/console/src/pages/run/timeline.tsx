@@ -1,0 +1,168 @@
+// Steps and attempts over time, as of the slider's moment: what is open stands on top, with how long it has been so.
+// Stretches in which nothing was executed are folded.
+import { useComputed, useSignal } from "@preact/signals";
+import type { Step } from "../../api/types";
+import { useKeys } from "../../keys";
+import { Rows } from "../../parts/rows";
+import { duration, exactTime, Lasted, now } from "../../parts/time";
+import { amend, route } from "../../router";
+import { useRun, type RunView } from "./moment";
+import type { StepRow } from "./steps";
+import { timeScale, type TimeScale } from "./time_scale";
+
+const height = 28;
+const colours = ["status", "cost", "model"] as const;
+type Colour = (typeof colours)[number];
+
+function useScale(view: RunView) {
+  return useComputed<TimeScale>(() => {
+    void view.history.known.value;
+    const { rows } = view.history.steps;
+    const busy = rows.flatMap((row) => row.attempts.filter((one) => one.kind === "work" || one.kind === "cached"));
+    const start = Date.parse(view.head.value!.started_at);
+    const end = view.isOver.value ? Date.parse(view.head.value!.updated_at) : now.value;
+    return timeScale(busy, start, end);
+  });
+}
+
+function barClass(row: StepRow, attempt: { ok: boolean; kind: string }, colour: Colour, view: RunView): string {
+  if (colour === "status") return attempt.kind === "work" ? (attempt.ok ? "ok" : "failed") : attempt.kind;
+  if (colour === "model")
+    return row.model === "" ? "plain" : `model-${[...view.history.steps.models].indexOf(row.model) % 5}`;
+  const dearest = view.history.steps.rows.reduce((most, one) => Math.max(most, one.cost), 0);
+  return row.cost === 0 ? "plain" : `cost-${Math.min(4, Math.floor((5 * row.cost) / (dearest * 1.0001)))}`;
+}
+
+interface RowProps {
+  row: StepRow;
+  scale: TimeScale;
+  colour: Colour;
+  view: RunView;
+}
+
+function titleOf(row: StepRow, until: number): string {
+  const attempts = row.attempts.filter((attempt) => attempt.seq <= until);
+  const last = attempts[attempts.length - 1];
+  const took = last === undefined ? "" : `, ${duration(last.to - last.from)}`;
+  const cost = row.cost > 0 ? `, cost ${row.cost.toPrecision(3)}` : "";
+  return `Step ${row.step}: ${row.name} ${row.tool}${took}${row.tokens > 0 ? `, ${row.tokens} tokens` : ""}${cost}` +
+    (row.says === "" ? "" : `\n${row.says.slice(0, 300)}`);
+}
+
+function StepLine({ row, scale, colour, view }: RowProps) {
+  const at = view.at.value;
+  const attempts = row.attempts.filter((attempt) => attempt.seq <= at);
+  const last = attempts[attempts.length - 1];
+  return (
+    <button type="button" tabIndex={-1} class="line" title={titleOf(row, at)}
+      onClick={() => view.moveTo(last?.seq ?? row.first)}>
+      <span class="line-name"><bdi>{row.name === "" ? `step ${row.step}` : row.name}</bdi>
+        {row.tool !== "" && <span class="muted"> <bdi>{row.tool}</bdi></span>}
+        {attempts.length > 1 && <span class="muted"> ×{attempts.length}</span>}
+      </span>
+      <span class="line-bars">
+        {attempts.map((attempt, index) => {
+          const from = scale.place(attempt.from);
+          const width = Math.max(scale.place(attempt.to) - from, 0.002);
+          return (
+            <span key={index} class={`bar ${barClass(row, attempt, colour, view)}`}
+              style={{ left: `${from * 100}%`, width: `${Math.min(width, 1 - from) * 100}%` }} />
+          );
+        })}
+      </span>
+      <span class="line-took number muted">{last === undefined ? "" : duration(last.to - last.from)}</span>
+    </button>
+  );
+}
+
+function OpenLine({ step, scale, view }: { step: Step; scale: TimeScale; view: RunView }) {
+  const isLive = view.isNow.value && !view.isOver.value;
+  const end = isLive ? now.value : view.history.timeAt(view.at.value);
+  const from = scale.place(Date.parse(step.opened_at));
+  return (
+    <div class="line open" title={`Step ${step.step}, since ${exactTime(step.opened_at)}`}>
+      <span class="line-name"><bdi>{step.sub_goal ?? step.node}</bdi> <span class="muted">waits for {step.waits_for}
+        {step.attempt > 1 ? `, attempt ${step.attempt}` : ""}</span></span>
+      <span class="line-bars">
+        <span class={`bar open is-${step.waits_for}`}
+          style={{ left: `${from * 100}%`, width: `${Math.max(scale.place(end) - from, 0.004) * 100}%` }} />
+      </span>
+      <span class="line-took number">
+        <Lasted from={step.opened_at} to={isLive ? undefined : new Date(end).toISOString()} />
+      </span>
+    </div>
+  );
+}
+
+function Axis({ scale, view }: { scale: TimeScale; view: RunView }) {
+  const start = Date.parse(view.head.value!.started_at);
+  const end = view.isOver.value ? Date.parse(view.head.value!.updated_at) : now.value;
+  return (
+    <div class="axis" aria-hidden="true">
+      <span class="line-name muted">since the start</span>
+      <span class="line-bars">
+        <span class="tick" style={{ left: "0%" }}>0</span>
+        {scale.folds.map((fold) => (
+          <span key={fold.from} class="fold" title="Nothing was executed"
+            style={{ left: `${fold.place * 100}%` }}>≈ {duration(fold.to - fold.from)}</span>
+        ))}
+        <span class="tick last">{duration(end - start)}</span>
+        <span class="cursor" style={{ left: `${scale.place(view.history.timeAt(view.at.value)) * 100}%` }} />
+      </span>
+      <span class="line-took" />
+    </div>
+  );
+}
+
+export function Timeline() {
+  const view = useRun();
+  const scale = useScale(view).value;
+  const colour = (route.value.query.get("colour") ?? "status") as Colour;
+  const node = route.value.query.get("node") ?? "";
+  const onlyFailed = useSignal(false);
+  void view.history.known.value;
+  const at = view.at.value;
+  const { steps } = view.history;
+  const begun = steps.rowsUntil(at);
+  const isFiltered = node !== "" || onlyFailed.value;
+  const rows = isFiltered
+    ? steps.rows.slice(0, begun).filter((row) => (node === "" || row.name === node) &&
+        (!onlyFailed.value || row.attempts.some((attempt) => !attempt.ok && attempt.seq <= at)))
+    : steps.rows;
+  const count = isFiltered ? rows.length : begun;
+  const open = (view.shown.value?.steps ?? []).filter((step) => node === "" || step.node === node);
+  useKeys([
+    { keys: "j", says: "Next event", act: () => view.moveTo(at + 1) },
+    { keys: "k", says: "Event before", act: () => view.moveTo(at - 1) },
+  ], [at]);
+  return (
+    <div class="timeline">
+      <div class="event-kinds">
+        <span class="muted">Colour by</span>
+        <span role="group" aria-label="Colour by" class="chips">
+          {colours.map((each) => (
+            <button type="button" key={each} class="chip" aria-pressed={each === colour}
+              onClick={() => amend({ colour: each === "status" ? undefined : each })}>{each}</button>
+          ))}
+        </span>
+        <button type="button" class="chip" aria-pressed={onlyFailed.value}
+          onClick={() => (onlyFailed.value = !onlyFailed.value)}>failures</button>
+        {node !== "" && (
+          <button type="button" class="chip" aria-pressed="true" onClick={() => amend({ node: undefined })}>
+            <bdi>{node}</bdi> ×
+          </button>
+        )}
+        <span class="muted number">{count.toLocaleString()} steps
+          {steps.cost > 0 ? `, cost ${steps.cost.toPrecision(3)}` : ""}</span>
+      </div>
+      <Axis scale={scale} view={view} />
+      {open.slice(0, 12).map((step) => <OpenLine key={step.step} step={step} scale={scale} view={view} />)}
+      {open.length > 12 && <p class="muted none">and {open.length - 12} more that are open</p>}
+      {count === 0 ? <p class="muted none">No step has ended yet.</p> : (
+        <Rows count={count} height={height} label="Steps" class="lines" at={Math.max(0, count - 1)} row={(index) => (
+          <StepLine key={rows[index]!.step} row={rows[index]!} scale={scale} colour={colour} view={view} />
+        )} />
+      )}
+    </div>
+  );
+}

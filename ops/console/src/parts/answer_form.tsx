@@ -1,0 +1,82 @@
+// A question and the form for its answer. One answer wins: where another one was first, it says whose.
+import { useSignal } from "@preact/signals";
+import { may, post, Refusal } from "../api/client";
+import type { Json } from "../api/types";
+import { excerpt } from "../pages/run/event_words";
+import { JsonTree } from "./json_tree";
+import { firstValue, SchemaForm, type Schema } from "./schema_form";
+import { Time } from "./time";
+
+export interface Asked {
+  id: string;
+  kind: string;
+  prompt: Json;
+  schema?: Json;
+  default?: Json;
+  expires_at?: string | null | undefined;
+}
+
+export function Prompt({ prompt }: { prompt: Json }) {
+  if (typeof prompt === "string") return <p class="prompt"><bdi>{prompt}</bdi></p>;
+  const text = (prompt as { text?: unknown } | null)?.text;
+  if (typeof text === "string") return <p class="prompt"><bdi>{text}</bdi></p>;
+  return <JsonTree value={prompt} open={3} />;
+}
+
+export function Expiry({ question }: { question: Asked }) {
+  if (question.expires_at === null || question.expires_at === undefined) return null;
+  return (
+    <p class="muted">
+      {question.default === undefined ? "Closes" : `Taken as ${excerpt(question.default, 80)}`}{" "}
+      if it is not answered: <Until at={question.expires_at} />
+    </p>
+  );
+}
+
+function Until({ at }: { at: string }) {
+  const ms = Date.parse(at) - Date.now();
+  if (ms < 0) return <Time at={at} />;
+  const hours = Math.floor(ms / 3_600_000);
+  const says = hours >= 48 ? `in ${Math.floor(hours / 24)} days` : hours >= 1 ? `in ${hours} h` :
+    `in ${Math.max(1, Math.floor(ms / 60_000))} min`;
+  return <time dateTime={at} title={new Date(at).toLocaleString()}>{says}</time>;
+}
+
+interface Props {
+  run: string;
+  question: Asked;
+  onDone: () => void;
+  send?: (value: unknown) => Promise<unknown>; // where not by the route of the run
+}
+
+export function AnswerForm({ run, question, onDone, send }: Props) {
+  const value = useSignal<unknown>(firstValue((question.schema ?? {}) as Schema));
+  const fault = useSignal<Refusal | undefined>(undefined);
+  const isBusy = useSignal(false);
+  const isDone = useSignal(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    isBusy.value = true;
+    try {
+      await (send ?? ((given) => post(`runs/${run}/answers`, { question: question.id, value: given })))(value.value);
+      isDone.value = true;
+      onDone();
+    } catch (refusal) {
+      fault.value = refusal as Refusal;
+      if (fault.value.code === "closed") onDone();
+    }
+    isBusy.value = false;
+  };
+  if (isDone.value) return <p class="answered" role="status">Answered. The run goes on.</p>;
+  if (fault.value?.code === "closed") return <p class="answered" role="status">{fault.value.message}</p>;
+  return (
+    <form class="answer" onSubmit={submit}>
+      <SchemaForm schema={question.schema} name="Answer" value={value.value}
+        onChange={(given) => (value.value = given)} />
+      {fault.value !== undefined && <p class="refusal" role="alert">{fault.value.message}</p>}
+      {send !== undefined || may("answer")
+        ? <button type="submit" class="primary" disabled={isBusy.value}>Answer</button>
+        : <p class="muted">Your token does not allow answers.</p>}
+    </form>
+  );
+}

@@ -1,0 +1,160 @@
+// One run: everything follows the slider, from there it is forked, and the two are compared; questions are answered.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openBrowser, openPage } from "./browser.mjs";
+import { order } from "./graphs.mjs";
+import { World } from "./world.mjs";
+
+let world;
+let browser;
+let done;
+
+before(async () => {
+  world = await World.begin();
+  await world.addGraph(order);
+  done = await world.startRun("order", { customer: "ann" }, "--tag", "team=a");
+  await world.isStatus(done, "waiting");
+  await world.api(`runs/${done}/answers`, { value: { ok: true, note: "fine" }, by: "ben" });
+  await world.isStatus(done, "done");
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await world?.end();
+});
+
+const opened = (run, query = "") => openPage(browser, `${world.url}#/run/${run}${query}`);
+const node = (page, name) => page.locator(`[data-node="${name}"]`);
+const hasClass = (page, name, word) =>
+  page.waitForFunction(
+    ([at, has]) => document.querySelector(`[data-node="${at}"]`)?.classList.contains(has), [name, word]);
+const slideTo = (page, seq) => page.getByRole("slider", { name: "Event" }).fill(String(seq));
+
+async function closed(page) {
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+}
+
+test("the way that was taken is lit, and the slider takes it back", async () => {
+  const page = await opened(done);
+  await hasClass(page, "bill", "been");
+  await hasClass(page, "over", "been");
+  assert.equal(await node(page, "refused").evaluate((one) => one.classList.contains("been")), false);
+  await slideTo(page, 3);
+  await hasClass(page, "approve", "open");
+  assert.equal(await node(page, "bill").evaluate((one) => one.classList.contains("been")), false);
+  await page.waitForFunction(() => location.hash.endsWith("?at=3"));
+  await page.reload();
+  await page.getByRole("button", { name: "Fork from event 3" }).waitFor();
+  await closed(page);
+});
+
+test("channels show what the event before changed", async () => {
+  const page = await opened(done, "?view=channels&at=6");
+  const changed = page.locator(".tree .changed");
+  await changed.filter({ hasText: "fine" }).waitFor();
+  assert.equal(await page.locator(".tree").getByText("customer").first().isVisible(), true);
+  await page.keyboard.press("[");
+  await page.waitForFunction(() => location.hash.includes("at=5"));
+  await page.getByText("0 changes").waitFor();
+  await page.keyboard.press("{");
+  await page.waitForFunction(() => location.hash.includes("at=1"));
+  await page.keyboard.press("}");
+  await page.waitForFunction(() => !location.hash.includes("at="));
+  await closed(page);
+});
+
+test("events are words, filtered by kind and node, and say by whom", async () => {
+  const page = await opened(done, "?view=events");
+  await page.locator(".event", { hasText: "approve left by answered → bill, wrote approval" }).waitFor();
+  await page.getByRole("button", { name: "people" }).click();
+  await page.getByText("2 events").waitFor();
+  const answered = page.locator(".event", { hasText: "question answered" });
+  assert.match(await answered.innerText(), /q2: \{"note":"fine","ok":true\}, by/);
+  await answered.click();
+  await page.getByRole("region", { name: "Event 5" }).getByText("fine").waitFor();
+  await page.getByRole("button", { name: "all", exact: true }).click();
+  await node(page, "check").click();
+  await page.getByText("1 events").waitFor();
+  await page.keyboard.press("1");
+  await page.locator(".line", { hasText: "check" }).waitFor();
+  await closed(page);
+});
+
+test("a run is forked before its answer, answered otherwise, and compared", async () => {
+  const page = await opened(done, "?at=4");
+  await page.getByRole("button", { name: "Fork from event 4" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("combobox").first().selectOption("customer");
+  await dialog.getByLabel("customer").fill('"bea"');
+  await dialog.getByRole("combobox").nth(1).selectOption("q2");
+  await dialog.getByLabel("q2").fill('{"ok": false}');
+  await dialog.getByRole("button", { name: "Fork", exact: true }).click();
+  await page.waitForFunction((run) => location.hash.startsWith("#/run/") && !location.hash.includes(run), done);
+  await hasClass(page, "over", "been");
+  await page.getByRole("link", { name: /forked at event 4/ }).click();
+  await page.getByRole("heading", { name: "Compare" }).waitFor();
+  const changes = page.getByRole("region", { name: /^Channels/ });
+  await changes.getByText("/customer").waitFor();
+  assert.match(await changes.innerText(), /ann[\s\S]*bea/);
+  await page.getByRole("region", { name: "The first event that differs" }).waitFor();
+  await closed(page);
+});
+
+test("a fork that cannot be is refused in the dialog", async () => {
+  const page = await opened(done, "?at=4");
+  await page.getByRole("button", { name: "Fork from event 4" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Edit the graph" }).click();
+  await page.waitForFunction(() => document.querySelector("dialog textarea")?.value.includes("\"nodes\""));
+  await dialog.getByLabel("Graph", { exact: true }).fill('{"name": "order", "start": "nowhere"}');
+  await dialog.getByRole("button", { name: "Fork", exact: true }).click();
+  await dialog.getByRole("alert").getByText("Expected").first().waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await closed(page);
+});
+
+test("a question is answered where the run stands, and the page goes on by itself", async () => {
+  const run = await world.startRun("order", { customer: "cid" });
+  const page = await opened(run, "?view=questions");
+  await page.getByText("Approve the order?").first().waitFor();
+  await page.getByRole("list", { name: "Why" }).getByText("approve, step 2").waitFor();
+  await page.getByLabel("Yes").check();
+  await page.getByLabel("Note").fill("by page");
+  await page.getByRole("button", { name: "Answer" }).click();
+  await page.locator(".run-title .status", { hasText: "done" }).waitFor();
+  await hasClass(page, "over", "been");
+  assert.deepEqual((await world.api(`runs/${run}`)).channels.approval, { ok: true, note: "by page" });
+  await closed(page);
+});
+
+test("an answer that comes second says who was first", async () => {
+  const run = await world.startRun("order", { customer: "dan" });
+  const page = await opened(run, "?view=questions");
+  await page.getByLabel("Yes").check();
+  await page.route("**/runs/*", (route) => route.abort()); // the page does not learn of the other answer
+  await world.api(`runs/${run}/answers`, { value: { ok: false }, by: "eva" });
+  await page.getByRole("button", { name: "Answer" }).click();
+  await page.getByText(/Expected .*answered/).first().waitFor();
+  await page.context().close();
+});
+
+test("a run is paused, goes on and is cancelled", async () => {
+  const run = await world.startRun("order", { customer: "fay" });
+  const page = await opened(run);
+  const status = page.locator(".run-title .status");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await status.filter({ hasText: "paused" }).waitFor();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await status.filter({ hasText: "waiting" }).waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await status.filter({ hasText: "aborted" }).waitFor();
+  await closed(page);
+});
+
+test("a run that is not there is said to be not there", async () => {
+  const page = await opened("01890000-0000-7000-8000-000000000000");
+  await page.getByRole("alert").getByText("Nothing is here").waitFor();
+  await page.context().close();
+});
