@@ -22,6 +22,8 @@ begin
     grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker,
       cairn.permit, cairn.home, cairn.progress, cairn.feed, cairn.feed_place to cairn_app;
     grant insert, delete on cairn.feed_consumer to cairn_app;
+    grant insert, update, delete on cairn.saved_view to cairn_app;
+    grant insert on cairn.link_key to cairn_app;
     grant insert, update on cairn.graph, cairn.queue to cairn_app;
     grant insert, delete on cairn.passage to cairn_app;
     grant insert on cairn.event, cairn.blob, cairn.checkpoint, cairn.import to cairn_app;
@@ -32,14 +34,14 @@ begin
   if exists (select from pg_roles where rolname = 'cairn_read') then
     grant usage on schema cairn to cairn_read;
     grant select on all tables in schema cairn to cairn_read;
-    revoke all on cairn.token from cairn_read;
+    revoke all on cairn.token, cairn.link_key from cairn_read;
   end if;
   -- The one role that may remove a history. `cairn archive` and `cairn erase` take it on for that
   -- alone; who runs them must be a member.
   if exists (select from pg_roles where rolname = 'cairn_archive') then
     grant usage on schema cairn to cairn_archive;
     grant select on all tables in schema cairn to cairn_archive;
-    revoke all on cairn.token from cairn_archive;
+    revoke all on cairn.token, cairn.link_key from cairn_archive;
     grant update, delete on cairn.run to cairn_archive;
     grant delete on cairn.event, cairn.job, cairn.snapshot, cairn.question, cairn.import to cairn_archive;
     grant delete on cairn.blob, cairn.progress to cairn_archive;

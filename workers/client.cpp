@@ -490,7 +490,10 @@ std::vector<Status> Client::command_many(const std::vector<RunId>& runs, const C
 Result<RunState> Client::state_if(const RunId& run, const Command& command) {
   Result<RunState> now = state(run);
   if (!now) return now;
-  return decided(*std::move(now), command);
+  Result<RunState> left = decided(*std::move(now), command);
+  const auto* answer = std::get_if<Answer>(&command);
+  if (left || answer == nullptr) return left;
+  return refused_answer(run, answer->question, left.error());
 }
 
 Result<RunState> Client::decided(RunState state, const Command& command) {

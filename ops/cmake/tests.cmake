@@ -274,6 +274,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/api_client.cpp
   tests/ops/http/api_test.cpp
   tests/ops/http/claims_test.cpp
+  tests/ops/http/console_routes_test.cpp
   tests/ops/http/doors_test.cpp
   tests/ops/http/exchange_test.cpp
   tests/ops/http/graph_routes_test.cpp

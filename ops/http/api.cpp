@@ -10,6 +10,7 @@
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/claim_routes.hpp"
 #include "ops/http/client_pool.hpp"
+#include "ops/http/console_routes.hpp"
 #include "ops/http/description_route.hpp"
 #include "ops/http/feed_routes.hpp"
 #include "ops/http/graph_routes.hpp"
@@ -86,8 +87,9 @@ bool has_created(const RouteReply& reply) {
 // How a route is answered: at once, in the lane of the probes, or by its function.
 // `lags`: its answer may be a little old, so that a replica gives it.
 // `document`: its answer is the same for everyone, so that it needs no token.
+// `linked`: the token of a link, in the body, is all that is needed.
 // `mcp`: its messages become requests to the other routes, each of which asks for its own role.
-enum class Kind : std::uint8_t { alive, ready, scraped, document, asked, lags, mcp };
+enum class Kind : std::uint8_t { alive, ready, scraped, document, linked, asked, lags, mcp };
 
 struct Route {
   std::string_view method;
@@ -97,7 +99,9 @@ struct Route {
   Kind kind = Kind::asked;
   bool needs_database = false;  // a store in memory does not do
 
-  bool is_open() const { return kind == Kind::alive || kind == Kind::ready || kind == Kind::document; }
+  bool is_open() const {
+    return kind == Kind::alive || kind == Kind::ready || kind == Kind::document || kind == Kind::linked;
+  }
   bool has_role() const { return !is_open() && kind != Kind::mcp; }
   // Not logged.
   bool is_probe() const { return kind == Kind::alive || kind == Kind::ready || kind == Kind::scraped; }
@@ -129,6 +133,9 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/runs/{run}/events", show_events, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/export", export_run, ApiRole::read, Kind::lags},
     {"POST", "/api/v1/runs/{run}/answers", answer_question, ApiRole::answer},
+    {"POST", "/api/v1/runs/{run}/links", make_link, ApiRole::answer, Kind::asked, true},
+    {"POST", "/api/v1/links/question", show_linked_question, ApiRole::answer, Kind::linked, true},
+    {"POST", "/api/v1/links/answer", answer_by_link, ApiRole::answer, Kind::linked, true},
     {"POST", "/api/v1/runs/{run}/signals", signal_run, ApiRole::answer},
     {"POST", "/api/v1/runs/{run}/cancel", cancel_run, ApiRole::operate},
     {"POST", "/api/v1/runs/{run}/pause", pause_run, ApiRole::operate},
@@ -143,6 +150,9 @@ constexpr Route routes[] = {
     {"POST", "/api/v1/graphs/check", check_a_graph, ApiRole::operate},
     {"GET", "/api/v1/graphs/{name}", show_graph, ApiRole::read},
     {"GET", "/api/v1/questions", list_questions, ApiRole::read},
+    {"GET", "/api/v1/views", list_views, ApiRole::read, Kind::asked, true},
+    {"POST", "/api/v1/views", save_view, ApiRole::operate, Kind::asked, true},
+    {"DELETE", "/api/v1/views/{name}", remove_view, ApiRole::operate, Kind::asked, true},
     {"GET", "/api/v1/report", show_report, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},

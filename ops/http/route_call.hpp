@@ -17,6 +17,8 @@
 #include "ops/http/transport/message.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/second_try.hpp"
+#include "storage/data/link_key.hpp"
+#include "storage/data/saved_views.hpp"
 #include "storage/feed/feed.hpp"
 #include "workers/gateway/gateway_driver.hpp"
 
@@ -53,6 +55,8 @@ struct ApiParts {
         mcp_wait_ms(options.mcp_wait_ms),
         guard(tokens_of, options.is_tls),
         feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity(), options.patience_ms),
+        views(opened_of.dsn),
+        link_key(opened_of.dsn),
         metrics(*opened_of.store, opened_of.dsn, feed),
         gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {
     if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
@@ -68,6 +72,8 @@ struct ApiParts {
   Guard guard;
   QuotaBook quotas;
   Feed feed;
+  SavedViews views;
+  LinkKey link_key;
   CachedMetrics metrics;
   GatewayDriver gateway;  // for workers that claim over HTTP
   WaitingCalls waiting_calls;

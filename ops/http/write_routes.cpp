@@ -48,7 +48,7 @@ Refusal check_start(const RouteCall& call, const StartRequest& request) {
 
 // `by` is what the person says; the event's actor stands next to it.
 Status check_by(const Caller& caller, const std::string& by) {
-  for (const std::string_view kind : {"token:", "user:", "worker:", "schedule:"})
+  for (const std::string_view kind : {"token:", "user:", "worker:", "schedule:", "link:"})
     if (by.starts_with(kind) && by != caller.actor)
       return Error{Code::invalid, "Expected the name of a person as by, but \"" + by + "\" has the form of an actor."};
   return Done{};

@@ -433,7 +433,7 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
           "DROP COLUMN on_release; "
           "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
           "cairn.tombstone, cairn.import, cairn.token, cairn.erasing, cairn.home, cairn.progress, "
-          "cairn.feed, cairn.feed_consumer, cairn.feed_place; ALTER TABLE "
+          "cairn.feed, cairn.feed_consumer, cairn.feed_place, cairn.saved_view, cairn.link_key; ALTER TABLE "
           "cairn.blob DROP COLUMN put_at; DROP "
           "INDEX cairn.checkpoint_at; ALTER TABLE cairn.graph DROP COLUMN at, DROP COLUMN actor; ALTER TABLE cairn.run "
           "DROP COLUMN caller_knows, DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE, ADD CONSTRAINT "

@@ -63,7 +63,8 @@ TEST(ApiTokens, H7_a_token_is_shown_once_kept_as_a_hash_listed_and_revoked) {
 std::string role_by_guide(const RouteShown& route) {
   if (route.path.starts_with("/api/v1/claims")) return "worker";
   if (route.method == "GET" || route.path.ends_with("/confirm")) return "read";
-  if (route.path.ends_with("/answers") || route.path.ends_with("/signals")) return "answer";
+  for (const char* last : {"/answers", "/signals", "/links"})
+    if (route.path.ends_with(last)) return "answer";
   return route.path.ends_with("/runs") || route.path.ends_with("/fork") ? "run" : "operate";
 }
 

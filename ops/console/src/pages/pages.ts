@@ -15,5 +15,6 @@ export interface PageEntry {
 export const pages: Record<string, PageEntry> = {
   runs: { title: "Runs", key: "r", load: () => import("./runs/page") },
   run: { title: "Run", load: () => import("./run/page") },
+  answer: { title: "A question", load: () => import("./answer/page") },
   compare: { title: "Compare", load: () => import("./compare/page") },
 };

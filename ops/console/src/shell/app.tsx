@@ -56,9 +56,11 @@ function Shown() {
   return Page === undefined ? <Loading /> : <Page />;
 }
 
-function useCaller() {
+// A page that is opened by a link needs no caller.
+function useCaller(isNeeded: boolean) {
   const fault = useSignal<Refusal | undefined>(undefined);
   useEffect(() => {
+    if (!isNeeded) return;
     let timer = 0;
     const meet = () => {
       meetCaller().catch((refusal: Refusal) => {
@@ -68,12 +70,13 @@ function useCaller() {
     };
     meet();
     return () => clearTimeout(timer);
-  }, []);
+  }, [isNeeded]);
   return fault;
 }
 
 export function App() {
-  const fault = useCaller();
+  const isLinked = route.value.page === "answer";
+  const fault = useCaller(!isLinked);
   const bound = Object.entries(pages).flatMap(([name, entry]) =>
     entry.key === undefined ? [] : [{ keys: `g ${entry.key}`, says: entry.title, act: () => go([name]) }],
   );
@@ -83,6 +86,7 @@ export function App() {
     { keys: "t", says: "Light, dark, as the system", act: nextTheme },
     ...bound,
   ]);
+  if (isLinked) return <><Connection /><main id="main" tabIndex={-1}><Shown /></main></>;
   const page = isTokenAsked.value ? <TokenForm /> : isKnown.value ? <Shown /> : <Loading fault={fault.value} />;
   return (
     <>

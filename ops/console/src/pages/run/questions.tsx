@@ -1,5 +1,6 @@
 // The questions of a run as of the moment; now, they can be answered.
 import { AnswerForm, Expiry, Prompt } from "../../parts/answer_form";
+import { LinkMaker } from "../../parts/link_maker";
 import { Empty } from "../../parts/states";
 import { useRun } from "./moment";
 
@@ -20,6 +21,7 @@ export function Questions() {
           <Prompt prompt={question.prompt} />
           <Expiry question={question} />
           {view.isNow.value && <AnswerForm run={view.run} question={question} onDone={() => void view.readHead()} />}
+          {view.isNow.value && <LinkMaker run={view.run} question={question.id} />}
         </li>
       ))}
     </ul>

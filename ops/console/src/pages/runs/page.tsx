@@ -1,7 +1,7 @@
 // The runs that match a filter, the newest first, as they come.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { getPage, type Page as ListPage } from "../../api/client";
+import { getPage, may, type Page as ListPage } from "../../api/client";
 import { parametersOf, termsOf } from "../../api/filter";
 import { useResource } from "../../api/resource";
 import type { RunListed } from "../../api/types";
@@ -10,7 +10,9 @@ import { Empty, Failure, Read } from "../../parts/states";
 import { amend, go, link, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { FilterBar } from "./filter_bar";
+import { BulkDialog } from "./bulk";
 import { RunTable } from "./run_table";
+import { Views } from "./views";
 
 const pageRuns = 50;
 
@@ -27,6 +29,7 @@ export function Page() {
   return (
     <>
       <h1 class="hidden">Runs</h1>
+      <Views where={where} />
       <FilterBar where={where} onChange={(text) => amend({ where: text }, "push")} />
       {newest.error.value !== undefined && newest.data.value !== undefined &&
         newest.error.value.code !== "lost" && <Failure error={newest.error.value} />}
@@ -56,6 +59,7 @@ function RunList(props: { first: ListPage<RunListed>; where: string; query: [str
   const older = useSignal<RunListed[]>([]);
   const goesOn = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
+  const isBulk = useSignal(false);
   const chosen = useSignal(-1);
   useEffect(() => {
     older.value = [];
@@ -89,6 +93,16 @@ function RunList(props: { first: ListPage<RunListed>; where: string; query: [str
   };
   return (
     <>
+      <div class="list-head">
+        <span class="muted number">{runs.length.toLocaleString()}{next === undefined ? "" : "+"}{" "}
+          {runs.length === 1 ? "run" : "runs"}</span>
+        {may("operate") && (
+          <button type="button" onClick={() => (isBulk.value = true)}>Act on all that match…</button>
+        )}
+      </div>
+      {isBulk.value && (
+        <BulkDialog where={props.where} newest={props.first.items[0]!} onClose={() => (isBulk.value = false)} />
+      )}
       <RunTable runs={runs} chosen={chosen.value} />
       {next !== undefined && (
         <p class="more">

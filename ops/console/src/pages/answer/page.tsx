@@ -1,0 +1,35 @@
+// One question for someone who has a link to it, and needs nothing else. The link's token stays in this page's address
+// after "#", which browsers keep to themselves.
+import { post } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { Answered, LinkedQuestion } from "../../api/types";
+import { AnswerForm, Expiry, Prompt } from "../../parts/answer_form";
+import { Empty, Failure, Loading } from "../../parts/states";
+import { exactTime } from "../../parts/time";
+import { route } from "../../router";
+
+export function Page() {
+  const token = route.value.query.get("token") ?? "";
+  if (token === "") return <Empty title="No question is named"><p>Open the whole link as it was sent.</p></Empty>;
+  return <Linked token={token} />;
+}
+
+function Linked({ token }: { token: string }) {
+  const read = useResource<LinkedQuestion>(`link ${token}`, (signal) =>
+    post<LinkedQuestion>("links/question", { token }, signal));
+  const found = read.data.value;
+  if (read.error.value?.code === "closed")
+    return <Empty title="This question is closed"><p><bdi>{read.error.value.message}</bdi></p></Empty>;
+  if (found === undefined) return read.error.value === undefined ? <Loading /> : <Failure error={read.error.value} />;
+  const send = (value: unknown) => post<Answered>("links/answer", { token, value });
+  return (
+    <article class="card linked">
+      <p class="muted"><bdi>{found.graph}</bdi> asks <bdi>{found.by.replace(/^link:/, "")}</bdi></p>
+      <h1 class="hidden">A question</h1>
+      <Prompt prompt={found.question.prompt} />
+      <Expiry question={found.question} />
+      <AnswerForm run={found.run} question={found.question} send={send} onDone={() => undefined} />
+      <p class="muted small">This link holds until {exactTime(found.expires_at)}, for this question and one answer.</p>
+    </article>
+  );
+}

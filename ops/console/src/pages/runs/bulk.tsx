@@ -1,0 +1,146 @@
+// A command to all runs that match the filter: first how many they are, then the command, in pieces that can be
+// stopped. The runs that were counted are those that are acted on: later ones are kept out by the time of the newest.
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { Refusal } from "../../api/client";
+import { termsOf, type Term } from "../../api/filter";
+import type { RunListed } from "../../api/types";
+import { Dialog } from "../../parts/dialog";
+import { shortId } from "../../parts/status";
+import { link } from "../../router";
+import { curlLine } from "../../shell/command_lines";
+import { act, bodyOf, commands, type Bulk, pinned, type BulkCommand, type Progress } from "./bulk_work";
+
+function Sums({ progress, isDry }: { progress: Progress; isDry: boolean }) {
+  const words = Object.entries(progress.statuses).map(([status, count]) => `${count.toLocaleString()} ${status}`);
+  return (
+    <>
+      {words.length > 0 && <p>{isDry ? "They would be" : "They are"} {words.join(", ")}.</p>}
+      {progress.refused > 0 && (
+        <details>
+          <summary>{progress.refused.toLocaleString()} {isDry ? "would be refused" : "were refused"}</summary>
+          <ul class="refusals">
+            {progress.refusals.map((refusal) => (
+              <li key={refusal.run}>
+                <a href={link(["run", refusal.run])}>{shortId(refusal.run)}</a> <bdi>{refusal.message}</bdi>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
+
+function Working({ counted, progress, isOver, onStop }: {
+  counted: number; progress: Progress; isOver: boolean; onStop: () => void;
+}) {
+  const left = counted - progress.runs;
+  return (
+    <div role="status">
+      <progress max={Math.max(counted, 1)} value={progress.runs} aria-label="Runs that were acted on" />
+      <p class="number-line"><strong>{progress.runs.toLocaleString()}</strong> of {counted.toLocaleString()} runs</p>
+      {!isOver && <button type="button" onClick={onStop}>Stop</button>}
+      {isOver && <Sums progress={progress} isDry={false} />}
+      {isOver && left > 0 && <p class="muted">{left.toLocaleString()} were left as they are: it was stopped, or they
+        did not match any more.</p>}
+    </div>
+  );
+}
+
+interface AskProps {
+  bulk: Bulk;
+  onChange: (bulk: Bulk) => void;
+}
+
+function Settings({ bulk, onChange }: AskProps) {
+  if (bulk.command === "cancel")
+    return (
+      <label>Reason
+        <input type="text" maxLength={500} value={bulk.reason ?? ""}
+          onInput={(event) => onChange({ ...bulk, reason: event.currentTarget.value })} />
+      </label>
+    );
+  if (bulk.command === "move")
+    return (
+      <label>Graph to move to, as JSON
+        <textarea rows={8} required spellcheck={false} value={bulk.graph ?? ""}
+          onInput={(event) => onChange({ ...bulk, graph: event.currentTarget.value })} />
+      </label>
+    );
+  return null;
+}
+
+// Counts again whenever what is asked changes.
+function useCount(terms: Term[], bulk: Bulk) {
+  const counted = useSignal<Progress | undefined>(undefined);
+  const fault = useSignal("");
+  useEffect(() => {
+    const aborter = new AbortController();
+    counted.value = undefined;
+    fault.value = "";
+    act(terms, bulk, { isDry: true, signal: aborter.signal }).then(
+      (progress) => (counted.value = progress),
+      (refusal: unknown) => {
+        if (!aborter.signal.aborted) fault.value = refusal instanceof Refusal ? refusal.message : String(refusal);
+      },
+    );
+    return () => aborter.abort();
+  }, [terms, bulk.command, bulk.graph]);
+  return { counted, fault };
+}
+
+export function BulkDialog({ where, newest, onClose }: { where: string; newest: RunListed; onClose: () => void }) {
+  const terms = useMemo(() => pinned(termsOf(where), newest.started_at), []);
+  const bulk = useSignal<Bulk>({ command: "cancel" });
+  const progress = useSignal<Progress | undefined>(undefined);
+  const isOver = useSignal(false);
+  const stop = useMemo(() => new AbortController(), []);
+  const { counted, fault } = useCount(terms, bulk.value);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    progress.value = { runs: 0, statuses: {}, refused: 0, refusals: [] };
+    try {
+      await act(terms, bulk.value, { isDry: false, stop: stop.signal, onProgress: (now) => (progress.value = now) });
+    } catch (refusal) {
+      fault.value = refusal instanceof Refusal ? refusal.message : String(refusal);
+    }
+    isOver.value = true;
+  };
+  const count = counted.value?.runs ?? 0;
+  return (
+    <Dialog title="All runs that match" onClose={() => {
+      stop.abort();
+      onClose();
+    }}>
+      <p class="where"><code><bdi>{where === "" ? "every run" : where}</bdi></code></p>
+      {fault.value !== "" && <p class="refusal" role="alert">{fault.value}</p>}
+      {progress.value !== undefined ? (
+        <Working counted={count} progress={progress.value} isOver={isOver.value} onStop={() => stop.abort()} />
+      ) : (
+        <form class="answer" onSubmit={submit}>
+          <label>Command
+            <select value={bulk.value.command} onChange={(event) => {
+              bulk.value = { command: event.currentTarget.value as BulkCommand };
+            }}>
+              {commands.map((command) => <option key={command} value={command}>{command}</option>)}
+            </select>
+          </label>
+          <Settings bulk={bulk.value} onChange={(changed) => (bulk.value = changed)} />
+          <div class="count" role="status">
+            {counted.value === undefined
+              ? fault.value === "" && <p class="muted">Counting…</p>
+              : <><p><strong>{count.toLocaleString()}</strong> {count === 1 ? "run matches" : "runs match"}.</p>
+                <Sums progress={counted.value} isDry /></>}
+          </div>
+          <code class="fork-line">{curlLine("bulk", {}, bodyOf(terms, bulk.value, true))}</code>
+          <button type="submit" class={bulk.value.command === "cancel" ? "danger" : "primary"}
+            disabled={counted.value === undefined || count === 0}>
+            {bulk.value.command[0]!.toUpperCase() + bulk.value.command.slice(1)} {count.toLocaleString()}{" "}
+            {count === 1 ? "run" : "runs"}
+          </button>
+        </form>
+      )}
+    </Dialog>
+  );
+}

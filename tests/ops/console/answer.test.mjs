@@ -1,0 +1,110 @@
+// A link by which one question is answered without a token; and a token: asked for once, kept for the session, and what
+// it may not do is not offered.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openBrowser, openPage } from "./browser.mjs";
+import { order } from "./graphs.mjs";
+import { until, World } from "./world.mjs";
+
+let world;
+let browser;
+const tokens = {};
+
+before(async () => {
+  world = await World.begin();
+  await world.addGraph(order);
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await world?.end();
+});
+
+async function asking(name) {
+  const run = await world.startRun("order", { customer: name });
+  await until(async () => (await world.cairn("questions", "--json")).includes(run), "an open question");
+  return run;
+}
+
+async function linkTo(run) {
+  const page = await openPage(browser, `${world.url}#/run/${run}?view=questions`);
+  await page.getByRole("button", { name: "Make a link…" }).click();
+  await page.getByRole("dialog").getByLabel("For").fill("ann@example.com");
+  await page.getByRole("button", { name: "Make the link" }).click();
+  const link = await page.getByLabel("The link").inputValue();
+  await page.context().close();
+  return link;
+}
+
+test("a link answers its question at 390 pixels, once", async () => {
+  const run = await asking("ann");
+  const link = await linkTo(run);
+  const page = await openPage(browser, link, { viewport: { width: 390, height: 800 } });
+  await page.getByText("Approve the order?").waitFor();
+  assert.equal(await page.getByRole("navigation").count(), 0);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await page.getByLabel("Yes").check();
+  await page.getByLabel("Note").fill("by link");
+  await page.getByRole("button", { name: "Answer" }).click();
+  await page.getByText("Answered. The run goes on.").waitFor();
+  await world.isStatus(run, "done");
+  const second = await openPage(browser, link);
+  await second.getByText("This question is closed").waitFor();
+  await second.getByText("link:ann@example.com").waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+  await second.context().close();
+});
+
+test("a link that was changed opens nothing", async () => {
+  const link = await linkTo(await asking("bob"));
+  const page = await openPage(browser, `${link}x`);
+  await page.getByRole("alert").getByText("Expected the whole link").waitFor();
+  await page.context().close();
+});
+
+test("the server asks for a token: the page asks for it once and keeps it for the session", async () => {
+  for (const [name, roles] of [["reads", ["read"]], ["operates", ["read", "operate", "run", "answer"]]]) {
+    const more = roles.flatMap((role) => ["--role", role]);
+    tokens[name] = (await world.cairn("token", "add", name, ...more)).split("\n")[0];
+  }
+  await until(async () => (await fetch(`${world.url}api/v1/runs`)).status === 401, "a token to be asked for");
+  const page = await openPage(browser, world.url);
+  await page.getByLabel("Token").fill("cairn_wrong");
+  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByText("The server does not know this token.").waitFor();
+  await page.getByLabel("Token").fill(tokens.reads);
+  await page.getByRole("button", { name: "Go on" }).click();
+  await page.locator("table.runs").waitFor();
+  await page.reload();
+  await page.locator("table.runs").waitFor();
+  assert.equal(await page.getByLabel("Token").count(), 0);
+  await page.getByText("token:reads").waitFor();
+  assert.match(await page.locator(".command-lines").innerText(), /Authorization: Bearer \$CAIRN_TOKEN/);
+  assert.ok(!(await page.content()).includes(tokens.reads));
+  await page.context().close();
+});
+
+async function withToken(token, view) {
+  const page = await openPage(browser, world.url);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Go on" }).click();
+  await page.locator("table.runs").waitFor();
+  await page.evaluate((to) => (location.hash = to), view);
+  await page.locator(".run-title").waitFor();
+  return page;
+}
+
+test("what a token may not do is not offered", async () => {
+  const headers = { Authorization: `Bearer ${tokens.operates}` };
+  const [run] = await (await fetch(`${world.url}api/v1/runs?status=waiting`, { headers })).json();
+  const reads = await withToken(tokens.reads, `#/run/${run.run}?view=questions`);
+  await reads.getByText("Your token does not allow answers.").waitFor();
+  for (const name of [/^Fork/, "Pause", "Cancel", "Answer", "Make a link…"])
+    assert.equal(await reads.getByRole("button", { name }).count(), 0, String(name));
+  const operates = await withToken(tokens.operates, `#/run/${run.run}?view=questions`);
+  for (const name of [/^Fork/, "Pause", "Cancel", "Answer", "Make a link…"])
+    assert.equal(await operates.getByRole("button", { name }).count(), 1, String(name));
+  await reads.context().close();
+  await operates.context().close();
+});

@@ -1,0 +1,101 @@
+// A command to all runs that match: what is acted on is what was counted. Views that are saved for all.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openBrowser, openPage } from "./browser.mjs";
+import { order } from "./graphs.mjs";
+import { World } from "./world.mjs";
+
+let world;
+let browser;
+
+before(async () => {
+  world = await World.begin();
+  await world.addGraph(order);
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await world?.end();
+});
+
+const many = (count, team) => {
+  const runs = Array.from({ length: count }, () => ({ input: { customer: "ann" } }));
+  return world.api("runs", { graph: "order", tags: { team }, runs });
+};
+const where = (text) => `${world.url}#/runs?where=${encodeURIComponent(text)}`;
+const countOf = async (query) => (await world.api(`runs?${query}&limit=1000`)).length;
+
+async function opened(text) {
+  const page = await openPage(browser, where(text));
+  await page.getByRole("button", { name: "Act on all that match…" }).click();
+  return page;
+}
+
+test("what is acted on is what was counted, in several pieces, and what comes later is left alone", async () => {
+  await many(430, "a");
+  await many(3, "b");
+  const page = await opened("tag.team=a");
+  await page.getByText("430 runs match.").waitFor();
+  await many(5, "a"); // after the count
+  await page.getByLabel("Reason").fill("not needed");
+  await page.getByRole("button", { name: "Cancel 430 runs" }).click();
+  await page.getByText("430 of 430 runs").waitFor();
+  await page.getByText("They are 430 aborted.").waitFor();
+  assert.equal(await countOf("tag=team%3Da&status=aborted"), 430);
+  assert.equal(await countOf("tag=team%3Da"), 435);
+  assert.equal(await countOf("tag=team%3Db&status=aborted"), 0);
+  const [last] = await world.api("runs?tag=team%3Da&status=aborted&limit=1");
+  assert.equal(last.reason, "not needed");
+  await page.context().close();
+});
+
+test("it is stopped between pieces, and says how many were left", async () => {
+  await many(450, "c");
+  const page = await opened("tag.team=c");
+  await page.getByText("450 runs match.").waitFor();
+  let pieces = 0;
+  await page.route("**/api/v1/bulk", async (route) => {
+    pieces += 1;
+    if (pieces === 1) await page.getByRole("button", { name: "Stop" }).click();
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Cancel 450 runs" }).click();
+  await page.getByText("250 were left as they are").waitFor();
+  assert.equal(await countOf("tag=team%3Dc&status=aborted"), 200);
+  await page.context().close();
+});
+
+test("runs that refuse are listed with the reason", async () => {
+  const page = await opened("tag.team=c,status=aborted");
+  await page.getByRole("dialog").getByLabel("Command").selectOption("pause");
+  await page.getByText("200 would be refused").click();
+  await page.locator(".refusals li").first().getByText("Expected").waitFor();
+  await page.context().close();
+});
+
+test("pause and resume go over all that match", async () => {
+  await many(4, "d");
+  const page = await opened("tag.team=d");
+  await page.getByRole("dialog").getByLabel("Command").selectOption("pause");
+  await page.getByRole("button", { name: "Pause 4 runs" }).click();
+  await page.getByText("They are 4 paused.").waitFor();
+  assert.equal(await countOf("tag=team%3Dd&status=paused"), 4);
+  await page.context().close();
+});
+
+test("a view is saved for all, shown to others, and removed", async () => {
+  const page = await openPage(browser, where("graph=order,tag.team=d"));
+  await page.getByRole("button", { name: "Save this view…" }).click();
+  await page.getByLabel("Name").fill("Team d <b>");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("The view Team d <b> is saved for all.").waitFor();
+  const other = await openPage(browser, world.url);
+  await other.getByRole("link", { name: "Team d <b>" }).click();
+  await other.waitForFunction(() => decodeURIComponent(location.hash).includes("graph=order,tag.team=d"));
+  assert.equal(await other.getByRole("combobox").inputValue(), "graph=order,tag.team=d");
+  await other.getByRole("button", { name: "Remove the view Team d <b>" }).click();
+  await other.getByRole("link", { name: "Team d <b>" }).waitFor({ state: "detached" });
+  assert.deepEqual(await world.api("views"), []);
+  await other.context().close();
+  await page.context().close();
+});

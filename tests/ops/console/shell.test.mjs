@@ -1,0 +1,133 @@
+// The frame: keys, themes, a path below another one, what the page loads, and the page as commands.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import http from "node:http";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { openBrowser, openPage } from "./browser.mjs";
+import { dry } from "./graphs.mjs";
+import { World } from "./world.mjs";
+
+let world;
+let browser;
+let run;
+
+before(async () => {
+  world = await World.begin();
+  await world.addGraph(dry);
+  run = await world.startRun("dry");
+  await world.isStatus(run, "failed");
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await world?.end();
+});
+
+const theme = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+
+test("each key does what the list of keys says", async () => {
+  const page = await openPage(browser, `${world.url}#/run/${run}`);
+  await page.locator(".run-title").waitFor();
+  await page.keyboard.press("?");
+  const dialog = page.getByRole("dialog", { name: "Keys" });
+  for (const says of ["Read again", "Light, dark, as the system", "One event back", "Runs"])
+    await dialog.getByText(says, { exact: true }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  const light = await theme(page);
+  await page.keyboard.press("t");
+  await page.keyboard.press("t");
+  assert.notEqual(await theme(page), light);
+  await page.reload();
+  assert.notEqual(await theme(page), light);
+  await page.locator(".run-title").waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("r");
+  await page.locator("table.runs").waitFor();
+  const read = page.waitForRequest(/api\/v1\/runs\?/);
+  await page.keyboard.press("r");
+  await read;
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("role")), "combobox");
+  await page.keyboard.type("t?");
+  assert.equal(await page.getByRole("combobox").inputValue(), "t?");
+  await page.context().close();
+});
+
+test("the system's colours are taken where nothing else was chosen", async () => {
+  const light = await openPage(browser, world.url, { colorScheme: "light" });
+  const dark = await openPage(browser, world.url, { colorScheme: "dark" });
+  assert.notEqual(await theme(light), await theme(dark));
+  await light.context().close();
+  await dark.context().close();
+});
+
+test("nothing is loaded from elsewhere, and the policy says so", async () => {
+  const answer = await fetch(world.url);
+  assert.match(answer.headers.get("content-security-policy"), /^default-src 'self';/);
+  const page = await openPage(browser, "about:blank");
+  const asked = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.goto(`${world.url}#/run/${run}`);
+  await page.locator("[data-node]").first().waitFor();
+  assert.deepEqual(asked.filter((url) => !url.startsWith(world.url)), []);
+  await page.context().close();
+});
+
+test("the first page is at most 60 kB of compressed script", async () => {
+  const page = await openPage(browser, "about:blank");
+  let bytes = 0;
+  page.on("response", async (response) => {
+    if (!response.url().endsWith(".js")) return;
+    bytes += Number(await response.headerValue("content-length"));
+    assert.equal(await response.headerValue("content-encoding"), "gzip");
+  });
+  await page.goto(world.url);
+  await page.locator("table.runs").waitFor();
+  assert.ok(bytes > 1_000 && bytes < 60_000, `${bytes} bytes`);
+  await page.context().close();
+});
+
+// A proxy that serves all below a path.
+function proxyBelow(prefix) {
+  const server = http.createServer((request, response) => {
+    if (!request.url.startsWith(prefix)) return response.writeHead(404).end();
+    const target = { host: "127.0.0.1", port: world.port, path: request.url.slice(prefix.length - 1) };
+    const asked = http.request({ ...target, method: request.method, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(asked);
+    return undefined;
+  });
+  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
+}
+
+test("it works below a path", async () => {
+  const proxy = await proxyBelow("/deep/cairn/");
+  const page = await openPage(browser, `http://127.0.0.1:${proxy.address().port}/deep/cairn/`);
+  await page.locator("table.runs a").first().click();
+  await page.locator("[data-node]").first().waitFor();
+  assert.match(await page.locator(".command-lines").innerText(), /\/deep\/cairn\/api\/v1\/runs\//);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+  proxy.closeAllConnections();
+  await new Promise((resolve) => proxy.close(resolve));
+});
+
+test("the lines below the page do what the page shows", async () => {
+  const page = await openPage(browser, `${world.url}#/runs?where=graph%3Ddry`);
+  await page.locator("table.runs").waitFor();
+  const [, cairn, , curl] = (await page.locator(".command-lines code, .command-lines span").allInnerTexts());
+  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", curl]);
+  assert.equal(JSON.parse(stdout)[0].run, run);
+  assert.match(await world.cairn(...cairn.split(" ").slice(1)), /No coffee today/);
+  await page.context().close();
+});
+
+test("a page that is not there is said to be not there", async () => {
+  const page = await openPage(browser, `${world.url}#/nowhere`);
+  await page.getByText("There is no page \"nowhere\".").waitFor();
+  await page.context().close();
+});
