@@ -7,9 +7,21 @@ export interface Route {
   query: URLSearchParams;
 }
 
+// An address that someone wrote by hand may have no code where one begins.
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+// The id of a run, or what may be the beginning of one.
+export const isRun = (text: string) => /^[0-9a-f-]{4,36}$/i.test(text);
+
 function read(): Route {
   const [path = "", query = ""] = location.hash.slice(1).split(/\?(.*)/s);
-  const [page = "", ...rest] = path.split("/").filter((part) => part !== "").map(decodeURIComponent);
+  const [page = "", ...rest] = path.split("/").filter((part) => part !== "").map(decoded);
   return { page: page || "runs", rest, query: new URLSearchParams(query) };
 }
 

@@ -7,13 +7,13 @@ import { JsonTree } from "../../parts/json_tree";
 import { Empty, Read } from "../../parts/states";
 import { shortId, Status } from "../../parts/status";
 import { duration } from "../../parts/time";
-import { amend, link, route } from "../../router";
+import { amend, isRun, link, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { typeWords, wordsOf } from "../run/event_words";
 
 export function Page() {
   const [a, b] = route.value.rest;
-  if (a === undefined) return <Empty title="No runs are named" />;
+  if (a === undefined || !isRun(a) || (b !== undefined && !isRun(b))) return <Empty title="No runs are named" />;
   return <Compared a={a} b={b ?? a} />;
 }
 

@@ -2,7 +2,7 @@
 import type { ComponentType } from "preact";
 import { useKeys } from "../../keys";
 import { Empty, Failure, Loading } from "../../parts/states";
-import { amend, route } from "../../router";
+import { amend, isRun, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { Channels } from "./channels";
 import { Events } from "./events";
@@ -34,7 +34,7 @@ const views: Record<string, View> = {
 
 export function Page() {
   const run = route.value.rest[0];
-  if (run === undefined) return <Empty title="No run is named" />;
+  if (run === undefined || !isRun(run)) return <Empty title="No run is named" />;
   return <OneRun key={run} run={run} />;
 }
 

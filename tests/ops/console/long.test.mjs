@@ -1,0 +1,93 @@
+// A run of 100,000 events: how soon it is there, and that no frame of scrolling and sliding takes long. The figures are
+// printed; the bounds that fail the test are wide, as the machine may be busy.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openBrowser, openPage } from "./browser.mjs";
+import { until, World } from "./world.mjs";
+
+const events = Number(process.env.CAIRN_EVENTS ?? 100_000);
+const long = {
+  name: "long",
+  start: "read",
+  input: { properties: { n: { type: "integer" } } },
+  limits: { steps: Math.round((events * 3) / 4) }, // every third one has two events
+  channels: { n: { reducer: "sum" } },
+  nodes: {
+    read: { do: "data.set", with: { set: { n: 1 } }, on: { ok: "weigh" } },
+    weigh: { do: "data.set", with: { set: { last: "A line of the page, as it came." } }, on: { ok: "store" } },
+    store: { do: "tool.call", with: { tool: "echo", inputs: {} }, on: { ok: "read", error: "over" } },
+    over: { end: "done" },
+  },
+};
+
+let world;
+let browser;
+let run;
+
+before(async () => {
+  world = await World.begin();
+  await world.addGraph(long);
+  run = await world.startRun("long", { n: 0 });
+  await until(async () => (await world.api(`runs/${run}`)).status === "failed", "the end of the run", 100_000);
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await world?.end();
+});
+
+// The longest tasks of the page's thread while something is done.
+async function longest(page, work) {
+  await page.evaluate(() => {
+    window.tasks = [];
+    window.watch = new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((one) => one.duration)));
+    window.watch.observe({ type: "longtask" });
+  });
+  await work();
+  return page.evaluate(() => {
+    window.watch.disconnect();
+    return Math.max(0, ...window.tasks);
+  });
+}
+
+const share = (part) => Math.round(events * part);
+
+test("its first paint, its history, scrolling, sliding and memory", async () => {
+  const page = await openPage(browser, "about:blank");
+  const began = Date.now();
+  await page.goto(`${world.url}#/run/${run}?view=events`);
+  await page.locator(".event").first().waitFor();
+  const painted = Date.now() - began;
+  const reading = await longest(page, () =>
+    page.getByText("Reading the history").waitFor({ state: "detached", timeout: 60_000 }));
+  const read = Date.now() - began;
+  const list = page.getByRole("region", { name: "Events" }).last();
+  const scrolling = await longest(page, async () => {
+    for (let place = 0; place < 40; place += 1) {
+      await list.evaluate((rows, to) => (rows.scrollTop = to * rows.scrollHeight), place / 40);
+      await page.evaluate(() => new Promise(requestAnimationFrame));
+    }
+  });
+  const sliding = await longest(page, async () => {
+    for (let place = 1; place < 40; place += 1)
+      await page.getByRole("slider", { name: "Event" }).fill(String(share(place / 40)));
+  });
+  await page.locator(".event[aria-current=true]").waitFor();
+  await page.keyboard.press("1");
+  await page.locator(".line").first().waitFor();
+  const slidingTimeline = await longest(page, async () => {
+    for (let place = 1; place < 40; place += 1)
+      await page.getByRole("slider", { name: "Event" }).fill(String(share(place / 40)));
+  });
+  const session = await page.context().newCDPSession(page);
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  const mb = Math.round(usedSize / 1e6);
+  console.log(JSON.stringify({ events, painted, read, reading, scrolling, sliding, slidingTimeline, mb }));
+  assert.ok(mb < 150, `${mb} MB`);
+  assert.ok(painted < 5_000, `${painted} ms`);
+  for (const [what, ms] of Object.entries({ reading, scrolling, sliding, slidingTimeline }))
+    assert.ok(ms < 250, `${what}: a task of ${ms} ms`);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
