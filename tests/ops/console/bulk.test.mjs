@@ -40,7 +40,7 @@ test("what is acted on is what was counted, in several pieces, and what comes la
   await page.getByLabel("Reason").fill("not needed");
   await page.getByRole("button", { name: "Cancel 430 runs" }).click();
   await page.getByText("430 of 430 runs").waitFor();
-  await page.getByText("They are 430 aborted.").waitFor();
+  await page.getByText("Now 430 aborted.").waitFor();
   assert.equal(await countOf("tag=team%3Da&status=aborted"), 430);
   assert.equal(await countOf("tag=team%3Da"), 435);
   assert.equal(await countOf("tag=team%3Db&status=aborted"), 0);
@@ -78,7 +78,7 @@ test("pause and resume go over all that match", async () => {
   const page = await opened("tag.team=d");
   await page.getByRole("dialog").getByLabel("Command").selectOption("pause");
   await page.getByRole("button", { name: "Pause 4 runs" }).click();
-  await page.getByText("They are 4 paused.").waitFor();
+  await page.getByText("Now 4 paused.").waitFor();
   assert.equal(await countOf("tag=team%3Dd&status=paused"), 4);
   await page.context().close();
 });

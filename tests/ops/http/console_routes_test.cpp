@@ -1,4 +1,5 @@
-// Views of the console that are saved for all, and links by which one question is answered without a token.
+// The console's page and files over HTTP, views that are saved for all, and links by which one question is answered
+// without a token.
 #include <gtest/gtest.h>
 
 #include "ops/http/console/answer_link.hpp"
@@ -16,6 +17,56 @@ std::string asking_run(const std::string& dsn) {
   cairn_ok({"graph", "add", graph, "--dsn", dsn});
   return cairn_ok({"start", "linked", "--dsn", dsn, "--json"}).json().at("run");
 }
+
+// --- the page --------------------------------------------------------------------------------------------------------
+
+// The script that the page loads; "": it loads none.
+std::string script_of(const std::string& page) {
+  const std::string before = "src=\"";
+  const std::size_t at = page.find(before);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + before.size();
+  return "/" + page.substr(begin, page.find('"', begin) - begin);
+}
+
+TEST(ApiConsole, the_page_needs_no_token_may_load_from_here_alone_and_has_a_tag) {
+  const std::string dsn = new_database();
+  new_token(dsn, "web", {"--role", "read"});
+  const Server server({"--dsn", dsn});
+  const Reply page = server.get("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.type, "text/html; charset=utf-8");
+  EXPECT_TRUE(page.header("Content-Security-Policy").starts_with("default-src 'self';"));
+  EXPECT_EQ(page.header("X-Content-Type-Options"), "nosniff");
+  const std::string tag = page.header("ETag");
+  EXPECT_EQ(server.get("/", {{"If-None-Match", tag}}).status, 304);
+  EXPECT_EQ(server.get("/?a=1").status, 400);
+}
+
+TEST(ApiConsole, what_the_page_loads_is_kept_for_good_and_compressed) {
+  const Server server;
+  const std::string script = script_of(server.get("/").body);
+  ASSERT_FALSE(script.empty()) << "Expected a program that was built where npm is.";
+  const Reply plain = server.get(script);
+  EXPECT_EQ(plain.status, 200);
+  EXPECT_EQ(plain.type, "text/javascript; charset=utf-8");
+  EXPECT_NE(plain.header("Cache-Control").find("immutable"), std::string::npos);
+  const Reply packed = server.get(script, {{"Accept-Encoding", "gzip"}});
+  EXPECT_EQ(packed.header("Content-Encoding"), "gzip");
+  EXPECT_EQ(gunzipped(packed.body), plain.body);
+  EXPECT_EQ(server.get("/console/index.html").status, 404);
+  EXPECT_EQ(server.get("/console/..%2Fapi").status, 404);
+}
+
+TEST(ApiConsole, the_index_of_the_api_says_what_the_caller_may_do) {
+  const std::string dsn = new_database();
+  const std::string token = new_token(dsn, "web", {"--role", "read", "--role", "answer", "--scope", "graph=order"});
+  const Server server({"--dsn", dsn});
+  const Json caller = server.get("/api/v1", bearer(token)).json()["caller"];
+  EXPECT_EQ(caller, (Json{{"actor", "token:web"}, {"roles", {"read", "answer"}}, {"all_runs", false}}));
+}
+
+// --- views and links -------------------------------------------------------------------------------------------------
 
 TEST(ApiViews, a_view_is_saved_for_all_replaced_and_removed) {
   const Server server;

@@ -35,6 +35,11 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+// A whole page that has nothing but a state: it has a heading as any other.
+export function Bare({ title, children }: { title: string; children: ComponentChildren }) {
+  return <><h1 class="hidden">{title}</h1>{children}</>;
+}
+
 interface ReadProps<T> {
   from: Resource<T>;
   children: (data: T) => ComponentChildren;

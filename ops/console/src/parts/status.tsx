@@ -13,4 +13,5 @@ export function Status({ of }: { of: string }) {
   );
 }
 
-export const shortId = (run: string) => run.slice(0, 8) + "…" + run.slice(-4);
+// As much of an id as tells two runs apart; commands take it as well.
+export const shortId = (run: string) => run.slice(0, 13);

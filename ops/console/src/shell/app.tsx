@@ -1,12 +1,12 @@
 // The frame of every page: navigation, the state of the connection, the page itself, and what it is as commands.
 import { effect, signal, useSignal } from "@preact/signals";
-import type { ComponentType } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { connection, isKnown, isTokenAsked, meetCaller, Refusal } from "../api/client";
 import { reloadAll } from "../api/resource";
 import { useKeys } from "../keys";
 import { pages } from "../pages/pages";
-import { Failure, Loading } from "../parts/states";
+import { Bare, Failure, Loading } from "../parts/states";
 import { go, route } from "../router";
 import { nextTheme } from "../theme";
 import { CommandLines } from "./command_lines";
@@ -50,10 +50,12 @@ function Shown() {
     document.title = entry === undefined ? "Cairn" : `${entry.title} · Cairn`;
     document.getElementById("main")?.focus({ preventScroll: true });
   }, [page]);
-  if (entry === undefined) return <Failure error={new Refusal("not_found", `There is no page "${page}".`, 404)} />;
+  const bare = (state: ComponentChildren) => <Bare title={entry?.title ?? "Nothing"}>{state}</Bare>;
+  if (entry === undefined)
+    return bare(<Failure error={new Refusal("not_found", `There is no page "${page}".`, 404)} />);
   if (loadFault.value === page)
-    return <Failure error={new Refusal("lost", "This page could not be loaded: load the console again.", 0)} />;
-  return Page === undefined ? <Loading /> : <Page />;
+    return bare(<Failure error={new Refusal("lost", "This page could not be loaded: load the console again.", 0)} />);
+  return Page === undefined ? bare(<Loading />) : <Page />;
 }
 
 // A page that is opened by a link needs no caller.

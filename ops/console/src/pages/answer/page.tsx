@@ -4,14 +4,19 @@ import { post } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Answered, LinkedQuestion } from "../../api/types";
 import { AnswerForm, Expiry, Prompt } from "../../parts/answer_form";
-import { Empty, Failure, Loading } from "../../parts/states";
+import { Bare, Empty, Failure, Loading } from "../../parts/states";
 import { exactTime } from "../../parts/time";
 import { route } from "../../router";
 
 export function Page() {
   const token = route.value.query.get("token") ?? "";
-  if (token === "") return <Empty title="No question is named"><p>Open the whole link as it was sent.</p></Empty>;
-  return <Linked token={token} />;
+  return (
+    <Bare title="A question">
+      {token === ""
+        ? <Empty title="No question is named"><p>Open the whole link as it was sent.</p></Empty>
+        : <Linked token={token} />}
+    </Bare>
+  );
 }
 
 function Linked({ token }: { token: string }) {
@@ -25,7 +30,6 @@ function Linked({ token }: { token: string }) {
   return (
     <article class="card linked">
       <p class="muted"><bdi>{found.graph}</bdi> asks <bdi>{found.by.replace(/^link:/, "")}</bdi></p>
-      <h1 class="hidden">A question</h1>
       <Prompt prompt={found.question.prompt} />
       <Expiry question={found.question} />
       <AnswerForm run={found.run} question={found.question} send={send} onDone={() => undefined} />

@@ -4,7 +4,7 @@ import { get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Change, Difference, Event } from "../../api/types";
 import { JsonTree } from "../../parts/json_tree";
-import { Empty, Read } from "../../parts/states";
+import { Bare, Empty, Read } from "../../parts/states";
 import { shortId, Status } from "../../parts/status";
 import { duration } from "../../parts/time";
 import { amend, isRun, link, route } from "../../router";
@@ -13,7 +13,8 @@ import { typeWords, wordsOf } from "../run/event_words";
 
 export function Page() {
   const [a, b] = route.value.rest;
-  if (a === undefined || !isRun(a) || (b !== undefined && !isRun(b))) return <Empty title="No runs are named" />;
+  if (a === undefined || !isRun(a) || (b !== undefined && !isRun(b)))
+    return <Bare title="Compare"><Empty title="No runs are named" /></Bare>;
   return <Compared a={a} b={b ?? a} />;
 }
 

@@ -100,7 +100,7 @@ export function Events() {
         <span class="muted number">{count.toLocaleString()} events</span>
       </div>
       {count === 0 ? <p class="muted none">No such event until now.</p> : (
-        <Rows count={count} height={height} label="Events" class="events" at={place} row={(index) => {
+        <Rows count={count} height={height} label="List of events" class="events" at={place} row={(index) => {
           const seq = found === undefined ? index + 1 : found[index]!;
           return <Row key={seq} seq={seq} view={view} />;
         }} />

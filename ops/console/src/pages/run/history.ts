@@ -6,8 +6,8 @@ import { get, Refusal } from "../../api/client";
 import type { Event, EventType } from "../../api/types";
 import { StepBook } from "./steps";
 
-export const pageEvents = 500;
-const pagesKept = 24;
+export const pageEvents = 1000;
+const pagesKept = 12;
 
 // Numbers that are added at the end, in blocks that double.
 class Column<T extends Float64Array | Int32Array | Uint8Array> {
@@ -96,9 +96,12 @@ export class History {
   private async readOn(): Promise<void> {
     this.isReading = true;
     try {
+      let next = this.ask(this.time.length + 1);
       while (this.time.length < this.wanted && !this.aborter.signal.aborted) {
-        const events = await this.ask(this.time.length + 1);
-        if (events.length === 0) break;
+        const events = await next;
+        const last = events[events.length - 1]?.seq;
+        if (last === undefined) break;
+        if (last < this.wanted) next = this.ask(last + 1); // on its way while this page is read
         if (this.wanted <= pagesKept * pageEvents) this.keep(events); // of a longer run, those that are looked at
         for (const event of events) if (event.seq === this.time.length + 1) this.add(event);
         this.publish(this.time.length >= this.wanted);
@@ -110,6 +113,7 @@ export class History {
     }
     this.publish(true);
     this.isReading = false;
+    if (this.time.length < this.wanted && this.fault.value === undefined) this.readTo(this.wanted);
   }
 
   private publishedAt = 0;

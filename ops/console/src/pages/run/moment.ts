@@ -49,22 +49,42 @@ export class RunView {
 
   readonly readHead = async (): Promise<void> => {
     clearTimeout(this.timer);
+    const began = performance.now();
     try {
-      const head = await get<Run>(`runs/${this.run}`, {}, this.aborter.signal);
-      this.explanation.value = await get<Explanation>(`runs/${this.run}/explain`, {}, this.aborter.signal);
+      await this.readNews();
       this.failures = 0;
       this.fault.value = undefined;
-      this.head.value = head;
-      this.history.readTo(head.seq);
     } catch (fault) {
       if (this.aborter.signal.aborted) return;
       this.failures += 1;
       this.fault.value = fault as Refusal;
     }
     const isGone = this.fault.value?.code === "not_found";
-    const pause = this.failures > 0 ? Math.min(500 * 2 ** this.failures, 4000) : document.hidden ? 5000 : 1000;
+    const calm = Math.max(document.hidden ? 5000 : 1000, 4 * (performance.now() - began));
+    const pause = this.failures > 0 ? Math.min(500 * 2 ** this.failures, 4000) : calm;
     if (!isGone && !(this.isOver.value && this.failures === 0)) this.timer = window.setTimeout(this.readHead, pause);
   };
+
+  private explainedAt = 0;
+
+  // The run and why it stands where it stands; a long one costs the server much, so both are read only if there is an
+  // event more, and the explanation once in a while.
+  private async readNews(): Promise<void> {
+    const { signal } = this.aborter;
+    const seen = this.head.value?.seq;
+    const query = { from: (seen ?? 0) + 1, limit: 1, raw: true };
+    const isNew = seen === undefined || (await get<unknown[]>(`runs/${this.run}/events`, query, signal)).length > 0;
+    if (isNew) {
+      const reading = get<Run>(`runs/${this.run}`, {}, signal);
+      if (seen === undefined) this.history.readTo(1); // at the same time
+      const head = await reading;
+      this.head.value = head;
+      this.history.readTo(head.seq);
+    }
+    if (!isNew && performance.now() - this.explainedAt < 5000) return;
+    this.explanation.value = await get<Explanation>(`runs/${this.run}/explain`, {}, signal);
+    this.explainedAt = performance.now();
+  }
 
   // One request at a time: where the slider has moved on meanwhile, the newest moment is read next.
   private async readMoment(): Promise<void> {

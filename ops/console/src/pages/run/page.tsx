@@ -1,7 +1,7 @@
 // One run, as of now or of any event: all views follow the slider.
 import type { ComponentType } from "preact";
 import { useKeys } from "../../keys";
-import { Empty, Failure, Loading } from "../../parts/states";
+import { Bare, Empty, Failure, Loading } from "../../parts/states";
 import { amend, isRun, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { Channels } from "./channels";
@@ -34,14 +34,16 @@ const views: Record<string, View> = {
 
 export function Page() {
   const run = route.value.rest[0];
-  if (run === undefined || !isRun(run)) return <Empty title="No run is named" />;
+  if (run === undefined || !isRun(run)) return <Bare title="Run"><Empty title="No run is named" /></Bare>;
   return <OneRun key={run} run={run} />;
 }
 
 function OneRun({ run }: { run: string }) {
   const view = useRunView(run);
-  if (view.head.value === undefined)
-    return view.fault.value === undefined ? <Loading /> : <Failure error={view.fault.value} />;
+  if (view.head.value === undefined) {
+    const { fault } = view;
+    return <Bare title="Run">{fault.value === undefined ? <Loading /> : <Failure error={fault.value} />}</Bare>;
+  }
   return <RunProvider value={view}><Whole /></RunProvider>;
 }
 

@@ -12,10 +12,11 @@ import { curlLine } from "../../shell/command_lines";
 import { act, bodyOf, commands, type Bulk, pinned, type BulkCommand, type Progress } from "./bulk_work";
 
 function Sums({ progress, isDry }: { progress: Progress; isDry: boolean }) {
-  const words = Object.entries(progress.statuses).map(([status, count]) => `${count.toLocaleString()} ${status}`);
+  const would = isDry ? "would be " : "";
+  const words = Object.entries(progress.statuses).map(([status, count]) => `${count.toLocaleString()} ${would}` + status);
   return (
     <>
-      {words.length > 0 && <p>{isDry ? "They would be" : "They are"} {words.join(", ")}.</p>}
+      {words.length > 0 && <p>{isDry ? "" : "Now "}{words.join(", ")}.</p>}
       {progress.refused > 0 && (
         <details>
           <summary>{progress.refused.toLocaleString()} {isDry ? "would be refused" : "were refused"}</summary>
@@ -108,6 +109,7 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
     isOver.value = true;
   };
   const count = counted.value?.runs ?? 0;
+  const taken = count - (counted.value?.refused ?? 0);
   return (
     <Dialog title="All runs that match" onClose={() => {
       stop.abort();
@@ -135,9 +137,9 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
           </div>
           <code class="fork-line">{curlLine("bulk", {}, bodyOf(terms, bulk.value, true))}</code>
           <button type="submit" class={bulk.value.command === "cancel" ? "danger" : "primary"}
-            disabled={counted.value === undefined || count === 0}>
-            {bulk.value.command[0]!.toUpperCase() + bulk.value.command.slice(1)} {count.toLocaleString()}{" "}
-            {count === 1 ? "run" : "runs"}
+            disabled={counted.value === undefined || taken === 0}>
+            {bulk.value.command[0]!.toUpperCase() + bulk.value.command.slice(1)} {taken.toLocaleString()}{" "}
+            {taken === 1 ? "run" : "runs"}
           </button>
         </form>
       )}

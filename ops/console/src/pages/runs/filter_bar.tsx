@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { termsOf, withTerm } from "../../api/filter";
 import { useKeys } from "../../keys";
 import { useCompletions } from "./completions";
+import { useCounts } from "./counts";
 
 const statuses = ["running", "waiting", "paused", "done", "failed", "aborted"];
 
@@ -18,6 +19,8 @@ export function FilterBar({ where, onChange }: { where: string; onChange: (where
   }, [where]);
   useKeys([{ keys: "/", says: "Filter", act: () => field.current?.focus() }]);
   const offered = useCompletions(text.value);
+  const counts = useCounts();
+  const areAll = termsOf(where).every((term) => term.key === "status"); // else the counts are of other runs
   const take = (index: number) => {
     const offer = offered[index];
     if (offer === undefined) return;
@@ -76,6 +79,7 @@ export function FilterBar({ where, onChange }: { where: string; onChange: (where
           <button type="button" key={word} class="chip" aria-pressed={(status ?? "") === word}
             onClick={() => onChange(withTerm(where, "status", word === "" ? undefined : word))}>
             {word === "" ? "all" : word}
+            {areAll && (counts[word] ?? 0) > 0 && <span class="muted number"> {counts[word]!.toLocaleString()}</span>}
           </button>
         ))}
       </div>

@@ -20,7 +20,7 @@ function Row({ run, index, isChosen }: { run: RunListed; index: number; isChosen
       <td><Status of={run.status} /></td>
       <td class="name"><a href={link(["run", run.run])}><bdi>{run.graph}</bdi></a></td>
       <td class="id" title={run.run}>{shortId(run.run)}</td>
-      <td class="says"><bdi>{(run.reason ?? "") + cause}</bdi><Tags tags={run.tags} /></td>
+      <td class="says">{run.reason !== null && <bdi>{run.reason + cause}</bdi>}<Tags tags={run.tags} /></td>
       <td class="number">{run.events}</td>
       <td class="number"><Lasted from={run.started_at} to={isOver(run.status) ? run.updated_at : undefined} /></td>
       <td class="when"><Time at={run.started_at} /></td>

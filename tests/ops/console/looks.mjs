@@ -1,0 +1,97 @@
+// The pages whose looks are tested, and how: a picture of each in three widths is kept, none is wider than its window,
+// and axe finds nothing.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { axePath, openBrowser, openPage, pictures } from "./browser.mjs";
+import { dry, order } from "./graphs.mjs";
+import { until, World } from "./world.mjs";
+
+const axe = readFileSync(axePath, "utf8");
+const widths = [320, 768, 1440];
+const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+export let world;
+export let browser;
+export const views = {};
+
+const plan = {
+  goal: "Compare two shops",
+  sub_goals: [
+    { id: "a", tool: "echo", inputs: { n: 1 } },
+    { id: "b", tool: "sleep", inputs: { ms: 30 }, after: ["a"] },
+    { id: "c", tool: "fail", inputs: { message: "No water.", times: 9 }, after: ["a"] },
+    { id: "d", tool: "echo", inputs: { x: { from_sub_goal: "b", slot: "slept_ms" } }, after: ["b", "c"] },
+  ],
+};
+
+before(async () => {
+  world = await World.begin();
+  await world.addGraph(order);
+  await world.addGraph(dry);
+  const waits = await world.startRun("order", { customer: "ann" }, "--tag", "team=a", "--tag", "region=north");
+  const done = await world.startRun("order", { customer: "bob" }, "--tag", "team=b");
+  await world.startRun("dry");
+  await world.isStatus(done, "waiting");
+  await world.api(`runs/${done}/answers`, { value: { ok: true, note: "fine" }, by: "eva" });
+  await world.isStatus(done, "done");
+  const edits = { at: 4, set: { customer: "cid" }, answer: { q2: { ok: false } } };
+  const fork = (await world.api(`runs/${done}/fork`, edits)).run;
+  await world.isStatus(fork, "done");
+  const planned = await world.startRun("plan_runner", plan);
+  await world.isStatus(planned, "failed");
+  await world.isStatus(waits, "waiting");
+  const { address } = await world.api(`runs/${waits}/links`, { for: "ann" });
+  Object.assign(views, {
+    runs: "",
+    "runs-none": "#/runs?where=tag.none%3Da",
+    "run-timeline": `#/run/${planned}`,
+    "run-events": `#/run/${done}?view=events&at=5`,
+    "run-channels": `#/run/${done}?view=channels&at=6`,
+    "run-plan": `#/run/${planned}?view=plan`,
+    "run-models": `#/run/${done}?view=models`,
+    "run-questions": `#/run/${waits}?view=questions`,
+    "run-lineage": `#/run/${fork}?view=lineage`,
+    compare: `#/compare/${done}/${fork}`,
+    answer: address,
+    nowhere: "#/nowhere",
+  });
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await world?.end();
+});
+
+export async function settled(page) {
+  await page.locator("main").waitFor();
+  await until(async () => (await page.locator(".loading").count()) === 0, "the page to be read");
+  await page.waitForLoadState("networkidle");
+}
+
+export async function findings(page) {
+  await page.context().newCDPSession(page).then((session) => session.send("Page.setBypassCSP", { enabled: true }));
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate((tags) => window.axe.run(document, { runOnly: tags }), rules);
+  return violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
+}
+
+export function testLooks(colorScheme) {
+  test(`every page in ${colorScheme} colours`, async () => {
+    const page = await openPage(browser, world.url, { colorScheme, reducedMotion: "reduce" });
+    for (const [name, view] of Object.entries(views))
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.goto("about:blank");
+        await page.goto(world.url + view);
+        await settled(page);
+        await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) });
+        const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wider <= 0, `${name} is ${wider} pixels wider than ${width}`);
+        if (width !== 768) assert.deepEqual(await findings(page), [], `${name} at ${width}`);
+      }
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  });
+}

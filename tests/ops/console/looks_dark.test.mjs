@@ -1,0 +1,4 @@
+// Every page in dark colours.
+import { testLooks } from "./looks.mjs";
+
+testLooks("dark");

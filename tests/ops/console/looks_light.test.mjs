@@ -1,0 +1,4 @@
+// Every page in light colours.
+import { testLooks } from "./looks.mjs";
+
+testLooks("light");
