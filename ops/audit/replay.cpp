@@ -5,10 +5,24 @@
 #include "ops/answers/usage_report.hpp"
 #include "ops/answers/words.hpp"
 #include "ops/audit/run_source.hpp"
+#include "workers/catalogue.hpp"
+#include "workers/handlers/builtin_handlers.hpp"
 #include "workers/runs/executor.hpp"
 #include "workers/runs/history.hpp"
 
 namespace cairn {
+
+ReplayMeans::ReplayMeans(const Catalogue& catalogue, GraphRef graph, bool handlers)
+    : logic_(std::make_unique<HandlerTable>()), ports_(std::make_unique<Ports>(*catalogue.model, *catalogue.tools)) {
+  for (const std::string& name : catalogue.handlers.here())
+    if (is_builtin_logic(name)) logic_->add(*catalogue.handlers.find(name));
+  if (graph) options_.handlers = logic_.get();
+  if (handlers) options_.handlers = &catalogue.handlers;
+  options_.graph = std::move(graph);
+  options_.ports = ports_.get();
+}
+
+ReplayMeans::~ReplayMeans() = default;
 
 // A pure step's outcome as its worker would report it now.
 ReplayCheck::Rerun Replayer::rerun(Shard shard) const {

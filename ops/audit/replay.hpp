@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 
 namespace cairn {
 
+struct Catalogue;
 class HandlerTable;
 class Ports;
 
@@ -23,6 +25,23 @@ struct ReplayOptions {
   GraphRef graph;                          // decides in place of each run's own; null: its own
   const HandlerTable* handlers = nullptr;  // its pure ones are run again; null: none
   Ports* ports = nullptr;                  // with `handlers`; only the names of its tools are read, nothing is called
+};
+
+// The means of a replay by what was asked: with another graph the handlers that are data itself are run again, as what
+// the graph says of them may be another; with `handlers`, all pure ones. REQUIRES: the catalogue outlives it.
+class ReplayMeans {
+ public:
+  ReplayMeans(const Catalogue& catalogue, GraphRef graph, bool handlers);
+  ReplayMeans(const ReplayMeans&) = delete;
+  ReplayMeans& operator=(const ReplayMeans&) = delete;
+  ~ReplayMeans();
+
+  const ReplayOptions& options() const { return options_; }
+
+ private:
+  std::unique_ptr<HandlerTable> logic_;
+  std::unique_ptr<Ports> ports_;
+  ReplayOptions options_;
 };
 
 struct Replayed {

@@ -18,6 +18,7 @@
 #include "ops/http/mcp_route.hpp"
 #include "ops/http/question_route.hpp"
 #include "ops/http/read_routes.hpp"
+#include "ops/http/replay_route.hpp"
 #include "ops/http/report_route.hpp"
 #include "ops/http/transport/compression.hpp"
 #include "ops/http/write_routes.hpp"
@@ -130,6 +131,8 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/runs/{run}/explain", explain_run, ApiRole::read},
     {"GET", "/api/v1/runs/{run}/diff", diff_run, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/verify", verify_run, ApiRole::read},
+    {"GET", "/api/v1/runs/{run}/replay", replay_run, ApiRole::read},
+    {"POST", "/api/v1/runs/{run}/replay", replay_run_otherwise, ApiRole::operate},
     {"GET", "/api/v1/runs/{run}/events", show_events, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/export", export_run, ApiRole::read, Kind::lags},
     {"POST", "/api/v1/runs/{run}/answers", answer_question, ApiRole::answer},
@@ -155,6 +158,7 @@ constexpr Route routes[] = {
     {"DELETE", "/api/v1/views/{name}", remove_view, ApiRole::operate, Kind::asked, true},
     {"GET", "/api/v1/report", show_report, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
+    {"POST", "/api/v1/queues/{name}", change_a_queue, ApiRole::operate},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
     {"POST", "/api/v1/claims", ask_for_claims, ApiRole::worker},
     {"POST", "/api/v1/claims/heartbeat", hear_claims, ApiRole::worker},

@@ -228,4 +228,16 @@ RouteReply move_run(RouteCall& call) {
   return control(call, {.kind = ControlRequest::Kind::move, .graph = *graph});
 }
 
+RouteReply change_a_queue(RouteCall& call) {
+  Result<QueueChange> change = queue_body(call.request);
+  if (!change) return change.error();
+  if (const Status fine = check_name_here(call.name, "the name of a queue"); !fine) return fine.error();
+  if (!call.scope().covers_queue(call.name))
+    return Error{Code::not_found, "Expected a queue named " + call.name + ", but there is none."};
+  change->queue = call.name;
+  const Result<QueueSettings> queue = change_queue(call.store(), *change);
+  if (!queue) return queue.error();
+  return json_response(queue_settings_json(*queue));
+}
+
 }  // namespace cairn

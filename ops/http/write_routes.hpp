@@ -16,5 +16,6 @@ RouteReply resume_run(RouteCall& call);
 RouteReply retry_run(RouteCall& call);
 RouteReply reset_a_run(RouteCall& call);
 RouteReply move_run(RouteCall& call);
+RouteReply change_a_queue(RouteCall& call);  // its limit, and whether it is paused
 
 }  // namespace cairn

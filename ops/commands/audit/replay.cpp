@@ -12,8 +12,6 @@
 #include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
-#include "workers/catalogue.hpp"
-#include "workers/handlers/builtin_handlers.hpp"
 
 namespace cairn {
 namespace {
@@ -60,19 +58,13 @@ Result<RunSource> replayed_runs(Store& store, const RunSelection& selection) {
 Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  ReplayOptions how;
+  GraphRef graph;
   if (options.graph) {
-    const Result<GraphRef> graph = opened->client->try_graph(*options.graph);
-    if (!graph) return graph.error();
-    how.graph = *graph;
+    const Result<GraphRef> checked = opened->client->try_graph(*options.graph);
+    if (!checked) return checked.error();
+    graph = *checked;
   }
-  Ports ports(*opened->catalogue->model, *opened->catalogue->tools);
-  how.ports = &ports;
-  HandlerTable logic;  // the part of a graph that is data itself: what another graph says of it is decided again too
-  for (const std::string& name : opened->catalogue->handlers.here())
-    if (is_builtin_logic(name)) logic.add(*opened->catalogue->handlers.find(name));
-  if (options.graph) how.handlers = &logic;
-  if (options.handlers) how.handlers = &opened->catalogue->handlers;
+  const ReplayMeans means(*opened->catalogue, graph, options.handlers);
   const Result<RunSource> source = replayed_runs(*opened->store, options.of);
   if (!source) return source.error();
   ReplayReport report;
@@ -80,7 +72,7 @@ Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
   Progress progress;
   for_each_page(*source, audit_threads(), [&]() -> UseRuns {
     opened->client->load_all_graphs();
-    auto replayer = std::make_shared<Replayer>(*opened->store, opened->client->graphs(), how);
+    auto replayer = std::make_shared<Replayer>(*opened->store, opened->client->graphs(), means.options());
     return [&, replayer](const std::vector<RunPlace>& page) {
       std::vector<RunId> runs;
       for (const RunPlace& place : page) runs.push_back(place.run);

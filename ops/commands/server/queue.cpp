@@ -9,6 +9,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
+#include "ops/service/queue_change.hpp"
 #include "ops/terminal/print.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
@@ -24,12 +25,6 @@ struct QueueSetOptions {  // a setting that is not given stays as it is
 
 std::string concurrency_text(const QueueSettings& settings) {
   return settings.concurrency ? std::to_string(*settings.concurrency) : "none";
-}
-
-QueueSettings settings_of(Store& store, const std::string& queue) {
-  for (QueueSettings& settings : store.queue_settings())
-    if (settings.name == queue) return std::move(settings);
-  return {queue, {}, false};
 }
 
 Exit show_queues(const Settings& settings) {
@@ -67,21 +62,16 @@ void hint_at_queue(Store& store, const std::string& name) {
 Exit set_queue(const Settings& settings, const QueueSetOptions& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  QueueSettings queue = settings_of(*opened->store, options.queue);
-  if (options.concurrency == "none")
-    queue.concurrency.reset();
-  else if (!options.concurrency.empty())
-    queue.concurrency = std::stoi(options.concurrency);
-  queue.paused = options.pause || (queue.paused && !options.resume);
-  if (const Status set = opened->store->set_queue(queue); !set) return set.error();
-  opened->store->notify();
-  hint_at_queue(*opened->store, queue.name);
+  QueueChange change{.queue = options.queue, .is_limit_given = !options.concurrency.empty()};
+  if (change.is_limit_given && options.concurrency != "none") change.concurrency = std::stoi(options.concurrency);
+  if (options.pause || options.resume) change.paused = options.pause;
+  const Result<QueueSettings> queue = change_queue(*opened->store, change);
+  if (!queue) return queue.error();
+  hint_at_queue(*opened->store, queue->name);
   if (settings.json)
-    print_json({{"queue", queue.name},
-                {"concurrency", queue.concurrency ? Json(*queue.concurrency) : Json(nullptr)},
-                {"paused", queue.paused}});
+    print_json(queue_settings_json(*queue));
   else
-    print_line("Queue " + queue.name + ": limit " + concurrency_text(queue) + (queue.paused ? ", paused." : "."));
+    print_line("Queue " + queue->name + ": limit " + concurrency_text(*queue) + (queue->paused ? ", paused." : "."));
   return exit_ok;
 }
 

@@ -180,6 +180,31 @@ Result<Json> move_body(const ApiRequest& request) {
   return graph ? named_graph(*std::move(graph)) : graph;
 }
 
+Result<QueueChange> queue_body(const ApiRequest& request) {
+  constexpr std::int64_t concurrency_max = 1'000'000;
+  const Result<Json> given = object_body(request, {"concurrency", "paused"});
+  if (!given) return given.error();
+  Fields body(*given);
+  QueueChange change{.queue = {}, .is_limit_given = given->contains("concurrency")};
+  if (body.has("concurrency"))
+    change.concurrency = static_cast<int>(body.number_between("concurrency", 1, concurrency_max, 1));
+  if (body.has("paused")) change.paused = body.flag("paused");
+  if (!change.is_limit_given && !change.paused)
+    body.refuse(bad_request("Expected \"concurrency\" or \"paused\", but found neither."));
+  return body.result(std::move(change));
+}
+
+Result<ReplayRequest> replay_body(const ApiRequest& request) {
+  Fields body(request, {"graph", "handlers"});
+  ReplayRequest replay{.graph = {}, .handlers = body.flag("handlers")};
+  if (body.has("graph")) {
+    Result<Json> graph = named_graph(body.value("graph"));
+    if (!graph) return graph.error();
+    replay.graph = *std::move(graph);
+  }
+  return body.result(std::move(replay));
+}
+
 Result<BulkRequest> bulk_body(const ApiRequest& request) {
   using Kind = ControlRequest::Kind;
   static const std::map<std::string, Kind> kinds = {{"cancel", Kind::cancel}, {"pause", Kind::pause},

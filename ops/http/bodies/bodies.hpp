@@ -10,6 +10,7 @@
 #include "ops/http/bodies/fields.hpp"
 #include "ops/http/transport/message.hpp"
 #include "ops/requests/requests.hpp"
+#include "ops/service/queue_change.hpp"
 #include "storage/feed/feed.hpp"
 
 namespace cairn {
@@ -28,6 +29,14 @@ Result<ControlRequest> cancel_body(const ApiRequest& request);  // {"reason"?, "
 Result<std::string> reset_body(const ApiRequest& request);      // {"to"}
 Result<Json> move_body(const ApiRequest& request);              // {"graph"}: any JSON, as graph_body
 Result<BulkRequest> bulk_body(const ApiRequest& request);
+Result<QueueChange> queue_body(const ApiRequest& request);  // {"concurrency"?: a number or null, "paused"?}; no name
+
+// {"graph"?, "handlers"?}, of which there may be none.
+struct ReplayRequest {
+  std::optional<Json> graph;
+  bool handlers = false;
+};
+Result<ReplayRequest> replay_body(const ApiRequest& request);
 Status no_body(const ApiRequest& request);                   // {} or nothing
 Result<std::string> cursor_body(const ApiRequest& request);  // {"cursor"}
 

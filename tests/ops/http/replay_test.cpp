@@ -1,0 +1,78 @@
+// Commands of an operator over HTTP: a run decided again from its record, a queue limited or paused.
+#include <gtest/gtest.h>
+
+#include "tests/ops/http/api_client.hpp"
+
+namespace cairn::program {
+namespace {
+
+const std::string queues = "/api/v1/queues";
+
+Json small_graph(const std::string& says) {
+  return Json::parse(R"({"name": "small", "start": "make", "limits": {"steps": 9}, "nodes": {
+    "make": {"do": "data.set", "with": {"set": {"a": 1}}, "on": {"ok": "over"}},
+    "over": {"end": {"status": "done", "output": {"says": "?"}}}}})")
+      .patch(Json::array({{{"op", "replace"}, {"path", "/nodes/over/end/output/says"}, {"value", says}}}));
+}
+
+std::string ended_run(const std::string& dsn) {
+  cairn_ok({"graph", "add", write_file("small.json", small_graph("one").dump()), "--dsn", dsn});
+  return cairn_ok({"start", "small", "--wait", "--json", "--dsn", dsn}).json()["run"];
+}
+
+TEST(ApiReplay, a_run_is_decided_again_as_the_command_does_it) {
+  const std::string dsn = new_database();
+  const std::string run = ended_run(dsn);
+  const Server server({"--dsn", dsn});
+  const std::string path = runs + "/" + run + "/replay";
+  const Json report = server.get(path).json();
+  EXPECT_EQ(report, cairn_ok({"replay", run, "--json", "--dsn", dsn}).json());
+  EXPECT_EQ(report["same"], 1) << report;
+  EXPECT_EQ(server.get(path + "?handlers=true").json()["same"], 1);
+  EXPECT_EQ(server.get(path + "?handler=true").status, 400);
+  EXPECT_EQ(server.get(runs + "/" + nobody + "/replay").status, 404);
+}
+
+TEST(ApiReplay, another_graph_shows_where_the_run_would_go_another_way_and_is_not_stored) {
+  const std::string dsn = new_database();
+  const std::string run = ended_run(dsn);
+  const Server server({"--dsn", dsn});
+  const std::string path = runs + "/" + run + "/replay";
+  EXPECT_EQ(server.post(path, {{"graph", small_graph("one")}}).json()["same"], 1);
+  const Json report = server.post(path, {{"graph", small_graph("two")}}).json();
+  EXPECT_EQ(report["diverged"], 1) << report;
+  EXPECT_EQ(report["divergences"][0]["type"], "run_finished") << report;
+  EXPECT_EQ(report["divergences"][0]["examples"][0]["run"], run);
+  EXPECT_EQ(server.get("/api/v1/graphs/small").json(), small_graph("one"));
+  EXPECT_EQ(server.post(path, {{"graph", {{"name", "small"}}}}).status, 400);
+  EXPECT_EQ(server.post(path, {{"graf", 1}}).status, 400);
+}
+
+TEST(ApiQueues, a_queue_is_limited_and_paused_as_by_the_command_and_what_is_not_given_stays) {
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  const std::string path = queues + "/slow";
+  const auto set = [&](const Json& change) { return server.post(path, change).json(); };
+  EXPECT_EQ(set({{"concurrency", 3}}), (Json{{"queue", "slow"}, {"concurrency", 3}, {"paused", false}}));
+  EXPECT_EQ(set({{"paused", true}}), (Json{{"queue", "slow"}, {"concurrency", 3}, {"paused", true}}));
+  EXPECT_EQ(cairn_ok({"queue", "set", "slow", "--resume", "--json", "--dsn", dsn}).json(),
+            (Json{{"queue", "slow"}, {"concurrency", 3}, {"paused", false}}));
+  EXPECT_EQ(set({{"concurrency", nullptr}})["concurrency"], nullptr);
+  EXPECT_EQ(server.get(queues).json(), Json::array()) << "it is as if it had never been set";
+}
+
+TEST(ApiQueues, a_change_that_is_none_and_a_queue_beyond_the_scope_are_refused) {
+  const std::string dsn = new_database();
+  const std::string token = new_token(dsn, "narrow", {"--role", "operate", "--scope", "queue=slow"});
+  const Server server({"--dsn", dsn});
+  const Headers narrow = bearer(token);
+  for (const Json& change : {Json::object(), Json{{"concurrency", 0}}, Json{{"concurrency", 2'000'000}},
+                             Json{{"concurrency", "3"}}, Json{{"paused", 1}}, Json{{"pause", true}}})
+    EXPECT_EQ(server.post(queues + "/slow", change, narrow).status, 400) << change;
+  EXPECT_EQ(server.post(queues + "/slow", {{"paused", true}}, narrow).status, 200);
+  EXPECT_EQ(server.post(queues + "/quick", {{"paused", true}}, narrow).status, 404);
+  EXPECT_EQ(server.post(queues + "/" + std::string(1'001, 'q'), {{"paused", true}}, narrow).status, 400);
+}
+
+}  // namespace
+}  // namespace cairn::program
