@@ -18,7 +18,8 @@ export async function openBrowser() {
 }
 
 // A page that fails its test by an error of a script, or by something that the page's policy keeps from loading.
-export async function openPage(browser, url, options = {}) {
+// With a token it is given when the page asks for one.
+export async function openPage(browser, url, options = {}, token = "") {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
@@ -28,5 +29,8 @@ export async function openPage(browser, url, options = {}) {
     if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.faults.push(message.text());
   });
   await page.goto(url);
+  if (token === "") return page;
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Go on" }).click();
   return page;
 }

@@ -58,3 +58,36 @@ export const dry = {
     none: { end: { status: "failed", reason: "No coffee today." } },
   },
 };
+
+// A question with every kind of field.
+export const every = {
+  name: "every",
+  start: "ask",
+  limits: { steps: 10 },
+  nodes: {
+    ask: {
+      ask: {
+        kind: "details",
+        prompt: "Please fill in all of this.",
+        schema: {
+          type: "object",
+          required: ["title", "size"],
+          properties: {
+            title: { type: "string", minLength: 3, description: "As it stands on the invoice." },
+            amount: { type: "number", minimum: 0, maximum: 10 },
+            count: { type: "integer" },
+            mail: { type: "string", format: "email", title: "Address of mail" },
+            urgent: { type: "boolean" },
+            size: { enum: ["small", "large"] },
+            colours: { type: "array", items: { enum: ["red", "green", "blue"] } },
+            address: { type: "object", properties: { city: { type: "string" }, code: { type: "string" } } },
+            anything: { type: "object" },
+          },
+        },
+      },
+      into: "given",
+      on: { answered: "over", expired: "over" },
+    },
+    over: { end: "done" },
+  },
+};

@@ -76,6 +76,13 @@ export class World {
     return JSON.parse(printed).run;
   }
 
+  // A token with these roles, from when on the server asks for one.
+  async addToken(name, ...roles) {
+    const printed = await this.cairn("token", "add", name, ...roles.flatMap((role) => ["--role", role]));
+    await until(() => fetch(`${this.url}api/v1/`).then((answer) => answer.status === 401), "a server that asks");
+    return printed.split("\n")[0];
+  }
+
   async api(path, body) {
     const init = body === undefined ? {} : {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),

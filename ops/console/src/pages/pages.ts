@@ -17,4 +17,5 @@ export const pages: Record<string, PageEntry> = {
   run: { title: "Run", load: () => import("./run/page") },
   answer: { title: "A question", load: () => import("./answer/page") },
   compare: { title: "Compare", load: () => import("./compare/page") },
+  inbox: { title: "Inbox", key: "i", load: () => import("./inbox/page") },
 };
