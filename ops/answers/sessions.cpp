@@ -29,4 +29,13 @@ Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us) {
           {"started_at", time_text(row.started_at)}};
 }
 
+Json held_json(const HeldJob& held, const RunRow& run) {
+  return {{"run", to_string(held.run)},
+          {"graph", run.graph},
+          {"step", held.job.step},
+          {"attempt", held.job.attempt},
+          {"queue", held.job.queue},
+          {"deadline", held.deadline_us == never_us ? Json(nullptr) : Json(time_text(held.deadline_us))}};
+}
+
 }  // namespace cairn

@@ -21,4 +21,7 @@ std::string session_text(const SessionRow& session);
 // The entry in `cairn workers --json` and in the API's list.
 Json session_json(const SessionRow& row, std::int64_t held, TimeUs now_us);
 
+// {"run", "graph", "step", "attempt", "queue", "deadline"}: a step that a session holds; deadline null: it has none.
+Json held_json(const HeldJob& held, const RunRow& run);
+
 }  // namespace cairn

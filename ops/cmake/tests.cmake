@@ -284,9 +284,9 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/openapi/described_api.cpp
   tests/ops/http/openapi/description_test.cpp
   tests/ops/http/openapi/schema_walk.cpp
+  tests/ops/http/operator_test.cpp
   tests/ops/http/progress_test.cpp
   tests/ops/http/protocol_test.cpp
-  tests/ops/http/replay_test.cpp
   tests/ops/http/test_server_test.cpp
   tests/ops/http/tokens_test.cpp
   tests/ops/http/waits_test.cpp

@@ -160,6 +160,7 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"POST", "/api/v1/queues/{name}", change_a_queue, ApiRole::operate},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
+    {"GET", "/api/v1/workers/{session}", show_worker, ApiRole::read},
     {"POST", "/api/v1/claims", ask_for_claims, ApiRole::worker},
     {"POST", "/api/v1/claims/heartbeat", hear_claims, ApiRole::worker},
     {"POST", "/api/v1/claims/{claim}/complete", complete_claim, ApiRole::worker},

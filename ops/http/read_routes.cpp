@@ -265,6 +265,24 @@ RouteReply list_workers(RouteCall& call) {
   return page_response(call.request, std::move(lines));
 }
 
+RouteReply show_worker(RouteCall& call) {
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  Store& store = call.store();
+  for (const SessionRow& row : store.sessions()) {
+    if (std::to_string(row.id) != call.name) continue;
+    const auto session = covered_session(row, call.scope());
+    if (!session) break;
+    Json holds = Json::array();
+    for (const HeldJob& held : store.held_by(row.id, held_shown_max, {}))
+      if (const auto run = store.run(held.run); run && call.scope().covers(*run))
+        holds.push_back(held_json(held, *run));
+    Json shown = session_json(*session, store.held_counts()[row.id], store.database_time());
+    shown["holds"] = std::move(holds);
+    return json_response(std::move(shown));
+  }
+  return Error{Code::not_found, "Expected a session " + call.name + ", but there is none."};
+}
+
 RouteReply show_metrics(RouteCall& call) {
   if (!call.scope().covers_all_runs() || !call.scope().queues.empty())
     return forbidden_response("Expected a token without a scope for the metrics, but " + call.caller->token +

@@ -22,6 +22,9 @@ RouteReply list_graphs(RouteCall& call);
 RouteReply show_graph(RouteCall& call);
 RouteReply list_queues(RouteCall& call);
 RouteReply list_workers(RouteCall& call);
+// A session with the steps that it holds, at most held_shown_max of them; those of runs beyond the scope are left out.
+RouteReply show_worker(RouteCall& call);
+inline constexpr std::int32_t held_shown_max = 100;
 RouteReply show_metrics(RouteCall& call);
 
 }  // namespace cairn

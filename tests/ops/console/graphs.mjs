@@ -91,3 +91,11 @@ export const every = {
     over: { end: "done" },
   },
 };
+
+// A step of a worker over HTTP.
+export const far = {
+  name: "far",
+  start: "do",
+  limits: { steps: 10 },
+  nodes: { do: { do: "far.work", labels: ["ok"], queue: "far", on: { ok: "over" } }, over: { end: "done" } },
+};

@@ -81,6 +81,7 @@ TEST(ApiTokens, H7_every_route_refuses_every_role_that_is_not_enough) {
     if (const std::size_t at = path.find("{run}"); at != std::string::npos)
       path.replace(at, 5, "00000000-0000-7000-8000-000000000000");
     if (const std::size_t at = path.find("{name}"); at != std::string::npos) path.replace(at, 6, "none");
+    if (const std::size_t at = path.find("{session}"); at != std::string::npos) path.replace(at, 9, "none");
     if (const std::size_t at = path.find("{claim}"); at != std::string::npos) path.replace(at, 7, "none");
     EXPECT_EQ(server.get(path).status, 401) << path;
     for (const auto& [role, token] : tokens) {

@@ -18,4 +18,6 @@ export const pages: Record<string, PageEntry> = {
   answer: { title: "A question", load: () => import("./answer/page") },
   compare: { title: "Compare", load: () => import("./compare/page") },
   inbox: { title: "Inbox", key: "i", load: () => import("./inbox/page") },
+  queues: { title: "Queues", key: "q", load: () => import("./queues/page") },
+  workers: { title: "Workers", key: "w", load: () => import("./workers/page") },
 };

@@ -74,5 +74,34 @@ TEST(ApiQueues, a_change_that_is_none_and_a_queue_beyond_the_scope_are_refused) 
   EXPECT_EQ(server.post(queues + "/" + std::string(1'001, 'q'), {{"paused", true}}, narrow).status, 400);
 }
 
+// A step that a worker over HTTP holds.
+TEST(ApiWorkers, a_session_is_shown_with_the_steps_that_it_holds_as_far_as_the_scope_goes) {
+  const std::string dsn = new_database();
+  const Json graph = Json::parse(R"({"name": "away", "start": "do", "limits": {"steps": 9}, "nodes": {
+    "do": {"do": "away.work", "labels": ["ok"], "queue": "far", "on": {"ok": "over"}}, "over": {"end": "done"}}})");
+  cairn_ok({"graph", "add", write_file("away.json", graph.dump()), "--dsn", dsn});
+  const std::string run = cairn_ok({"start", "away", "--json", "--dsn", dsn}).json()["run"];
+  const std::string other = new_token(dsn, "other", {"--role", "read", "--scope", "graph=another"});
+  const std::string all = new_token(dsn, "all", {"--role", "admin"});
+  const Server server({"--dsn", dsn});
+  const Json claims =
+      server
+          .post(
+              "/api/v1/claims",
+              {{"worker", "w"}, {"queues", {"far"}}, {"max", 1}, {"handlers", Json::array({{{"name", "away.work"}}})}},
+              bearer(all))
+          .json();
+  ASSERT_EQ(claims["claims"].size(), 1U) << claims;
+  const std::string path = "/api/v1/workers/" + claims["session"].get<std::string>();
+  const Json shown = server.get(path, bearer(all)).json();
+  EXPECT_EQ(shown["held"], 1) << shown;
+  ASSERT_EQ(shown["holds"].size(), 1U) << shown;
+  EXPECT_EQ(shown["holds"][0]["run"], run);
+  EXPECT_EQ(shown["holds"][0]["queue"], "far");
+  EXPECT_EQ(shown["holds"][0]["step"], 1);
+  EXPECT_EQ(server.get(path, bearer(other)).json()["holds"], Json::array());
+  EXPECT_EQ(server.get("/api/v1/workers/1", bearer(all)).status, 404);
+}
+
 }  // namespace
 }  // namespace cairn::program

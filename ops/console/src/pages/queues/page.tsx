@@ -1,0 +1,78 @@
+// The queues of all workers: what waits, what is held, since when, and what is set for them.
+import { useSignal } from "@preact/signals";
+import { may } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { Queue } from "../../api/types";
+import { useKeys } from "../../keys";
+import { Empty, Failure, Read } from "../../parts/states";
+import { go, route } from "../../router";
+import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
+import { QueueChange, type Change } from "./change";
+import { OneQueue } from "./one_queue";
+import { QueueTable } from "./queue_table";
+import { everyMs, readQueues, type Reading } from "./reading";
+
+export function Page() {
+  const chosen = route.value.rest[0];
+  const reading = useResource<Reading>("queues", readQueues, everyMs);
+  const change = useSignal<Change | undefined>(undefined);
+  useCommandLines(curlLine("queues"), chosen === undefined || !may("operate") ? "cairn queue"
+    : `cairn queue set ${quoted(chosen)} --concurrency N`);
+  const refusal = reading.error.value;
+  return (
+    <>
+      <div class="page-head"><h1>Queues</h1><Counts reading={reading.data.value} /></div>
+      {refusal !== undefined && reading.data.value !== undefined && refusal.code !== "lost" &&
+        <Failure error={refusal} />}
+      <Read from={reading}>
+        {(found) => (
+          <Queues reading={found} chosen={chosen} onChange={(queue, kind) => (change.value = { queue, kind })} />
+        )}
+      </Read>
+      {change.value !== undefined && (
+        <QueueChange change={change.value} onClose={() => {
+          change.value = undefined;
+          reading.reload();
+        }} />
+      )}
+    </>
+  );
+}
+
+function Counts({ reading }: { reading: Reading | undefined }) {
+  if (reading === undefined || reading.queues.length === 0) return null;
+  const sum = (of: "ready" | "held" | "later") => reading.queues.reduce((total, one) => total + one[of], 0);
+  return <span class="muted">{sum("held")} held, {sum("ready")} ready, {sum("later")} later</span>;
+}
+
+interface QueuesProps {
+  reading: Reading;
+  chosen: string | undefined;
+  onChange: (queue: Queue, kind: Change["kind"]) => void;
+}
+
+function Queues({ reading, chosen, onChange }: QueuesProps) {
+  const { queues, workers } = reading;
+  const at = queues.findIndex((one) => one.queue === chosen);
+  const open = (index: number) => {
+    const queue = queues[Math.min(Math.max(index, 0), queues.length - 1)];
+    if (queue !== undefined) go(["queues", queue.queue]);
+  };
+  useKeys([
+    { keys: "j", says: "Next queue", act: () => open(at + 1) },
+    { keys: "k", says: "Queue before", act: () => open(at - 1) },
+  ], [queues, at]);
+  if (queues.length === 0 && chosen === undefined)
+    return (
+      <Empty title="No queue holds anything">
+        <p>A queue is here while steps wait in it or are held, or when something is set for it:</p>
+        <pre>cairn queue set model --concurrency 4</pre>
+      </Empty>
+    );
+  return (
+    <>
+      <QueueTable queues={queues} workers={workers} chosen={chosen} onChange={onChange} />
+      {chosen !== undefined && <OneQueue key={chosen} name={chosen} queue={queues[at]} workers={workers} />}
+    </>
+  );
+}

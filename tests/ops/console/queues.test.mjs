@@ -1,0 +1,126 @@
+// Queues and workers: what waits, what is held and by whom, a limit, a pause, and what a token may not change.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openBrowser, openPage } from "./browser.mjs";
+import { far } from "./graphs.mjs";
+import { isAccessible, picturesOf } from "./look.mjs";
+import { World } from "./world.mjs";
+
+let world;
+let browser;
+const runs = [];
+let session;
+
+before(async () => {
+  world = await World.begin({ withWorker: false });
+  await world.addGraph(far);
+  browser = await openBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await world?.end();
+});
+
+const opened = (view, options = {}, token = "") => openPage(browser, world.url + view, options, token);
+const row = (page, name) => page.locator("table.list tbody tr").filter({ hasText: name });
+
+test("without a queue and without a worker, each page says so", async () => {
+  const page = await opened("#/queues");
+  await page.getByRole("heading", { name: "No queue holds anything" }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("w");
+  await page.getByRole("heading", { name: "No worker is there" }).waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("a queue that no worker serves says so, and what is held is shown once one does", async () => {
+  for (let n = 0; n < 3; n += 1) runs.push(await world.startRun("far"));
+  const page = await opened("#/queues");
+  await row(page, "far").getByText("no worker serves it").waitFor();
+  assert.equal(await row(page, "far").locator(".ready").innerText(), "3");
+  const asked = { worker: "w", queues: ["far"], max: 1, handlers: [{ name: "far.work" }] };
+  const claims = await world.api("claims", asked);
+  session = claims.session;
+  assert.equal(claims.claims.length, 1);
+  await page.waitForFunction(() => document.querySelector("tr .ready")?.textContent === "2");
+  await row(page, "far").getByRole("link").click();
+  await page.getByText("Served by 1 worker").waitFor();
+  await page.getByRole("img", { name: /Ready in far: 2 now, 2 to 3/ }).first().waitFor();
+  await isAccessible(page);
+  await picturesOf(page, "queues");
+  await page.context().close();
+});
+
+test("a worker is opened with the steps that it holds, each a link to its run", async () => {
+  const page = await opened(`#/workers/${session}`);
+  await page.locator("table.holds tbody tr").waitFor();
+  const href = await page.locator("table.holds a").getAttribute("href");
+  assert.ok(runs.some((run) => href === `#/run/${run}`), href);
+  await page.getByText("over HTTP").waitFor();
+  world.worker = world.start(["work", "--queue", "default"]);
+  await page.locator("table.workers tbody tr").nth(1).waitFor();
+  await isAccessible(page);
+  await picturesOf(page, "workers");
+  await page.keyboard.press("k");
+  await page.getByText("It holds nothing now.").waitFor();
+  await page.keyboard.press("j");
+  await page.locator("table.holds tbody tr").waitFor();
+  await page.context().close();
+});
+
+test("a limit is set and taken away, and a number that is none is refused", async () => {
+  const page = await opened("#/queues");
+  await page.getByRole("button", { name: "Limit far" }).click();
+  const field = page.getByLabel("Steps held at once");
+  const save = page.getByRole("button", { name: "Limit", exact: true });
+  await field.fill("0");
+  await save.click();
+  await page.getByText("A whole number from 1 to 1,000,000").waitFor();
+  await field.fill("4");
+  assert.match(await page.getByLabel("As commands", { exact: true }).innerText(), /cairn queue set far --concurrency 4/);
+  await save.click();
+  await page.getByRole("meter", { name: "Held of far" }).waitFor();
+  assert.equal((await world.api("queues"))[0].concurrency, 4);
+  await page.getByRole("button", { name: "Limit far" }).click();
+  await field.fill("");
+  await save.click();
+  await page.getByRole("meter").waitFor({ state: "detached" });
+  assert.equal((await world.api("queues"))[0].concurrency, null);
+  await page.context().close();
+});
+
+test("a pause says what it stops before it does, and is taken back", async () => {
+  const page = await opened("#/queues");
+  await page.getByRole("button", { name: "Pause far" }).click();
+  await page.getByText("Nothing more of it is begun by any worker: 2 steps wait. What is held goes on: 1.").waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal((await world.api("queues"))[0].paused, false);
+  await page.getByRole("button", { name: "Pause far" }).click();
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  await row(page, "far").getByText("paused").waitFor();
+  await page.getByRole("button", { name: "Resume far" }).click();
+  await page.getByRole("button", { name: "Resume", exact: true }).click();
+  await page.getByRole("button", { name: "Pause far" }).waitFor();
+  assert.equal((await world.api("queues"))[0].paused, false);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("a server that goes away is said to be away, and what was shown stays", async () => {
+  const page = await opened("#/queues");
+  await row(page, "far").waitFor();
+  await world.stopServer();
+  await page.getByText("The server does not answer.").waitFor();
+  assert.equal(await row(page, "far").count(), 1);
+  await world.serve();
+  await page.getByText("The server does not answer.").waitFor({ state: "detached" });
+  await page.context().close();
+});
+
+test("a token that may only read is offered no change", async () => {
+  const page = await opened("#/queues", {}, await world.addToken("reader", "read"));
+  await row(page, "far").waitFor();
+  assert.equal(await page.getByRole("button", { name: /Limit|Pause/ }).count(), 0);
+  await page.context().close();
+});
