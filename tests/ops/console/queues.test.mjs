@@ -78,7 +78,8 @@ test("a limit is set and taken away, and a number that is none is refused", asyn
   await save.click();
   await page.getByText("A whole number from 1 to 1,000,000").waitFor();
   await field.fill("4");
-  assert.match(await page.getByLabel("As commands", { exact: true }).innerText(), /cairn queue set far --concurrency 4/);
+  const commands = await page.getByLabel("As commands", { exact: true }).innerText();
+  assert.match(commands, /cairn queue set far --concurrency 4/);
   await save.click();
   await page.getByRole("meter", { name: "Held of far" }).waitFor();
   assert.equal((await world.api("queues"))[0].concurrency, 4);

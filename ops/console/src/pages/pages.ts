@@ -20,4 +20,7 @@ export const pages: Record<string, PageEntry> = {
   inbox: { title: "Inbox", key: "i", load: () => import("./inbox/page") },
   queues: { title: "Queues", key: "q", load: () => import("./queues/page") },
   workers: { title: "Workers", key: "w", load: () => import("./workers/page") },
+  graphs: { title: "Graphs", key: "h", load: () => import("./graphs/page") },
+  graph: { title: "Graph", load: () => import("./graph/page") },
+  compare: { title: "Compare", load: () => import("./compare/page") },
 };

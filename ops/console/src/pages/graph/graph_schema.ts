@@ -51,17 +51,20 @@ function fits(part: Part, present: ReadonlySet<string>): boolean {
   return [...present].every((key) => Object.hasOwn(properties, key) || isPart(part.patternProperties));
 }
 
-// The keys that the object may have and has not yet.
-export function keysFor(path: string[], present: ReadonlySet<string>): KeyOffered[] {
+// The keys that an object may have which has these.
+function keysWith(path: string[], present: ReadonlySet<string>): KeyOffered[] {
   const offered = new Map<string, string>();
   for (const part of at(path)) {
     if (!isPart(part.properties) || !fits(part, present)) continue;
     for (const [key, member] of Object.entries(part.properties))
-      if (!present.has(key) && !key.startsWith("$") && isPart(member) && !offered.get(key))
-        offered.set(key, String(saysOf(member)));
+      if (!key.startsWith("$") && isPart(member) && !offered.get(key)) offered.set(key, String(saysOf(member)));
   }
   return [...offered].map(([key, says]) => ({ key, says }));
 }
+
+// Those of them that it has not yet.
+export const keysFor = (path: string[], present: ReadonlySet<string>): KeyOffered[] =>
+  keysWith(path, present).filter(({ key }) => !present.has(key));
 
 export interface Meant {
   says: string;
@@ -80,7 +83,7 @@ export function meaningOf(here: Here): Meant {
 export function inOrder(value: unknown, path: string[] = []): unknown {
   if (Array.isArray(value)) return value.map((one, index) => inOrder(one, [...path, String(index)]));
   if (!isPart(value) || path.length > 4) return value;
-  const order = keysFor(path, new Set()).map((offered) => offered.key);
+  const order = keysWith(path, new Set(Object.keys(value))).map((offered) => offered.key);
   const rank = (key: string) => (order.includes(key) ? order.indexOf(key) : order.length);
   const names = Object.keys(value).sort((a, b) => rank(a) - rank(b));
   return Object.fromEntries(names.map((name) => [name, inOrder(value[name], [...path, name])]));

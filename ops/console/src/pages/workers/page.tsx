@@ -14,7 +14,8 @@ import { OneWorker } from "./one_worker";
 export function Page() {
   const chosen = route.value.rest[0];
   const workers = useResource<Session[]>("workers", (signal) => get<Session[]>("workers", {}, signal), 2000);
-  useCommandLines(curlLine(chosen === undefined ? "workers" : `workers/${encodeURIComponent(chosen)}`), "cairn workers");
+  const path = chosen === undefined ? "workers" : `workers/${encodeURIComponent(chosen)}`;
+  useCommandLines(curlLine(path), "cairn workers");
   const refusal = workers.error.value;
   return (
     <>

@@ -116,11 +116,10 @@ function readObject(draft: Draft): Read {
   return { value: isLeftOut ? undefined : value };
 }
 
+// An empty text is no answer; one that is meant can be written as JSON.
 function readEmpty(field: Field): Read {
   if (field.isNullable && field.isRequired) return { value: null };
   if (!field.isRequired) return { value: undefined };
-  if ((field.kind === "text" || field.kind === "any") && (field.kind === "any" || field.minLength === 0))
-    return { value: "" };
   return { fault: field.kind === "boolean" || field.kind === "enum" ? "Choose one, please." : "This is needed." };
 }
 

@@ -1,0 +1,55 @@
+// A start of the graph by a form made from the schema of its input.
+import { useSignal } from "@preact/signals";
+import { may, post } from "../../api/client";
+import type { Json } from "../../api/types";
+import { SchemaForm } from "../../parts/form/form";
+import { go, link } from "../../router";
+import { say } from "../../shell/notices";
+import type { Shown } from "./page";
+
+// KEY=VALUE, a line each or after commas.
+function tagsOf(text: string): Record<string, string> {
+  const tags: Record<string, string> = {};
+  for (const part of text.split(/[,\n]/).map((one) => one.trim()).filter((one) => one !== "")) {
+    const [key = "", value] = part.split(/=(.*)/s);
+    if (value === undefined) throw new Error(`Expected tags as KEY=VALUE, but found ${part}.`);
+    tags[key.trim()] = value.trim();
+  }
+  return tags;
+}
+
+export function Start({ shown }: { shown: Shown }) {
+  const tags = useSignal("");
+  const key = useSignal("");
+  if (!may("run")) return <p class="refusal">Your token may not start runs.</p>;
+  if (!shown.isCurrent)
+    return <p>New runs take the current version: <a href={link(["graph", shown.name], { show: "start" })}>start that
+      one</a>.</p>;
+  const { input } = shown.graph as { input?: Json };
+  const send = async (value: Json) => {
+    const body: Record<string, Json> = { graph: shown.name, input: value ?? {} };
+    if (tags.value.trim() !== "") body.tags = tagsOf(tags.value);
+    if (key.value.trim() !== "") body.key = key.value.trim();
+    const { run } = await post<{ run: string }>("runs", body);
+    say(`${shown.name} is started.`);
+    go(["run", run]);
+  };
+  return (
+    <section class="start-form card" aria-label="Start">
+      <SchemaForm schema={input ?? { type: "object" }} preset={input === undefined ? {} : undefined}
+        action="Start a run" send={send}>
+        <details>
+          <summary class="muted">Tags and a key</summary>
+          <label>Tags
+            <input type="text" placeholder="team=a, customer=ann" spellcheck={false} value={tags.value}
+              onInput={(event) => (tags.value = event.currentTarget.value)} />
+          </label>
+          <label>Key: the same key starts one run only
+            <input type="text" spellcheck={false} value={key.value}
+              onInput={(event) => (key.value = event.currentTarget.value)} />
+          </label>
+        </details>
+      </SchemaForm>
+    </section>
+  );
+}

@@ -1,0 +1,160 @@
+// The text of a graph: read, changed, checked while it is written with the faults at their lines, added as a version.
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { may, post, type Refusal } from "../../api/client";
+import type { GraphAdded, GraphReview } from "../../api/types";
+import { CodeArea } from "../../parts/code/code_area";
+import { pretty } from "../../parts/code/pretty";
+import { go } from "../../router";
+import { curlLine, useCommandLines } from "../../shell/command_lines";
+import { say, sayRefusal } from "../../shell/notices";
+import { faultsIn, syntaxFault, type Fault } from "./faults";
+import { inOrder } from "./graph_schema";
+import { KeysHere } from "./keys_here";
+import type { Shown } from "./page";
+
+const first = `{
+  "name": "hello",
+  "start": "greet",
+  "limits": { "steps": 10 },
+  "nodes": {
+    "greet": {
+      "do": "data.set",
+      "with": { "set": { "greeting": "Hello" } },
+      "on": { "ok": "over" }
+    },
+    "over": { "end": "done" }
+  }
+}
+`;
+
+export function NewGraph() {
+  useCommandLines(curlLine("graphs", {}, { name: "hello" }), "cairn graph add FILE");
+  return (
+    <>
+      <div class="page-head"><h1>New graph</h1></div>
+      <Editor start={first} onAdded={() => undefined} />
+    </>
+  );
+}
+
+export function GraphText({ shown, onAdded }: { shown: Shown; onAdded: () => void }) {
+  return <Editor start={pretty(inOrder(shown.graph)) + "\n"} onAdded={onAdded} />;
+}
+
+const quietMs = 400; // after the last key, before the text is checked
+
+async function review(text: string): Promise<Fault[]> {
+  const syntax = syntaxFault(text);
+  if (syntax !== undefined) return [syntax];
+  const { faults, warnings } = await post<GraphReview>("graphs/check", JSON.parse(text));
+  return faultsIn(text, faults, warnings);
+}
+
+// The faults of the text, some time after it was changed last; nothing yet, or a token that may not ask: undefined.
+function useReview(text: string): Fault[] | undefined {
+  const faults = useSignal<Fault[] | undefined>(undefined);
+  useEffect(() => {
+    if (!may("operate")) return;
+    let isOver = false;
+    const timer = setTimeout(() => {
+      review(text).then((found) => {
+        if (!isOver) faults.value = found;
+      }, () => undefined); // a lost connection is said above
+    }, quietMs);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return faults.value;
+}
+
+function Editor({ start, onAdded }: { start: string; onAdded: () => void }) {
+  const text = useSignal(start);
+  const cursor = useSignal(0);
+  const place = useRef<HTMLTextAreaElement>(null);
+  const faults = useReview(text.value);
+  const mayWrite = may("operate");
+  const marks = new Map((faults ?? []).filter((fault) => !fault.isWarning && fault.line !== undefined)
+    .map((fault) => [fault.line!, fault.says]));
+  return (
+    <div class="graph-text">
+      <div>
+        <CodeArea place={place} aria-label="The graph's text" value={text.value} marks={marks} rows={28}
+          readOnly={!mayWrite} aria-describedby="graph-faults"
+          onInput={(event) => {
+            text.value = event.currentTarget.value;
+            cursor.value = event.currentTarget.selectionStart;
+          }}
+          onSelect={(event) => (cursor.value = event.currentTarget.selectionStart)} />
+        {mayWrite && <Actions text={text.value} start={start} onAdded={onAdded} onUndo={() => (text.value = start)}
+          isSound={faults !== undefined && faults.every((fault) => fault.isWarning)} />}
+      </div>
+      <aside class="at-text" aria-label="About the text">
+        <Faults faults={faults} onGo={(fault) => goTo(place.current!, fault)} />
+        {mayWrite && <KeysHere text={text.value} at={cursor.value} place={place} />}
+      </aside>
+    </div>
+  );
+}
+
+interface ActionsProps {
+  text: string;
+  start: string;
+  isSound: boolean;
+  onAdded: () => void;
+  onUndo: () => void;
+}
+
+function Actions({ text, start, isSound, onAdded, onUndo }: ActionsProps) {
+  const isBusy = useSignal(false);
+  const add = async () => {
+    isBusy.value = true;
+    try {
+      const added = await post<GraphAdded>("graphs", JSON.parse(text));
+      say(`${added.name} is current in version ${added.version.slice(0, 12)}.`);
+      onAdded();
+      go(["graph", added.name], { show: "text" });
+    } catch (refusal) {
+      sayRefusal(refusal as Refusal);
+    }
+    isBusy.value = false;
+  };
+  const isOld = text === start && start !== first;
+  return (
+    <div class="actions">
+      <button type="button" class="primary" disabled={isBusy.value || !isSound || isOld}
+        onClick={() => void add()}>Add as a version</button>
+      {text !== start && <button type="button" class="quiet" onClick={onUndo}>Undo all changes</button>}
+    </div>
+  );
+}
+
+function goTo(area: HTMLTextAreaElement, fault: Fault): void {
+  area.focus();
+  area.setSelectionRange(fault.at!, fault.at!);
+  area.scrollTop = Math.max(0, fault.line! - 8) * 18;
+}
+
+function Faults({ faults, onGo }: { faults: Fault[] | undefined; onGo: (fault: Fault) => void }) {
+  if (faults === undefined) return <div id="graph-faults" />;
+  const count = faults.filter((fault) => !fault.isWarning).length;
+  return (
+    <section id="graph-faults" class="faults" aria-label="Check" aria-live="polite">
+      <h2>{count === 0 ? <span class="status is-done"><span aria-hidden="true">✓</span>No fault</span>
+        : <span class="status is-failed"><span aria-hidden="true">✕</span>{count} {count === 1 ? "fault" : "faults"}
+        </span>}</h2>
+      <ul>
+        {faults.map((fault) => (
+          <li key={fault.says} class={fault.isWarning ? "is-warning" : "is-fault"}>
+            {fault.line !== undefined && (
+              <button type="button" class="quiet" onClick={() => onGo(fault)}>Line {fault.line}</button>
+            )}
+            <span>{fault.isWarning && <strong>Warning: </strong>}<bdi>{fault.says}</bdi></span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
