@@ -27,7 +27,7 @@ const area = (page) => page.getByLabel("The graph's text");
 
 test("the list has every graph, is narrowed by letters, and walked by keys", async () => {
   const page = await opened("#/runs");
-  await page.getByRole("heading", { name: "Runs" }).waitFor({ state: "attached" });
+  await page.locator("table.runs").waitFor();
   await page.keyboard.press("g");
   await page.keyboard.press("h");
   await page.getByRole("link", { name: "plan_runner", exact: true }).waitFor();

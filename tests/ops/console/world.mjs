@@ -76,6 +76,13 @@ export class World {
     return JSON.parse(printed).run;
   }
 
+  // A statement of the database's owner, who may change what others may not.
+  async asOwner(statement) {
+    const dsn = (await this.cairn("doctor").catch((fault) => fault.stdout)).split("\n")[0];
+    const env = { ...this.env, PGPASSFILE: join(this.env.CAIRN_DATA, "owner.pass") };
+    await promisify(execFile)("psql", ["-q", `${dsn} user=postgres`, "-c", statement], { env });
+  }
+
   // A token with these roles, from when on the server asks for one.
   async addToken(name, ...roles) {
     const printed = await this.cairn("token", "add", name, ...roles.flatMap((role) => ["--role", role]));

@@ -22,5 +22,6 @@ export const pages: Record<string, PageEntry> = {
   workers: { title: "Workers", key: "w", load: () => import("./workers/page") },
   graphs: { title: "Graphs", key: "h", load: () => import("./graphs/page") },
   graph: { title: "Graph", load: () => import("./graph/page") },
+  proof: { title: "Proof", key: "p", load: () => import("./proof/page") },
   compare: { title: "Compare", load: () => import("./compare/page") },
 };

@@ -123,7 +123,7 @@ function Actions({ text, start, isSound, onAdded, onUndo }: ActionsProps) {
   };
   const isOld = text === start && start !== first;
   return (
-    <div class="actions">
+    <div class="buttons">
       <button type="button" class="primary" disabled={isBusy.value || !isSound || isOld}
         onClick={() => void add()}>Add as a version</button>
       {text !== start && <button type="button" class="quiet" onClick={onUndo}>Undo all changes</button>}

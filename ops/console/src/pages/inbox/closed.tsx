@@ -23,7 +23,7 @@ export function Closed({ outcome, onNext }: { outcome: Outcome; onNext: (() => v
         <p>{words(outcome)}</p>
         {ended?.type === "question_answered" && <Value value={ended.value} label="Answer" />}
       </div>
-      <div class="actions">
+      <div class="buttons">
         {onNext !== undefined && <button type="button" onClick={onNext}>Next question</button>}
         <a class="button" href={link(["run", run.run])}>Open the run</a>
       </div>

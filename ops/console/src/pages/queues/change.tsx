@@ -66,7 +66,7 @@ export function QueueChange({ change, onClose }: { change: Change; onClose: () =
           <pre tabIndex={0} aria-label="As commands">{`cairn queue set ${quoted(queue.queue)} ${asked.options}\n`}
             {curlLine(path, {}, asked.body)}</pre>
         )}
-        <div class="actions"><button type="submit" class="primary" disabled={isBusy.value}>{verb}</button></div>
+        <div class="buttons"><button type="submit" class="primary" disabled={isBusy.value}>{verb}</button></div>
       </form>
     </Dialog>
   );

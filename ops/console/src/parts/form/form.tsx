@@ -54,7 +54,7 @@ export function SchemaForm({ schema, preset, action, send, children, more }: Pro
       )}
       {children}
       <div role="alert">{says.value.map((line) => <p class="refusal" key={line}><bdi>{line}</bdi></p>)}</div>
-      <div class="actions">
+      <div class="buttons">
         <button type="submit" class="primary" disabled={isBusy.value}>{action}</button>
         {more}
         {!isJsonAlone && (

@@ -1,0 +1,101 @@
+// The events of one run of a file, each read from the file when it comes into view.
+import { signal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { Rows } from "../../../parts/rows";
+import { Clock } from "../../../parts/time";
+import { Value } from "../../../parts/value/value";
+import { amend, link, route } from "../../../router";
+import { useKeys } from "../../../keys";
+import type { FileRun } from "./check";
+import { eventName } from "./event_names";
+import { lineAt, type Reading } from "./reading";
+
+type Line = Record<string, unknown>;
+
+function useLines(reading: Reading, run: FileRun) {
+  const lines = useMemo(() => new Map<number, ReturnType<typeof signal<Line | undefined>>>(), [run]);
+  return (index: number): Line | undefined => {
+    let line = lines.get(index);
+    if (line === undefined) {
+      const found = signal<Line | undefined>(undefined);
+      line = found;
+      lines.set(index, found);
+      void lineAt(reading, run.from[index]!, run.to[index]!).then((read) => (found.value = read));
+    }
+    return line.value;
+  };
+}
+
+const timeOf = (line: Line) => new Date(Number(line.at_us) / 1000).toISOString();
+
+export function FileEvents({ reading, run }: { reading: Reading; run: FileRun }) {
+  const lineOf = useLines(reading, run);
+  const chosen = Number(route.value.query.get("event") ?? 0) - 1;
+  const faulty = new Set(reading.check.findings.filter((one) => one.run === run.run).map((one) => one.seq));
+  const go = (index: number) =>
+    amend({ event: Math.min(Math.max(index, 0), run.from.length - 1) + 1 });
+  useKeys([
+    { keys: "j", says: "Next event", act: () => go(chosen + 1) },
+    { keys: "k", says: "Event before", act: () => go(chosen - 1) },
+  ], [chosen]);
+  const line = chosen >= 0 && chosen < run.from.length ? lineOf(chosen) : undefined;
+  return (
+    <section aria-label="Events of the run">
+      <div class="file-head">
+        <h2><bdi>{run.graph}</bdi> <code class="muted">{run.run}</code></h2>
+        <a href={link(["proof", "file"])}>All runs of the file</a>
+      </div>
+      {run.leftOut !== "" && <p class="refusal"><bdi>{run.leftOut}</bdi></p>}
+      <div class="file-events">
+        <div class="file-rows">
+          <Rows count={run.from.length} height={32} label="Events" {...(chosen >= 0 ? { at: chosen } : {})}
+            row={(index) => <Row key={index} line={lineOf(index)} index={index} isChosen={index === chosen}
+              isFaulty={faulty.has(index + 1)} />} />
+        </div>
+        {line !== undefined && <Detail line={line} />}
+      </div>
+    </section>
+  );
+}
+
+interface RowProps {
+  line: Line | undefined;
+  index: number;
+  isChosen: boolean;
+  isFaulty: boolean;
+}
+
+function Row({ line, index, isChosen, isFaulty }: RowProps) {
+  return (
+    <button type="button" class={`file-row file-event${isChosen ? " chosen" : ""}`} aria-pressed={isChosen}
+      onClick={() => amend({ event: index + 1 })}>
+      <span class="number muted">{index + 1}</span>
+      <span class={isFaulty ? "refusal" : undefined}>{isFaulty && "✕ "}{line === undefined ? "…" :
+        eventName(Number(line.type))}</span>
+      <span class="muted">
+        <bdi>{line === undefined ? "" : String(line.actor) || `step ${String(line.step)}`}</bdi>
+      </span>
+      <span class="muted">{line === undefined ? "" : <Clock at={timeOf(line)} />}</span>
+    </button>
+  );
+}
+
+function payloadOf(line: Line): unknown {
+  try {
+    return JSON.parse(String(line.payload));
+  } catch {
+    return line.payload;
+  }
+}
+
+function Detail({ line }: { line: Line }) {
+  return (
+    <div class="card file-detail">
+      <h3>{String(line.seq)} {eventName(Number(line.type))}</h3>
+      <p class="muted">{timeOf(line)}, <bdi>{String(line.actor) || "of a step"}</bdi></p>
+      <Value value={payloadOf(line)} label="Payload" />
+      {line.more === true && <p class="muted">The first part of a long payload.</p>}
+      <p class="muted hash">Hash <code>{String(line.chain_hash)}</code></p>
+    </div>
+  );
+}

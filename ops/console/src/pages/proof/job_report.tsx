@@ -1,0 +1,142 @@
+// A job's progress and what came of it.
+import { useSignal } from "@preact/signals";
+import { copyText } from "../../parts/copy";
+import { Failure } from "../../parts/states";
+import { shortId } from "../../parts/status";
+import { clockTime, duration, now } from "../../parts/time";
+import { link } from "../../router";
+import { say } from "../../shell/notices";
+import { beginAgain, jobOf, type Asked, type Job } from "./job";
+import { examplesMax, type Example, type Report } from "./report";
+
+export function JobReport({ asked }: { asked: Asked }) {
+  const job = useSignal(jobOf(asked));
+  const shown = job.value;
+  const isAtWork = shown.state.value === "counting" || shown.state.value === "working";
+  return (
+    <section class="proof-report" aria-label="Report">
+      <Progress job={shown} isAtWork={isAtWork} />
+      {shown.fault.value !== undefined && <Failure error={shown.fault.value} />}
+      {shown.done.value > 0 && <Summary job={shown} isAtWork={isAtWork} />}
+      <Kinds report={shown.report.value} done={shown.done.value} isReplay={asked.kind !== "verify"} />
+      {!isAtWork && <Actions job={shown} onAgain={() => (job.value = beginAgain(asked))} />}
+    </section>
+  );
+}
+
+function Progress({ job, isAtWork }: { job: Job; isAtWork: boolean }) {
+  const { total, done, state } = job;
+  if (!isAtWork) return null;
+  const says = state.value === "counting" ? `Counting: ${total.value.toLocaleString()} runs so far`
+    : `${done.value.toLocaleString()} of ${total.value.toLocaleString()} runs`;
+  return (
+    <div class="progress">
+      <progress aria-label="Progress" max={Math.max(1, total.value)}
+        {...(state.value === "counting" ? {} : { value: done.value })} />
+      <span role="status">{says}, {duration(now.value - job.startedAt)}</span>
+      <button type="button" onClick={job.stop}>Stop</button>
+    </div>
+  );
+}
+
+const many = (count: number, one: string) => `${count.toLocaleString()} ${count === 1 ? one : `${one}s`}`;
+
+function Summary({ job, isAtWork }: { job: Job; isAtWork: boolean }) {
+  const report = job.report.value;
+  const bad = report.runs - report.good;
+  const isVerify = job.asked.kind === "verify";
+  const unread = report.found().some((kind) => kind.title === "unreadable" || kind.title === "refused");
+  const word = isVerify ? "with findings"
+    : `${bad === 1 ? "goes" : "go"} another way${unread ? " or cannot be read" : ""}`;
+  const stopped = job.state.value === "stopped" ? `, stopped after ${many(job.done.value, "run")}` : "";
+  return (
+    <div class={bad === 0 ? "verdict is-good" : "verdict is-bad"}>
+      <p class="verdict-line">
+        <span aria-hidden="true">{bad === 0 ? "✓" : "✕"}</span>{" "}
+        {bad === 0 ? `${many(report.good, "run")} ${isVerify ? "sound" : "the same"}` : `${many(bad, "run")} ${word}`}
+      </p>
+      <p class="muted">
+        {many(report.runs, "run")}, {many(report.events, "event")}
+        {bad > 0 && `, ${many(report.good, "run")} ${isVerify ? "sound" : "the same"}`}
+        {report.cost > 0 && `, model calls of ${report.cost.toFixed(4)}, of which ${report.costBehind.toFixed(4)
+        } lie behind a divergence`}
+        {!isAtWork && `, at ${clockTime(job.endedAt.value)} in ${duration(job.endedAt.value - job.startedAt)}`}
+        {stopped}.
+        {isVerify && " Signatures are not compared here."}
+      </p>
+    </div>
+  );
+}
+
+// `done`: with each run that is done the report has more.
+function Kinds({ report, isReplay }: { report: Report; done: number; isReplay: boolean }) {
+  return (
+    <>
+      {report.found().map((kind) => (
+        <article key={`${kind.title}/${kind.node}/${kind.decision}`} class="finding card">
+          <h2>
+            <span class="refusal"><bdi>{kind.title}</bdi></span>
+            {kind.node !== "" && <> at <code><bdi>{kind.node}</bdi></code></>}
+            {kind.decision !== "" && <> after <bdi>{kind.decision}</bdi></>}
+            <span class="muted count">{many(kind.count, "run")}</span>
+          </h2>
+          {kind.examples.map((example) => (
+            <One key={`${example.run}/${example.seq}/${example.says}`} example={example} isReplay={isReplay} />
+          ))}
+          {kind.count > examplesMax && <p class="muted">{examplesMax} of them are shown.</p>}
+        </article>
+      ))}
+    </>
+  );
+}
+
+function One({ example, isReplay }: { example: Example; isReplay: boolean }) {
+  const { run, seq, says, recorded, again } = example;
+  return (
+    <div class="example">
+      <p>
+        <a href={link(["run", run], { at: seq > 0 ? seq : undefined })} title={run}>{shortId(run)}{seq > 0 && ` event ${
+          seq}`}</a>{" "}
+        <bdi>{says}</bdi>
+      </p>
+      {isReplay && recorded !== undefined && (
+        <details>
+          <summary class="muted">On record and again</summary>
+          <div class="twice">
+            <figure><figcaption>On record</figcaption><pre tabIndex={0}><bdi>{indented(recorded)}</bdi></pre></figure>
+            <figure><figcaption>Again</figcaption>
+              <pre tabIndex={0}><bdi>{again === null || again === undefined ? "no event" : indented(again)}</bdi></pre>
+            </figure>
+          </div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+const shownMax = 20_000; // characters of a payload
+
+// A payload, with the name of its event before it where the server puts one.
+function indented(payload: string): string {
+  if (payload.length > shownMax) return `${payload.slice(0, shownMax)}…`;
+  const [, name = "", json = payload] = /^([a-z_]+ )?([{[].*)$/s.exec(payload) ?? [];
+  try {
+    return name + JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return payload;
+  }
+}
+
+function Actions({ job, onAgain }: { job: Job; onAgain: () => void }) {
+  const copy = (text: string, what: string) => void copyText(text).then(() => say(`${what} is copied.`));
+  return (
+    <div class="buttons">
+      <button type="button" onClick={onAgain}>Once more</button>
+      <button type="button" onClick={() => copy(location.href, "The link")}>Copy the link</button>
+      <button type="button" onClick={() => copy(JSON.stringify(job.report.value.json(), null, 2), "The report")}>
+        Copy as JSON
+      </button>
+      <span class="muted">The link makes this report again.</span>
+    </div>
+  );
+}
