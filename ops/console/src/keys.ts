@@ -18,10 +18,16 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches("input:not([type=range],[type=checkbox]),textarea,select");
 }
 
+// Enter and the space bar on what can be activated activate it.
+function isActivating(event: KeyboardEvent): boolean {
+  if (event.key !== "Enter" && event.key !== " ") return false;
+  return event.target instanceof Element && event.target.closest("a,button,summary,[role=button],input") !== null;
+}
+
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === "Escape" && event.target instanceof HTMLElement && isTyping(event.target)) event.target.blur();
-  if (isTyping(event.target) || document.querySelector("dialog[open]") !== null) return;
+  if (isTyping(event.target) || isActivating(event) || document.querySelector("dialog[open]") !== null) return;
   const pair = performance.now() - firstAt < 1500 ? `${first} ${event.key}` : "";
   const found = (keys: string) => bindings.value.findLast((binding) => binding.keys === keys);
   const binding = found(pair) ?? (pair === "" || first === "" ? found(event.key) : undefined);
