@@ -57,7 +57,12 @@ function Found({ name, list, versions }: FoundProps) {
   const graph = useResource<Graph>(version, (signal) => get<Graph>(`graphs/${version}`, {}, signal));
   useLines(name, version, version === current?.version);
   if (current === undefined)
-    return <Failure error={new Refusal("not_found", `There is no graph named ${name}.`, 404)} />;
+    return (
+      <>
+        <h1><bdi>{name}</bdi></h1>
+        <Failure error={new Refusal("not_found", `There is no graph named ${name}.`, 404)} />
+      </>
+    );
   const line = versions.find((one) => one.version === version);
   return (
     <>

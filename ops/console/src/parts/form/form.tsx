@@ -45,9 +45,10 @@ export function SchemaForm({ schema, preset, action, send, children, more }: Pro
     says.value = [];
   };
   return (
-    <form class="schema-form" noValidate onSubmit={(event) => void submit(event)} onKeyDown={(event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void submit(event);
-    }}>
+    <form class="schema-form" noValidate onSubmit={(event) => void submit(event)} onInput={() => (says.value = [])}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void submit(event);
+      }}>
       {json.value === undefined ? <FieldShown draft={draft} isOutermost /> : (
         <CodeArea aria-label="The whole as JSON" value={json.value}
           onInput={(event) => (json.value = event.currentTarget.value)} />

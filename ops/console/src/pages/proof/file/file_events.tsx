@@ -1,5 +1,5 @@
 // The events of one run of a file, each read from the file when it comes into view.
-import { signal } from "@preact/signals";
+import { signal, type Signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { Rows } from "../../../parts/rows";
 import { Clock } from "../../../parts/time";
@@ -8,21 +8,25 @@ import { amend, link, route } from "../../../router";
 import { useKeys } from "../../../keys";
 import type { FileRun } from "./check";
 import { eventName } from "./event_names";
-import { lineAt, type Reading } from "./reading";
+import { eventsAt, type EventLine as Line, type Reading } from "./reading";
 
-type Line = Record<string, unknown>;
+const pageEvents = 64;
+const pagesKept = 100;
 
+// The events as they are read, a page at a time; those that were looked at long ago are read again.
 function useLines(reading: Reading, run: FileRun) {
-  const lines = useMemo(() => new Map<number, ReturnType<typeof signal<Line | undefined>>>(), [run]);
+  const pages = useMemo(() => new Map<number, Signal<Line[] | undefined>>(), [run]);
   return (index: number): Line | undefined => {
-    let line = lines.get(index);
-    if (line === undefined) {
-      const found = signal<Line | undefined>(undefined);
-      line = found;
-      lines.set(index, found);
-      void lineAt(reading, run.from[index]!, run.to[index]!).then((read) => (found.value = read));
+    const number = Math.floor(index / pageEvents);
+    let page = pages.get(number);
+    if (page === undefined) {
+      const found = signal<Line[] | undefined>(undefined);
+      page = found;
+      pages.set(number, found);
+      if (pages.size > pagesKept) pages.delete(pages.keys().next().value!);
+      void eventsAt(reading, run, number * pageEvents, pageEvents).then((read) => (found.value = read));
     }
-    return line.value;
+    return page.value?.[index % pageEvents];
   };
 }
 

@@ -6,7 +6,7 @@ export interface FileLine {
 }
 
 export const lineMax = 16 * 1024 * 1024 + 1024; // as the format bounds them
-const piece = 4 * 1024 * 1024;
+const piece = 256 * 1024; // so that the page stays at hand meanwhile
 
 // Batches of lines; throws a sentence for a line that is too long.
 export async function* linesOf(file: Blob): AsyncGenerator<FileLine[]> {

@@ -1,6 +1,6 @@
 // A file that is read and checked: its progress, and what there is of it. Kept while the console is open.
 import { signal } from "@preact/signals";
-import { ExportCheck } from "./check";
+import { ExportCheck, type FileRun } from "./check";
 import { canHash, hex, sha256 } from "./hashes";
 import { linesOf } from "./lines";
 
@@ -80,7 +80,18 @@ export async function readFile(file: File): Promise<void> {
   }
 }
 
-// One line of the file.
-export async function lineAt(of: Reading, from: number, to: number): Promise<Record<string, unknown>> {
-  return JSON.parse(await of.content.slice(from, to).text()) as Record<string, unknown>;
+export type EventLine = Record<string, unknown>;
+
+const togetherMax = 4 * 1024 * 1024; // bytes that are read at once
+
+// Some events of a run, those that are so many from `first` on. Lines of large values may stand between them.
+export async function eventsAt(of: Reading, run: FileRun, first: number, count: number): Promise<EventLine[]> {
+  const from = run.from.slice(first, first + count);
+  const to = run.to.slice(first, first + count);
+  const [begin = 0, end = 0] = [from[0], to.at(-1)];
+  if (end - begin > togetherMax)
+    return Promise.all(from.map(async (at, n) => JSON.parse(await of.content.slice(at, to[n]).text()) as EventLine));
+  const bytes = new Uint8Array(await of.content.slice(begin, end).arrayBuffer());
+  const decoder = new TextDecoder();
+  return from.map((at, n) => JSON.parse(decoder.decode(bytes.subarray(at - begin, to[n]! - begin))) as EventLine);
 }
