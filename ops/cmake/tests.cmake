@@ -65,6 +65,8 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/random_test.cpp
   tests/engine/references_test.cpp
   tests/engine/replay_check_test.cpp
+  tests/engine/schedule_rules_test.cpp
+  tests/engine/schedule_times_test.cpp
   tests/engine/stored/snapshot_test.cpp
   tests/engine/stored/state_check_test.cpp
   tests/engine/trial.cpp
@@ -206,6 +208,7 @@ cairn_tests(workers postgres cairn_workers
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
 cairn_tests(simulation fast cairn_simulation
+  tests/simulation/schedules_test.cpp
   tests/simulation/simulation_test.cpp
 )
 cairn_tests(ops postgres cairn_ops

@@ -38,6 +38,9 @@ void add_queue(CommandLine& line);
 void add_workers(CommandLine& line);
 void add_doctor(CommandLine& line);
 
+// commands/schedules
+void add_schedule(CommandLine& line);
+
 // commands/graphs
 void add_graph(CommandLine& line);
 void add_dataset(CommandLine& line);

@@ -20,6 +20,7 @@
 #include "ops/http/read_routes.hpp"
 #include "ops/http/replay_route.hpp"
 #include "ops/http/report_route.hpp"
+#include "ops/http/schedule_routes.hpp"
 #include "ops/http/transport/compression.hpp"
 #include "ops/http/write_routes.hpp"
 #include "storage/clock.hpp"
@@ -161,6 +162,18 @@ constexpr Route routes[] = {
     {"POST", "/api/v1/queues/{name}", change_a_queue, ApiRole::operate},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
     {"GET", "/api/v1/workers/{session}", show_worker, ApiRole::read},
+    {"GET", "/api/v1/schedules", list_schedules, ApiRole::read, Kind::asked, true},
+    {"POST", "/api/v1/schedules", add_schedule_asked, ApiRole::operate, Kind::asked, true},
+    {"GET", "/api/v1/schedules/{name}", show_schedule, ApiRole::read, Kind::asked, true},
+    {"POST", "/api/v1/schedules/{name}", edit_schedule, ApiRole::operate, Kind::asked, true},
+    {"DELETE", "/api/v1/schedules/{name}", remove_schedule, ApiRole::operate, Kind::asked, true},
+    {"GET", "/api/v1/schedules/{name}/next", next_of_schedule, ApiRole::read, Kind::asked, true},
+    {"GET", "/api/v1/schedules/{name}/history", history_of_schedule, ApiRole::read, Kind::asked, true},
+    {"GET", "/api/v1/schedules/{name}/explain", explain_a_schedule, ApiRole::read, Kind::asked, true},
+    {"POST", "/api/v1/schedules/{name}/pause", pause_a_schedule, ApiRole::operate, Kind::asked, true},
+    {"POST", "/api/v1/schedules/{name}/resume", resume_a_schedule, ApiRole::operate, Kind::asked, true},
+    {"POST", "/api/v1/schedules/{name}/trigger", trigger_a_schedule, ApiRole::operate, Kind::asked, true},
+    {"POST", "/api/v1/schedules/{name}/backfill", backfill_a_schedule, ApiRole::operate, Kind::asked, true},
     {"POST", "/api/v1/claims", ask_for_claims, ApiRole::worker},
     {"POST", "/api/v1/claims/heartbeat", hear_claims, ApiRole::worker},
     {"POST", "/api/v1/claims/{claim}/complete", complete_claim, ApiRole::worker},

@@ -20,6 +20,7 @@
 #include "storage/data/link_key.hpp"
 #include "storage/data/saved_views.hpp"
 #include "storage/feed/feed.hpp"
+#include "storage/schedules/schedule_table.hpp"
 #include "workers/gateway/gateway_driver.hpp"
 
 namespace cairn {
@@ -57,6 +58,7 @@ struct ApiParts {
         feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity(), options.patience_ms),
         views(opened_of.dsn),
         link_key(opened_of.dsn),
+        schedules(opened_of.dsn, opened_of.store->identity(), options.patience_ms),
         metrics(*opened_of.store, opened_of.dsn, feed),
         gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {
     if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
@@ -74,6 +76,7 @@ struct ApiParts {
   Feed feed;
   SavedViews views;
   LinkKey link_key;
+  ScheduleTable schedules;
   CachedMetrics metrics;
   GatewayDriver gateway;  // for workers that claim over HTTP
   WaitingCalls waiting_calls;

@@ -9,6 +9,7 @@
 #include "ops/http/api.hpp"
 #include "ops/http/transport/server.hpp"
 #include "ops/keeping/keeper_thread.hpp"
+#include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 
@@ -88,6 +89,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   if (!server) return server.error();
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
+  const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
   const auto give_up = [&opened, &replica] {
     opened->store->give_up();
     if (*replica) (*replica)->store->give_up();

@@ -6,6 +6,7 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/keeping/keeper_thread.hpp"
+#include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
@@ -78,6 +79,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   if (const Status way = check_own_direct_way(opened->dsn); !way) return way.error();
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
+  const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.concurrency = options.concurrency;

@@ -2,5 +2,6 @@
 select coalesce(string_agg(w.privilege || ' on ' || w.name, ', ' order by w.name, w.privilege), '')
 from (values ('event', 'insert'), ('run', 'update'), ('job', 'update'), ('worker', 'insert'),
              ('question', 'insert'), ('blob', 'insert'), ('snapshot', 'insert'),
-             ('home', 'insert'), ('progress', 'insert'), ('feed', 'insert')) as w (name, privilege)
+             ('home', 'insert'), ('progress', 'insert'), ('feed', 'insert'),
+             ('schedule', 'update'), ('schedule_note', 'insert')) as w (name, privilege)
 where not has_table_privilege('cairn.' || w.name, w.privilege)

@@ -1,0 +1,279 @@
+#include "engine/schedule_rules.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs second_us = 1'000'000;
+constexpr const char* by_itself = "schedule";
+
+UtcSeconds whole_seconds(TimeUs at) { return at >= 0 ? at / second_us : -((-at + second_us - 1) / second_us); }
+
+// A number that the name and the time give, evenly spread.
+std::uint64_t spread(const std::string& name, TimeUs at) {
+  std::uint64_t mixed = 14695981039346656037ull ^ static_cast<std::uint64_t>(at);
+  for (const char c : name) mixed = (mixed ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ull;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebull;
+  return mixed ^ (mixed >> 31);
+}
+
+class Turner {
+ public:
+  Turner(ScheduleState& state, const ScheduleView& view) : state_(state), view_(view) {}
+
+  void forget_ended() {
+    std::erase_if(state_.open, [this](const OccurrenceRun& one) { return view_.has_ended(one.run); });
+  }
+
+  // Those that wait, as long as nothing is open; what is open for one that cancels is cancelled, again at each look.
+  void begin_waiting() {
+    if (state_.paused || state_.waiting.empty()) return;
+    if (is_busy()) {
+      if (state_.waiting.front().cancels)
+        for (const OccurrenceRun& one : state_.open) turn_.cancels.push_back(one.run);
+      return;
+    }
+    const WaitingOccurrence next = state_.waiting.front();
+    state_.waiting.erase(state_.waiting.begin());
+    start(next.at, next.actor, {});
+  }
+
+  // One occurrence whose time has come.
+  void decide(TimeUs at, Overlap overlap, const std::string& actor) {
+    const bool is_free = !is_busy() && (state_.waiting.empty() || state_.paused);
+    if (is_free || overlap == Overlap::allow_all) return start(at, actor, {});
+    if (overlap == Overlap::terminate_other) return start(at, actor, all_open());
+    const bool cancels = overlap == Overlap::cancel_other;
+    if (overlap == Overlap::skip) return skip(at, actor, "because " + what_is_open());
+    if (overlap == Overlap::buffer_one && !state_.waiting.empty())
+      return skip(at, actor,
+                  "because " + what_is_open() + ", and that of " + occurrence_text(state_.waiting.front().at) +
+                      " waited already");
+    if (state_.waiting.size() >= waiting_max)
+      return skip(at, actor, "because " + std::to_string(waiting_max) + " occurrences waited already");
+    if (cancels) {
+      for (const WaitingOccurrence& one : std::exchange(state_.waiting, {}))
+        skip(one.at, one.actor, "because it waited until that of " + occurrence_text(at) + " took its place");
+      for (const OccurrenceRun& one : state_.open) turn_.cancels.push_back(one.run);
+    }
+    state_.waiting.push_back({at, cancels, actor});
+    note({.kind = NoteKind::waiting,
+          .at = at,
+          .until = at,
+          .count = 1,
+          .says = (cancels ? "until what it cancels has ended: " : "because ") + what_is_open(),
+          .actor = actor});
+  }
+
+  void decide_due() {
+    for (std::size_t count = 0; count < decided_at_once_max; ++count) {
+      const std::optional<PlannedOccurrence> next = planned(state_.decided + 1);
+      if (!next || next->fires_at > view_.now_us) return look(next ? next->fires_at : never_us);
+      if (view_.now_us - next->fires_at > view_.definition.catch_up_ms * 1'000) {
+        miss_until(
+            view_.now_us - view_.definition.catch_up_ms * 1'000,
+            "nothing fired in time, within " + std::to_string(view_.definition.catch_up_ms / 1'000) + " s of it");
+        continue;
+      }
+      decide(next->at, view_.definition.overlap, by_itself);
+      state_.decided = whole_seconds(next->at);
+    }
+    look(view_.now_us);
+  }
+
+  // All times that fired before `before`, as one note.
+  void miss_until(TimeUs before, const std::string& says) {
+    ScheduleNote missed{.kind = NoteKind::missed, .says = says, .actor = by_itself};
+    std::optional<PlannedOccurrence> next = planned(state_.decided + 1);
+    for (; next && next->fires_at < before && missed.count < missed_count_max; next = planned(state_.decided + 1)) {
+      if (!missed.at) missed.at = next->at;
+      missed.until = next->at;
+      ++missed.count;
+      state_.decided = whole_seconds(next->at);
+    }
+    if (missed.count == missed_count_max && next && next->fires_at < before) {
+      state_.decided = std::max(state_.decided, whole_seconds(before) - 1 - view_.definition.jitter_ms / 1'000);
+      missed.until = std::max(*missed.until, state_.decided * second_us);
+    }
+    if (missed.count > 0) note(std::move(missed));
+  }
+
+  void confirm(const std::vector<StartedOccurrence>& done) {
+    for (const StartedOccurrence& one : done) {
+      const auto found = std::find_if(state_.starting.begin(), state_.starting.end(),
+                                      [&one](const OccurrenceRun& starting) { return starting.run == one.run; });
+      if (found == state_.starting.end()) continue;  // another process has confirmed it
+      if (one.refusal)
+        note({.kind = NoteKind::refused,
+              .at = found->at,
+              .until = found->at,
+              .count = 1,
+              .says = *one.refusal,
+              .actor = by_itself});
+      else
+        state_.open.push_back({found->at, found->run});
+      state_.starting.erase(found);
+    }
+  }
+
+  void note(ScheduleNote note) {
+    note.revision = view_.revision;
+    turn_.notes.push_back(std::move(note));
+  }
+
+  // What is due, and when to look again. A paused schedule only looks after what was to be started.
+  ScheduleTurn finish() {
+    if (!state_.paused) decide_due();
+    if (!state_.waiting.empty() && !state_.paused) look(view_.now_us + waiting_look_us);
+    if (!state_.starting.empty()) look(view_.now_us + starting_look_us);
+    return std::move(turn_);
+  }
+
+  std::optional<PlannedOccurrence> planned(UtcSeconds from) const {
+    return planned_occurrence(view_.name, view_.definition, view_.zone, from);
+  }
+
+ private:
+  bool is_busy() const { return !state_.open.empty() || !state_.starting.empty(); }
+
+  void look(TimeUs at) { turn_.look_at = std::min(turn_.look_at, at); }
+
+  void start(TimeUs at, const std::string& actor, std::vector<RunId> ending) {
+    const RunId run = view_.run_of(view_.definition.graph, occurrence_key(view_.name, at));
+    state_.starting.push_back({at, run, view_.definition.graph, view_.revision, std::move(ending)});
+    note({.kind = NoteKind::started, .at = at, .until = at, .count = 1, .run = run, .actor = actor});
+  }
+
+  void skip(TimeUs at, const std::string& actor, const std::string& says) {
+    note({.kind = NoteKind::skipped, .at = at, .until = at, .count = 1, .says = says, .actor = actor});
+  }
+
+  std::string what_is_open() const {
+    if (!is_busy()) return "another occurrence waited";
+    const OccurrenceRun& last = state_.starting.empty() ? state_.open.back() : state_.starting.back();
+    return "run " + to_string(last.run) + " of " + occurrence_text(last.at) + " was still open";
+  }
+
+  std::vector<RunId> all_open() const {
+    std::vector<RunId> runs;
+    for (const auto* list : {&state_.open, &state_.starting})
+      for (const OccurrenceRun& one : *list) runs.push_back(one.run);
+    return runs;
+  }
+
+  ScheduleState& state_;
+  const ScheduleView& view_;
+  ScheduleTurn turn_;
+};
+
+Error not_in_state(const std::string& name, const std::string& expected, const std::string& found) {
+  return {Code::conflict, "Expected schedule " + name + " to be " + expected + ", but it is " + found + "."};
+}
+
+}  // namespace
+
+std::optional<PlannedOccurrence> planned_occurrence(const std::string& name, const ScheduleDefinition& definition,
+                                                    const TimeZone& zone, UtcSeconds from) {
+  const std::optional<UtcSeconds> at = next_time(definition.times, zone, from);
+  if (!at) return std::nullopt;
+  PlannedOccurrence planned{*at * second_us, *at * second_us};
+  if (definition.jitter_ms == 0) return planned;
+  TimeUs room = definition.jitter_ms * 1'000;
+  if (const std::optional<UtcSeconds> after = next_time(definition.times, zone, *at + 1))
+    room = std::min(room, (*after - *at) * second_us);
+  planned.fires_at += static_cast<TimeUs>(spread(name, planned.at) % static_cast<std::uint64_t>(room));
+  return planned;
+}
+
+ScheduleTurn turn_schedule(ScheduleState& state, const ScheduleView& view) {
+  Turner turner(state, view);
+  turner.forget_ended();
+  turner.begin_waiting();
+  return turner.finish();
+}
+
+ScheduleTurn confirm_starts(ScheduleState& state, const ScheduleView& view,
+                            const std::vector<StartedOccurrence>& done) {
+  Turner turner(state, view);
+  turner.confirm(done);
+  turner.forget_ended();
+  turner.begin_waiting();
+  return turner.finish();
+}
+
+ScheduleTurn trigger_schedule(ScheduleState& state, const ScheduleView& view, Overlap overlap,
+                              const std::string& actor) {
+  Turner turner(state, view);
+  turner.forget_ended();
+  // Never a time that the schedule itself may have.
+  const TimeUs at = view.now_us % second_us == 0 ? view.now_us + 1 : view.now_us;
+  turner.decide(at, overlap, actor);
+  return turner.finish();
+}
+
+Result<ScheduleTurn> backfill_schedule(ScheduleState& state, const ScheduleView& view, const BackfillRange& range,
+                                       const std::function<bool(TimeUs at)>& has_run, const std::string& actor) {
+  Turner turner(state, view);
+  turner.forget_ended();
+  std::vector<TimeUs> times;
+  const TimeUs last = std::min(range.until, state.decided * second_us);
+  for (std::optional<UtcSeconds> at =
+           next_time(view.definition.times, view.zone, whole_seconds(range.from + second_us - 1));
+       at && *at * second_us <= last; at = next_time(view.definition.times, view.zone, *at + 1)) {
+    if (times.size() == backfilled_at_once_max)
+      return Error{Code::limit, "Expected at most " + std::to_string(backfilled_at_once_max) +
+                                    " occurrences to run later, but there are more: ask for a shorter time."};
+    times.push_back(*at * second_us);
+  }
+  const auto waits = [&state](TimeUs at) {
+    return std::any_of(state.waiting.begin(), state.waiting.end(),
+                       [at](const WaitingOccurrence& one) { return one.at == at; });
+  };
+  for (const TimeUs at : times)
+    if (!has_run(at) && !waits(at)) turner.decide(at, range.overlap, actor);
+  return turner.finish();
+}
+
+Result<ScheduleTurn> pause_schedule(ScheduleState& state, const ScheduleView& view, const std::string& reason,
+                                    const std::string& actor) {
+  if (state.paused) return not_in_state(view.name, "at work", "paused by " + state.paused->by + " already");
+  Turner turner(state, view);
+  turner.forget_ended();
+  turner.decide_due();
+  state.paused = Pausing{view.now_us, actor, reason};
+  turner.note({.kind = NoteKind::paused, .says = reason, .actor = actor});
+  ScheduleTurn turn = turner.finish();
+  turn.look_at = state.starting.empty() ? never_us : view.now_us + starting_look_us;
+  return turn;
+}
+
+Result<ScheduleTurn> resume_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor) {
+  if (!state.paused) return not_in_state(view.name, "paused", "at work");
+  Turner turner(state, view);
+  turner.miss_until(view.now_us, "it was paused by " + state.paused->by + " at " +
+                                     occurrence_text(state.paused->at_us) +
+                                     (state.paused->reason.empty() ? "" : ": " + state.paused->reason));
+  state.paused.reset();
+  turner.note({.kind = NoteKind::resumed, .actor = actor});
+  turner.forget_ended();
+  turner.begin_waiting();
+  return turner.finish();
+}
+
+ScheduleTurn leave_definition(ScheduleState& state, const ScheduleView& view) {
+  Turner turner(state, view);
+  turner.forget_ended();
+  if (state.paused)
+    turner.miss_until(view.now_us, "it was paused by " + state.paused->by + " at " +
+                                       occurrence_text(state.paused->at_us) +
+                                       (state.paused->reason.empty() ? "" : ": " + state.paused->reason));
+  ScheduleTurn turn = turner.finish();
+  state.decided = std::max(state.decided, whole_seconds(view.now_us));
+  return turn;
+}
+
+}  // namespace cairn

@@ -1,0 +1,180 @@
+#include "ops/scheduling/schedule_lines.hpp"
+
+#include <algorithm>
+
+#include "engine/civil_time.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs second_us = 1'000'000;
+constexpr std::int32_t notes_explained_max = 200;
+constexpr std::int64_t times_explained_max = 50;
+
+std::string local_moment_of(TimeUs at, const TimeZone& zone) {
+  const UtcSeconds seconds = at / second_us;
+  const ZonePiece piece = zone.piece_at(seconds);
+  return local_text(seconds + piece.offset) + " " + piece.name;
+}
+
+ScheduleDefinition definition_of_row(const ScheduleRow& row) {
+  Result<ScheduleDefinition> definition = parse_schedule(parse_stored(row.definition));
+  return definition ? *std::move(definition) : ScheduleDefinition{};
+}
+
+std::string by(const ScheduleNote& note) {
+  return note.actor == "schedule" ? "" : " (asked for by " + note.actor + ")";
+}
+
+std::string about_occurrence(const ScheduleNote& note, const TimeZone& zone) {
+  if (!note.at) return "";
+  if (note.count <= 1) return "The occurrence of " + local_moment_of(*note.at, zone);
+  const std::string count = std::to_string(note.count) + (note.count >= missed_count_max ? " or more" : "");
+  return "The " + count + " occurrences from " + local_moment_of(*note.at, zone) + " to " +
+         local_moment_of(note.until.value_or(*note.at), zone);
+}
+
+// Those times of the question that no note is about.
+void explain_unnoted(const ScheduleRow& row, const TimeZone& zone, const ScheduleQuestion& question, TimeUs now_us,
+                     const std::vector<KeptNote>& notes, std::vector<std::string>& says) {
+  const ScheduleDefinition definition = definition_of_row(row);
+  const ScheduleState state = read_state(parse_stored(row.state));
+  UtcSeconds from = (question.from + second_us - 1) / second_us;
+  for (std::int64_t count = 0; count < times_explained_max; ++count) {
+    const auto next = planned_occurrence(row.name, definition, zone, from);
+    if (!next || next->at > question.until) return;
+    from = next->at / second_us + 1;
+    const bool is_noted = std::any_of(notes.begin(), notes.end(), [&next](const KeptNote& kept) {
+      return kept.note.at && *kept.note.at <= next->at && kept.note.until.value_or(*kept.note.at) >= next->at;
+    });
+    if (is_noted) continue;
+    const std::string which = "The occurrence of " + local_moment_of(next->at, zone);
+    if (next->at <= state.decided * second_us)
+      says.push_back(which + " was none yet: the schedule was added or edited later, see `cairn schedule history " +
+                     row.name + "`.");
+    else if (state.paused)
+      says.push_back(which + " does not start: the schedule is paused by " + state.paused->by + " since " +
+                     local_moment_of(state.paused->at_us, zone) +
+                     (state.paused->reason.empty() ? "." : ": " + state.paused->reason));
+    else if (next->fires_at > now_us)
+      says.push_back(which + " is still to come.");
+    else
+      says.push_back(which + " is due, and no process has fired it: `cairn work` and `cairn serve` fire schedules.");
+  }
+}
+
+}  // namespace
+
+Result<Json> schedule_line(const ScheduleRow& row, ZoneFiles& zones) {
+  const ScheduleDefinition definition = definition_of_row(row);
+  const ScheduleState state = read_state(parse_stored(row.state));
+  const auto zone = zones.find(definition.zone);
+  if (!zone) return zone.error();
+  Json line = schedule_json(definition);
+  line["name"] = row.name;
+  line["revision"] = row.revision;
+  line["words"] = in_words(definition);
+  const auto next = planned_occurrence(row.name, definition, (*zone)->zone, state.decided + 1);
+  line["next_at"] = next && !state.paused ? Json(occurrence_text(next->at)) : Json(nullptr);
+  line["paused"] = nullptr;
+  if (state.paused)
+    line["paused"] = {
+        {"at", time_text(state.paused->at_us)}, {"by", state.paused->by}, {"reason", state.paused->reason}};
+  line["open"] = Json::array();
+  for (const auto* runs : {&state.open, &state.starting})
+    for (const OccurrenceRun& one : *runs)
+      line["open"].push_back({{"run", to_string(one.run)}, {"at", occurrence_text(one.at)}});
+  line["waiting"] = Json::array();
+  for (const WaitingOccurrence& one : state.waiting) line["waiting"].push_back(occurrence_text(one.at));
+  return line;
+}
+
+std::vector<Json> next_lines(const std::string& name, const ScheduleDefinition& definition, const TimeZone& zone,
+                             TimeUs from, std::int64_t count) {
+  std::vector<Json> lines;
+  UtcSeconds at = from >= 0 ? (from + second_us - 1) / second_us : from / second_us;
+  while (static_cast<std::int64_t>(lines.size()) < count) {
+    const auto next = planned_occurrence(name, definition, zone, at);
+    if (!next) break;
+    const UtcSeconds seconds = next->at / second_us;
+    const ZonePiece piece = zone.piece_at(seconds);
+    Json line = {
+        {"at", occurrence_text(next->at)}, {"local", local_text(seconds + piece.offset)}, {"zone", piece.name}};
+    if (definition.jitter_ms > 0) line["fires_at"] = occurrence_text(next->fires_at);
+    lines.push_back(std::move(line));
+    at = seconds + 1;
+  }
+  return lines;
+}
+
+Json note_line(const KeptNote& kept) {
+  const ScheduleNote& note = kept.note;
+  Json line = {{"number", kept.number},
+               {"recorded_at", time_text(kept.recorded_at)},
+               {"kind", to_string(note.kind)},
+               {"actor", note.actor},
+               {"revision", note.revision}};
+  if (note.at) line["at"] = occurrence_text(*note.at);
+  if (note.until) line["until"] = occurrence_text(*note.until);
+  if (note.count > 0) line["count"] = note.count;
+  if (note.run) line["run"] = to_string(*note.run);
+  if (!note.says.empty()) line["says"] = note.says;
+  if (!note.definition.empty()) line["definition"] = parse_stored(note.definition);
+  return line;
+}
+
+std::string note_sentence(const KeptNote& kept, const TimeZone& zone) {
+  const ScheduleNote& note = kept.note;
+  const std::string which = about_occurrence(note, zone);
+  const std::string says = note.says.empty() ? "" : ": " + note.says;
+  switch (note.kind) {
+    case NoteKind::added:
+      return "Added by " + note.actor + ".";
+    case NoteKind::edited:
+      return "Edited by " + note.actor + ", revision " + std::to_string(note.revision) + ".";
+    case NoteKind::removed:
+      return "Removed by " + note.actor + ".";
+    case NoteKind::paused:
+      return "Paused by " + note.actor + (says.empty() ? "." : says);
+    case NoteKind::resumed:
+      return "Resumed by " + note.actor + ".";
+    case NoteKind::started:
+      return which + " started run " + to_string(note.run.value_or(RunId{})) + by(note) + ".";
+    case NoteKind::waiting:
+      return which + " waited, " + note.says + by(note) + ".";
+    case NoteKind::skipped:
+      return which + " was skipped, " + note.says + by(note) + ".";
+    case NoteKind::missed:
+      return which + (note.count > 1 ? " were" : " was") + " missed" + says + ".";
+    case NoteKind::refused:
+      return which + " could not start" + says;
+  }
+  return "";
+}
+
+Result<ScheduleQuestion> schedule_question(const std::string& text, const TimeZone& zone) {
+  if (const std::optional<TimeUs> at = parse_time(text)) return ScheduleQuestion{*at, *at};
+  const std::optional<TimeUs> day = parse_time(text + "T00:00:00Z");
+  if (!day || text.size() != 10)
+    return Error{Code::invalid, "Expected a day like 2026-11-23 or a time like 2026-11-23T09:00:00Z, but found \"" +
+                                    text.substr(0, 60) + "\"."};
+  // The instants at which the zone's wall clock shows that day: its offset may change within it.
+  const LocalSeconds begin = *day / second_us;
+  const auto instant = [&zone](LocalSeconds local) {
+    const UtcSeconds guess = local - zone.piece_at(local).offset;
+    return local - zone.piece_at(guess).offset;
+  };
+  return ScheduleQuestion{instant(begin) * second_us, instant(begin + day_seconds) * second_us - 1};
+}
+
+std::vector<std::string> explain_schedule(ScheduleTable& table, const ScheduleRow& row, const TimeZone& zone,
+                                          const ScheduleQuestion& question, TimeUs now_us) {
+  std::vector<std::string> says;
+  const std::vector<KeptNote> notes = table.notes_between(row.name, question.from, question.until, notes_explained_max);
+  for (const KeptNote& kept : notes) says.push_back(note_sentence(kept, zone));
+  explain_unnoted(row, zone, question, now_us, notes, says);
+  if (says.empty()) says.push_back("No time of the schedule falls there: " + in_words(definition_of_row(row)) + ".");
+  return says;
+}
+
+}  // namespace cairn

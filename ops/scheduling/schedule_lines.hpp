@@ -1,0 +1,39 @@
+// Schedules as they are shown: JSON of a schedule, of its coming times and of its notes, and the answer to "why did it
+// not run". The command line and the API give the same. Not thread-safe where zones are looked up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/schedule_rules.hpp"
+#include "storage/schedules/schedule_table.hpp"
+#include "workers/schedules/zone_files.hpp"
+
+namespace cairn {
+
+// {"name", "revision", the fields of its definition, "words", "next_at", "paused", "open": [{"run", "at"}], "waiting":
+// [TIME]}. `next_at` is null if nothing regular will start. Refuses as ZoneFiles::find.
+Result<Json> schedule_line(const ScheduleRow& row, ZoneFiles& zones);
+
+// {"at", "local", "zone"}; with a jitter also "fires_at". At most `count` times at or after `from`.
+std::vector<Json> next_lines(const std::string& name, const ScheduleDefinition& definition, const TimeZone& zone,
+                             TimeUs from, std::int64_t count);
+inline constexpr std::int64_t next_count_max = 10'000;
+
+// {"number", "recorded_at", "kind", "actor", "revision", "at"?, "until"?, "count"?, "run"?, "says"?, "definition"?}
+Json note_line(const KeptNote& kept);
+// "The occurrence of 2026-11-23 09:00 CET was skipped, because run ... was still open."
+std::string note_sentence(const KeptNote& kept, const TimeZone& zone);
+
+struct ScheduleQuestion {
+  TimeUs from = 0;
+  TimeUs until = 0;  // both included
+};
+// A moment, or a day of the schedule's zone. Refuses `invalid`.
+Result<ScheduleQuestion> schedule_question(const std::string& text, const TimeZone& zone);
+
+// What became of the times in the question, each in a sentence; at least one. `now_us`: the database's clock.
+std::vector<std::string> explain_schedule(ScheduleTable& table, const ScheduleRow& row, const TimeZone& zone,
+                                          const ScheduleQuestion& question, TimeUs now_us);
+
+}  // namespace cairn

@@ -1,0 +1,84 @@
+#include "ops/scheduling/schedule_thread.hpp"
+
+#include <algorithm>
+#include <spdlog/spdlog.h>
+
+#include "storage/clock.hpp"
+#include "storage/schedules/schedule_table.hpp"
+#include "workers/runtime/periodic_thread.hpp"
+#include "workers/schedules/scheduler.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int portion = 500;
+constexpr long look_ms = 1'000;      // the longest sleep: schedules may be added, and a machine may wake up
+constexpr long shared_look_ms = 20;  // others have locked what is due
+constexpr long failed_look_ms = 2'000;
+constexpr TimeUs zones_look_us = 60'000'000;
+constexpr TimeUs failure_said_again_us = 3'600'000'000;
+
+}  // namespace
+
+struct ScheduleThread::Parts {
+  explicit Parts(Opened& opened)
+      : table(opened.dsn, opened.store->identity()),
+        client(*opened.store, *opened.catalogue, "schedule"),
+        scheduler(table.calls(), *opened.store, client, zones),
+        thread([this] { return work(); }) {}
+
+  long work() {
+    try {
+      if (steady_us() - zones_seen_us > zones_look_us) look_at_zones();
+      const NextLook next = table.next_look();
+      const TimeUs until_us = next.at_us.value_or(never_us) - next.now_us;
+      if (until_us > 0)
+        return std::clamp<long>(static_cast<long>(std::min<TimeUs>(until_us, 1'000'000) / 1'000) + 1, 1, look_ms);
+      const std::size_t turned = scheduler.pass(portion);
+      return turned == 0 ? shared_look_ms : 0;
+    } catch (const std::exception& failure) {
+      return failed(failure.what());
+    }
+  }
+
+  // A new edition of the zones may bring a time forward, or put it off.
+  void look_at_zones() {
+    zones_seen_us = steady_us();
+    zones.look_for_changes();
+    std::vector<std::pair<std::string, std::string>> changed;
+    for (const auto& [zone, mark] : table.zones()) {
+      const auto known = zones.find(zone);
+      if (known && (*known)->mark != mark) changed.emplace_back(zone, (*known)->mark);
+    }
+    if (changed.empty()) return;
+    spdlog::info("{} time zones have other rules than when their schedules were looked at.", changed.size());
+    table.look_at_zones(changed);
+  }
+
+  // Once an hour, because it is the same a moment later.
+  long failed(const std::string& says) {
+    if (said_at_us == 0 || steady_us() - said_at_us > failure_said_again_us) {
+      spdlog::warn("No schedule is fired by this process: {}", says);
+      said_at_us = steady_us();
+    }
+    return failed_look_ms;
+  }
+
+  ScheduleTable table;
+  ZoneFiles zones;
+  Client client;
+  Scheduler scheduler;
+  TimeUs zones_seen_us = -zones_look_us;
+  TimeUs said_at_us = 0;
+  PeriodicThread thread;
+};
+
+ScheduleThread::ScheduleThread(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+ScheduleThread::~ScheduleThread() = default;
+
+std::unique_ptr<ScheduleThread> ScheduleThread::start(Opened& opened) {
+  if (opened.dsn.empty() || opened.is_replica) return nullptr;
+  return std::unique_ptr<ScheduleThread>(new ScheduleThread(std::make_unique<Parts>(opened)));
+}
+
+}  // namespace cairn

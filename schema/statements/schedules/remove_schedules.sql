@@ -1,0 +1,1 @@
+delete from cairn.schedule where name = any($1::text[])

@@ -1,0 +1,3 @@
+select name, revision, notes, look_at, zone_mark, definition, state
+from cairn.schedule
+where name = $1::text

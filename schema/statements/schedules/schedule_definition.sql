@@ -1,0 +1,6 @@
+-- Of a revision; of several schedules that had the name one after another, the last one's.
+select definition
+from cairn.schedule_note
+where schedule = $1::text and revision = $2::bigint and definition is not null
+order by number desc
+limit 1

@@ -1,0 +1,1 @@
+select distinct zone, zone_mark from cairn.schedule

@@ -1,0 +1,99 @@
+#include "storage/schedules/memory_schedules.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+
+ScheduleCalls MemorySchedules::calls() {
+  return {[this](int limit, const DecideSchedules& decide) { return decide_due(limit, decide); },
+          [this](const std::vector<std::string>& names, const DecideSchedules& decide) {
+            return decide_named(names, decide);
+          },
+          [this](const ScheduleWrite& write) { return add(write); },
+          [this] { return next_look(); },
+          [this](const std::string& name, std::int64_t revision) { return definition_of(name, revision); },
+          [this](const std::string& name, TimeUs from, TimeUs until) { return started(name, from, until); }};
+}
+
+std::size_t MemorySchedules::decide(std::vector<ScheduleRow> rows, const DecideSchedules& decide) {
+  if (rows.empty()) return 0;
+  for (const ScheduleWrite& write : decide(clock_(), rows)) keep(write);
+  return rows.size();
+}
+
+std::size_t MemorySchedules::decide_due(int limit, const DecideSchedules& decide_rows) {
+  const std::lock_guard lock(mutex_);
+  const TimeUs now_us = clock_();
+  std::vector<ScheduleRow> due;
+  for (const auto& [name, row] : rows_)
+    if (row.look_at <= now_us) due.push_back(row);
+  std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.look_at < b.look_at; });
+  due.resize(std::min(due.size(), static_cast<std::size_t>(limit)));
+  return decide(std::move(due), decide_rows);
+}
+
+std::size_t MemorySchedules::decide_named(const std::vector<std::string>& names, const DecideSchedules& decide_rows) {
+  const std::lock_guard lock(mutex_);
+  std::vector<ScheduleRow> found;
+  for (const auto& [name, row] : rows_)
+    if (std::find(names.begin(), names.end(), name) != names.end()) found.push_back(row);
+  return decide(std::move(found), decide_rows);
+}
+
+void MemorySchedules::keep(const ScheduleWrite& write) {
+  std::vector<KeptNote>& notes = notes_[write.row.name];
+  for (const ScheduleNote& note : write.notes)
+    notes.push_back({static_cast<std::int64_t>(notes.size()) + 1, clock_(), note});
+  if (write.is_removed) {
+    rows_.erase(write.row.name);
+    return;
+  }
+  ScheduleRow& row = rows_[write.row.name] = write.row;
+  row.notes = static_cast<std::int64_t>(notes.size());
+}
+
+bool MemorySchedules::add(const ScheduleWrite& write) {
+  const std::lock_guard lock(mutex_);
+  if (rows_.contains(write.row.name)) return false;
+  keep(write);
+  return true;
+}
+
+NextLook MemorySchedules::next_look() const {
+  const std::lock_guard lock(mutex_);
+  NextLook look{clock_(), {}};
+  for (const auto& [name, row] : rows_) look.at_us = std::min(look.at_us.value_or(never_us), row.look_at);
+  return look;
+}
+
+std::optional<std::string> MemorySchedules::definition_of(const std::string& name, std::int64_t revision) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = notes_.find(name);
+  if (found == notes_.end()) return std::nullopt;
+  for (auto kept = found->second.rbegin(); kept != found->second.rend(); ++kept)
+    if (kept->note.revision == revision && !kept->note.definition.empty()) return kept->note.definition;
+  return std::nullopt;
+}
+
+std::vector<TimeUs> MemorySchedules::started(const std::string& name, TimeUs from, TimeUs until) const {
+  std::vector<TimeUs> times;
+  for (const KeptNote& kept : notes(name))
+    if (kept.note.kind == NoteKind::started && *kept.note.at >= from && *kept.note.at <= until)
+      times.push_back(*kept.note.at);
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+std::vector<KeptNote> MemorySchedules::notes(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = notes_.find(name);
+  return found == notes_.end() ? std::vector<KeptNote>() : found->second;
+}
+
+std::optional<ScheduleRow> MemorySchedules::row(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = rows_.find(name);
+  return found == rows_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace cairn

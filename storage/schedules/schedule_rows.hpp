@@ -1,0 +1,62 @@
+// What is kept of schedules: rows, and writes of them with the notes that go on record in the same transaction. Both
+// tables of schedules (PostgreSQL's and the one in memory) are used through ScheduleCalls. Plain values; a call may
+// come from any thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/schedule_state.hpp"
+
+namespace cairn {
+
+struct ScheduleRow {
+  std::string name;
+  std::int64_t revision = 1;
+  std::int64_t notes = 0;  // the number of its last note
+  TimeUs look_at = never_us;
+  std::string zone_mark = {};  // names the bytes of the zone's file that look_at is by
+  std::string definition;      // of schedule_json
+  std::string state;           // of state_json
+};
+
+struct ScheduleWrite {
+  ScheduleRow row;  // `notes` is not read
+  std::string zone;
+  std::vector<ScheduleNote> notes = {};
+  bool is_removed = false;
+};
+
+struct KeptNote {
+  std::int64_t number = 0;
+  TimeUs recorded_at = 0;
+  ScheduleNote note;
+};
+
+struct NextLook {
+  TimeUs now_us = 0;                 // the database's clock
+  std::optional<TimeUs> at_us = {};  // none: there is no schedule
+};
+
+// Given the database's clock and rows that this caller has locked. May be called again, for other rows, after a
+// failure.
+using DecideSchedules = std::function<std::vector<ScheduleWrite>(TimeUs now_us, const std::vector<ScheduleRow>& rows)>;
+
+// The calls of a table. All throw StoreUnavailable; what they write may then be there or not.
+struct ScheduleCalls {
+  // Locks at most `limit` rows whose time has come, which no other caller has locked, and writes what `decide` returns.
+  // Returns how many there were.
+  std::function<std::size_t(int limit, const DecideSchedules& decide)> decide_due;
+  // The same for the rows of these names, as far as they are there; waits for other callers.
+  std::function<std::size_t(const std::vector<std::string>& names, const DecideSchedules& decide)> decide_named;
+  // False: there is one of that name.
+  std::function<bool(const ScheduleWrite& write)> add;
+  std::function<NextLook()> next_look;
+  std::function<std::optional<std::string>(const std::string& name, std::int64_t revision)> definition_of;
+  std::function<std::vector<TimeUs>(const std::string& name, TimeUs from, TimeUs until)> started;
+};
+
+}  // namespace cairn

@@ -1,0 +1,156 @@
+#include "workers/schedules/schedule_desk.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/nearest.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t reason_bytes_max = 500;
+
+Error stale_edit(const ScheduleRow& row, std::int64_t expected) {
+  return {Code::stale, "Expected revision " + std::to_string(expected) + " of schedule " + row.name +
+                           " to edit, but it has revision " + std::to_string(row.revision) + " by now."};
+}
+
+// The fields that are set, over those that are there.
+Json edited_fields(const ScheduleDefinition& before, const Json& fields) {
+  Json all = schedule_json(before);
+  for (auto field = fields.begin(); field != fields.end(); ++field) all[field.key()] = field.value();
+  const bool has_no_interval = !all.contains("every_ms") || all["every_ms"].is_null();
+  if (has_no_interval && !fields.contains("phase_ms")) all.erase("phase_ms");
+  return all;
+}
+
+}  // namespace
+
+Status ScheduleDesk::check(const ScheduleDefinition& definition, TimeUs now_us) {
+  const auto zone = zones_.find(definition.zone);
+  if (!zone) return zone.error();
+  client_.load_graphs();
+  if (client_.graphs().current(definition.graph) == nullptr) {
+    std::vector<std::string> names;
+    for (const GraphRow& row : store_.graph_names())
+      if (row.current) names.push_back(row.name);
+    return Error{Code::not_found, "Expected a graph to start, but none is named " + definition.graph +
+                                      did_you_mean(definition.graph, names) + "."};
+  }
+  if (Status fits = client_.check_input(definition.graph, definition.input); !fits) return fits;
+  if (next_time(definition.times, (*zone)->zone, now_us / 1'000'000)) return Done{};
+  return Error{Code::invalid, "Expected times that are still to come, but none is: " + in_words(definition) + "."};
+}
+
+Status ScheduleDesk::add(const std::string& name, const ScheduleDefinition& definition, const std::string& actor) {
+  if (Status named = check_schedule_name(name); !named) return named;
+  const TimeUs now_us = calls_.next_look().now_us;
+  if (Status fine = check(definition, now_us); !fine) return fine;
+  const auto zone = zones_.find(definition.zone);
+  CHECK(zone.ok());
+  ScheduleState state;
+  state.decided = now_us / 1'000'000;
+  ScheduleWrite write;
+  write.row.name = name;
+  write.row.definition = canonical(schedule_json(definition));
+  write.row.state = canonical(state_json(state));
+  write.row.zone_mark = (*zone)->mark;
+  write.zone = definition.zone;
+  const auto next = planned_occurrence(name, definition, (*zone)->zone, state.decided + 1);
+  write.row.look_at = next ? next->fires_at : never_us;
+  ScheduleNote note{.kind = NoteKind::added, .actor = actor, .revision = 1};
+  note.definition = write.row.definition;
+  write.notes.push_back(std::move(note));
+  if (calls_.add(write)) return Done{};
+  return Error{Code::conflict, "Expected a new name of a schedule, but " + name + " is one already."};
+}
+
+Result<std::int64_t> ScheduleDesk::edit(const std::string& name, const ScheduleEdit& edit, const std::string& actor) {
+  std::int64_t revision = 0;
+  const auto change = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleTurn> {
+    if (edit.revision && *edit.revision != schedule.row.revision) return stale_edit(schedule.row, *edit.revision);
+    const Result<ScheduleDefinition> edited = parse_schedule(edited_fields(schedule.definition, edit.fields));
+    if (!edited) return edited.error();
+    if (const Status fine = check(*edited, view.now_us); !fine) return fine.error();
+    ScheduleTurn before = leave_definition(schedule.state, view);
+    revision = schedule.row.revision;
+    if (*edited == schedule.definition) return before;
+    schedule.definition = *edited;
+    schedule.zone = *zones_.find(edited->zone);
+    revision = ++schedule.row.revision;
+    const ScheduleView edited_view = scheduler_.view_of(schedule, view.now_us);
+    ScheduleTurn turn = turn_schedule(schedule.state, edited_view);
+    ScheduleNote note{.kind = NoteKind::edited, .actor = actor, .revision = revision};
+    note.definition = canonical(schedule_json(*edited));
+    before.notes.push_back(std::move(note));
+    turn.notes.insert(turn.notes.begin(), before.notes.begin(), before.notes.end());
+    turn.cancels.insert(turn.cancels.end(), before.cancels.begin(), before.cancels.end());
+    return turn;
+  };
+  const auto changed = scheduler_.change(name, change);
+  if (!changed) return changed.error();
+  return revision;
+}
+
+Status ScheduleDesk::pause(const std::string& name, const std::string& reason, const std::string& actor) {
+  if (reason.size() > reason_bytes_max)
+    return Error{Code::invalid,
+                 "Expected a reason of at most 500 bytes, but found " + std::to_string(reason.size()) + "."};
+  const auto paused = scheduler_.change(name, [&](ScheduleInHand& schedule, const ScheduleView& view) {
+    return pause_schedule(schedule.state, view, reason, actor);
+  });
+  return paused ? Status(Done{}) : paused.error();
+}
+
+Status ScheduleDesk::resume(const std::string& name, const std::string& actor) {
+  const auto resumed = scheduler_.change(name, [&](ScheduleInHand& schedule, const ScheduleView& view) {
+    return resume_schedule(schedule.state, view, actor);
+  });
+  return resumed ? Status(Done{}) : resumed.error();
+}
+
+// What was decided to start is started first: its note says so.
+Status ScheduleDesk::remove(const std::string& name, const std::string& actor) {
+  bool is_removed = false;
+  const auto removal = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleTurn> {
+    ScheduleTurn turn = turn_schedule(schedule.state, view);
+    is_removed = schedule.is_removed = schedule.state.starting.empty();
+    if (!is_removed) return turn;
+    for (const WaitingOccurrence& one : schedule.state.waiting)
+      turn.notes.push_back({.kind = NoteKind::skipped,
+                            .at = one.at,
+                            .until = one.at,
+                            .count = 1,
+                            .says = "because the schedule was removed while it waited",
+                            .actor = one.actor,
+                            .revision = schedule.row.revision});
+    turn.notes.push_back({.kind = NoteKind::removed, .actor = actor, .revision = schedule.row.revision});
+    return turn;
+  };
+  constexpr int tries_max = 20;
+  for (int tries = 0; tries < tries_max; ++tries) {
+    const auto changed = scheduler_.change(name, removal);
+    if (!changed) return changed.error();
+    if (is_removed) return Done{};
+  }
+  return Error{Code::unavailable, "Expected schedule " + name + " to have nothing to start for a moment, but it has."};
+}
+
+Result<std::vector<ScheduleNote>> ScheduleDesk::trigger(const std::string& name, std::optional<Overlap> overlap,
+                                                        const std::string& actor) {
+  return scheduler_.change(name, [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleTurn> {
+    return trigger_schedule(schedule.state, view, overlap.value_or(schedule.definition.overlap), actor);
+  });
+}
+
+Result<std::vector<ScheduleNote>> ScheduleDesk::backfill(const std::string& name, const BackfillRange& range,
+                                                         const std::string& actor) {
+  const std::vector<TimeUs> started = calls_.started(name, range.from, range.until);
+  const std::set<TimeUs> have_runs(started.begin(), started.end());
+  return scheduler_.change(name, [&](ScheduleInHand& schedule, const ScheduleView& view) {
+    return backfill_schedule(
+        schedule.state, view, range, [&have_runs](TimeUs at) { return have_runs.contains(at); }, actor);
+  });
+}
+
+}  // namespace cairn

@@ -1,0 +1,60 @@
+// What people do with schedules: add, edit, pause, resume, trigger, backfill, remove, for the command line and the API.
+// Each goes on record with its actor. Not thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workers/schedules/scheduler.hpp"
+
+namespace cairn {
+
+struct ScheduleEdit {
+  Json fields = Json::object();               // of schedule_json, to set; null: as if it had not been given
+  std::optional<std::int64_t> revision = {};  // that is edited; none: whichever it is
+};
+
+class ScheduleDesk {
+ public:
+  // REQUIRES: all outlive this.
+  ScheduleDesk(ScheduleCalls calls, Store& store, Client& client, ZoneFiles& zones)
+      : calls_(calls),
+        store_(store),
+        client_(client),
+        zones_(zones),
+        scheduler_(std::move(calls), store, client, zones) {}
+
+  // All functions throw StoreUnavailable; what was asked may then have happened or not.
+
+  // Refuses `invalid` (the name, an input that the graph does not take, times that never come), `not_found` (the graph,
+  // the zone), `conflict` (there is one of that name).
+  Status add(const std::string& name, const ScheduleDefinition& definition, const std::string& actor);
+  // Returns the new revision; nothing changed: the one that is. Refuses `not_found`, `stale` (it has another revision
+  // by now), and as add().
+  Result<std::int64_t> edit(const std::string& name, const ScheduleEdit& edit, const std::string& actor);
+  // Refuse `not_found`, `conflict` (it is paused already, or not).
+  Status pause(const std::string& name, const std::string& reason, const std::string& actor);
+  Status resume(const std::string& name, const std::string& actor);
+  // What waits is skipped; runs go on. Refuses `not_found`.
+  Status remove(const std::string& name, const std::string& actor);
+
+  // What became of the occurrence of now: its notes. Refuses `not_found`.
+  Result<std::vector<ScheduleNote>> trigger(const std::string& name, std::optional<Overlap> overlap,
+                                            const std::string& actor);
+  // Of each time in the range that has no run yet and has passed. Refuses `not_found`, `limit`.
+  Result<std::vector<ScheduleNote>> backfill(const std::string& name, const BackfillRange& range,
+                                             const std::string& actor);
+
+  // Refuses as add() a definition that no schedule may have.
+  Status check(const ScheduleDefinition& definition, TimeUs now_us);
+
+ private:
+  const ScheduleCalls calls_;
+  Store& store_;
+  Client& client_;
+  ZoneFiles& zones_;
+  Scheduler scheduler_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,233 @@
+#include "workers/schedules/scheduler.hpp"
+
+#include <algorithm>
+#include <spdlog/spdlog.h>
+#include <utility>
+
+#include "workers/ids.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int rounds_max = 10;
+constexpr std::size_t parsed_max = 20'000;
+constexpr TimeUs lame_look_us = 60'000'000;  // until a schedule that cannot be read is looked at again
+
+Result<ScheduleDefinition> stored_definition(const std::string& text) { return parse_schedule(parse_stored(text)); }
+
+// An answer that means that the run is there, now or before it was archived.
+bool has_started(const Result<Started>& started) {
+  return started || started.error().code == Code::conflict || started.error().code == Code::closed;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(ScheduleCalls calls, Store& store, Client& client, ZoneFiles& zones)
+    : calls_(std::move(calls)), store_(store), client_(client), zones_(zones) {}
+
+std::size_t Scheduler::pass(int portion) {
+  Doings doings;
+  const Turn turn = [](ScheduleInHand& schedule, const ScheduleView& view) {
+    return turn_schedule(schedule.state, view);
+  };
+  const std::size_t turned = calls_.decide_due(portion, [&](TimeUs now_us, const std::vector<ScheduleRow>& rows) {
+    doings = {};
+    return turn_rows(now_us, rows, turn, doings);
+  });
+  carry_out(std::move(doings));
+  return turned;
+}
+
+Result<std::vector<ScheduleNote>> Scheduler::change(const std::string& name, const ScheduleChange& change) {
+  Doings doings;
+  Result<std::vector<ScheduleNote>> result =
+      Error{Code::not_found, "Expected a schedule, but none is named " + name + ": see `cairn schedule list`."};
+  calls_.decide_named({name}, [&](TimeUs now_us, const std::vector<ScheduleRow>& rows) -> std::vector<ScheduleWrite> {
+    doings = {};
+    Result<ScheduleInHand> schedule = in_hand(rows.front());
+    if (!schedule) {
+      result = schedule.error();
+      return {};
+    }
+    look_at_open_runs({*schedule});
+    const ScheduleInHand before = *schedule;  // the view is of what was there
+    Result<ScheduleTurn> turn = change(*schedule, view_of(before, now_us));
+    if (!turn) {
+      result = turn.error();
+      return {};
+    }
+    result = turn->notes;
+    return {write_of(*std::move(schedule), *std::move(turn), doings)};
+  });
+  const std::vector<ScheduleNote> refused = carry_out(std::move(doings));
+  if (result) result->insert(result->end(), refused.begin(), refused.end());
+  return result;
+}
+
+ScheduleView Scheduler::view_of(const ScheduleInHand& schedule, TimeUs now_us) const {
+  return {schedule.row.name,
+          schedule.row.revision,
+          schedule.definition,
+          schedule.zone->zone,
+          now_us,
+          [this](const RunId& run) {
+            const auto found = ended_.find(run);
+            return found != ended_.end() && found->second;
+          },
+          [](const std::string& graph, const std::string& key) { return keyed_run_id(graph, key); }};
+}
+
+Result<ScheduleInHand> Scheduler::in_hand(const ScheduleRow& row) {
+  if (parsed_.size() > parsed_max) parsed_.clear();
+  ParsedDefinition& parsed = parsed_[row.name];
+  if (parsed.definition == nullptr || parsed.text != row.definition) {
+    Result<ScheduleDefinition> definition = stored_definition(row.definition);
+    if (!definition) return definition.error();
+    parsed = {row.definition, std::make_shared<const ScheduleDefinition>(*std::move(definition))};
+  }
+  const auto zone = zones_.find(parsed.definition->zone);
+  if (!zone) return zone.error();
+  return ScheduleInHand{row, *parsed.definition, read_state(parse_stored(row.state)), *zone};
+}
+
+void Scheduler::look_at_open_runs(const std::vector<ScheduleInHand>& schedules) {
+  ended_.clear();
+  std::vector<RunId> open;
+  for (const ScheduleInHand& schedule : schedules)
+    for (const OccurrenceRun& one : schedule.state.open) open.push_back(one.run);
+  std::sort(open.begin(), open.end());
+  open.erase(std::unique(open.begin(), open.end()), open.end());
+  if (open.empty()) return;
+  const std::vector<std::optional<RunHead>> heads = store_.heads(open);
+  for (std::size_t n = 0; n < open.size(); ++n) ended_[open[n]] = !heads[n] || is_ended(heads[n]->status);
+}
+
+std::vector<ScheduleWrite> Scheduler::turn_rows(TimeUs now_us, const std::vector<ScheduleRow>& rows, const Turn& turn,
+                                                Doings& doings) {
+  std::vector<ScheduleWrite> writes;
+  std::vector<ScheduleInHand> schedules;
+  for (const ScheduleRow& row : rows) {
+    Result<ScheduleInHand> schedule = in_hand(row);
+    if (schedule) {
+      schedules.push_back(*std::move(schedule));
+      continue;
+    }
+    spdlog::warn("Schedule {} waits a minute: {}", row.name, schedule.error().message);
+    const Json definition = parse_stored(row.definition);
+    ScheduleWrite later{row, definition.value("zone", "UTC")};
+    later.row.look_at = now_us + lame_look_us;
+    writes.push_back(std::move(later));
+  }
+  look_at_open_runs(schedules);
+  for (ScheduleInHand& schedule : schedules) {
+    ScheduleTurn turned = turn(schedule, view_of(schedule, now_us));
+    writes.push_back(write_of(std::move(schedule), std::move(turned), doings));
+  }
+  return writes;
+}
+
+ScheduleWrite Scheduler::write_of(ScheduleInHand schedule, ScheduleTurn turn, Doings& doings) {
+  const std::string& name = schedule.row.name;
+  doings.cancels.insert(doings.cancels.end(), turn.cancels.begin(), turn.cancels.end());
+  for (const OccurrenceRun& one : schedule.state.starting) doings.starts.emplace_back(name, one);
+  if (!schedule.state.starting.empty()) {
+    doings.definitions[name] = std::make_shared<const ScheduleDefinition>(schedule.definition);
+    doings.revisions[name] = schedule.row.revision;
+  }
+  ScheduleWrite write{schedule.row, schedule.definition.zone, std::move(turn.notes), schedule.is_removed};
+  write.row.look_at = turn.look_at;
+  write.row.zone_mark = schedule.zone->mark;
+  write.row.definition = canonical(schedule_json(schedule.definition));
+  write.row.state = canonical(state_json(schedule.state));
+  return write;
+}
+
+// A second command would cut the cleanup of a run short that the first one has begun.
+void Scheduler::cancel(const std::vector<RunId>& runs) {
+  std::vector<RunId> open;
+  for (const RunId& run : runs) {
+    const Result<RunState> now = client_.state(run);
+    if (now && !is_ended(now->status) && !now->ending) open.push_back(run);
+  }
+  if (!open.empty()) client_.command_many(open, Cancel{"another occurrence of its schedule is due"});
+}
+
+std::vector<ScheduleNote> Scheduler::carry_out(Doings doings) {
+  std::vector<ScheduleNote> refused;
+  for (int round = 0; round < rounds_max && !doings.is_empty(); ++round) {
+    cancel(doings.cancels);
+    std::map<std::string, std::vector<StartedOccurrence>> done = start(doings);
+    if (done.empty()) break;
+    std::vector<std::string> names;
+    for (const auto& [name, starts] : done) names.push_back(name);
+    for (const auto& [name, starts] : done)
+      for (const StartedOccurrence& one : starts)
+        if (one.refusal) refused.push_back({.kind = NoteKind::refused, .run = one.run, .says = *one.refusal});
+    Doings more;
+    const Turn confirm = [&done](ScheduleInHand& schedule, const ScheduleView& view) {
+      return confirm_starts(schedule.state, view, done.at(schedule.row.name));
+    };
+    calls_.decide_named(names, [&](TimeUs now_us, const std::vector<ScheduleRow>& rows) {
+      more = {};
+      return turn_rows(now_us, rows, confirm, more);
+    });
+    doings = std::move(more);
+  }
+  return refused;
+}
+
+// Those that end others first come last, one by one: what they end may be among the starts.
+std::map<std::string, std::vector<StartedOccurrence>> Scheduler::start(const Doings& doings) {
+  std::map<std::string, std::vector<StartedOccurrence>> done;
+  if (doings.starts.empty()) return done;
+  client_.load_graphs();
+  std::vector<NamedRun> together;
+  for (const NamedRun& start : doings.starts)
+    if (start.second.ending.empty()) together.push_back(start);
+  start_together(doings, together, done);
+  for (const NamedRun& start : doings.starts) {
+    if (start.second.ending.empty()) continue;
+    client_.command_many(start.second.ending, Cancel{"another occurrence of its schedule takes its place", true});
+    start_together(doings, {start}, done);
+  }
+  return done;
+}
+
+void Scheduler::start_together(const Doings& doings, const std::vector<NamedRun>& starts,
+                               std::map<std::string, std::vector<StartedOccurrence>>& done) {
+  std::vector<std::pair<StartRun, std::string>> commands;
+  std::vector<NamedRun> asked;
+  for (const NamedRun& start : starts) {
+    const auto& [name, one] = start;
+    const auto definition = definition_of(doings, name, one.revision);
+    if (definition == nullptr) {
+      done[name].push_back({one.run, "Expected its revision " + std::to_string(one.revision) + ", but it is gone."});
+      continue;
+    }
+    StartRun command;
+    command.graph = one.graph;
+    command.input = definition->input;
+    command.tags = definition->tags;
+    command.tags["schedule"] = name;
+    command.tags["occurrence"] = occurrence_text(one.at);
+    commands.emplace_back(std::move(command), occurrence_key(name, one.at));
+    asked.push_back(start);
+  }
+  const std::vector<Result<Started>> started = client_.start_many(std::move(commands));
+  for (std::size_t n = 0; n < started.size(); ++n) {
+    StartedOccurrence one{asked[n].second.run, {}};
+    if (!has_started(started[n])) one.refusal = started[n].error().message;
+    done[asked[n].first].push_back(std::move(one));
+  }
+}
+
+std::shared_ptr<const ScheduleDefinition> Scheduler::definition_of(const Doings& doings, const std::string& name,
+                                                                   std::int64_t revision) {
+  if (doings.revisions.at(name) == revision) return doings.definitions.at(name);
+  const std::optional<std::string> text = calls_.definition_of(name, revision);
+  if (!text) return nullptr;
+  Result<ScheduleDefinition> definition = stored_definition(*text);
+  return definition ? std::make_shared<const ScheduleDefinition>(*std::move(definition)) : nullptr;
+}
+
+}  // namespace cairn
