@@ -42,7 +42,7 @@ class ScheduleFields {
         bad_schedule("a whole number of milliseconds from " + std::to_string(least) + " to a year as " + name, *value));
     return without;
   }
-  // Of whole seconds.
+  // A number of whole seconds.
   std::int64_t seconds(const char* name, std::int64_t least_s) {
     const std::int64_t ms = number(name, least_s * 1'000, 0);
     if (ms % 1'000 != 0) refuse(bad_schedule(std::string("whole seconds as ") + name, ms));

@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-// What becomes of an occurrence whose time comes while a run of the schedule is open.
+// The fate of an occurrence whose time comes while a run of the schedule is open.
 enum class Overlap : std::uint8_t {
   skip,             // it is skipped
   buffer_one,       // it waits until that run has ended; at most one waits

@@ -125,7 +125,7 @@ class Turner {
     turn_.notes.push_back(std::move(note));
   }
 
-  // What is due, and when to look again. A paused schedule only looks after what was to be started.
+  // Decides all that is due, and when to look again. A paused schedule only looks after what was to be started.
   ScheduleTurn finish() {
     if (!state_.paused) decide_due();
     if (!state_.waiting.empty() && !state_.paused) look(view_.now_us + waiting_look_us);

@@ -21,7 +21,7 @@ inline constexpr std::size_t backfilled_at_once_max = 1'000;
 inline constexpr TimeUs waiting_look_us = 1'000'000;   // how often a run that is waited for is looked at
 inline constexpr TimeUs starting_look_us = 5'000'000;  // after which a start that is not confirmed is done again
 
-// What a turn is made with.
+// The means of a turn.
 struct ScheduleView {
   std::string name;
   std::int64_t revision = 0;
@@ -66,7 +66,7 @@ Result<ScheduleTurn> backfill_schedule(ScheduleState& state, const ScheduleView&
 // Nothing regular starts, and nothing that waits. Refuses `conflict`: it is paused.
 Result<ScheduleTurn> pause_schedule(ScheduleState& state, const ScheduleView& view, const std::string& reason,
                                     const std::string& actor);
-// What has passed meanwhile is on record as missed. Refuses `conflict`: it is not paused.
+// The times that have passed meanwhile are on record as missed. Refuses `conflict`: it is not paused.
 Result<ScheduleTurn> resume_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor);
 
 // Before another definition: what is due by this one is decided, and the next one begins now.

@@ -53,7 +53,7 @@ struct ScheduleState {
 Json state_json(const ScheduleState& state);
 ScheduleState read_state(const Json& stored);  // REQUIRES: of state_json
 
-// What happened to a schedule, in order; only ever added.
+// The kinds of notes: something happened to a schedule.
 enum class NoteKind : std::uint8_t {
   added,
   edited,

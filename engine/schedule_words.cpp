@@ -48,9 +48,10 @@ constexpr std::array<const char*, 13> month_names = {"",        "January",  "Feb
                                                      "October", "November", "December"};
 constexpr std::array<const char*, 6> ordinals = {"last", "first", "second", "third", "fourth", "fifth"};
 
-std::string interval_text(std::int64_t seconds) {
+// "hour", "90 minutes"
+std::string span_text(std::int64_t seconds) {
   const auto of = [](std::int64_t count, const std::string& unit) {
-    return count == 1 ? "every " + unit : "every " + std::to_string(count) + " " + unit + "s";
+    return count == 1 ? unit : std::to_string(count) + " " + unit + "s";
   };
   if (seconds % 86'400 == 0) return of(seconds / 86'400, "day");
   if (seconds % 3'600 == 0) return of(seconds / 3'600, "hour");
@@ -141,9 +142,8 @@ std::string in_words(const ScheduleDefinition& definition) {
   Words parts;
   for (const CronLine& line : definition.times.cron) parts.push_back(line_words(line));
   if (definition.times.every_s > 0) {
-    parts.push_back(interval_text(definition.times.every_s));
-    if (definition.times.phase_s > 0)
-      parts.back() += ", " + std::to_string(definition.times.phase_s) + " s after the multiple";
+    parts.push_back("every " + span_text(definition.times.every_s));
+    if (definition.times.phase_s > 0) parts.back() += ", shifted by " + span_text(definition.times.phase_s);
   }
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;

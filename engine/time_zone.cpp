@@ -54,12 +54,12 @@ class TimeZone::RuleReader {
   std::optional<Rule> read() {
     Rule rule;
     rule.standard_name = name();
-    rule.standard = -time();
+    rule.standard = -offset();
     if (!is_fine_) return std::nullopt;
     if (left_.empty()) return rule;
     rule.has_summer = true;
     rule.summer_name = name();
-    rule.summer = left_.starts_with(',') || left_.empty() ? rule.standard + 3'600 : -time();
+    rule.summer = left_.starts_with(',') || left_.empty() ? rule.standard + 3'600 : -offset();
     rule.summer_begins = day();
     rule.summer_ends = day();
     return is_fine_ && left_.empty() ? std::optional(rule) : std::nullopt;
@@ -100,7 +100,7 @@ class TimeZone::RuleReader {
   }
 
   // [+-]hh[:mm[:ss]]
-  std::int64_t time() {
+  std::int64_t offset() {
     const bool is_negative = take('-');
     if (!is_negative) take('+');
     std::int64_t seconds = number(167) * 3'600;
@@ -122,7 +122,7 @@ class TimeZone::RuleReader {
       read.kind = take('J') ? RuleDay::Kind::julian : RuleDay::Kind::day;
       read.day = static_cast<int>(number(365));
     }
-    if (take('/')) read.second = time();
+    if (take('/')) read.second = offset();
     return read;
   }
 

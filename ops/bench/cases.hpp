@@ -64,6 +64,9 @@ Result<Json> measure_migrate(const std::string& dsn, BenchServer& server, const 
 // The cost of idle and busy sessions to the server, as their number grows.
 Result<Json> measure_pools(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
+// How late runs of 10,000 schedules start.
+Result<Json> measure_schedules(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 // All that a worker held when it was killed, taken over by others.
 Result<Json> measure_takeover(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 

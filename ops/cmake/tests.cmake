@@ -65,8 +65,8 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/random_test.cpp
   tests/engine/references_test.cpp
   tests/engine/replay_check_test.cpp
-  tests/engine/schedule_rules_test.cpp
-  tests/engine/schedule_times_test.cpp
+  tests/engine/schedules/schedule_rules_test.cpp
+  tests/engine/schedules/schedule_times_test.cpp
   tests/engine/stored/snapshot_test.cpp
   tests/engine/stored/state_check_test.cpp
   tests/engine/trial.cpp
@@ -93,6 +93,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/data/corpus_test.cpp
   tests/storage/data/dataset_values_test.cpp
   tests/storage/feed/feed_test.cpp
+  tests/storage/schedules/schedule_table_test.cpp
   tests/storage/migration/migrator_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
@@ -185,6 +186,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/refused_calls_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/runtime/yielding_tools_test.cpp
+  tests/workers/schedules/zone_files_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/crowd_test.cpp
   tests/workers/session/pool_test.cpp
@@ -290,6 +292,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/operator_test.cpp
   tests/ops/http/progress_test.cpp
   tests/ops/http/protocol_test.cpp
+  tests/ops/http/schedule_routes_test.cpp
   tests/ops/http/test_server_test.cpp
   tests/ops/http/tokens_test.cpp
   tests/ops/http/waits_test.cpp
@@ -299,6 +302,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/mcp/mcp_client.cpp
   tests/ops/mcp/modern_test.cpp
   tests/ops/feed/feed_test.cpp
+  tests/ops/schedules/schedule_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_and_do_runs_test.cpp
   tests/ops/planners/plan_decomposer_runs_test.cpp

@@ -50,8 +50,9 @@ void explain_unnoted(const ScheduleRow& row, const TimeZone& zone, const Schedul
     if (is_noted) continue;
     const std::string which = "The occurrence of " + local_moment_of(next->at, zone);
     if (next->at <= state.decided * second_us)
-      says.push_back(which + " was none yet: the schedule was added or edited later, see `cairn schedule history " +
-                     row.name + "`.");
+      says.push_back(local_moment_of(next->at, zone) +
+                     " had passed when the schedule was added or last edited: see `cairn schedule history " + row.name +
+                     "`.");
     else if (state.paused)
       says.push_back(which + " does not start: the schedule is paused by " + state.paused->by + " since " +
                      local_moment_of(state.paused->at_us, zone) +

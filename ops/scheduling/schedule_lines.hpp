@@ -32,7 +32,7 @@ struct ScheduleQuestion {
 // A moment, or a day of the schedule's zone. Refuses `invalid`.
 Result<ScheduleQuestion> schedule_question(const std::string& text, const TimeZone& zone);
 
-// What became of the times in the question, each in a sentence; at least one. `now_us`: the database's clock.
+// The outcome of each time in the question, in a sentence; at least one. `now_us`: the database's clock.
 std::vector<std::string> explain_schedule(ScheduleTable& table, const ScheduleRow& row, const TimeZone& zone,
                                           const ScheduleQuestion& question, TimeUs now_us);
 

@@ -1,4 +1,4 @@
-// What is kept of schedules: rows, and writes of them with the notes that go on record in the same transaction. Both
+// The rows of schedules, and writes of them with the notes that go on record in the same transaction. Both
 // tables of schedules (PostgreSQL's and the one in memory) are used through ScheduleCalls. Plain values; a call may
 // come from any thread.
 #pragma once

@@ -120,7 +120,7 @@ void write_schedules(PgConnection& connection, TimeUs now_us, const std::vector<
   if (!removed.empty()) connection.query(statement("remove_schedules"), PgParameters().add(text_array(removed)));
 }
 
-// What `lock` finds is decided and written in one transaction.
+// Decides and writes the rows that `lock` finds, in one transaction.
 std::size_t decided(PgConnection& connection, const PgStatement& lock, const PgParameters& which,
                     const DecideSchedules& decide) {
   connection.execute("BEGIN");

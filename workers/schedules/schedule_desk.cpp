@@ -109,7 +109,7 @@ Status ScheduleDesk::resume(const std::string& name, const std::string& actor) {
   return resumed ? Status(Done{}) : resumed.error();
 }
 
-// What was decided to start is started first: its note says so.
+// Occurrences that were decided to start are started first: their notes say so.
 Status ScheduleDesk::remove(const std::string& name, const std::string& actor) {
   bool is_removed = false;
   const auto removal = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleTurn> {

@@ -1,5 +1,5 @@
-// What people do with schedules: add, edit, pause, resume, trigger, backfill, remove, for the command line and the API.
-// Each goes on record with its actor. Not thread-safe.
+// The desk: where people change schedules. Add, edit, pause, resume, trigger, backfill, remove, for the command line
+// and the API. Each goes on record with its actor. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -36,13 +36,13 @@ class ScheduleDesk {
   // Refuse `not_found`, `conflict` (it is paused already, or not).
   Status pause(const std::string& name, const std::string& reason, const std::string& actor);
   Status resume(const std::string& name, const std::string& actor);
-  // What waits is skipped; runs go on. Refuses `not_found`.
+  // Occurrences that wait are skipped; runs go on. Refuses `not_found`.
   Status remove(const std::string& name, const std::string& actor);
 
-  // What became of the occurrence of now: its notes. Refuses `not_found`.
+  // The notes of the occurrence of now. Refuses `not_found`.
   Result<std::vector<ScheduleNote>> trigger(const std::string& name, std::optional<Overlap> overlap,
                                             const std::string& actor);
-  // Of each time in the range that has no run yet and has passed. Refuses `not_found`, `limit`.
+  // The notes of each time in the range that has passed and has no run yet. Refuses `not_found`, `limit`.
   Result<std::vector<ScheduleNote>> backfill(const std::string& name, const BackfillRange& range,
                                              const std::string& actor);
 

@@ -1,10 +1,10 @@
 // The scheduler: turns schedules whose time has come, and starts what they decide. Any number of processes may have
 // one: a schedule is decided under its row's lock, and a run's id follows from the schedule and the time of the
-// occurrence, so that each occurrence has one run whoever starts it, and whichever of them dies at whatever point. All
+// occurrence, so that each occurrence has one run, whichever process starts it or dies at whatever point. All
 // times are the database's. Not thread-safe.
 //
 // Order: 1. decide, with the notes, in one transaction; 2. end and cancel runs, start runs; 3. confirm, in another one.
-// What 1. decided and 3. did not confirm is done again by whoever looks at the schedule five seconds later.
+// A start that 1. decided and 3. did not confirm is made again by the process that looks five seconds later.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,7 @@ class Scheduler {
 
  private:
   using NamedRun = std::pair<std::string, OccurrenceRun>;  // with its schedule
-  // What is to be done after decisions are kept.
+  // The work that is to be done after decisions are kept.
   struct Doings {
     std::vector<RunId> cancels;
     std::vector<NamedRun> starts;

@@ -93,7 +93,7 @@ Exit schedule_remove(const Settings& settings, const ScheduleOptions& options) {
               "Schedule " + options.name + " is removed; its runs go on, and its history stays.");
 }
 
-// What became of occurrences that were asked for: a line each. Runs that could not start are a finding.
+// The outcomes of occurrences that were asked for: a line each. Runs that could not start are a finding.
 Exit print_notes(const Settings& settings, const FoundSchedule& schedule, const std::vector<ScheduleNote>& notes) {
   ExitCode code = exit_ok;
   for (const ScheduleNote& note : notes) {

@@ -1,4 +1,4 @@
--- Of a revision; of several schedules that had the name one after another, the last one's.
+-- The definition of a revision; if several schedules had the name one after another, the last one's.
 select definition
 from cairn.schedule_note
 where schedule = $1::text and revision = $2::bigint and definition is not null

@@ -273,6 +273,23 @@ TEST_F(Plans, claims_walk_the_index_in_its_order_and_stop_at_the_limit) {
   }
 }
 
+TEST_F(Plans, what_is_due_of_many_schedules_is_found_in_the_order_of_an_index) {
+  const std::string dsn = new_database(1);
+  for (const char* name : {"lock_due_schedules", "next_look"}) {
+    const std::string plan = plan_of(name, dsn);
+    SCOPED_TRACE(plan);
+    EXPECT_NE(plan.find("using schedule_due"), std::string::npos);
+    EXPECT_EQ(plan.find("Sort"), std::string::npos);
+    EXPECT_EQ(plan.find("Seq Scan"), std::string::npos);
+  }
+  for (const char* name : {"lock_schedules", "put_schedules", "schedule"}) {
+    const std::string plan = plan_of(name, dsn);
+    SCOPED_TRACE(plan);
+    EXPECT_NE(plan.find("schedule_pkey"), std::string::npos);
+    EXPECT_EQ(plan.find("Seq Scan"), std::string::npos);
+  }
+}
+
 TEST_F(Plans, a_claim_among_many_touches_few_pages) {
   PostgresPool pool({dsn_, "test", true}, 1);
   PgArray queues(PgType::text), above(PgType::int8), below(PgType::int8);

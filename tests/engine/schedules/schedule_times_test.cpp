@@ -99,7 +99,7 @@ const std::vector<OracleLine>& oracle_lines() {
   return lines;
 }
 
-// What a walk over every minute of a zone found for one line.
+// The findings of a walk over every minute of a zone, for one line.
 struct Walked {
   std::vector<std::pair<std::int64_t, UtcSeconds>> shown;      // what the wall clock showed, and when
   std::vector<std::pair<UtcSeconds, UtcSeconds>> never_shown;  // the instant after the gap, and the shifted one

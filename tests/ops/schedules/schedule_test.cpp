@@ -1,0 +1,180 @@
+// Schedules as a user has them: commands, processes that fire and are killed, a graph that is gone, overlapping edits.
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+#include "storage/postgres/connection.hpp"
+#include "tests/ops/planners/planner_runs.hpp"
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+namespace {
+
+const std::string no_goals = R"({"goal": "g", "sub_goals": []})";
+
+Ran add_schedule(const std::string& name, const Arguments& more) {
+  Arguments all = {"schedule", "add", name, "--graph", "plan_runner", "--input", no_goals, "--json"};
+  all.insert(all.end(), more.begin(), more.end());
+  return cairn(all);
+}
+
+std::vector<Json> history(const std::string& name) {
+  return cairn_ok({"schedule", "history", name, "--limit", "10000", "--json"}).lines();
+}
+
+std::size_t count_of(const std::vector<Json>& notes, const std::string& kind) {
+  return static_cast<std::size_t>(
+      std::count_if(notes.begin(), notes.end(), [&kind](const Json& note) { return note["kind"] == kind; }));
+}
+
+// Each start on record has its run, and there is no other run.
+void expect_runs_as_noted(const std::string& name) {
+  std::map<std::string, std::string> noted;
+  for (const Json& note : history(name)) {
+    if (note["kind"] != "started") continue;
+    EXPECT_TRUE(noted.emplace(note["at"].get<std::string>(), note["run"].get<std::string>()).second) << note;
+  }
+  std::map<std::string, std::string> there;
+  for (const Json& run : cairn_ok({"runs", "--tag", "schedule=" + name, "--limit", "1000", "--json"}).lines())
+    EXPECT_TRUE(there.emplace(run["tags"]["occurrence"].get<std::string>(), run["run"].get<std::string>()).second);
+  EXPECT_EQ(noted, there);
+}
+
+TEST(Schedules, a_worker_fires_them_and_what_became_of_each_time_is_on_record) {
+  ASSERT_EQ(add_schedule("often", {"--every", "1s"}).exit, 0);
+  const Beside worker({"work"});
+  ASSERT_TRUE(wait_until([] { return count_of(history("often"), "started") >= 3; }));
+  cairn_ok({"schedule", "remove", "often"});
+  const std::vector<Json> notes = history("often");
+  EXPECT_EQ(notes.front()["kind"], "added");
+  EXPECT_EQ(notes.back()["kind"], "removed");
+  expect_runs_as_noted("often");
+  expect_refused(cairn({"schedule", "show", "often"}), 3, "none is named often");
+}
+
+TEST(Schedules, processes_that_fire_are_killed_and_no_time_is_lost_or_has_two_runs) {
+  ASSERT_EQ(add_schedule("killed", {"--every", "1s", "--overlap", "allow_all"}).exit, 0);
+  ASSERT_EQ(add_schedule("other", {"--cron", "* * * * * *", "--overlap", "allow_all"}).exit, 0);
+  std::vector<Beside> workers;
+  for (int n = 0; n < 2; ++n) workers.emplace_back(Arguments{"work"});
+  for (std::size_t killed = 0; killed < 8; ++killed) {
+    const std::size_t before = count_of(history("killed"), "started");
+    ASSERT_TRUE(wait_until([&] { return count_of(history("killed"), "started") > before; }));
+    workers[killed % 2].signal(SIGKILL);
+    workers[killed % 2] = Beside({"work"});
+  }
+  for (const std::string name : {"killed", "other"}) {
+    cairn_ok({"schedule", "pause", name, "--reason", "enough"});
+    ASSERT_TRUE(wait_until([&] { return cairn_ok({"schedule", "show", name, "--json"}).json()["open"].empty(); }));
+    expect_runs_as_noted(name);
+    std::string expected;
+    for (const Json& note : history(name)) {
+      if (note["kind"] != "started") continue;
+      const std::string at = note["at"];
+      EXPECT_EQ(at, expected.empty() ? at : expected) << "each second has its run";
+      expected = cairn_ok({"schedule", "next", name, "--from", at, "--count", "2", "--json"}).lines()[1]["at"];
+    }
+    EXPECT_EQ(count_of(history(name), "missed"), 0u);
+    cairn_ok({"schedule", "remove", name});
+  }
+}
+
+TEST(Schedules, a_pause_is_on_record_with_what_it_missed) {
+  ASSERT_EQ(add_schedule("rests", {"--every", "1s"}).exit, 0);
+  cairn_ok({"schedule", "pause", "rests", "--reason", "closed"});
+  expect_refused(cairn({"schedule", "pause", "rests"}), 4, "is paused by");
+  const std::string added = history("rests").front()["recorded_at"];
+  ASSERT_TRUE(wait_until([&] {
+    const Json later = cairn_ok({"schedule", "next", "rests", "--count", "1", "--json"}).lines()[0];
+    return later["at"].get<std::string>().substr(0, 19) > added.substr(0, 19);
+  }));
+  ASSERT_TRUE(wait_until([&] {
+    cairn({"schedule", "resume", "rests"});
+    const bool has_missed = count_of(history("rests"), "missed") > 0;
+    if (!has_missed) cairn({"schedule", "pause", "rests", "--reason", "closed"});
+    return has_missed;
+  }));
+  Json missed;
+  for (const Json& note : history("rests"))
+    if (note["kind"] == "missed") missed = note;
+  EXPECT_NE(missed["says"].get<std::string>().find("it was paused by user:"), std::string::npos) << missed;
+  const std::string says = cairn_ok({"schedule", "explain", "rests", "--at", missed["at"]}).out;
+  EXPECT_NE(says.find("missed: it was paused by user:"), std::string::npos) << says;
+  cairn_ok({"schedule", "remove", "rests"});
+}
+
+TEST(Schedules, an_edit_of_an_older_revision_is_refused_and_other_fields_stay) {
+  ASSERT_EQ(add_schedule("edited", {"--cron", "0 0 1 1 *", "--zone", "Asia/Kathmandu", "--jitter", "5s"}).exit, 0);
+  const Ran first = cairn_ok({"schedule", "edit", "edited", "--cron", "0 1 1 1 *", "--revision", "1", "--json"});
+  EXPECT_EQ(first.json(), (Json{{"name", "edited"}, {"revision", 2}}));
+  expect_refused(cairn({"schedule", "edit", "edited", "--overlap", "skip", "--revision", "1"}), 4,
+                 "Expected revision 1 of schedule edited to edit, but it has revision 2 by now.");
+  expect_refused(cairn({"schedule", "edit", "edited", "--zone", "Nowhere"}), 3, "Expected a time zone");
+  cairn_ok({"schedule", "edit", "edited", "--clear", "jitter"});
+  const Json shown = cairn_ok({"schedule", "show", "edited", "--json"}).json();
+  EXPECT_EQ(shown["revision"], 3);
+  EXPECT_EQ(shown["zone"], "Asia/Kathmandu");
+  EXPECT_EQ(shown["cron"], Json::array({"0 1 1 1 *"}));
+  EXPECT_EQ(shown["jitter_ms"], 0);
+  EXPECT_EQ(count_of(history("edited"), "edited"), 2u);
+}
+
+TEST(Schedules, what_cannot_be_is_refused_in_one_sentence_and_leaves_nothing) {
+  const std::vector<std::pair<Arguments, std::pair<int, std::string>>> refused = {
+      {{"--cron", "0 9 30 2 *"}, {2, "no day ever fits"}},
+      {{"--cron", "1--100000000 * * * *"}, {2, "as the minute of a cron line, but found 1--100000000"}},
+      {{"--every", "1s", "--zone", "Europe/Berln"}, {3, "did you mean Europe/Berlin?"}},
+      {{"--every", "1500ms"}, {2, "Expected whole seconds"}},
+      {{"--cron", "0 9 * * *", "--exclude", "SUN,MON,TUE,WED,THU,FRI,SAT"},
+       {4, "Expected times that are still to come"}},
+      {{"--every", "1h", "--ends", "2020-01-01"}, {4, "Expected times that are still to come"}},
+      {{}, {2, "Expected a cron line or an interval"}},
+      {{"--every", "1s", "--dst", "first"}, {2, "Expected first, second or both"}},
+      {{"--every", "1s", "--overlap", "sometimes"}, {2, "Expected skip, buffer_one"}},
+  };
+  for (const auto& [options, expected] : refused)
+    expect_refused(add_schedule("bad", options), expected.first, expected.second);
+  expect_refused(cairn({"schedule", "add", "bad", "--graph", "plan_runer", "--every", "1s"}), 3,
+                 "did you mean plan_runner?");
+  expect_refused(cairn({"schedule", "add", "bad", "--graph", "plan_runner", "--every", "1s", "--input", "{}"}), 4,
+                 "In the input of graph plan_runner");
+  expect_refused(cairn({"schedule", "add", "a b", "--graph", "plan_runner", "--every", "1s"}), 2, "Expected a name");
+  expect_refused(cairn({"schedule", "show", "bad"}), 3, "none is named bad");
+  EXPECT_EQ(cairn({"schedule", "history", "bad"}).exit, 3);
+  ASSERT_EQ(add_schedule("twice", {"--every", "1h"}).exit, 0);
+  expect_refused(add_schedule("twice", {"--every", "1h"}), 4, "but twice is one already");
+}
+
+TEST(Schedules, a_graph_that_is_gone_is_on_record_and_the_schedule_goes_on) {
+  const std::string graph = write_file("gone.json", ask_graph("gone")).string();
+  cairn_ok({"graph", "add", graph});
+  cairn_ok({"schedule", "add", "orphan", "--graph", "gone", "--every", "1h"});
+  PgConnection owner({dsn(), "test", false});
+  owner.execute("UPDATE cairn.graph SET current = false WHERE name = 'gone'");
+  const Ran ran = cairn({"schedule", "trigger", "orphan", "--json"});
+  EXPECT_EQ(ran.exit, 1) << ran.out << ran.err;
+  EXPECT_EQ(ran.lines().back()["kind"], "refused") << ran.out;
+  EXPECT_EQ(history("orphan").back()["kind"], "refused");
+  cairn_ok({"graph", "add", graph});
+  EXPECT_EQ(cairn_ok({"schedule", "trigger", "orphan", "--json"}).lines()[0]["kind"], "started");
+}
+
+TEST(Schedules, a_backfill_runs_each_time_once) {
+  ASSERT_EQ(add_schedule("filled", {"--cron", "0 0 * * *"}).exit, 0);
+  const Arguments fill = {"schedule", "backfill",   "filled",    "--from",    "2026-01-01",
+                          "--until",  "2026-01-03", "--overlap", "allow_all", "--json"};
+  EXPECT_EQ(count_of(cairn_ok(fill).lines(), "started"), 3u);
+  EXPECT_EQ(cairn_ok(fill).out, "");
+  expect_runs_as_noted("filled");
+}
+
+TEST(Schedules, the_coming_times_need_no_database) {
+  const Ran ran = cairn_ok({"schedule", "next", "--cron", "30 2 * * *", "--zone", "Europe/Berlin", "--from",
+                            "2026-03-28T12:00:00Z", "--count", "2", "--json", "--dsn", "host=/nowhere"});
+  EXPECT_EQ(ran.lines()[0]["at"], "2026-03-29T01:00:00Z");
+  EXPECT_EQ(ran.lines()[1]["at"], "2026-03-30T00:30:00Z");
+  expect_refused(cairn({"schedule", "next"}), 2, "Expected the name of a schedule");
+}
+
+}  // namespace
+}  // namespace cairn::program
