@@ -1,8 +1,8 @@
 // The rules of a schedule: what becomes of each occurrence, and when to look again. A schedule is turned under its
 // row's lock, so that one process decides at a time; a turn changes the state, and returns the notes that go on record
-// with it and what is to be done after both are kept. What is to be done stays in the state until it is known to be
-// done, so a process that dies leaves it to the next one, and a run's id follows from the schedule and the time, so
-// that doing it twice is doing it once. Pure; safe from any thread, with a state of its own.
+// with it and the work that follows once both are kept. Work stays in the state until it is known to be done, so a
+// process that dies leaves it to the next one; and a run's id follows from the schedule and the time, so that doing it
+// twice is doing it once. Pure; safe from any thread, with a state of its own.
 #pragma once
 
 #include <functional>

@@ -333,7 +333,7 @@ std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
 TEST(SimulatedSchedules, each_occurrence_has_one_outcome_and_one_run_at_most_whatever_happens) {
   const bool is_one = std::getenv("CAIRN_SEED") != nullptr;
   const std::uint64_t first = is_one ? number_of("CAIRN_SEED", 0) : std::random_device{}();
-  const std::uint64_t seeds = is_one ? 1 : number_of("CAIRN_SEEDS", 60);
+  const std::uint64_t seeds = is_one ? 1 : number_of("CAIRN_SEEDS", 12);
   std::map<std::string, int> troubles;
   std::int64_t times = 0, runs = 0;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
@@ -349,11 +349,10 @@ TEST(SimulatedSchedules, each_occurrence_has_one_outcome_and_one_run_at_most_wha
   }
   std::cout << seeds << " seeds, " << times << " times, " << runs << " runs\n";
   for (const auto& [what, count] : troubles) std::cout << "  " << what << ": " << count << "\n";
-  if (seeds < 50) return;
+  if (seeds < 10) return;
   EXPECT_GT(times, 1'000);
-  EXPECT_GT(runs, 1'000);
-  for (const char* what : {"died before", "died after", "failed before", "failed after"})
-    EXPECT_GT(troubles[what], 100);
+  EXPECT_GT(runs, 500);
+  for (const char* what : {"died before", "died after", "failed before", "failed after"}) EXPECT_GT(troubles[what], 50);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The desk: where people change schedules. Add, edit, pause, resume, trigger, backfill, remove, for the command line
-// and the API. Each goes on record with its actor. Not thread-safe.
+// The desk for changes of schedules by people: add, edit, pause, resume, trigger, backfill, remove, for the command
+// line and the API. Each goes on record with its actor. Not thread-safe.
 #pragma once
 
 #include <optional>
