@@ -85,6 +85,14 @@ class Turner {
     look(view_.now_us);
   }
 
+  // The time that has passed and that the jitter holds back; it is one at most.
+  void decide_held_back() {
+    const std::optional<PlannedOccurrence> next = planned(state_.decided + 1);
+    if (state_.paused || !next || next->at > view_.now_us) return;
+    decide(next->at, view_.definition.overlap, by_itself);
+    state_.decided = whole_seconds(next->at);
+  }
+
   // All times that fired before `before`, as one note.
   void miss_until(TimeUs before, const std::string& says) {
     ScheduleNote missed{.kind = NoteKind::missed, .says = says, .actor = by_itself};
@@ -117,6 +125,7 @@ class Turner {
       else
         state_.open.push_back({found->at, found->run});
       state_.starting.erase(found);
+      if (state_.open.size() > open_max) state_.open.erase(state_.open.begin());
     }
   }
 
@@ -271,6 +280,8 @@ ScheduleTurn leave_definition(ScheduleState& state, const ScheduleView& view) {
     turner.miss_until(view.now_us, "it was paused by " + state.paused->by + " at " +
                                        occurrence_text(state.paused->at_us) +
                                        (state.paused->reason.empty() ? "" : ": " + state.paused->reason));
+  if (!state.paused) turner.decide_due();
+  turner.decide_held_back();
   ScheduleTurn turn = turner.finish();
   state.decided = std::max(state.decided, whole_seconds(view.now_us));
   return turn;

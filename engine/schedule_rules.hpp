@@ -15,6 +15,7 @@
 
 namespace cairn {
 
+inline constexpr std::size_t open_max = 100;              // open runs of a schedule that it looks after, the newest
 inline constexpr std::size_t waiting_max = 1'000;        // occurrences of a schedule that wait
 inline constexpr std::size_t decided_at_once_max = 200;  // occurrences in one turn
 inline constexpr std::size_t backfilled_at_once_max = 1'000;
@@ -69,7 +70,8 @@ Result<ScheduleTurn> pause_schedule(ScheduleState& state, const ScheduleView& vi
 // The times that have passed meanwhile are on record as missed. Refuses `conflict`: it is not paused.
 Result<ScheduleTurn> resume_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor);
 
-// Before another definition: what is due by this one is decided, and the next one begins now.
+// Before another definition: all times of this one that have passed are decided, also one that its jitter still holds
+// back, and the next definition begins now.
 ScheduleTurn leave_definition(ScheduleState& state, const ScheduleView& view);
 
 // A time of the schedule as it is, and when it fires: later by a part of the jitter that depends on the schedule and

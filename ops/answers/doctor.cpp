@@ -251,6 +251,17 @@ Check data_sources(const SchemaFacts& schema, TimeUs now_us) {
 }
 
 // Commits that a consumer has not confirmed are kept for it.
+// A process that fires looks once a second.
+Check schedules(const SchemaFacts& schema, TimeUs now_us) {
+  constexpr TimeUs late_us = 60'000'000;
+  if (!schema.next_schedule) return {"schedules", true, "no schedule"};
+  const TimeUs since_us = now_us - *schema.next_schedule;
+  if (since_us < late_us) return {"schedules", true, "none is late"};
+  return {"schedules", false,
+          "one has been due for " + duration_text(since_us) +
+              ", and no process has fired it: `cairn work` and `cairn serve` fire schedules"};
+}
+
 Check feed(const SchemaFacts& schema, TimeUs now_us) {
   if (schema.consumers.empty()) return {"feed", true, "no consumer"};
   bool ok = true;
@@ -286,6 +297,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back(sessions(*facts.schema, facts.database_us));
   checks.push_back(data_sources(*facts.schema, facts.database_us));
   checks.push_back(feed(*facts.schema, facts.database_us));
+  checks.push_back(schedules(*facts.schema, facts.database_us));
   checks.push_back({"held_by_nobody", facts.schema->held_by_nobody == 0,
                     std::to_string(facts.schema->held_by_nobody) + " jobs held by sessions that are gone"});
 }

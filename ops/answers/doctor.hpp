@@ -94,6 +94,7 @@ struct SchemaFacts {
   std::string login_rights = {};             // on events that this login itself has: "delete, update"; "": none
   std::vector<std::string> keeping = {};     // graphs that say how long they keep their runs
   std::vector<std::string> overdue = {};     // those of them whose runs should have been archived an hour ago
+  std::optional<TimeUs> next_schedule = {};  // when the first has to be looked at; none: there is no schedule
 };
 
 // The replica that CAIRN_READ_DSN names.

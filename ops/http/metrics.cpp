@@ -60,9 +60,17 @@ std::string feed_metrics(Feed& feed, TimeUs now_us) {
          metric("cairn_feed_oldest_seconds", "How long the oldest of them has been committed.", oldest);
 }
 
+// How long the first schedule has been due that no process has fired.
+std::string schedule_metrics(ScheduleTable& schedules) {
+  const NextLook next = schedules.next_look();
+  const TimeUs late_us = std::max<TimeUs>(next.now_us - next.at_us.value_or(never_us), 0);
+  return plain_metric("cairn_schedules_late_seconds", "How long the first schedule that is due has been so.",
+                      static_cast<double>(late_us) / 1e6);
+}
+
 }  // namespace
 
-std::string metrics_text(Store& store, const std::string& dsn, Feed& feed) {
+std::string metrics_text(Store& store, const std::string& dsn, Feed& feed, ScheduleTable& schedules) {
   const TimeUs now_us = store.database_time();
   Samples jobs;
   Samples oldest;
@@ -77,7 +85,7 @@ std::string metrics_text(Store& store, const std::string& dsn, Feed& feed) {
          metric("cairn_jobs", "Jobs by queue and state.", jobs) +
          metric("cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", oldest) +
          metric("cairn_sessions", "Worker sessions by state.", sessions_by_state(store, now_us)) +
-         feed_metrics(feed, now_us);
+         feed_metrics(feed, now_us) + schedule_metrics(schedules);
 }
 
 std::string plain_metric(const std::string& name, const std::string& says, double value) {
@@ -100,7 +108,7 @@ std::string CachedMetrics::counted() {
   constexpr std::chrono::seconds fresh_least{5};
   constexpr int share = 20;
   const auto began = std::chrono::steady_clock::now();
-  std::string text = metrics_text(store_, dsn_, feed_);
+  std::string text = metrics_text(store_, dsn_, feed_, schedules_);
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   text_ = text;

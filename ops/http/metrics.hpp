@@ -6,19 +6,21 @@
 #include <string>
 
 #include "storage/feed/feed.hpp"
+#include "storage/schedules/schedule_table.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
 
 // Counts every run and every job. Throws PostgresError and StoreUnavailable.
-std::string metrics_text(Store& store, const std::string& dsn, Feed& feed);
+std::string metrics_text(Store& store, const std::string& dsn, Feed& feed, ScheduleTable& schedules);
 
 // The metrics as they were some seconds ago, so that a scrape costs nothing. They are counted again after five seconds,
 // and seldom enough that counting takes at most a twentieth of the time, however many runs there are.
 class CachedMetrics {
  public:
-  // `store` and `feed` live longer.
-  CachedMetrics(Store& store, std::string dsn, Feed& feed) : store_(store), dsn_(std::move(dsn)), feed_(feed) {}
+  // `store`, `feed` and `schedules` live longer.
+  CachedMetrics(Store& store, std::string dsn, Feed& feed, ScheduleTable& schedules)
+      : store_(store), dsn_(std::move(dsn)), feed_(feed), schedules_(schedules) {}
 
   // While one caller counts, the others get the text before, if there is one. Throws as metrics_text.
   std::string text();
@@ -29,6 +31,7 @@ class CachedMetrics {
   Store& store_;
   const std::string dsn_;
   Feed& feed_;
+  ScheduleTable& schedules_;
   std::mutex counting_;
   std::mutex mutex_;
   std::string text_;

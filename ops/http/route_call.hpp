@@ -59,7 +59,7 @@ struct ApiParts {
         views(opened_of.dsn),
         link_key(opened_of.dsn),
         schedules(opened_of.dsn, opened_of.store->identity(), options.patience_ms),
-        metrics(*opened_of.store, opened_of.dsn, feed),
+        metrics(*opened_of.store, opened_of.dsn, feed, schedules),
         gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {
     if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
   }

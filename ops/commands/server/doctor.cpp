@@ -16,6 +16,7 @@
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/schema.hpp"
+#include "storage/schedules/schedule_table.hpp"
 
 namespace cairn {
 namespace {
@@ -122,6 +123,7 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
                              Feed(dsn, found->shards, (*store)->identity()).consumers(),
                              database.query("doctor_login").text(0, 0)};
   read_keeping(**store, dsn, *facts.schema);
+  facts.schema->next_schedule = ScheduleTable(dsn, (*store)->identity()).next_look().at_us;
   const SigningKeyFile key = signing_key_file(checkpoints);
   if (!key.better.empty()) facts.schema->checkpoints.key_in_folder = key.path;
   facts.schema->checkpoints.key_better = key.better;

@@ -261,6 +261,26 @@ TEST(ScheduleRules, an_edited_schedule_begins_now) {
   EXPECT_EQ(s.at("2026-11-23T01:30:00Z"), Texts{}) << "01:10 and 01:20 are not of this one";
 }
 
+TEST(ScheduleRules, an_edit_loses_no_time_that_jitter_holds_back) {
+  Json fields = hourly();
+  fields["jitter_ms"] = 3'000'000;
+  Timetable s(fields);
+  s.now_us = moment("2026-11-23T01:00:01Z");
+  EXPECT_GT(planned_occurrence("s", s.definition, s.zone, s.state.decided + 1)->fires_at, s.now_us);
+  EXPECT_EQ(s.took(leave_definition(s.state, s.view())), (Texts{"started 23T01:00: run 1"}));
+}
+
+TEST(ScheduleRules, open_runs_that_never_end_do_not_pile_up_in_the_state) {
+  Timetable s(hourly("allow_all"));
+  for (int hour = 1; hour <= 150; ++hour) {
+    s.now_us += 3'600'000'000;
+    EXPECT_EQ(turn_schedule(s.state, s.view()).notes.size(), 1u);
+    s.started();
+  }
+  EXPECT_EQ(s.state.open.size(), open_max);
+  EXPECT_EQ(s.state.open.back().at, moment("2026-11-29T06:00:00Z"));
+}
+
 TEST(ScheduleRules, jitter_depends_on_name_and_time_and_keeps_the_order) {
   Json fields = hourly();
   fields["jitter_ms"] = 7'200'000;

@@ -71,6 +71,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "sessions",
                                           "data_sources",
                                           "feed",
+                                          "schedules",
                                           "held_by_nobody",
                                           "kept_runs",
                                           "oldest_snapshot",
@@ -89,6 +90,16 @@ TEST(Doctor, D9_names_jobs_that_were_written_while_the_clock_was_ahead) {
   facts.jobs_ahead = 3;
   facts.ahead_seconds = 3'000;
   expect_fault(facts, "ahead_of_clock", "3 jobs of runs whose last event is up to");
+}
+
+TEST(Doctor, a_schedule_that_no_process_fires_is_a_fault) {
+  DoctorFacts facts = healthy();
+  facts.schema->next_schedule = noon - 61'000'000;
+  expect_fault(facts, "schedules", "one has been due for 61 s, and no process has fired it");
+  for (const TimeUs at : {noon - 5'000'000, noon + 5'000'000, never_us}) {
+    facts.schema->next_schedule = at;
+    EXPECT_TRUE(faults(facts).empty());
+  }
 }
 
 TEST(Doctor, D15_tells_a_server_that_cannot_write) {
@@ -363,7 +374,7 @@ TEST_F(DoctorProgram, examines_the_embedded_database_and_finds_it_well) {
   EXPECT_EQ(ran.exit, 0) << ran.out;
   const Json shown = ran.json();
   const std::map<std::string, Json> found = checks(shown);
-  EXPECT_EQ(found.size(), 30u);
+  EXPECT_EQ(found.size(), 31u);
   for (const auto& [name, check] : found) EXPECT_EQ(check["ok"], true) << check;
   EXPECT_EQ(found.at("fsync")["found"], "on");
   EXPECT_NE(shown["dsn"].get<std::string>().find("dbname='cairn'"), std::string::npos) << shown["dsn"];

@@ -142,9 +142,9 @@ TEST_P(ScheduleTableTest, nothing_is_written_of_a_decision_that_throws) {
   EXPECT_EQ(notes("s").size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tables, ScheduleTableTest, testing::Values("memory", "postgres"),
-                         [](const auto& of) { return std::string(of.param); });
-INSTANTIATE_TEST_SUITE_P(CitusTest, ScheduleTableTest, testing::Values("citus"),
+INSTANTIATE_TEST_SUITE_P(Tables, ScheduleTableTest,
+                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"memory", "postgres", "citus"}
+                                                               : std::vector<const char*>{"memory", "postgres"}),
                          [](const auto& of) { return std::string(of.param); });
 
 TEST(ScheduleTable, a_row_that_one_process_decides_is_passed_by_others) {
