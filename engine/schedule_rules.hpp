@@ -15,7 +15,7 @@
 
 namespace cairn {
 
-inline constexpr std::size_t open_max = 100;              // open runs of a schedule that it looks after, the newest
+inline constexpr std::size_t open_max = 100;             // open runs of a schedule that it looks after, the newest
 inline constexpr std::size_t waiting_max = 1'000;        // occurrences of a schedule that wait
 inline constexpr std::size_t decided_at_once_max = 200;  // occurrences in one turn
 inline constexpr std::size_t backfilled_at_once_max = 1'000;

@@ -45,7 +45,7 @@ RouteReply shown_schedule(RouteCall& call, int status = 200) {
   ZoneFiles zones;
   const Result<AskedSchedule> found = schedule_of(call, zones);
   if (!found) return found.error();
-  const Result<Json> line = schedule_line(found->row, zones);
+  const Result<Json> line = schedule_line(found->row, zones, call.store());
   if (!line) return line.error();
   return status == 201 ? created_response(*line, "schedules", call.name) : json_response(*line);
 }
@@ -76,7 +76,7 @@ RouteReply list_schedules(RouteCall& call) {
   for (std::string after;;) {
     const std::vector<ScheduleRow> rows = call.parts.schedules.rows(after, schedules_at_once);
     for (const ScheduleRow& row : rows) {
-      Result<Json> line = schedule_line(row, zones);
+      Result<Json> line = schedule_line(row, zones, call.store());
       if (!line) return line.error();
       lines.push_back({row.name, *std::move(line)});
     }

@@ -34,6 +34,21 @@ std::string about_occurrence(const ScheduleNote& note, const TimeZone& zone) {
          local_moment_of(note.until.value_or(*note.at), zone);
 }
 
+// Those of the state that are open by now: it is looked at only when the schedule is turned.
+Json open_runs(const ScheduleState& state, Store& store) {
+  Json shown = Json::array();
+  std::vector<RunId> runs;
+  for (const OccurrenceRun& one : state.open) runs.push_back(one.run);
+  const std::vector<std::optional<RunHead>> heads =
+      runs.empty() ? std::vector<std::optional<RunHead>>() : store.heads(runs);
+  for (std::size_t n = 0; n < heads.size(); ++n)
+    if (heads[n] && !is_ended(heads[n]->status))
+      shown.push_back({{"run", to_string(runs[n])}, {"at", occurrence_text(state.open[n].at)}});
+  for (const OccurrenceRun& one : state.starting)
+    shown.push_back({{"run", to_string(one.run)}, {"at", occurrence_text(one.at)}});
+  return shown;
+}
+
 // Those times of the question that no note is about.
 void explain_unnoted(const ScheduleRow& row, const TimeZone& zone, const ScheduleQuestion& question, TimeUs now_us,
                      const std::vector<KeptNote>& notes, std::vector<std::string>& says) {
@@ -66,7 +81,7 @@ void explain_unnoted(const ScheduleRow& row, const TimeZone& zone, const Schedul
 
 }  // namespace
 
-Result<Json> schedule_line(const ScheduleRow& row, ZoneFiles& zones) {
+Result<Json> schedule_line(const ScheduleRow& row, ZoneFiles& zones, Store& store) {
   const ScheduleDefinition definition = definition_of_row(row);
   const ScheduleState state = read_state(parse_stored(row.state));
   const auto zone = zones.find(definition.zone);
@@ -81,10 +96,7 @@ Result<Json> schedule_line(const ScheduleRow& row, ZoneFiles& zones) {
   if (state.paused)
     line["paused"] = {
         {"at", time_text(state.paused->at_us)}, {"by", state.paused->by}, {"reason", state.paused->reason}};
-  line["open"] = Json::array();
-  for (const auto* runs : {&state.open, &state.starting})
-    for (const OccurrenceRun& one : *runs)
-      line["open"].push_back({{"run", to_string(one.run)}, {"at", occurrence_text(one.at)}});
+  line["open"] = open_runs(state, store);
   line["waiting"] = Json::array();
   for (const WaitingOccurrence& one : state.waiting) line["waiting"].push_back(occurrence_text(one.at));
   return line;

@@ -7,13 +7,14 @@
 
 #include "engine/schedule_rules.hpp"
 #include "storage/schedules/schedule_table.hpp"
+#include "storage/store.hpp"
 #include "workers/schedules/zone_files.hpp"
 
 namespace cairn {
 
 // {"name", "revision", the fields of its definition, "words", "next_at", "paused", "open": [{"run", "at"}], "waiting":
-// [TIME]}. `next_at` is null if nothing regular will start. Refuses as ZoneFiles::find.
-Result<Json> schedule_line(const ScheduleRow& row, ZoneFiles& zones);
+// [TIME]}. `next_at` is null if nothing regular will start. Refuses as ZoneFiles::find; throws as the store.
+Result<Json> schedule_line(const ScheduleRow& row, ZoneFiles& zones, Store& store);
 
 // {"at", "local", "zone"}; with a jitter also "fires_at". At most `count` times at or after `from`.
 std::vector<Json> next_lines(const std::string& name, const ScheduleDefinition& definition, const TimeZone& zone,

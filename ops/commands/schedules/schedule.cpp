@@ -42,7 +42,7 @@ Exit schedule_add(const Settings& settings, const ScheduleOptions& options) {
   if (!added) return added.error();
   const Result<FoundSchedule> found = find_schedule(**schedules, options.name);
   if (!found) return found.error();
-  const Result<Json> line = schedule_line(found->row, *(*schedules)->zones);
+  const Result<Json> line = schedule_line(found->row, *(*schedules)->zones, *(*schedules)->opened.store);
   if (!line) return line.error();
   if (settings.json) {
     print_json(*line);

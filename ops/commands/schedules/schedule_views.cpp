@@ -41,7 +41,7 @@ Exit schedule_list(const Settings& settings) {
   for (;;) {
     const std::vector<ScheduleRow> rows = (*schedules)->table->rows(after, rows_at_once);
     for (const ScheduleRow& row : rows) {
-      const Result<Json> line = schedule_line(row, *(*schedules)->zones);
+      const Result<Json> line = schedule_line(row, *(*schedules)->zones, *(*schedules)->opened.store);
       if (!line) return line.error();
       after = row.name;
       if (settings.json)
@@ -79,7 +79,7 @@ Exit schedule_show(const Settings& settings, const ViewOptions& options) {
   if (!schedules) return schedules.error();
   const Result<FoundSchedule> found = find_schedule(**schedules, options.name);
   if (!found) return found.error();
-  const Result<Json> line = schedule_line(found->row, *(*schedules)->zones);
+  const Result<Json> line = schedule_line(found->row, *(*schedules)->zones, *(*schedules)->opened.store);
   if (!line) return line.error();
   constexpr std::int64_t shown = 3;
   if (settings.json)

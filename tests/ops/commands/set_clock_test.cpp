@@ -1,5 +1,6 @@
 // Clocks that are set, forward and back. libfaketime gives the server another time; a worker, whose allocator that
 // library disturbs, gets another one from tests/ops/moved_clock.cpp.
+#include <algorithm>
 #include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -98,6 +99,42 @@ TEST(SetClock, A17_D9_neither_direction_fails_a_step_lapses_a_hold_or_stops_a_wo
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait(), 0);
   cairn_ok({"verify", "--all", "--dsn", server.dsn()});
+}
+
+// The times of the notes of one kind.
+std::vector<std::string> noted(const std::string& dsn, const std::string& schedule, const std::string& kind) {
+  std::vector<std::string> times;
+  for (const Json& note :
+       cairn_ok({"schedule", "history", schedule, "--limit", "1000", "--json", "--dsn", dsn}).lines())
+    if (note["kind"] == kind) times.push_back(note["at"]);
+  return times;
+}
+
+TEST(SetClock, schedules_follow_the_servers_clock_and_start_nothing_twice) {
+  ASSERT_TRUE(fs::exists(library)) << "its Debian package is faketime";
+  ServerWithClock server;
+  const Arguments what = {"--graph", "plan_runner", "--input", R"({"goal": "g", "sub_goals": []})",
+                          "--dsn",   server.dsn()};
+  const auto add = [&](Arguments more) {
+    more.insert(more.end(), what.begin(), what.end());
+    cairn_ok(more);
+  };
+  add({"schedule", "add", "often", "--every", "1s", "--overlap", "allow_all", "--catch-up", "10s"});
+  add({"schedule", "add", "hourly", "--every", "1h", "--catch-up", "10s"});
+  const Beside worker({"work", "--dsn", server.dsn()});
+  const auto started = [&] { return noted(server.dsn(), "often", "started"); };
+  ASSERT_TRUE(wait_until([&] { return started().size() >= 2; }));
+  server.set("+7200");
+  ASSERT_TRUE(wait_until([&] { return !noted(server.dsn(), "hourly", "missed").empty(); }));
+  ASSERT_TRUE(wait_until([&] { return !noted(server.dsn(), "often", "missed").empty(); }));
+  server.set("+0");
+  const std::size_t ahead = started().size();
+  server.set("+7260");
+  ASSERT_TRUE(wait_until([&] { return started().size() > ahead; }));
+  const std::vector<std::string> times = started();
+  EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
+  EXPECT_EQ(std::adjacent_find(times.begin(), times.end()), times.end()) << "no time twice";
+  cairn_ok({"schedule", "pause", "often", "--dsn", server.dsn()});
 }
 
 // The number of seconds that MOVED_CLOCK names. Lives as long as the programs that read it.

@@ -93,7 +93,7 @@ TEST(ScheduleRoutes, what_cannot_be_is_refused) {
     return server.post(schedules, body, bearer(token));
   };
   for (const Json& bad : {Json{{"cron", Json::array({"0 9 30 2 *"})}}, Json{{"name", "a b"}}, Json{{"name", 1}},
-                          Json{{"when", "always"}}, Json{{"input", Json::object()}}, Json{{"every_ms", 1'500}}})
+                          Json{{"when", "always"}}, Json{{"input", 5}}, Json{{"every_ms", 1'500}}})
     EXPECT_EQ(add(bad).status, 400) << bad;
   EXPECT_EQ(add({{"zone", "Europe/Berln"}}).status, 404);
   EXPECT_EQ(add({{"graph", "none"}}).status, 404);

@@ -79,6 +79,27 @@ TEST(Schedules, processes_that_fire_are_killed_and_no_time_is_lost_or_has_two_ru
   }
 }
 
+TEST(Schedules, a_process_that_slept_misses_what_is_too_late_and_goes_on) {
+  ASSERT_EQ(add_schedule("slept", {"--every", "1s", "--overlap", "allow_all", "--catch-up", "10s"}).exit, 0);
+  Beside worker({"work"});
+  ASSERT_TRUE(wait_until([] { return count_of(history("slept"), "started") > 0; }));
+  worker.signal(SIGSTOP);
+  const std::string asleep = cairn_ok({"schedule", "next", "slept", "--count", "15", "--json"}).lines()[14]["at"];
+  ASSERT_TRUE(wait_until([&] {
+    return cairn_ok({"schedule", "next", "slept", "--count", "1", "--json"}).lines()[0]["at"].get<std::string>() >
+           asleep;
+  }));
+  worker.signal(SIGCONT);
+  ASSERT_TRUE(wait_until([] { return count_of(history("slept"), "missed") > 0; }));
+  ASSERT_TRUE(wait_until([&] {
+    const std::vector<Json> notes = history("slept");
+    return notes.back()["kind"] == "started" && notes.back()["at"].get<std::string>() > asleep;
+  }));
+  cairn_ok({"schedule", "remove", "slept"});
+  EXPECT_EQ(count_of(history("slept"), "missed"), 1u) << "one note for all of them";
+  expect_runs_as_noted("slept");
+}
+
 TEST(Schedules, a_pause_is_on_record_with_what_it_missed) {
   ASSERT_EQ(add_schedule("rests", {"--every", "1s"}).exit, 0);
   cairn_ok({"schedule", "pause", "rests", "--reason", "closed"});
@@ -136,8 +157,11 @@ TEST(Schedules, what_cannot_be_is_refused_in_one_sentence_and_leaves_nothing) {
     expect_refused(add_schedule("bad", options), expected.first, expected.second);
   expect_refused(cairn({"schedule", "add", "bad", "--graph", "plan_runer", "--every", "1s"}), 3,
                  "did you mean plan_runner?");
-  expect_refused(cairn({"schedule", "add", "bad", "--graph", "plan_runner", "--every", "1s", "--input", "{}"}), 4,
-                 "In the input of graph plan_runner");
+  Json graph = Json::parse(ask_graph("strict"));
+  graph["input"] = {{"type", "object"}, {"required", Json::array({"name"})}};
+  cairn_ok({"graph", "add", write_file("strict.json", graph.dump()).string()});
+  expect_refused(cairn({"schedule", "add", "bad", "--graph", "strict", "--every", "1s", "--input", "{}"}), 4,
+                 "In the input of graph strict");
   expect_refused(cairn({"schedule", "add", "a b", "--graph", "plan_runner", "--every", "1s"}), 2, "Expected a name");
   expect_refused(cairn({"schedule", "show", "bad"}), 3, "none is named bad");
   EXPECT_EQ(cairn({"schedule", "history", "bad"}).exit, 3);
