@@ -159,4 +159,11 @@ void Committer::refuse(const Task& task, const Run& run, const Error& error) {
   error.code == Code::not_found ? free_child(task) : hold_up_child(task, error);
 }
 
+std::string to_sentence(const GoneBack& gone) {
+  return "The database has gone back: run " + to_string(gone.run) + " stands at event " + std::to_string(gone.found) +
+         ", and event " + std::to_string(gone.known) +
+         " of it was committed. An older backup or a standby that lagged is in its place; `cairn verify --all` "
+         "names what is gone.";
+}
+
 }  // namespace cairn

@@ -259,11 +259,7 @@ void Session::open_queues_changed() {
 void Session::say_gone_back(const GoneBack& one) {
   if (steady_ < silent_of_loss_until_) return;
   silent_of_loss_until_ = steady_ + loss_told_every_us;
-  note(Note::Level::warning,
-       "The database has gone back: run " + to_string(one.run) + " stands at event " + std::to_string(one.found) +
-           ", and event " + std::to_string(one.known) +
-           " of it was committed. An older backup or a standby that lagged is in its place; `cairn verify --all` "
-           "names what is gone.");
+  note(Note::Level::warning, to_sentence(one));
 }
 
 void Session::call(StoreCall call) { actions_.calls.push_back(std::move(call)); }
