@@ -99,3 +99,14 @@ export const far = {
   limits: { steps: 10 },
   nodes: { do: { do: "far.work", labels: ["ok"], queue: "far", on: { ok: "over" } }, over: { end: "done" } },
 };
+
+export const chat = {
+  name: "chat",
+  start: "ask",
+  limits: { steps: 10 },
+  nodes: {
+    ask: { do: "model.chat", with: { prompt: "What is the sky?", into: "said" }, on: { ok: "over", error: "none" } },
+    over: { end: { status: "done", output: { said: { $: "said" } } } },
+    none: { end: "failed" },
+  },
+};

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
-import { order } from "./graphs.mjs";
+import { chat, order } from "./graphs.mjs";
 import { World } from "./world.mjs";
 
 let world;
@@ -10,8 +10,9 @@ let browser;
 let done;
 
 before(async () => {
-  world = await World.begin();
+  world = await World.begin({ replies: [{ node: "ask", value: "blue <b>" }] });
   await world.addGraph(order);
+  await world.addGraph(chat);
   done = await world.startRun("order", { customer: "ann" }, "--tag", "team=a");
   await world.isStatus(done, "waiting");
   await world.api(`runs/${done}/answers`, { value: { ok: true, note: "fine" }, by: "ben" });
@@ -140,6 +141,25 @@ test("an answer that comes second says who was first", async () => {
   await page.context().close();
 });
 
+test("a call of a model is shown with its prompt, its reply, and what it cost", async () => {
+  const run = await world.startRun("chat");
+  await world.isStatus(run, "done");
+  const page = await opened(run, "?view=models");
+  const call = page.locator(".call button").first();
+  await call.getByText("ask").waitFor();
+  await call.click();
+  await page.locator(".goal-detail").getByText("What is the sky?").waitFor();
+  await page.locator(".goal-detail").getByText("blue <b>").first().waitFor();
+  await page.getByRole("button", { name: "Show this moment" }).click();
+  await page.waitForFunction(() => /at=2/.test(location.hash));
+  for (const colour of ["cost", "model"]) {
+    await page.keyboard.press("1");
+    await page.getByRole("button", { name: colour, exact: true }).click();
+    await page.waitForFunction((word) => location.hash.includes(`colour=${word}`), colour);
+  }
+  await closed(page);
+});
+
 test("a run is paused, goes on and is cancelled", async () => {
   const run = await world.startRun("order", { customer: "fay" });
   const page = await opened(run);
@@ -149,7 +169,10 @@ test("a run is paused, goes on and is cancelled", async () => {
   await page.getByRole("button", { name: "Resume" }).click();
   await status.filter({ hasText: "waiting" }).waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("dialog").getByLabel("Reason").fill("not needed");
+  await page.getByRole("button", { name: "Cancel the run" }).click();
   await status.filter({ hasText: "aborted" }).waitFor();
+  await page.getByRole("list", { name: "Why" }).getByText("not needed").waitFor();
   await closed(page);
 });
 

@@ -29,7 +29,8 @@ export async function until(condition, what, ms = 30_000) {
 }
 
 export class World {
-  static async begin({ withWorker = true } = {}) {
+  // `replies`: of the model that the worker has, in order.
+  static async begin({ replies } = {}) {
     const world = new World();
     world.folder = mkdtempSync(join(tmpdir(), "cairn-console-"));
     chmodSync(world.folder, 0o755); // the database's user is another one where the tests are run by root
@@ -38,7 +39,11 @@ export class World {
     world.port = await freePort();
     world.url = `http://127.0.0.1:${world.port}/`;
     await world.serve();
-    if (withWorker) world.worker = world.start(["work"]);
+    if (replies !== undefined) {
+      world.env.CAIRN_MODEL_SCRIPT = join(world.folder, "replies.json");
+      writeFileSync(world.env.CAIRN_MODEL_SCRIPT, JSON.stringify({ replies }));
+    }
+    world.worker = world.start(["work"]);
     return world;
   }
 

@@ -13,7 +13,7 @@ interface Props {
   row: (index: number) => ComponentChildren;
 }
 
-const spare = 12; // rows before and after those in view
+const spare = 6; // rows before and after those in view
 
 export function Rows({ count, height, label, at, row, class: name = "" }: Props) {
   const place = useRef<HTMLDivElement>(null);

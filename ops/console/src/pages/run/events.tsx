@@ -14,6 +14,7 @@ import { actorOf, typeWords, wordsOf } from "./event_words";
 import { useRun, type RunView } from "./moment";
 
 const height = 30;
+const digits = new Intl.NumberFormat();
 const kinds: Record<string, (type: string, isFailure: boolean) => boolean> = {
   all: () => true,
   failures: (_, isFailure) => isFailure,
@@ -53,7 +54,7 @@ function Row({ seq, view }: { seq: number; view: RunView }) {
   return (
     <button type="button" tabIndex={-1} aria-current={seq === at}
       class={`event ${seq > at ? "later" : ""} ${isFailure ? "failure" : ""}`} onClick={() => view.moveTo(seq)}>
-      <span class="number muted">{seq.toLocaleString()}</span>
+      <span class="number muted">{digits.format(seq)}</span>
       <span class="event-type">{typeWords(type)}</span>
       <span class="event-says"><bdi>{event === undefined ? "" : wordsOf(event)}</bdi></span>
       <span class="muted event-actor"><bdi>{event === undefined ? "" : actorOf(event)}</bdi></span>
@@ -105,7 +106,7 @@ export function Events() {
           return <Row key={seq} seq={seq} view={view} />;
         }} />
       )}
-      <EventDetail seq={view.at.value} />
+      <EventDetail seq={view.rested.value} />
     </>
   );
 }

@@ -19,6 +19,7 @@ export class RunView {
   readonly momentFault = signal<Refusal | undefined>(undefined);
   readonly last = computed(() => this.head.value?.seq ?? 0);
   readonly at = computed(() => Math.min(this.asked.value ?? this.last.value, Math.max(this.last.value, 1)));
+  readonly rested = signal(0); // the event where the slider came to rest
   readonly isNow = computed(() => this.asked.value === undefined);
   readonly isOver: ReadonlySignal<boolean> = computed(() => ended.includes(this.head.value?.status ?? ""));
   private readonly aborter = new AbortController();
@@ -33,7 +34,10 @@ export class RunView {
     if (at >= 1) this.asked.value = at;
     void this.readHead();
     this.stop = effect(() => {
-      void this.at.value;
+      const stands = this.at.value;
+      clearTimeout(this.resting);
+      if (this.rested.peek() === 0) this.rested.value = stands;
+      else this.resting = window.setTimeout(() => (this.rested.value = stands), 120);
       void this.isNow.value;
       void this.head.value;
       void this.readMoment();
@@ -45,6 +49,7 @@ export class RunView {
     this.stop();
     this.history.close();
     clearTimeout(this.timer);
+    clearTimeout(this.resting);
   }
 
   readonly readHead = async (): Promise<void> => {
@@ -107,6 +112,7 @@ export class RunView {
   }
 
   private writing = 0;
+  private resting = 0;
 
   // Moves to an event; the address follows when the slider rests.
   moveTo(seq: number | undefined): void {

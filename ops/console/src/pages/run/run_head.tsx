@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { may, post } from "../../api/client";
 import type { Controlled, Reason } from "../../api/types";
+import { Dialog } from "../../parts/dialog";
 import { Status } from "../../parts/status";
 import { Lasted, Time } from "../../parts/time";
 import { go, link } from "../../router";
@@ -11,15 +12,36 @@ import { useRun } from "./moment";
 
 type Command = "pause" | "resume" | "cancel" | "retry";
 
+// A run that is cancelled does not come back: it is asked for first.
+function CancelDialog({ onCancel, onClose }: { onCancel: (reason: string) => void; onClose: () => void }) {
+  const reason = useSignal("");
+  return (
+    <Dialog title="Cancel the run" onClose={onClose}>
+      <form class="answer" onSubmit={(event) => {
+        event.preventDefault();
+        onCancel(reason.value);
+        onClose();
+      }}>
+        <label>Reason
+          <input type="text" maxLength={500} value={reason.value}
+            onInput={(event) => (reason.value = event.currentTarget.value)} />
+        </label>
+        <button type="submit" class="danger">Cancel the run</button>
+      </form>
+    </Dialog>
+  );
+}
+
 function Actions() {
   const view = useRun();
   const isForking = useSignal(false);
+  const isCancelling = useSignal(false);
   const isBusy = useSignal(false);
   const status = view.head.value!.status;
-  const act = async (command: Command) => {
+  const act = async (command: Command, body: Record<string, unknown> = {}) => {
     isBusy.value = true;
     try {
-      const done = await post<Controlled>(`runs/${view.run}/${command}`, {});
+      const done = await post<Controlled>(`runs/${view.run}/${command}`, body);
       if (done.run !== view.run) {
         say(`A fork goes on from event ${done.forked_at}.`);
         go(["run", done.run]);
@@ -39,12 +61,16 @@ function Actions() {
     <div class="actions">
       {may("operate") && commands.map((command) => (
         <button type="button" key={command} disabled={isBusy.value} class={command === "cancel" ? "danger" : ""}
-          onClick={() => void act(command)}>{command[0]!.toUpperCase() + command.slice(1)}</button>
+          onClick={() => (command === "cancel" ? (isCancelling.value = true) : void act(command))}>{command[0]!.toUpperCase() + command.slice(1)}</button>
       ))}
       {may("run") && (
         <button type="button" class="primary" onClick={() => (isForking.value = true)}>
           Fork from event {view.at.value.toLocaleString()}
         </button>
+      )}
+      {isCancelling.value && (
+        <CancelDialog onClose={() => (isCancelling.value = false)}
+          onCancel={(reason) => void act("cancel", reason === "" ? {} : { reason })} />
       )}
       {isForking.value && <ForkDialog onClose={() => (isForking.value = false)} />}
     </div>

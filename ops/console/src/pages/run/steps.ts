@@ -35,6 +35,7 @@ export class StepBook {
   readonly ways = new Map<string, number>(); // "a->b": the first event that went there
   readonly models = new Set<string>();
   cost = 0;
+  dearest = 0; // of one step
   private readonly byStep = new Map<number, StepRow>();
   private readonly waits = new Map<number, Pending>();
 
@@ -117,6 +118,7 @@ export class StepBook {
     const row = this.row(event);
     row.model = event.model ?? "";
     row.cost += event.cost ?? 0;
+    this.dearest = Math.max(this.dearest, row.cost);
     row.tokens += (event.tokens_in ?? 0) + (event.tokens_out ?? 0);
     this.models.add(row.model);
     this.cost += event.cost ?? 0;

@@ -29,8 +29,8 @@ function barClass(row: StepRow, attempt: { ok: boolean; kind: string }, colour: 
   if (colour === "status") return attempt.kind === "work" ? (attempt.ok ? "ok" : "failed") : attempt.kind;
   if (colour === "model")
     return row.model === "" ? "plain" : `model-${[...view.history.steps.models].indexOf(row.model) % 5}`;
-  const dearest = view.history.steps.rows.reduce((most, one) => Math.max(most, one.cost), 0);
-  return row.cost === 0 ? "plain" : `cost-${Math.min(4, Math.floor((5 * row.cost) / (dearest * 1.0001)))}`;
+  const { dearest } = view.history.steps;
+  return row.cost === 0 ? "plain" : `cost-${Math.min(4, Math.floor((5 * row.cost) / dearest))}`;
 }
 
 interface RowProps {

@@ -13,7 +13,8 @@ import { act, bodyOf, commands, type Bulk, pinned, type BulkCommand, type Progre
 
 function Sums({ progress, isDry }: { progress: Progress; isDry: boolean }) {
   const would = isDry ? "would be " : "";
-  const words = Object.entries(progress.statuses).map(([status, count]) => `${count.toLocaleString()} ${would}` + status);
+  const wordOf = (status: string, count: number) => `${count.toLocaleString()} ${would}${status}`;
+  const words = Object.entries(progress.statuses).map(([status, count]) => wordOf(status, count));
   return (
     <>
       {words.length > 0 && <p>{isDry ? "" : "Now "}{words.join(", ")}.</p>}
