@@ -41,7 +41,22 @@ const built = await esbuild.build({
 
 const outputs = Object.keys(built.metafile.outputs).map((path) => basename(path)).sort();
 const entry = (start, end) => outputs.find((name) => name.startsWith(start) && name.endsWith(end));
+
+// What the script and the first page need is asked for at once, not one after the other.
+function neededBy(path, found) {
+  for (const { path: next, kind } of built.metafile.outputs[path].imports)
+    if (kind === "import-statement" && !found.has(next)) neededBy(next, found.add(next));
+  return found;
+}
+const paths = Object.keys(built.metafile.outputs);
+const script = paths.find((path) => basename(path) === entry("console-", ".js"));
+const first = paths.find((path) => built.metafile.outputs[path].entryPoint?.endsWith("src/pages/runs/page.tsx"));
+const preloads = [...neededBy(script, neededBy(first, new Set([first])))]
+  .map((path) => `<link rel="modulepreload" href="console/${basename(path)}">`)
+  .join("\n");
+
 const page = readFileSync(join(folder, "src/index.html"), "utf8")
+  .replace("{preloads}", preloads)
   .replace("{script}", entry("console-", ".js"))
   .replace("{style}", entry("console-", ".css"))
   .replace("{icon}", entry("icon-", ".svg"));

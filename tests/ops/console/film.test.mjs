@@ -35,8 +35,8 @@ before(async () => {
     await world.api("runs", { graph: "order", tags: { day: String(begun / 1000) }, runs });
   }
   const failed = async () => (await world.api("runs?status=failed")).length === 1;
-  await until(failed, "the run that fails", 100_000);
-  await until(async () => (await world.api("runs?status=running&limit=1")).length === 0, "all runs to end", 100_000);
+  await until(failed, "the run that fails", 100_000 + 3 * many);
+  await until(async () => (await world.api("runs?status=running&limit=1")).length === 0, "all runs to end", 100_000 + 3 * many);
   browser = await openBrowser();
 });
 after(async () => {
@@ -76,7 +76,7 @@ test("found, seen, forked, compared", async () => {
   await page.getByRole("button", { name: "Fork from event 1" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("combobox").first().selectOption("amount");
-  await dialog.getByLabel("amount").fill("234");
+  await dialog.getByRole("textbox", { name: "amount" }).fill("234");
   await take();
   await dialog.getByRole("button", { name: "Fork", exact: true }).click();
   await page.locator(".run-title .status", { hasText: "done" }).waitFor();

@@ -87,9 +87,9 @@ test("a run is forked before its answer, answered otherwise, and compared", asyn
   await page.getByRole("button", { name: "Fork from event 4" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("combobox").first().selectOption("customer");
-  await dialog.getByLabel("customer").fill('"bea"');
+  await dialog.getByRole("textbox", { name: "customer" }).fill('"bea"');
   await dialog.getByRole("combobox").nth(1).selectOption("q2");
-  await dialog.getByLabel("q2").fill('{"ok": false}');
+  await dialog.getByRole("textbox", { name: "q2" }).fill('{"ok": false}');
   await dialog.getByRole("button", { name: "Fork", exact: true }).click();
   await page.waitForFunction((run) => location.hash.startsWith("#/run/") && !location.hash.includes(run), done);
   await hasClass(page, "over", "been");

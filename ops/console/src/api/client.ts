@@ -1,6 +1,6 @@
 // The way to the API: the token, requests, refusals, and whether the server answers. A token is kept for this tab's
 // session only.
-import { computed, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import type { Caller, Role } from "./types";
 
 export const base = new URL("api/v1/", new URL(".", location.href));
@@ -15,8 +15,6 @@ export function may(role: Role): boolean {
   const roles = caller.value?.roles ?? [];
   return roles.includes(role) || roles.includes("admin");
 }
-
-export const isKnown = computed(() => caller.value !== undefined);
 
 // A sentence of the server, with its code; "lost": the server did not answer.
 export class Refusal extends Error {

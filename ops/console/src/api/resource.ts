@@ -2,7 +2,7 @@
 // attempt. What was there stays until the next answer.
 import { signal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { connection, Refusal, token } from "./client";
+import { Refusal, token } from "./client";
 
 export interface Resource<T> {
   data: Signal<T | undefined>;
@@ -66,5 +66,3 @@ export function useResource<T>(key: string, load: (signal: AbortSignal) => Promi
   };
   return { data: resource.data, error: resource.error, reload };
 }
-
-export const isLost = () => connection.value === "lost";

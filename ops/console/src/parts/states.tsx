@@ -3,8 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Refusal } from "../api/client";
 import type { Resource } from "../api/resource";
 
-export function Loading({ fault }: { fault?: Refusal | undefined }) {
-  if (fault !== undefined && fault.status !== 401) return <Failure error={fault} />;
+export function Loading() {
   return <p class="state loading" role="status">Reading…</p>;
 }
 

@@ -28,6 +28,7 @@ export function ago(ms: number): string {
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+export const localTime = (at: string) => exact.format(new Date(at));
 export const exactTime = (at: string) => `${exact.format(new Date(at))} (${at})`;
 export const clockTime = (at: string | number) => clock.format(new Date(at));
 

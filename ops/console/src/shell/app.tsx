@@ -1,8 +1,8 @@
 // The frame of every page: navigation, the state of the connection, the page itself, and what it is as commands.
-import { effect, signal, useSignal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { connection, isKnown, isTokenAsked, meetCaller, Refusal } from "../api/client";
+import { connection, isTokenAsked, meetCaller, Refusal } from "../api/client";
 import { reloadAll } from "../api/resource";
 import { useKeys } from "../keys";
 import { pages } from "../pages/pages";
@@ -59,26 +59,23 @@ function Shown() {
 }
 
 // A page that is opened by a link needs no caller.
-function useCaller(isNeeded: boolean) {
-  const fault = useSignal<Refusal | undefined>(undefined);
+function useCaller(isNeeded: boolean): void {
   useEffect(() => {
     if (!isNeeded) return;
     let timer = 0;
     const meet = () => {
       meetCaller().catch((refusal: Refusal) => {
-        fault.value = refusal;
         if (refusal.status !== 401) timer = window.setTimeout(meet, 1000);
       });
     };
     meet();
     return () => clearTimeout(timer);
   }, [isNeeded]);
-  return fault;
 }
 
 export function App() {
   const isLinked = route.value.page === "answer";
-  const fault = useCaller(!isLinked);
+  useCaller(!isLinked);
   const bound = Object.entries(pages).flatMap(([name, entry]) =>
     entry.key === undefined ? [] : [{ keys: `g ${entry.key}`, says: entry.title, act: () => go([name]) }],
   );
@@ -89,7 +86,7 @@ export function App() {
     ...bound,
   ]);
   if (isLinked) return <><Connection /><main id="main" tabIndex={-1}><Shown /></main></>;
-  const page = isTokenAsked.value ? <TokenForm /> : isKnown.value ? <Shown /> : <Loading fault={fault.value} />;
+  const page = isTokenAsked.value ? <TokenForm /> : <Shown />;
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => {

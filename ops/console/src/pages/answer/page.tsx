@@ -5,7 +5,7 @@ import { useResource } from "../../api/resource";
 import type { Answered, LinkedQuestion } from "../../api/types";
 import { AnswerForm, Expiry, Prompt } from "../../parts/answer_form";
 import { Bare, Empty, Failure, Loading } from "../../parts/states";
-import { exactTime } from "../../parts/time";
+import { localTime } from "../../parts/time";
 import { route } from "../../router";
 
 export function Page() {
@@ -33,7 +33,7 @@ function Linked({ token }: { token: string }) {
       <Prompt prompt={found.question.prompt} />
       <Expiry question={found.question} />
       <AnswerForm run={found.run} question={found.question} send={send} onDone={() => undefined} />
-      <p class="muted small">This link holds until {exactTime(found.expires_at)}, for this question and one answer.</p>
+      <p class="muted small">This link holds until {localTime(found.expires_at)}, for this question and one answer.</p>
     </article>
   );
 }

@@ -61,7 +61,9 @@ function Actions() {
     <div class="actions">
       {may("operate") && commands.map((command) => (
         <button type="button" key={command} disabled={isBusy.value} class={command === "cancel" ? "danger" : ""}
-          onClick={() => (command === "cancel" ? (isCancelling.value = true) : void act(command))}>{command[0]!.toUpperCase() + command.slice(1)}</button>
+          onClick={() => (command === "cancel" ? (isCancelling.value = true) : void act(command))}>
+          {command[0]!.toUpperCase() + command.slice(1)}
+        </button>
       ))}
       {may("run") && (
         <button type="button" class="primary" onClick={() => (isForking.value = true)}>

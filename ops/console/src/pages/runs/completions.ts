@@ -102,9 +102,10 @@ export function offersFor(text: string): Offer[] {
     }));
 }
 
-export function useCompletions(text: string): Offer[] {
+// `isWanted`: nothing is read for a field that was not entered.
+export function useCompletions(text: string, isWanted: boolean): Offer[] {
   useEffect(() => {
-    learn().catch(() => (readAt = 0));
-  }, []);
+    if (isWanted) learn().catch(() => (readAt = 0));
+  }, [isWanted]);
   return offersFor(text);
 }

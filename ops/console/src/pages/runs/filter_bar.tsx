@@ -18,7 +18,7 @@ export function FilterBar({ where, onChange }: { where: string; onChange: (where
     text.value = where;
   }, [where]);
   useKeys([{ keys: "/", says: "Filter", act: () => field.current?.focus() }]);
-  const offered = useCompletions(text.value);
+  const offered = useCompletions(text.value, isOpen.value);
   const counts = useCounts();
   const areAll = termsOf(where).every((term) => term.key === "status"); // else the counts are of other runs
   const take = (index: number) => {
