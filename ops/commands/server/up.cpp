@@ -133,7 +133,10 @@ void print_up(const Settings& settings, const DatabaseChoice& choice, const std:
     if (choice.is_embedded()) print_line("PostgreSQL  in " + choice.directory);
     print_line("Database    " + (dsn.empty() ? "as libpq's variables say" : public_dsn(dsn)));
     print_line("Workers     " + std::to_string(workers) + " processes");
-    if (!address.empty()) print_line("API         " + scheme + "://" + address + "/api/v1/");
+    if (!address.empty()) {
+      print_line("API         " + scheme + "://" + address + "/api/v1/");
+      print_line("Console     " + scheme + "://" + address + "/");
+    }
     print_line("Ctrl-C drains the workers" +
                std::string(choice.is_embedded() ? "; `cairn down` stops PostgreSQL." : "."));
   }

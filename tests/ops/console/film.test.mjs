@@ -36,7 +36,8 @@ before(async () => {
   }
   const failed = async () => (await world.api("runs?status=failed")).length === 1;
   await until(failed, "the run that fails", 100_000 + 3 * many);
-  await until(async () => (await world.api("runs?status=running&limit=1")).length === 0, "all runs to end", 100_000 + 3 * many);
+  const running = async () => (await world.api("runs?status=running&limit=1")).length;
+  await until(async () => (await running()) === 0, "all runs to end", 100_000 + 3 * many);
   browser = await openBrowser();
 });
 after(async () => {

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { get } from "../../api/client";
-import type { GraphListed, RunListed } from "../../api/types";
+import type { GraphListed, RunListed, Session } from "../../api/types";
 
 export interface Offer {
   text: string; // of the whole field, if it is taken
@@ -52,9 +52,10 @@ const words = (found: (string | undefined)[]) =>
 async function learn(): Promise<void> {
   if (performance.now() - readAt < 60_000 && readAt > 0) return;
   readAt = performance.now();
-  const [graphs, runs] = await Promise.all([
+  const [graphs, runs, workers] = await Promise.all([
     get<GraphListed[]>("graphs"),
     get<RunListed[]>("runs", { limit: 500 }),
+    get<Session[]>("workers"),
   ]);
   const tags = new Map<string, Set<string>>();
   for (const run of runs)
@@ -62,7 +63,7 @@ async function learn(): Promise<void> {
   known.value = {
     graphs: words(graphs.map((graph) => graph.name)),
     tags,
-    tools: [],
+    tools: words(workers.flatMap((worker) => (worker.tools ?? []) as string[])),
     errors: words(runs.map((run) => run.cause?.error)),
     nodes: words(runs.map((run) => run.cause?.node)),
   };
@@ -71,6 +72,7 @@ async function learn(): Promise<void> {
 function valuesOf(key: string): string[] {
   const all = known.value;
   if (key === "graph") return all?.graphs ?? [];
+  if (key === "tool") return all?.tools ?? [];
   if (key === "error") return all?.errors ?? [];
   if (key === "node") return all?.nodes ?? [];
   if (key.startsWith("tag.")) return [...(all?.tags.get(key.slice(4)) ?? [])].sort();
