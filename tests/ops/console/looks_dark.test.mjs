@@ -1,4 +1,0 @@
-// Every page in dark colours.
-import { testLooks } from "./looks.mjs";
-
-testLooks("dark");

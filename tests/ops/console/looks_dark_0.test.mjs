@@ -1,0 +1,4 @@
+// Half of the pages in dark colours.
+import { testLooks } from "./looks.mjs";
+
+testLooks("dark", 0);

@@ -1,0 +1,4 @@
+// The other half of the pages in dark colours.
+import { testLooks } from "./looks.mjs";
+
+testLooks("dark", 1);

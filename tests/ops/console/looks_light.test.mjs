@@ -1,4 +1,0 @@
-// Every page in light colours.
-import { testLooks } from "./looks.mjs";
-
-testLooks("light");
