@@ -41,6 +41,8 @@ test("the way that was taken is lit, and the slider takes it back", async () => 
   await hasClass(page, "bill", "been");
   await hasClass(page, "over", "been");
   assert.equal(await node(page, "refused").evaluate((one) => one.classList.contains("been")), false);
+  await page.locator('[data-edge="bill->over"][data-label="ok"].been').waitFor();
+  await page.locator('[data-edge="bill->refused"][data-label="error"]:not(.been)').waitFor();
   await slideTo(page, 3);
   await hasClass(page, "approve", "open");
   assert.equal(await node(page, "bill").evaluate((one) => one.classList.contains("been")), false);

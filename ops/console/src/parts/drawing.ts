@@ -1,5 +1,5 @@
 // A drawing of the server as elements of this page: only shapes and texts are taken over, and none of their colours.
-// Nodes and edges have their names in data-node and data-edge, and nodes can be reached by keyboard.
+// Nodes and edges have their names in data-node, data-edge and data-label, and nodes can be reached by keyboard.
 const space = "http://www.w3.org/2000/svg";
 const shapes = new Set(["g", "path", "polygon", "polyline", "ellipse", "text", "title"]);
 const attributes = new Set(["d", "points", "cx", "cy", "rx", "ry", "x", "y", "transform", "text-anchor"]);
@@ -28,6 +28,7 @@ function copyOf(source: Element): SVGElement | undefined {
   } else if (kind === "edge") {
     copy.setAttribute("class", "edge");
     copy.setAttribute("data-edge", name);
+    copy.setAttribute("data-label", [...source.children].find((child) => child.localName === "text")?.textContent ?? "");
   }
   return copy;
 }

@@ -88,7 +88,7 @@ function planWords(event: Event): string | undefined {
 function decisionWords(event: Event): string | undefined {
   switch (event.type) {
     case "decision_proposed":
-      return `${event.action ?? ""} ${excerpt(event.target)}${event.reason ? `, because ${event.reason}` : ""}`;
+      return `${event.action ?? ""} ${excerpt(event.target)}${event.reason ? `: ${event.reason}` : ""}`;
     case "decision_rewritten":
       return `${event.rule ?? "a rule"}: ${excerpt(event.from, 80)} became ${excerpt(event.to, 80)}`;
     case "decision_enforced":

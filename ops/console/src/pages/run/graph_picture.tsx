@@ -6,6 +6,7 @@ import { address, Refusal, send } from "../../api/client";
 import { svgOf } from "../../parts/drawing";
 import { Failure, Loading } from "../../parts/states";
 import { useRun, type RunView } from "./moment";
+import { wayOf } from "./steps";
 
 const drawings = new Map<string, Promise<string>>();
 
@@ -34,7 +35,7 @@ function colour(place: Element, view: RunView): void {
   const reached = new Map<string, number>();
   for (const edge of place.querySelectorAll<SVGGElement>("[data-edge]")) {
     const way = edge.dataset.edge!;
-    const first = way.startsWith(".->") ? 1 : steps.ways.get(way) ?? Infinity;
+    const first = way.startsWith(".->") ? 1 : steps.ways.get(wayOf(way, edge.dataset.label ?? "")) ?? Infinity;
     edge.classList.toggle("been", first <= at);
     const to = way.slice(way.indexOf("->") + 2);
     reached.set(to, Math.min(first, reached.get(to) ?? Infinity));

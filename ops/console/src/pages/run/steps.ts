@@ -24,6 +24,9 @@ export interface StepRow {
   says: string;
 }
 
+// An edge, by its ends and its label: several may lead from one node to another.
+export const wayOf = (ends: string, label: string) => `${ends} ${label}`;
+
 interface Pending {
   from: number;
   kind: Attempt["kind"];
@@ -32,7 +35,7 @@ interface Pending {
 export class StepBook {
   readonly rows: StepRow[] = []; // in the order of their first event
   readonly visits = new Map<string, number[]>(); // node: the events that left it
-  readonly ways = new Map<string, number>(); // "a->b": the first event that went there
+  readonly ways = new Map<string, number>(); // as wayOf has it: the first event that went there
   readonly models = new Set<string>();
   cost = 0;
   dearest = 0; // of one step
@@ -94,7 +97,7 @@ export class StepBook {
     row.status = "succeeded";
     row.says = event.label;
     this.end(event, row, true, event.cached_from !== undefined);
-    this.went(event.node, event.next, event.seq);
+    this.went(event.node, event.label, event.next, event.seq);
   }
 
   private failed(event: EventOf<"step_failed">): void {
@@ -103,7 +106,7 @@ export class StepBook {
     row.says = `${event.error}: ${event.message}`;
     this.end(event, row, false);
     if (event.retry_at === undefined) row.status = "failed";
-    if (event.next !== undefined) this.went(event.node, event.next, event.seq);
+    if (event.next !== undefined) this.went(event.node, event.label ?? "error", event.next, event.seq);
   }
 
   private closed(event: EventOf<"sub_goal_closed">): void {
@@ -124,12 +127,12 @@ export class StepBook {
     this.cost += event.cost ?? 0;
   }
 
-  private went(node: string, next: string[], seq: number): void {
+  private went(node: string, label: string, next: string[], seq: number): void {
     const seen = this.visits.get(node);
     if (seen === undefined) this.visits.set(node, [seq]);
     else seen.push(seq);
     for (const to of next) {
-      const way = `${node}->${to}`;
+      const way = wayOf(`${node}->${to}`, label);
       if (!this.ways.has(way)) this.ways.set(way, seq);
     }
   }
