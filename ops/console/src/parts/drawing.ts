@@ -4,6 +4,9 @@ const space = "http://www.w3.org/2000/svg";
 const shapes = new Set(["g", "path", "polygon", "polyline", "ellipse", "text", "title"]);
 const attributes = new Set(["d", "points", "cx", "cy", "rx", "ry", "x", "y", "transform", "text-anchor"]);
 
+const textIn = (source: Element, kind: string) =>
+  [...source.children].find((child) => child.localName === kind)?.textContent ?? "";
+
 function copyOf(source: Element): SVGElement | undefined {
   if (!shapes.has(source.localName)) return undefined;
   const copy = document.createElementNS(space, source.localName);
@@ -17,7 +20,7 @@ function copyOf(source: Element): SVGElement | undefined {
     if (taken !== undefined) copy.append(taken);
   }
   const kind = source.getAttribute("class");
-  const name = [...source.children].find((child) => child.localName === "title")?.textContent ?? "";
+  const name = textIn(source, "title");
   if (kind === "node") {
     copy.setAttribute("class", "node");
     copy.setAttribute("data-node", name);
@@ -28,7 +31,7 @@ function copyOf(source: Element): SVGElement | undefined {
   } else if (kind === "edge") {
     copy.setAttribute("class", "edge");
     copy.setAttribute("data-edge", name);
-    copy.setAttribute("data-label", [...source.children].find((child) => child.localName === "text")?.textContent ?? "");
+    copy.setAttribute("data-label", textIn(source, "text"));
   }
   return copy;
 }
