@@ -30,7 +30,7 @@ export async function until(condition, what, ms = 30_000) {
 
 export class World {
   // `replies`: of the model that the worker has, in order.
-  static async begin({ replies } = {}) {
+  static async begin({ withWorker = true, replies } = {}) {
     const world = new World();
     world.folder = mkdtempSync(join(tmpdir(), "cairn-console-"));
     chmodSync(world.folder, 0o755); // the database's user is another one where the tests are run by root
@@ -43,7 +43,7 @@ export class World {
       world.env.CAIRN_MODEL_SCRIPT = join(world.folder, "replies.json");
       writeFileSync(world.env.CAIRN_MODEL_SCRIPT, JSON.stringify({ replies }));
     }
-    world.worker = world.start(["work"]);
+    if (withWorker) world.worker = world.start(["work"]);
     return world;
   }
 
