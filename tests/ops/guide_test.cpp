@@ -422,7 +422,10 @@ TEST(Guide, has_every_route_of_the_api) {
   EXPECT_GE(routes.size(), 18u);
   for (const std::string& route : routes) {
     const std::string part = route.substr(route.rfind('/'));  // "/plan" stands next to the run's own path
-    const std::string shown = part == "/{run}" ? "/RUN" : part == "/{name}" ? "/NAME" : part;
+    const std::string shown = part == "/{run}"       ? "/RUN"
+                              : part == "/{name}"    ? "/NAME"
+                              : part == "/{session}" ? "/SESSION"
+                                                     : part;
     EXPECT_NE(page.find(shown + "`"), std::string::npos) << route;
   }
 }

@@ -68,7 +68,9 @@ const views = {
   "a graph's text": ["#/graph/nasty?show=text", ".code-area"],
   "a graph's start": ["#/graph/nasty?show=start", ".start-form"],
   "a proof": [`#/proof?do=verify&where=${encodeURIComponent("graph=nasty")}`, ".verdict"],
-  "an address that means nothing": [`#/graph/${encodeURIComponent(hostile)}?show=${encodeURIComponent(script)}`, ".failure"],
+  "an address that means nothing": [
+    `#/graph/${encodeURIComponent(hostile)}?show=${encodeURIComponent(script)}`, ".failure",
+  ],
   "a proof of nothing": ["#/proof?do=nonsense&limit=-5&graph=z:%25%25", ".about-proof"],
   "a graph that cannot be unpacked": ["#/proof?do=changed&graph=z:!!!&where=graph%3Dnasty", ".failure"],
 };
