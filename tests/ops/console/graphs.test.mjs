@@ -71,6 +71,11 @@ test("a fault is said at its line while the text is written, and keys are offere
   await page.getByText("This is not JSON").waitFor();
   await page.getByRole("button", { name: "limits", exact: true }).click();
   assert.equal(await area(page).inputValue(), '{"name": "order", "limits": ');
+  await page.keyboard.press("Tab");
+  assert.equal(await area(page).inputValue(), '{"name": "order", "limits":   ');
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Tab");
+  assert.notEqual(await page.evaluate(() => document.activeElement.tagName), "TEXTAREA");
   assert.ok(await page.getByRole("button", { name: "Add as a version" }).isDisabled());
   await page.context().close();
 });

@@ -2,7 +2,7 @@
 // Tab leave it by the keyboard.
 import { useSignal } from "@preact/signals";
 import type { Ref, TargetedEvent } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 
 interface Props {
   value: string;
@@ -39,6 +39,8 @@ export function CodeArea({ marks = new Map(), place, onKeyDown, rows, ...area }:
   const box = useRef<HTMLDivElement>(null);
   const isLeaving = useSignal(false);
   const count = lineCount(area.value);
+  const keysId = useId();
+  const described = [area["aria-describedby"], keysId].filter((id) => id !== undefined).join(" ");
   const onScroll = (event: TargetedEvent<HTMLTextAreaElement>) => {
     box.current!.querySelector(".code-numbers")!.scrollTop = event.currentTarget.scrollTop;
   };
@@ -56,7 +58,8 @@ export function CodeArea({ marks = new Map(), place, onKeyDown, rows, ...area }:
   return (
     <div class="code-area" ref={box}>
       <Numbers count={count} marks={marks} />
-      <textarea {...area} {...(place === undefined || place === null ? {} : { ref: place })} spellcheck={false}
+      <span class="hidden" id={keysId}>Tab writes two spaces. Escape and then Tab leave the text.</span>
+      <textarea {...area} aria-describedby={described} {...(place === undefined || place === null ? {} : { ref: place })} spellcheck={false}
         wrap="off" autocomplete="off" rows={rows ?? Math.min(Math.max(count + 1, 4), 24)} onScroll={onScroll}
         onKeyDown={onKey} />
     </div>
