@@ -42,12 +42,7 @@ export function AskForm({ given, onAsk }: { given: Given; onAsk: (wanted: Given)
   };
   return (
     <form class="ask card" noValidate onSubmit={(event) => void submit(event)}>
-      <div class="statuses" role="group" aria-label="Proof">
-        {kinds.filter(([name]) => name !== "changed" || may("operate")).map(([name, title]) => (
-          <button type="button" key={name} class="chip" aria-pressed={kind.value === name}
-            onClick={() => (kind.value = name)}>{title}</button>
-        ))}
-      </div>
+      <Kinds kind={kind} />
       <div class="ask-row">
         <label class="grows">{given.run === "" ? "Runs, as --where" : `Run ${given.run}, or others, as --where`}
           <input ref={field} type="text" class="code" spellcheck={false} autocomplete="off"
@@ -67,6 +62,17 @@ export function AskForm({ given, onAsk }: { given: Given; onAsk: (wanted: Given)
       {kind.value === "changed" && <ChangedGraph text={text} />}
       <p class="refusal" role="alert">{says.value}</p>
     </form>
+  );
+}
+
+function Kinds({ kind }: { kind: Signal<Kind> }) {
+  return (
+    <div class="statuses" role="group" aria-label="Proof">
+      {kinds.filter(([name]) => name !== "changed" || may("operate")).map(([name, title]) => (
+        <button type="button" key={name} class="chip" aria-pressed={kind.value === name}
+          onClick={() => (kind.value = name)}>{title}</button>
+      ))}
+    </div>
   );
 }
 

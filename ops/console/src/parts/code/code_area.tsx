@@ -59,9 +59,9 @@ export function CodeArea({ marks = new Map(), place, onKeyDown, rows, ...area }:
     <div class="code-area" ref={box}>
       <Numbers count={count} marks={marks} />
       <span class="hidden" id={keysId}>Tab writes two spaces. Escape and then Tab leave the text.</span>
-      <textarea {...area} aria-describedby={described} {...(place === undefined || place === null ? {} : { ref: place })} spellcheck={false}
-        wrap="off" autocomplete="off" rows={rows ?? Math.min(Math.max(count + 1, 4), 24)} onScroll={onScroll}
-        onKeyDown={onKey} />
+      <textarea {...area} {...(place === undefined || place === null ? {} : { ref: place })}
+        aria-describedby={described} spellcheck={false} wrap="off" autocomplete="off"
+        rows={rows ?? Math.min(Math.max(count + 1, 4), 24)} onScroll={onScroll} onKeyDown={onKey} />
     </div>
   );
 }
