@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/json.hpp"
+
 namespace cairn {
 namespace {
 
@@ -28,8 +30,11 @@ const FieldForm month_form{
 const FieldForm weekday_form{"day of week", 0, 7, {"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}};
 
 std::string shown(std::string_view text) {
-  constexpr std::size_t shown_max = 40;
-  return std::string(text.substr(0, shown_max)) + (text.size() > shown_max ? "..." : "");
+  constexpr std::size_t shown_max = 42;
+  std::string quoted = excerpt(Json(text), shown_max);  // cut between characters
+  quoted.erase(0, 1);
+  if (quoted.ends_with('"')) quoted.pop_back();
+  return quoted;
 }
 
 Error field_fault(const FieldForm& form, std::string_view part) {

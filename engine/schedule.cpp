@@ -53,9 +53,12 @@ class ScheduleFields {
     std::vector<std::string> all;
     if (value == nullptr) return all;
     const bool is_list = value->is_array() && value->size() <= schedule_lines_max &&
-                         std::all_of(value->begin(), value->end(), [](const Json& one) { return one.is_string(); });
+                         std::all_of(value->begin(), value->end(), [](const Json& one) {
+                           return one.is_string() && one.get_ref<const std::string&>().size() <= cron_line_bytes_max;
+                         });
     if (is_list) return value->get<std::vector<std::string>>();
-    refuse(bad_schedule("at most " + std::to_string(schedule_lines_max) + " texts as " + name, *value));
+    refuse(bad_schedule("at most " + std::to_string(schedule_lines_max) + " texts of at most 256 bytes as " + name,
+                        *value));
     return all;
   }
   std::optional<UtcSeconds> moment(const char* name) {
@@ -93,7 +96,7 @@ Status check_fields(const Json& asked) {
   if (!asked.is_object()) return Error{Code::invalid, "Expected a schedule as an object, but found another value."};
   for (auto field = asked.begin(); field != asked.end(); ++field)
     if (std::find(known.begin(), known.end(), field.key()) == known.end())
-      return Error{Code::invalid, "Expected the fields of a schedule, but found " + field.key().substr(0, 60) +
+      return Error{Code::invalid, "Expected the fields of a schedule, but found " + excerpt(Json(field.key()), 60) +
                                       did_you_mean(field.key(), known) + "."};
   return Done{};
 }
@@ -112,6 +115,10 @@ Status read_times(ScheduleFields& fields, ScheduleDefinition& read) {
     if (!days) return days.error();
     read.times.excluded.insert(read.times.excluded.end(), days->begin(), days->end());
   }
+  if (read.times.excluded.size() > schedule_excluded_max)
+    return Error{Code::invalid, "Expected at most " + std::to_string(schedule_excluded_max) +
+                                    " days and ranges to leave out, but found " +
+                                    std::to_string(read.times.excluded.size()) + "."};
   const Result<DstRule> dst = parse_dst(fields.text("dst", "first,next"));
   if (!dst) return dst.error();
   read.times.dst = *dst;
@@ -149,8 +156,8 @@ Result<Overlap> parse_overlap(const std::string& text) {
   if (found != overlap_words.end()) return static_cast<Overlap>(found - overlap_words.begin());
   return Error{Code::invalid,
                "Expected skip, buffer_one, buffer_all, cancel_other, terminate_other or allow_all for occurrences that "
-               "overlap, but found \"" +
-                   text.substr(0, 40) + "\"."};
+               "overlap, but found " +
+                   excerpt(Json(text), 40) + "."};
 }
 
 Result<ScheduleDefinition> parse_schedule(const Json& asked) {
@@ -208,10 +215,9 @@ Status check_schedule_name(const std::string& name) {
   if (!name.empty() && name.size() <= bytes_max && is_plain(name.front()) &&
       std::all_of(name.begin(), name.end(), may_stand))
     return Done{};
-  return Error{
-      Code::invalid,
-      "Expected a name of a schedule of 1 to 100 letters, digits, dots, underscores and hyphens, but found \"" +
-          name.substr(0, 60) + "\"."};
+  return Error{Code::invalid,
+               "Expected a name of a schedule of 1 to 100 letters, digits, dots, underscores and hyphens, but found " +
+                   excerpt(Json(name), 60) + "."};
 }
 
 }  // namespace cairn

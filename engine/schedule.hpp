@@ -41,6 +41,7 @@ struct ScheduleDefinition {
 
 inline constexpr std::size_t schedule_input_bytes_max = 64 * 1024;
 inline constexpr std::size_t schedule_lines_max = 20;                     // cron lines, and texts of excluded days
+inline constexpr std::size_t schedule_excluded_max = 100;                 // days and ranges
 inline constexpr std::int64_t schedule_span_ms_max = 366LL * 86'400'000;  // of an interval, a window, a jitter
 
 // {"graph", "input"?, "tags"?, "cron"?: [LINE], "every_ms"?, "phase_ms"?, "zone"?, "dst"?, "exclude"?: [DAYS],

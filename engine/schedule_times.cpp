@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "engine/json.hpp"
+
 namespace cairn {
 namespace {
 
@@ -150,14 +152,14 @@ namespace {
 Error bad_dst(const std::string& text) {
   return {Code::invalid,
           "Expected first, second or both for a local time that occurs twice, a comma, and next, skip or shift for one "
-          "that does not occur, as in first,next, but found \"" +
-              text.substr(0, 60) + "\"."};
+          "that does not occur, as in first,next, but found " +
+              excerpt(Json(text), 60) + "."};
 }
 
 Error bad_days(const std::string& text) {
   return {Code::invalid,
-          "Expected a day to leave out, like 2026-12-25, 2026-12-24..2027-01-02, 12-25 or SAT, but found \"" +
-              text.substr(0, 60) + "\"."};
+          "Expected a day to leave out, like 2026-12-25, 2026-12-24..2027-01-02, 12-25 or SAT, but found " +
+              excerpt(Json(text), 60) + "."};
 }
 
 std::optional<int> digits(std::string_view text, std::size_t at, std::size_t count) {

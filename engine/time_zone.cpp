@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace cairn {
 namespace {
@@ -55,17 +56,20 @@ class TimeZone::RuleReader {
     Rule rule;
     rule.standard_name = name();
     rule.standard = -offset();
-    if (!is_fine_) return std::nullopt;
-    if (left_.empty()) return rule;
+    if (!left_.empty() && is_fine_) read_summer(rule);
+    const bool is_small = std::max(std::abs(rule.standard), std::abs(rule.summer)) <= zone_offset_max;
+    return is_fine_ && is_small && left_.empty() ? std::optional(rule) : std::nullopt;
+  }
+
+ private:
+  void read_summer(Rule& rule) {
     rule.has_summer = true;
     rule.summer_name = name();
     rule.summer = left_.starts_with(',') || left_.empty() ? rule.standard + 3'600 : -offset();
     rule.summer_begins = day();
     rule.summer_ends = day();
-    return is_fine_ && left_.empty() ? std::optional(rule) : std::nullopt;
   }
 
- private:
   bool take(char c) {
     if (!left_.starts_with(c)) return false;
     left_.remove_prefix(1);

@@ -32,7 +32,8 @@ struct AskedSchedule {
 
 Result<AskedSchedule> schedule_of(RouteCall& call, ZoneFiles& zones) {
   std::optional<ScheduleRow> row = call.parts.schedules.row(call.name);
-  if (!row) return Error{Code::not_found, "Expected a schedule, but none is named " + call.name.substr(0, 100) + "."};
+  if (!row)
+    return Error{Code::not_found, "Expected a schedule, but none is named " + excerpt(Json(call.name), 100) + "."};
   Result<ScheduleDefinition> definition = parse_schedule(parse_stored(row->definition));
   if (!definition) return definition.error();
   const auto zone = zones.find(definition->zone);
@@ -170,7 +171,8 @@ RouteReply history_of_schedule(RouteCall& call) {
       call.parts.schedules.notes(call.name, has_before ? *before : std::numeric_limits<std::int64_t>::max(),
                                  static_cast<std::int32_t>(has_limit ? *limit : limit_without));
   if (notes.empty() && !has_before)
-    return Error{Code::not_found, "Expected a schedule, but none is or was named " + call.name.substr(0, 100) + "."};
+    return Error{Code::not_found,
+                 "Expected a schedule, but none is or was named " + excerpt(Json(call.name), 100) + "."};
   std::vector<Json> lines;
   for (const KeptNote& kept : notes) lines.push_back(note_line(kept));
   return list_response(call.request, lines);

@@ -18,7 +18,7 @@ Result<std::int64_t> span_argument(const std::string& text, const std::string& o
       count * unit->second <= schedule_span_ms_max)
     return count * unit->second;
   return Error{Code::invalid, "Expected a duration of at most a year like 12h, 30m, 10s or 500ms in " + option +
-                                  ", but found \"" + text.substr(0, 60) + "\"."};
+                                  ", but found " + excerpt(Json(text), 60) + "."};
 }
 
 Result<std::string> schedule_name_argument(const std::string& text) {

@@ -169,8 +169,8 @@ Result<ScheduleQuestion> schedule_question(const std::string& text, const TimeZo
   if (const std::optional<TimeUs> at = parse_time(text)) return ScheduleQuestion{*at, *at};
   const std::optional<TimeUs> day = parse_time(text + "T00:00:00Z");
   if (!day || text.size() != 10)
-    return Error{Code::invalid, "Expected a day like 2026-11-23 or a time like 2026-11-23T09:00:00Z, but found \"" +
-                                    text.substr(0, 60) + "\"."};
+    return Error{Code::invalid, "Expected a day like 2026-11-23 or a time like 2026-11-23T09:00:00Z, but found " +
+                                    excerpt(Json(text), 60) + "."};
   // The instants at which the zone's wall clock shows that day: its offset may change within it.
   const LocalSeconds begin = *day / second_us;
   const auto instant = [&zone](LocalSeconds local) {

@@ -188,6 +188,34 @@ void add_texts(std::vector<Bomb>& all) {
   all.push_back({"history", "many_goals", repeated(std::string("\0\1\4\0\0\1\0\0", 8), 5'000)});
 }
 
+Json schedule_with(Json more) {
+  Json fields = {{"graph", "g"}, {"cron", Json::array({"* * * * *"})}};
+  fields.update(more);
+  return fields;
+}
+
+// Lines that eat memory or time elsewhere, and a zone that says that it is very large.
+void add_schedules(std::vector<Bomb>& all) {
+  const Json without_days = Json::array({"SUN,MON,TUE,WED,THU,FRI,SAT"});
+  Json lines = Json::array(), rare = Json::array(), ranges = Json::array();
+  for (int n = 0; n < 20; ++n) {
+    lines.push_back("1--100000000 * * * *");
+    rare.push_back(number(n) + " 0 29 2 " + number(n % 7) + "#5");
+    ranges.push_back(repeated("0001-01-01..9999-12-31,", 11) + "12-25");
+  }
+  all.push_back({"schedule", "a_range_of_a_hundred_million", schedule_with({{"cron", lines}}).dump()});
+  all.push_back({"schedule", "days_of_which_all_are_left_out", schedule_with({{"exclude", without_days}}).dump()});
+  all.push_back({"schedule", "many_left_out", schedule_with({{"exclude", ranges}}).dump()});
+  all.push_back({"schedule", "rare_lines", schedule_with({{"cron", rare}, {"exclude", without_days}}).dump()});
+  all.push_back(
+      {"schedule", "seconds_left_out", schedule_with({{"every_ms", 1'000}, {"exclude", without_days}}).dump()});
+  all.push_back({"schedule", "a_long_list", schedule_with({{"cron", Json::array({repeated("1,", 100'000)})}}).dump()});
+  std::string head = "TZif2" + std::string(15, '\0');
+  for (int n = 0; n < 6; ++n) head += "\x7f\xff\xff\xff";
+  all.push_back({"time_zone", "counts_beyond_the_file", head});
+  all.push_back({"time_zone", "a_large_file", head + std::string(1'100'000, '\1')});
+}
+
 // States after many events, and each with a number that points elsewhere.
 void add_states(std::vector<Bomb>& all) {
   std::minstd_rand random(7);
@@ -220,6 +248,7 @@ std::vector<Bomb> bombs() {
   add_schemas(all);
   add_plans(all);
   add_texts(all);
+  add_schedules(all);
   add_states(all);
   return all;
 }

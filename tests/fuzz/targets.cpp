@@ -11,6 +11,7 @@
 #include "engine/graph_drawing.hpp"
 #include "engine/graph_parsing.hpp"
 #include "engine/run_json.hpp"
+#include "engine/schedule_rules.hpp"
 #include "workers/handlers/handler.hpp"
 #include "workers/models/models.hpp"
 #include "workers/planners/planners.hpp"
@@ -32,9 +33,15 @@ bool is_utf8(std::string_view text) {
 }  // namespace
 
 std::span<const Target> targets() {
-  static constexpr std::array all = {
-      Target{"graph", graph}, Target{"codec", codec},     Target{"history", history},        Target{"state", state},
-      Target{"plan", plan},   Target{"foreign", foreign}, Target{"model_reply", model_reply}};
+  static constexpr std::array all = {Target{"graph", graph},
+                                     Target{"codec", codec},
+                                     Target{"history", history},
+                                     Target{"state", state},
+                                     Target{"plan", plan},
+                                     Target{"foreign", foreign},
+                                     Target{"model_reply", model_reply},
+                                     Target{"schedule", schedule},
+                                     Target{"time_zone", time_zone}};
   return all;
 }
 
@@ -139,6 +146,35 @@ void model_reply(std::string_view bytes) {
   });
   io.run();
   CHECK(has_arrived);
+}
+
+void schedule(std::string_view bytes) {
+  const Result<Json> text = parse_json(bytes, "the schedule");
+  if (!text) return;
+  const Result<ScheduleDefinition> definition = parse_schedule(*text);
+  if (!definition) return CHECK(is_utf8(definition.error().message));
+  CHECK(*parse_schedule(schedule_json(*definition)) == *definition);
+  CHECK(!in_words(*definition).empty());
+  UtcSeconds from = 1'800'000'000;
+  for (int n = 0; n < 3; ++n) {
+    const auto planned = planned_occurrence("s", *definition, TimeZone::utc(), from);
+    if (!planned) return;
+    CHECK(planned->at >= from * 1'000'000 && planned->fires_at >= planned->at);
+    from = planned->at / 1'000'000 + 1;
+  }
+}
+
+void time_zone(std::string_view bytes) {
+  const Result<TimeZone> zone = TimeZone::parse(bytes);
+  if (!zone) return CHECK(is_utf8(zone.error().message));
+  for (UtcSeconds at = -4'000'000'000; at < 6'000'000'000; at += 499'999'993) {
+    const ZonePiece piece = zone->piece_at(at);
+    CHECK(piece.begins <= at && at < piece.ends);
+    CHECK(piece.offset >= -zone_offset_max && piece.offset <= zone_offset_max);
+  }
+  ScheduleTimes times;
+  times.cron.push_back(*parse_cron_line("30 2 * * *"));
+  if (const auto next = next_time(times, *zone, 1'800'000'000)) CHECK(*next >= 1'800'000'000);
 }
 
 }  // namespace cairn::fuzz

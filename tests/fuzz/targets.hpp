@@ -22,5 +22,7 @@ std::string state_after(std::string_view bytes);  // such a one, after those of 
 void plan(std::string_view bytes);                // the input of plan_runner
 void foreign(std::string_view bytes);             // the output of a tool or an endpoint
 void model_reply(std::string_view bytes);         // a model's message, and the schema it is checked against
+void schedule(std::string_view bytes);            // a schedule's definition
+void time_zone(std::string_view bytes);           // a file of the zone database
 
 }  // namespace cairn::fuzz

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <sys/stat.h>
 
+#include "engine/json.hpp"
 #include "engine/nearest.hpp"
 #include "storage/digest.hpp"
 
@@ -58,8 +59,8 @@ std::optional<ZoneFiles::Stamp> ZoneFiles::stamp_of(const std::string& path) {
 
 Error ZoneFiles::no_such_zone(const std::string& name) const {
   const bool is_name = is_zone_name(name);
-  return {Code::not_found, "Expected a time zone of the system's database, but found \"" +
-                               name.substr(0, zone_name_bytes_max) + "\"" +
+  return {Code::not_found, "Expected a time zone of the system's database, but found " +
+                               excerpt(Json(name), zone_name_bytes_max) +
                                (is_name ? did_you_mean(name, known_zones(folder_)) : "") + "."};
 }
 

@@ -210,8 +210,8 @@ Result<std::vector<std::string>> cleared_fields(const std::vector<std::string>& 
     if (field == fields.end())
       return Error{
           Code::invalid,
-          "Expected cron, every, phase, exclude, jitter, begins, ends, input or tags to take away, but found \"" +
-              text.substr(0, 40) + "\"."};
+          "Expected cron, every, phase, exclude, jitter, begins, ends, input or tags to take away, but found " +
+              excerpt(Json(text), 60) + "."};
     cleared.push_back(field->second);
   }
   return cleared;

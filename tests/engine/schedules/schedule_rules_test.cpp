@@ -323,7 +323,7 @@ std::string fault_of(Json fields) {
 TEST(Schedule, says_what_is_wrong_with_it) {
   Json fields = hourly();
   fields["crn"] = 1;
-  EXPECT_EQ(fault_of(fields), "Expected the fields of a schedule, but found crn (did you mean cron?).");
+  EXPECT_EQ(fault_of(fields), "Expected the fields of a schedule, but found \"crn\" (did you mean cron?).");
   EXPECT_EQ(fault_of({{"graph", "g"}}), "Expected a cron line or an interval of a schedule, but found neither.");
   EXPECT_EQ(fault_of({{"every_ms", 1'000}}), "Expected the graph of a schedule, but found none.");
   EXPECT_EQ(fault_of({{"graph", "g"}, {"every_ms", 1'500}}),
@@ -341,6 +341,23 @@ TEST(Schedule, says_what_is_wrong_with_it) {
   }
   for (const std::string name : {"", "a b", "-a", "a/b", "ä"}) EXPECT_FALSE(check_schedule_name(name).ok()) << name;
   EXPECT_TRUE(check_schedule_name("weekly-report.2").ok());
+}
+
+TEST(Schedule, a_refusal_is_text_wherever_it_cuts_what_was_found) {
+  for (std::size_t before = 0; before < 8; ++before) {
+    const std::string text = std::string(before, 'x') + "ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞";
+    for (const char* field : {"cron", "exclude"}) {
+      Json fields = hourly();
+      fields[field] = Json::array({text});
+      EXPECT_NO_THROW(static_cast<void>(Json(fault_of(fields)).dump())) << field;
+    }
+    for (const std::string& field : {std::string("overlap"), std::string("dst"), text}) {
+      Json fields = hourly();
+      fields[field] = text;
+      EXPECT_NO_THROW(static_cast<void>(Json(fault_of(fields)).dump())) << field;
+    }
+    EXPECT_NO_THROW(static_cast<void>(Json(check_schedule_name(text).error().message).dump()));
+  }
 }
 
 TEST(Schedule, is_read_as_it_is_shown) {

@@ -367,6 +367,15 @@ TEST(TimeZone, damaged_files_are_refused) {
     }
 }
 
+// Found by the fuzzer: an offset of a week.
+TEST(TimeZone, a_rule_with_an_offset_of_days_is_refused) {
+  const std::string part = "TZif2" + std::string(15, '\0') + std::string(12, '\0') + std::string(4, '\0') +
+                           std::string("\0\0\0\1\0\0\0\4", 8) + std::string(6, '\0') + std::string("ABC\0", 4);
+  EXPECT_TRUE(TimeZone::parse(part + part + "\nABC-25\n").ok());
+  EXPECT_FALSE(TimeZone::parse(part + part + "\nABC-100\n").ok());
+  EXPECT_FALSE(TimeZone::parse(part + part + "\nABC0DEF100,J1,J2\n").ok());
+}
+
 TEST(TimeZone, the_rule_for_later_years_is_read) {
   const TimeZone berlin = zone_named("Europe/Berlin");
   EXPECT_EQ(berlin.piece_at(seconds_of("2100-07-01T00:00:00Z")).offset, 7'200);
