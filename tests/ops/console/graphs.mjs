@@ -110,3 +110,39 @@ export const chat = {
     none: { end: "failed" },
   },
 };
+
+// A question with what a form can still show: references, alternatives, words with titles, null, a default.
+export const odd = {
+  name: "odd",
+  start: "ask",
+  limits: { steps: 10 },
+  nodes: {
+    ask: {
+      ask: {
+        kind: "odd",
+        prompt: "Which of these?",
+        default: { reply: "later", level: 1, note: null, place: { code: "N1" } },
+        schema: {
+          type: "object",
+          required: ["reply", "level", "note"],
+          properties: {
+            reply: {
+              anyOf: [
+                { type: "string", title: "A text" },
+                { type: "object", title: "The end", required: ["end"], properties: { end: { const: true } } },
+              ],
+            },
+            level: { oneOf: [{ const: 1, title: "low" }, { const: 2, title: "high" }] },
+            note: { type: ["string", "null"] },
+            place: { $ref: "#/$defs/place" },
+            several: { type: "array", items: { type: "object" } },
+          },
+          $defs: { place: { type: "object", properties: { code: { type: "string", pattern: "^[A-Z][0-9]$" } } } },
+        },
+      },
+      into: "given",
+      on: { answered: "over", expired: "over" },
+    },
+    over: { end: "done" },
+  },
+};

@@ -101,3 +101,15 @@ test("a hostile name in a form comes back as it was written", async () => {
   assert.equal(value.constructor, hostile);
   await page.context().close();
 });
+
+test("a queue with a hostile name is limited as any other", async () => {
+  const page = await openPage(browser, `${world.url}#/queues`);
+  await page.getByRole("button", { name: "Limit <b>queue</b>" }).click();
+  await page.getByLabel("Steps held at once").fill("7");
+  await page.getByRole("button", { name: "Limit", exact: true }).click();
+  await page.getByText("0 of 7").waitFor();
+  await page.getByRole("link", { name: "<b>queue</b>" }).click();
+  await page.getByRole("region", { name: "Queue <b>queue</b>" }).getByText("Served by").waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});

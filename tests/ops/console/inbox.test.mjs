@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
-import { every, order } from "./graphs.mjs";
+import { every, odd, order } from "./graphs.mjs";
 import { isAccessible, picturesOf } from "./look.mjs";
 import { World } from "./world.mjs";
 
@@ -13,6 +13,7 @@ before(async () => {
   world = await World.begin();
   await world.addGraph(order);
   await world.addGraph(every);
+  await world.addGraph(odd);
   browser = await openBrowser();
 });
 after(async () => {
@@ -89,6 +90,28 @@ test("every kind of field makes its value, and what does not fit is said at its 
     title: "a title", amount: 9.5, count: 3, mail: "ann@example.org", size: "large", colours: ["red", "green"],
     address: { city: "Oslo" }, anything: { deep: [1, 2] },
   });
+  await page.context().close();
+});
+
+test("references, alternatives, words with titles, null and a default make their values", async () => {
+  const run = await asking("odd");
+  const page = await opened(`#/inbox/${run}/${await questionOf(run)}`);
+  assert.equal(await page.getByLabel("Code").inputValue(), "N1");
+  assert.ok(await page.getByRole("radio", { name: "A text" }).isChecked());
+  assert.equal(await page.locator(".nested textarea").first().inputValue(), "later");
+  assert.ok(await page.getByRole("radio", { name: "low" }).isChecked());
+  await page.getByRole("radio", { name: "The end" }).check();
+  await page.getByRole("radio", { name: "high" }).check();
+  await page.getByLabel("Code").fill("n1");
+  await page.getByLabel("Several").fill('[{"a": 1}]');
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await page.getByText("It must match ^[A-Z][0-9]$.").waitFor();
+  await page.getByLabel("Code").fill("S2");
+  await isAccessible(page);
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await world.isStatus(run, "done");
+  assert.deepEqual((await answerOf(run)).value,
+    { reply: { end: true }, level: 2, note: null, place: { code: "S2" }, several: [{ a: 1 }] });
   await page.context().close();
 });
 

@@ -16,12 +16,24 @@ let made = 0;
 
 const same = (a: Json, b: Json) => JSON.stringify(a) === JSON.stringify(b);
 
+const kindsOf: Record<string, string[]> = {
+  string: ["text", "any"], number: ["number"], boolean: ["boolean"], object: ["object", "json"],
+};
+
+// Whether a value is of the field's kind, roughly: which alternative a form begins with.
+function mayBe(field: Field, value: Json): boolean {
+  if (field.kind === "fixed") return same(field.value, value);
+  if (field.kind === "enum") return field.options.some((option) => same(option.value, value));
+  return Array.isArray(value) ? field.kind === "enums" || field.kind === "json"
+    : kindsOf[typeof value]?.includes(field.kind) ?? false;
+}
+
 function startText(field: Field, preset: Json): string {
   if (field.kind === "enum") {
     const at = field.options.findIndex((option) => same(option.value, preset));
     return at < 0 ? "" : String(at);
   }
-  if (field.kind === "choice") return "0";
+  if (field.kind === "choice") return String(Math.max(0, field.alternatives.findIndex((one) => mayBe(one, preset))));
   if (preset === undefined || preset === null) return "";
   if (field.kind === "json") return JSON.stringify(preset, null, 2);
   return typeof preset === "string" ? preset : JSON.stringify(preset);
@@ -30,9 +42,11 @@ function startText(field: Field, preset: Json): string {
 export function draftOf(field: Field, preset: Json = field.preset): Draft {
   made += 1;
   const members = field.kind === "object" ? field.members : field.kind === "choice" ? field.alternatives : [];
-  const presetOf = (member: Field) =>
-    field.kind === "object" && isObject(preset) && Object.hasOwn(preset, member.name) ? preset[member.name]
-      : member.preset;
+  const presetOf = (member: Field) => {
+    if (field.kind === "choice" && mayBe(member, preset)) return preset;
+    if (field.kind === "object" && isObject(preset) && Object.hasOwn(preset, member.name)) return preset[member.name];
+    return member.preset;
+  };
   const picked = field.kind === "enums" && Array.isArray(preset)
     ? field.options.flatMap((option, at) => (preset.some((one) => same(one, option.value)) ? [at] : [])) : [];
   return { field, id: `field-${made}`, text: signal(startText(field, preset)), picked: signal(new Set(picked)),
