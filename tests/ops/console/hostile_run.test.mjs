@@ -88,7 +88,7 @@ test("every view of the run, before and after the answer", async () => {
   };
   await visit();
   await page.evaluate((to) => (location.hash = to), `#/run/${run}?view=questions`);
-  await page.locator("form.answer input[type=text]").first().fill(script);
+  await page.locator(".questions form input[type=text]").first().fill(script);
   await page.getByRole("button", { name: "Answer" }).click();
   await page.locator(".run-title .status", { hasText: "failed" }).waitFor();
   await visit();
