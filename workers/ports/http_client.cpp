@@ -41,6 +41,7 @@ struct HttpClient::Tls {
 namespace {
 
 constexpr std::uint32_t header_bytes_max = 64 * 1024;
+constexpr std::size_t part_bytes = 16 * 1024;
 constexpr std::chrono::seconds kept_max{4};  // many servers close at five
 
 struct Destination {
@@ -215,6 +216,13 @@ http::request<http::string_body> message_of(const Exchange& exchange) {
 
 using Parser = http::response_parser<http::string_body>;
 
+// Takes as much of the body as has come. Beast's own reading would wait for the part after it.
+error_code parse_part(beast::flat_buffer& buffer, Parser& parser) {
+  error_code error;
+  while (buffer.size() > 0 && !parser.is_done() && !error) buffer.consume(parser.put(buffer.data(), error));
+  return error == http::error::need_more ? error_code() : error;
+}
+
 template <class Stream>
 asio::awaitable<error_code> talk(Stream& stream, Exchange& exchange, Parser& parser) {
   const http::request<http::string_body> message = message_of(exchange);
@@ -232,11 +240,18 @@ asio::awaitable<error_code> talk(Stream& stream, Exchange& exchange, Parser& par
   }
   parser.eager(true);
   for (std::size_t seen = 0; !error && !parser.is_done();) {
-    co_await http::async_read_some(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
+    error = parse_part(buffer, parser);
     const std::string_view body = parser.get().body();
     if (!exchange.given_up && body.size() > seen)
       exchange.request.on_part(static_cast<int>(parser.get().result_int()), body.substr(seen));
     seen = body.size();
+    if (error || parser.is_done()) break;
+    const std::size_t bytes =
+        co_await stream.async_read_some(buffer.prepare(part_bytes), asio::redirect_error(asio::use_awaitable, error));
+    buffer.commit(bytes);
+    if (error != asio::error::eof) continue;
+    error = {};
+    parser.put_eof(error);
   }
   co_return error;
 }
