@@ -20,6 +20,7 @@
 #include "workers/schemas/schema_check.hpp"
 #include "workers/tools/corpus/meaning.hpp"
 #include "workers/tools/data/tools.hpp"
+#include "workers/tools/mcp/servers.hpp"
 #include "workers/tools/page/tools.hpp"
 #include "workers/tools/repository/tools.hpp"
 
@@ -174,6 +175,8 @@ Result<std::unique_ptr<Tools>> make_all_tools(const CatalogueOptions& options, C
   return make_tools(*std::move(specs), options.tool_threads, {std::move(secrets), std::move(file.builtin.urls)});
 }
 
+constexpr std::int64_t servers_patience_ms = 30'000;
+
 Status add_own(HandlerTable& handlers, const std::vector<Handler>& own) {
   for (const Handler& handler : own) {
     if (handlers.find(handler.name) != nullptr)
@@ -232,11 +235,25 @@ Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& option
   catalogue->allows = allowances(options, catalogue->dataset, *file);
   Result<Secrets> secrets = Secrets::open(std::move(file->secrets));
   if (!secrets) catalogue->secrets = secrets.error();
+  if (secrets) catalogue->mcp_secrets = *secrets;
+  catalogue->mcp_entries = std::move(file->servers);
   Result<std::unique_ptr<Tools>> tools =
       make_all_tools(options, *catalogue, *std::move(file), secrets ? *std::move(secrets) : Secrets());
   if (!tools) return tools.error();
   catalogue->tools = *std::move(tools);
   return catalogue;
+}
+
+Status make_ready_to_work(Catalogue& catalogue) {
+  if (!catalogue.secrets) return catalogue.secrets;
+  if (catalogue.mcp_entries.empty() || catalogue.mcp != nullptr) return Done{};
+  Result<std::shared_ptr<McpServers>> connected =
+      McpServers::connect(catalogue.mcp_entries, catalogue.mcp_secrets, servers_patience_ms);
+  if (!connected) return connected.error();
+  catalogue.mcp = *std::move(connected);
+  add_tools(*catalogue.tools, catalogue.mcp->tools());
+  catalogue.declared_work = canonical({{"handlers", Json::array()}, {"tools", catalogue.mcp->declared()}});
+  return Done{};
 }
 
 Surroundings surroundings_of(const Catalogue& catalogue) {

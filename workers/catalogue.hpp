@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,10 +17,13 @@
 #include "workers/models/model_settings.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
+#include "workers/ports/tools_file.hpp"
 #include "workers/tools/corpus/corpus_tool.hpp"
 #include "workers/tools/page/local_runs.hpp"
 
 namespace cairn {
+
+class McpServers;
 
 // The handlers and tools of a program that Cairn is built into. A tool takes the place of another one with its name.
 struct OwnWork {
@@ -60,6 +64,10 @@ struct Catalogue {
   std::vector<std::string> allows;      // what its settings let tools reach, as means.hpp has it
   std::shared_ptr<LocalRuns> local_runs = std::make_shared<LocalRuns>();
   Status secrets = Done{};  // the fault of one that is missing: such a process executes no steps, but may do all else
+  std::vector<McpEntry> mcp_entries;         // of the tools file
+  Secrets mcp_secrets;                       // for them
+  std::shared_ptr<McpServers> mcp;           // null: not connected, and their tools are not in the table
+  std::optional<std::string> declared_work;  // of the session of a worker: what it says of their tools
 
   // Sets the database of the sample data set, unless another one is configured. Into an embedded database, which is
   // ours, its owner loads the sample at its first use; "": it is not loaded. REQUIRES: no tool has run yet.
@@ -69,6 +77,12 @@ struct Catalogue {
 // The knowledge of this program around a graph: its handlers, tools and built-in graphs, and the check of JSON Schemas.
 // REQUIRES: the catalogue outlives it.
 Surroundings surroundings_of(const Catalogue& catalogue);
+
+// Makes a process ready to execute steps: its secrets are there, and the servers of the tools file are connected and
+// have listed their tools, which are tools of the catalogue from then on. Blocks; does nothing the second time.
+// REQUIRES: no other thread uses the catalogue yet. Refuses the fault of a secret, and `unavailable`: a server that has
+// not listed its tools within thirty seconds.
+Status make_ready_to_work(Catalogue& catalogue);
 
 // Refuses `invalid` (also an own handler whose name is taken), `not_found` (a file) with one sentence.
 Result<std::unique_ptr<Catalogue>> make_catalogue(const CatalogueOptions& options);

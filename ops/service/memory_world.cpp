@@ -72,6 +72,7 @@ Result<std::unique_ptr<MemoryWorld>> MemoryWorld::open(const Settings& settings)
   if (!catalogue) return catalogue.error();
   Result<std::unique_ptr<Catalogue>> of_worker = open_catalogue(settings);
   if (!of_worker) return of_worker.error();
+  if (const Status ready = make_ready_to_work(**of_worker); !ready) return ready.error();
   const TimeUs offset = system_us() - steady_us();
   parts->opened.store = make_memory_store(1, [offset] { return steady_us() + offset; });
   parts->opened.catalogue = *std::move(catalogue);

@@ -1,6 +1,7 @@
 #include "workers/handlers/tool_call.hpp"
 
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 namespace cairn {
@@ -10,6 +11,7 @@ boost::asio::awaitable<StepResult> call_tool(const StepInput& input, Ports& port
   call.step = input.step;
   call.attempt = input.attempt;
   call.key = input.key;
+  if (ports.takes_progress()) call.progress = [&ports](std::string_view text) { ports.progress(text); };
   const auto began = std::chrono::steady_clock::now();
   ToolAnswer answer = co_await ports.tools().call(call);
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);

@@ -78,6 +78,8 @@ struct ToolCall {
   std::string key;  // idempotency key
   Json inputs = Json::object();
   std::int64_t timeout_ms = 0;  // 0: the tool's own
+  // Takes what the tool says of its progress, on the caller's thread, until the call has ended. Empty: no one watches.
+  std::function<void(std::string_view text)> progress = {};
 };
 
 inline constexpr const char* http_call_name = "http.call";

@@ -451,6 +451,19 @@ LastingProcess::LastingProcess(std::vector<std::string> argv, int from, int to, 
   line_ = line.ours.release();
 }
 
+LastingProcess::LastingProcess(std::vector<std::string> argv, const std::array<int, 3>& streams,
+                               const ProcessLimits& limits, const ProcessSetting& setting) {
+  CHECK(!argv.empty());
+  Line line;
+  const std::array<Descriptor, 3> its = {copy_above(streams[0]), copy_above(streams[1]), copy_above(streams[2])};
+  std::vector<std::string> environment = environment_of(setting);
+  std::vector<std::string> arguments = keeper_arguments(3, argv, limits, setting);
+  SpawnPlan plan({its[0].get(), its[1].get(), its[2].get(), line.its.get()});
+  errno = plan.start(pid_, arguments, environment);
+  if (errno != 0) fail("starting a program");
+  line_ = line.ours.release();
+}
+
 LastingProcess::~LastingProcess() {
   ask_to_end(line_, pid_);
   pollfd gone{line_, POLLIN, 0};

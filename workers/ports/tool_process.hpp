@@ -5,6 +5,7 @@
 // executor, one thread at a time, and never blocks it; the rest is safe from any thread.
 #pragma once
 
+#include <array>
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +69,10 @@ class LastingProcess {
   // `from` and `to` are the program's descriptors 3 and 4, and its stdout and stderr go into the file `log`. Throws
   // std::system_error if it cannot be started.
   LastingProcess(std::vector<std::string> argv, int from, int to, const std::string& log);
+  // `streams` are its stdin, stdout and stderr, and stay the caller's. It runs under the limits of the kernel in
+  // `limits`, and in that setting. Throws as above; a program that cannot be found closes its streams at once.
+  LastingProcess(std::vector<std::string> argv, const std::array<int, 3>& streams, const ProcessLimits& limits,
+                 const ProcessSetting& setting);
   LastingProcess(const LastingProcess&) = delete;
   LastingProcess& operator=(const LastingProcess&) = delete;
   ~LastingProcess();  // ends it and all that it started

@@ -191,6 +191,10 @@ class ToolBox final : public Tools {
  public:
   ToolBox(std::vector<ToolSpec> specs, int threads, ToolsAround around)
       : around_(std::move(around)), pool_(std::max(threads, 1)) {
+    add(std::move(specs));
+  }
+
+  void add(std::vector<ToolSpec> specs) {
     for (ToolSpec& spec : specs) {
       table_[spec.name] = spec.facts;
       const std::string name = spec.name;
@@ -284,6 +288,7 @@ class ToolBox final : public Tools {
     if (const auto* native = std::get_if<NativeTool>(&spec.does)) return run_native(pool_, *native, std::move(call));
     if (const auto* instant = std::get_if<ToolSpec::Instant>(&spec.does))
       return answer_at_once(instant->tool, std::move(call));
+    if (const auto* others = std::get_if<ToolSpec::Elsewhere>(&spec.does)) return others->ask(std::move(call));
     return sleep_for(std::move(call));
   }
 
@@ -322,6 +327,12 @@ std::vector<ToolSpec> builtin_tools() {
 
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads, ToolsAround around) {
   return std::make_unique<ToolBox>(std::move(specs), threads, std::move(around));
+}
+
+void add_tools(Tools& tools, std::vector<ToolSpec> specs) {
+  auto* const box = dynamic_cast<ToolBox*>(&tools);
+  CHECK(box != nullptr);
+  box->add(std::move(specs));
 }
 
 }  // namespace cairn

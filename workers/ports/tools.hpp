@@ -3,6 +3,7 @@
 // at a time; native tools run in its bounded thread pool.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,8 +40,12 @@ struct ToolSpec {
     NativeTool tool;
   };
   struct Sleep {};
+  // Waits for others without a thread of the pool; its answers hold no secret of the worker.
+  struct Elsewhere {
+    std::function<boost::asio::awaitable<ToolAnswer>(ToolCall)> ask;
+  };
   std::string name;
-  std::variant<NativeTool, Exec, Http, Instant, Sleep> does;
+  std::variant<NativeTool, Exec, Http, Instant, Sleep, Elsewhere> does;
   std::int64_t timeout_ms = 10'000;
   ToolFacts facts;
   std::int32_t attempts = 0;  // after this many a failure is final; 0: as often as the node's `retry` says
@@ -78,5 +83,9 @@ std::vector<ToolSpec> builtin_tools();
 // same name.
 // Tools that are refused stand in the table too.
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads, ToolsAround around = {});
+
+// Adds tools that became known later, in the place of those of the same names. REQUIRES: `tools` was made by
+// make_tools, and no thread but this one uses it or its table yet.
+void add_tools(Tools& tools, std::vector<ToolSpec> specs);
 
 }  // namespace cairn

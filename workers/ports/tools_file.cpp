@@ -17,6 +17,7 @@ constexpr std::int64_t cpu_seconds_max = 30LL * 24 * 3'600;
 constexpr std::int64_t bytes_max = 1LL << 50;
 constexpr std::int64_t count_max = 1'000'000;
 constexpr std::int32_t attempts_max = 1000;
+constexpr std::size_t server_name_bytes_max = 64;
 
 Error tool_fault(const std::string& name, const std::string& wanted, const Json& but) {
   return {Code::invalid, "Expected " + wanted + " for " + tool_named(name) + ", but got " + excerpt(but, 200) + "."};
@@ -92,21 +93,35 @@ Status read_program(const Json& entry, std::vector<std::string> argv, ToolSpec& 
   return Done{};
 }
 
+// The one of "exec", "http" and "mcp" that an entry has; null: none or several.
+const char* way_of(const Json& entry) {
+  const char* way = nullptr;
+  for (const char* key : {"exec", "http", "mcp"}) {
+    if (!entry.contains(key)) continue;
+    if (way != nullptr) return nullptr;
+    way = key;
+  }
+  return way;
+}
+
+Status read_argv(const Json& entry, const std::string& way, ToolSpec& spec) {
+  const Json& argv = entry[way];
+  const bool fits = is_text_list(argv) && !argv.empty() && !argv[0].get_ref<const std::string&>().empty();
+  if (fits) return read_program(entry, argv.get<std::vector<std::string>>(), spec);
+  const std::string or_url = way == "mcp" ? " or a URL" : "";
+  return tool_fault(spec.name, "\"" + way + "\" to be [\"program\", \"argument\", ...]" + or_url, argv);
+}
+
 Status read_work(const Json& entry, ToolSpec& spec) {
-  if (entry.contains("exec") == entry.contains("http")) {
-    return tool_fault(spec.name, "exactly one of \"exec\" and \"http\"", entry);
-  }
-  if (entry.contains("exec")) {
-    const Json& argv = entry["exec"];
-    const bool fits = is_text_list(argv) && !argv.empty() && !argv[0].get_ref<const std::string&>().empty();
-    if (!fits) return tool_fault(spec.name, "\"exec\" to be [\"program\", \"argument\", ...]", argv);
-    return read_program(entry, argv.get<std::vector<std::string>>(), spec);
-  }
-  const Json& url = entry["http"];
+  const char* found = way_of(entry);
+  if (found == nullptr) return tool_fault(spec.name, "exactly one of \"exec\", \"http\" and \"mcp\"", entry);
+  const std::string way = found;
+  const Json& url = entry[way];
+  if (way == "exec" || (way == "mcp" && !url.is_string())) return read_argv(entry, way, spec);
   if (!url.is_string()) return tool_fault(spec.name, "\"http\" to be a URL", url);
-  if (const Status usable = check_url(url.get_ref<const std::string&>()); !usable) {
-    return Error{Code::invalid, usable.error().message + " It stands as \"http\" of " + tool_named(spec.name) + "."};
-  }
+  if (const Status usable = check_url(url.get_ref<const std::string&>()); !usable)
+    return Error{Code::invalid,
+                 usable.error().message + " It stands as \"" + way + "\" of " + tool_named(spec.name) + "."};
   const Result<HttpAuth> auth = parse_http_auth(entry.value("auth", Json()));
   if (!auth)
     return Error{Code::invalid, auth.error().message + " It stands as \"auth\" of " + tool_named(spec.name) + "."};
@@ -164,29 +179,59 @@ Status read_settings(const Json& entry, ToolSpec& spec) {
   return read_facts(entry, spec);
 }
 
+// Keys of one kind of tool stand with that kind alone.
+Status check_keys(const std::string& name, const Json& entry) {
+  using Keys = std::set<std::string, std::less<>>;
+  static const Keys known = {"exec", "http",     "mcp",  "timeout_ms", "queue",  "needs", "gives",       "about",
+                             "env",  "attempts", "user", "fallback",   "limits", "auth",  "elicitation", "secrets"};
+  static const Keys of_programs = {"env", "user", "limits", "secrets"};
+  static const Keys of_tools = {"needs", "gives", "about"};
+  const bool is_mcp = entry.contains("mcp");
+  const bool is_program = is_mcp ? !entry["mcp"].is_string() : entry.contains("exec");
+  for (const auto& [key, value] : entry.items()) {
+    if (!known.contains(key))
+      return tool_fault(name,
+                        "only exec, http, mcp, timeout_ms, queue, needs, gives, about, attempts, fallback, env, user, "
+                        "limits, secrets, auth and elicitation",
+                        Json(key));
+    if (of_programs.contains(key) && !is_program) return tool_fault(name, "\"" + key + "\" with a program only", entry);
+    if (key == "auth" && is_program) return tool_fault(name, "\"auth\" with a URL only", entry);
+    if (key == "elicitation" && !is_mcp) return tool_fault(name, "\"elicitation\" with \"mcp\" only", entry);
+    if (of_tools.contains(key) && is_mcp)
+      return tool_fault(name, "no \"" + key + "\" with \"mcp\", whose server says that itself", entry);
+  }
+  return Done{};
+}
+
 Result<ToolSpec> parse_tool(const std::string& name, const Json& entry) {
   if (name.empty()) return Error{Code::invalid, "Expected every tool to have a name, but one has none."};
   if (!entry.is_object()) return tool_fault(name, "an object", entry);
-  static const std::set<std::string, std::less<>> known = {"exec",   "http",     "timeout_ms", "queue",    "needs",
-                                                           "gives",  "about",    "env",        "attempts", "user",
-                                                           "limits", "fallback", "secrets",    "auth"};
-  static const std::set<std::string, std::less<>> of_programs = {"env", "user", "limits", "secrets"};
-  for (const auto& [key, value] : entry.items()) {
-    if (!known.contains(key)) {
-      return tool_fault(name,
-                        "only exec, http, timeout_ms, queue, needs, gives, about, attempts, fallback, env, user, "
-                        "limits, secrets and auth",
-                        Json(key));
-    }
-    if (of_programs.contains(key) && !entry.contains("exec"))
-      return tool_fault(name, "\"" + key + "\" with \"exec\" only", entry);
-    if (key == "auth" && !entry.contains("http")) return tool_fault(name, "\"auth\" with \"http\" only", entry);
-  }
+  if (const Status fits = check_keys(name, entry); !fits) return fits.error();
   ToolSpec spec;
   spec.name = name;
   if (const Status work = read_work(entry, spec); !work) return work.error();
   if (const Status settings = read_settings(entry, spec); !settings) return settings.error();
   return spec;
+}
+
+Result<McpEntry> parse_server(const std::string& name, const Json& entry) {
+  Result<ToolSpec> like = parse_tool(name, entry);
+  if (!like) return like.error();
+  const bool is_free = name.size() <= server_name_bytes_max && name != "mcp";
+  if (!is_free)
+    return tool_fault(name.substr(0, server_name_bytes_max), "another name than \"mcp\", of at most 64 bytes,", entry);
+  McpEntry server{*std::move(like)};
+  auto* const exec = std::get_if<ToolSpec::Exec>(&server.like.does);
+  const bool has_cpu = entry.contains("limits") && entry["limits"].contains("cpu_seconds");
+  if (exec != nullptr && !has_cpu) exec->limits.cpu_seconds = 0;  // it lives as long as the worker
+  static const std::map<std::string, Elicitation, std::less<>> policies = {
+      {"ask", Elicitation::ask}, {"decline", Elicitation::decline}, {"defaults", Elicitation::defaults}};
+  const Json policy = entry.value("elicitation", Json("ask"));
+  const auto found = policy.is_string() ? policies.find(policy.get_ref<const std::string&>()) : policies.end();
+  if (found == policies.end())
+    return tool_fault(name, "\"elicitation\" to be \"ask\", \"decline\" or \"defaults\"", policy);
+  server.elicitation = found->second;
+  return server;
 }
 
 // The texts under a key of "builtin"; none if it is not there.
@@ -236,7 +281,9 @@ std::vector<std::string> secrets_of(const ToolSpec& spec) {
 }
 
 Status check_secrets(const ToolsFile& file) {
-  for (const ToolSpec& spec : file.tools) {
+  std::vector<ToolSpec> all = file.tools;
+  for (const McpEntry& server : file.servers) all.push_back(server.like);
+  for (const ToolSpec& spec : all) {
     for (const std::string& name : secrets_of(spec)) {
       const bool is_known = std::any_of(file.secrets.begin(), file.secrets.end(),
                                         [&](const SecretSource& source) { return source.name == name; });
@@ -293,6 +340,12 @@ Result<ToolsFile> parse_tools(const Json& document) {
   ToolsFile file;
   const Json tools = document.value("tools", Json::object());
   for (const auto& [name, entry] : tools.items()) {
+    if (entry.is_object() && entry.contains("mcp")) {
+      Result<McpEntry> server = parse_server(name, entry);
+      if (!server) return server.error();
+      file.servers.push_back(*std::move(server));
+      continue;
+    }
     Result<ToolSpec> spec = parse_tool(name, entry);
     if (!spec) return spec.error();
     file.tools.push_back(*std::move(spec));

@@ -10,9 +10,12 @@
 //  "secrets": {"TOKEN": {"env": "VARIABLE"}, "KEY": {"file": "/run/key", "urls": ["https://api.example"]}},
 //  "builtin": {"allow": ["echo", "page.*"], "repositories": ["/srv/git"], "corpora": ["handbook"],
 //              "urls": ["https://api.example/v1"]}}
-// Programs may have "secrets": {"VARIABLE": "TOKEN"}, URLs "auth", as http_calls.hpp says.
+// Programs may have "secrets": {"VARIABLE": "TOKEN"}, URLs "auth", as http_calls.hpp says. In the place of "exec" and
+// "http" stands "mcp": ["program", "argument"] or "mcp": "https://…": a server of the Model Context Protocol, whose
+// tools are tools named ENTRY.TOOL, with "elicitation": "ask", "decline" or "defaults".
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,8 +38,19 @@ bool is_allowed(const BuiltinTools& builtin, std::string_view tool);
 // In the place of a built-in tool that is not allowed: every call fails with `refused`.
 ToolSpec refused_tool(const std::string& name);
 
+// The answerer of the questions that a server has for a person while it works on a call.
+enum class Elicitation : std::uint8_t { ask, decline, defaults };
+
+// A server of the Model Context Protocol. `like` is what each of its tools has of the entry (time, queue, attempts,
+// fallback), the entry's name, and as Exec or Http the way to the server.
+struct McpEntry {
+  ToolSpec like;
+  Elicitation elicitation = Elicitation::ask;
+};
+
 struct ToolsFile {
   std::vector<ToolSpec> tools;
+  std::vector<McpEntry> servers;
   BuiltinTools builtin;
   std::vector<SecretSource> secrets;
 };

@@ -69,6 +69,7 @@ SessionRow new_session(const Catalogue& catalogue, const WorkerOptions& options)
   for (const auto& [name, tool] : catalogue.tools->table())
     if (!catalogue.refused_tools.contains(name)) row.tools->push_back(name);
   row.allows = catalogue.allows;
+  row.declares = catalogue.declared_work;
   row.has_model = catalogue.has_model;
   return row;
 }

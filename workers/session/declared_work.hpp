@@ -8,8 +8,8 @@
 
 namespace cairn {
 
-// Those of workers that do not claim over HTTP are known by their names alone; their sub-goals go to the queue
-// "default".
+// Those that a session does not declare are known by their names alone, and their sub-goals go to the queue "default".
+// It declares all of a worker that claims over HTTP, and those of MCP servers.
 ToolTable tools_of(const SessionRow& session);
 
 // The handlers of a worker that claims over HTTP, with their labels and schemas; none of another one.

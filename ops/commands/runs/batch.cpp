@@ -209,8 +209,8 @@ bool wait_for_all(Opened& opened, const Starter& starter, bool execute) {
 Exit start_batch(const Settings& settings, const BatchOptions& options) {
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  if (const Status& secrets = opened->catalogue->secrets; options.waiting.wait && !options.waiting.no_work && !secrets)
-    return secrets.error();
+  if (options.waiting.wait && !options.waiting.no_work)
+    if (const Status ready = make_ready_to_work(*opened->catalogue); !ready) return ready.error();
   Starter starter(*opened->client, options);
   if (const Status started = start_all(*opened->client, starter, options); !started) return started.error();
   const bool settled = !options.waiting.wait || wait_for_all(*opened, starter, !options.waiting.no_work);

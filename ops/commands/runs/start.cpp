@@ -12,8 +12,8 @@ namespace {
 Exit start_run(const Settings& settings, StartRequest request, const Waiting& waiting) {
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  if (const Status& secrets = opened->catalogue->secrets; waiting.wait && !waiting.no_work && !secrets)
-    return secrets.error();
+  if (waiting.wait && !waiting.no_work)
+    if (const Status ready = make_ready_to_work(*opened->catalogue); !ready) return ready.error();
   if (!request.continues.empty()) {
     const Result<RunId> earlier = run_meant(*opened->store, request.continues);
     if (!earlier) return earlier.error();

@@ -72,7 +72,8 @@ class WaitingLines {
 }  // namespace
 
 Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting) {
-  if (const Status& secrets = opened.catalogue->secrets; !waiting.no_work && !secrets) return secrets.error();
+  if (!waiting.no_work)
+    if (const Status ready = make_ready_to_work(*opened.catalogue); !ready) return ready.error();
   const auto began = Clock::now();
   bool is_late = false;
   WaitingLines lines(opened, run);

@@ -74,7 +74,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   StopSignals signals;
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  if (const Status& secrets = opened->catalogue->secrets; !secrets) return secrets.error();
+  if (const Status ready = make_ready_to_work(*opened->catalogue); !ready) return ready.error();
   if (const Status may = check_rights(opened->dsn); !may) return may.error();
   if (const Status way = check_own_direct_way(opened->dsn); !way) return way.error();
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);

@@ -1,0 +1,38 @@
+// Server-sent events (text/event-stream) as a server of the Model Context Protocol sends them: data, the id from which
+// a broken stream is resumed, and the time after which. Source: the HTML standard's section on server-sent events. Not
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cairn::mcp {
+
+class EventStream {
+ public:
+  // The data of the events that these bytes complete; events without data are passed over.
+  std::vector<std::string> add(std::string_view more);
+
+  // That of the last whole event that had one; none: the stream cannot be resumed.
+  const std::optional<std::string>& last_id() const { return last_id_; }
+  std::int64_t retry_ms() const { return retry_ms_; }
+
+  // A stream that goes on from there: what is not whole is lost.
+  void begin_again();
+
+ private:
+  void take_line(std::string_view line, std::vector<std::string>& events);
+
+  std::string rest_;  // a line that is not whole
+  bool was_return_ = false;
+  std::string data_;
+  bool has_data_ = false;
+  std::optional<std::string> id_;
+  std::optional<std::string> last_id_;
+  std::int64_t retry_ms_ = 1'000;
+};
+
+}  // namespace cairn::mcp
