@@ -195,6 +195,9 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/session/session_parts_test.cpp
   tests/workers/session/session_test.cpp
   tests/workers/session/upgrade_test.cpp
+  tests/workers/tools/mcp/bad_servers_test.cpp
+  tests/workers/tools/mcp/calls_test.cpp
+  tests/workers/tools/mcp/record_test.cpp
   tests/workers/tools/corpus_meaning_test.cpp
   tests/workers/tools/corpus_tool_test.cpp
   tests/workers/tools/documents_test.cpp
@@ -301,6 +304,8 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/mcp/legacy_test.cpp
   tests/ops/mcp/mcp_client.cpp
   tests/ops/mcp/modern_test.cpp
+  tests/ops/mcp/others_servers_test.cpp
+  tests/ops/mcp/tool_servers_test.cpp
   tests/ops/feed/feed_test.cpp
   tests/ops/schedules/schedule_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp

@@ -788,6 +788,24 @@ TEST(ToolsFile, a_tool_has_attempts_and_a_fallback_of_its_own) {
   EXPECT_EQ(policies, (std::vector<std::pair<std::int32_t, std::string>>{{0, ""}, {1, "a"}, {2, "a"}, {3, ""}}));
 }
 
+TEST(ToolsFile, a_server_of_tools_is_a_program_or_a_url) {
+  const auto file = parse_tools(Json::parse(R"({"tools": {
+      "far": {"mcp": "https://far.example/mcp", "elicitation": "decline"},
+      "near": {"mcp": ["server", "-v"], "env": ["LANG"], "queue": "slow", "timeout_ms": 500},
+      "plain": {"exec": ["a"]}}})"));
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_EQ(file->tools.size(), 1u);
+  ASSERT_EQ(file->servers.size(), 2u);
+  EXPECT_EQ(std::get<ToolSpec::Http>(file->servers[0].like.does).url, "https://far.example/mcp");
+  EXPECT_EQ(file->servers[0].elicitation, Elicitation::decline);
+  const auto& near = std::get<ToolSpec::Exec>(file->servers[1].like.does);
+  EXPECT_EQ(near.argv, (std::vector<std::string>{"server", "-v"}));
+  EXPECT_EQ(near.limits.cpu_seconds, 0);
+  EXPECT_EQ(file->servers[1].like.facts.queue, "slow");
+  EXPECT_EQ(file->servers[1].elicitation, Elicitation::ask);
+  EXPECT_FALSE(parse_tools(Json::parse(R"({"tools": {"mcp": {"mcp": ["a"]}}})")).ok());
+}
+
 TEST(ToolsFile, each_fault_is_refused_and_names_the_tool) {
   for (const char* entry : {"5",
                             "{}",
@@ -817,7 +835,15 @@ TEST(ToolsFile, each_fault_is_refused_and_names_the_tool) {
                             R"({"exec": ["a"], "limits": {"memory": 5}})",
                             R"({"exec": ["a"], "limits": {"cpu_seconds": 0}})",
                             R"({"exec": ["a"], "limits": []})",
-                            R"({"http": "http://x/", "limits": {}})"}) {
+                            R"({"http": "http://x/", "limits": {}})",
+                            R"({"mcp": []})",
+                            R"({"mcp": "no URL"})",
+                            R"({"mcp": ["a"], "http": "http://x/"})",
+                            R"({"mcp": ["a"], "auth": {"bearer": "T"}})",
+                            R"({"mcp": "http://x/", "env": ["A"]})",
+                            R"({"mcp": ["a"], "about": "x"})",
+                            R"({"mcp": ["a"], "elicitation": "maybe"})",
+                            R"({"exec": ["a"], "elicitation": "ask"})"}) {
     const auto specs = parse_tools({{"tools", {{"my_tool", Json::parse(entry)}}}});
     ASSERT_FALSE(specs.ok()) << entry;
     EXPECT_EQ(specs.error().code, Code::invalid);

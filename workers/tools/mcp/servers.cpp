@@ -46,14 +46,17 @@ Json function_of(const std::string& name, const mcp::ListedTool& tool) {
 // A server that is away may be back in a moment; until the deadline.
 asio::awaitable<void> list_patiently(Served& served, Clock::time_point deadline, std::function<void()> is_done) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  for (;;) {
+  for (std::optional<Failure> earlier;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     Result<mcp::Listing, Failure> listed = co_await served.server->list(std::max<std::int64_t>(left, 1));
     const bool is_over = listed || !listed.error().retryable || Clock::now() + again_after > deadline;
     if (is_over) {
-      served.listed = std::move(listed);
+      // A last attempt that had no time says less than the one before.
+      const bool says_less = !listed && listed.error().error == "timeout" && earlier;
+      served.listed = says_less ? Result<mcp::Listing, Failure>(*earlier) : std::move(listed);
       break;
     }
+    earlier = listed.error();
     asio::steady_timer pause(executor, again_after);
     co_await pause.async_wait(asio::use_awaitable);
   }

@@ -1,0 +1,101 @@
+// MCP servers in the tools file, through the program: what workers declare, a call that outlives its worker, and what
+// stands on record.
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn::program {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A tools file with small_server.py as "small", whose files begin with CALLS.
+struct SmallTools {
+  explicit SmallTools(const std::string& name, Json more = Json::object()) {
+    calls = (directory() / name).string();
+    more["mcp"] = {"python3", testing::source_dir() + "/tests/workers/tools/mcp/small_server.py", "--calls", calls};
+    file = write_file(name + ".json", Json{{"tools", {{"small", more}}}}.dump());
+  }
+  std::string calls;
+  std::string file;
+};
+
+Json started(const std::string& graph, const Json& input) {
+  return cairn_ok({"start", graph, "--input", input.dump(), "--json"}).json();
+}
+
+std::string status_of(const std::string& run) { return cairn_ok({"show", run, "--json"}).json()["status"]; }
+
+TEST(McpTools, a_worker_declares_the_tools_of_its_servers_with_their_schemas) {
+  const SmallTools tools("declared", {{"queue", "far"}});
+  const Beside working({"work", "--tools", tools.file});
+  const auto declared = [] {
+    for (const Json& worker : cairn_ok({"workers", "--json"}).lines())
+      if (worker.contains("declares") && worker["declares"].is_object())
+        for (const Json& tool : worker["declares"]["tools"])
+          if (tool["name"] == "small.echo") return tool;
+    return Json();
+  };
+  ASSERT_TRUE(wait_until([&] { return !declared().is_null(); })) << working.err();
+  EXPECT_EQ(declared()["queue"], "far");
+  EXPECT_EQ(declared()["schema"]["required"], Json::array({"text"}));
+  EXPECT_EQ(declared()["about"], "Gives a text back. It takes text (string).");
+}
+
+TEST(McpTools, a_server_that_cannot_be_used_keeps_a_worker_from_starting) {
+  const std::string server = testing::source_dir() + "/tests/workers/tools/mcp/small_server.py";
+  const Json bad = {{"tools", {{"many", {{"mcp", {"python3", server, "--bad", "many"}}}}}}};
+  const std::string tools = write_file("many.json", bad.dump());
+  expect_refused(cairn({"work", "--tools", tools}), 5, "at most 1000 tools");
+  cairn_ok({"start", "plan_runner", "--tools", tools, "--input", "{}"});  // without a worker no server is needed
+}
+
+TEST(McpTools, an_attempt_that_died_with_its_server_is_made_again_with_the_same_key) {
+  const SmallTools tools("dying");
+  const Json input = {{"goal", "die"},
+                      {"sub_goals", {{{"id", "a"}, {"tool", "small.die"}, {"inputs", Json::object()}}}}};
+  const Ran ran = cairn({"start", "plan_runner", "--tools", tools.file, "--input", input.dump(), "--wait", "--json"});
+  EXPECT_EQ(ran.json()["output"]["results"]["a"]["text"], "alive") << ran.out << ran.err;
+  std::ifstream calls(tools.calls);
+  std::string first, second;
+  ASSERT_TRUE(std::getline(calls, first) && std::getline(calls, second));
+  EXPECT_EQ(Json::parse(first)["key"], Json::parse(second)["key"]);
+}
+
+TEST(McpCallGraph, a_question_of_a_server_outlives_the_worker_and_its_answer_reaches_another_one) {
+  const SmallTools tools("asking");
+  const std::string run = started("mcp_call", {{"tool", "small.ask"}, {"inputs", Json::object()}})["run"];
+  {
+    Beside first({"work", "--tools", tools.file});
+    ASSERT_TRUE(wait_until([&] { return status_of(run) == "waiting"; })) << first.err();
+    first.signal(SIGKILL);
+    first.wait();
+  }
+  const Json question = cairn_ok({"questions", "--json"}).lines().at(0);
+  EXPECT_EQ(question["prompt"], "Who is it?");
+  cairn_ok({"answer", run, "--value", R"({"name": "Ann"})"});
+  const Beside second({"work", "--tools", tools.file});
+  ASSERT_TRUE(wait_until([&] { return status_of(run) == "done"; })) << second.err();
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["output"]["text"],
+            R"(hello {"action": "accept", "content": {"name": "Ann"}})");
+}
+
+TEST(McpCallGraph, a_task_of_a_server_outlives_the_worker) {
+  const SmallTools tools("tasking");
+  const std::string run = started("mcp_call", {{"tool", "small.task"}})["run"];
+  {
+    Beside first({"work", "--tools", tools.file});
+    ASSERT_TRUE(wait_until([&] { return fs::exists(tools.calls + ".task"); })) << first.err();
+    first.signal(SIGKILL);
+    first.wait();
+  }
+  std::ofstream(tools.calls + ".go") << "x";
+  const Beside second({"work", "--tools", tools.file});
+  ASSERT_TRUE(wait_until([&] { return status_of(run) == "done"; })) << second.err();
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["output"]["text"], "after a while");
+}
+
+}  // namespace
+}  // namespace cairn::program

@@ -1,0 +1,110 @@
+// Servers that end, flood, answer nonsense or list what no one can use: one sentence each, and no other call is harmed.
+#include <gtest/gtest.h>
+
+#include "tests/workers/tools/mcp/mcp_desk.hpp"
+
+namespace cairn {
+namespace {
+
+using testing::McpDesk;
+using testing::SmallHttpServer;
+using testing::SmallServer;
+
+TEST(BadMcpServer, one_that_ends_in_a_call_is_begun_again_for_the_next) {
+  const SmallServer server;
+  McpDesk desk(server);
+  const Failure died = desk.failure("die");
+  EXPECT_EQ(died.error, "unreachable");
+  EXPECT_TRUE(died.retryable);
+  EXPECT_NE(died.message.find("out of luck"), std::string::npos) << died.message;
+  EXPECT_EQ(desk.outputs("die")["text"], "alive");
+}
+
+TEST(BadMcpServer, one_that_floods_is_ended) {
+  McpDesk desk{SmallServer()};
+  const Failure flooded = desk.failure("flood");
+  EXPECT_EQ(flooded.error, "bad_output");
+  EXPECT_NE(flooded.message.find("16777216"), std::string::npos) << flooded.message;
+  EXPECT_EQ(desk.outputs("echo", {{"text", "on"}})["text"], "on");
+}
+
+TEST(BadMcpServer, nonsense_and_answers_to_others_are_no_answers) {
+  McpDesk desk(SmallServer(), {{"timeout_ms", 1'500}});
+  const Failure nonsense = desk.failure("nonsense");
+  EXPECT_EQ(nonsense.error, "timeout");
+  const Failure other = desk.failure("other_id");
+  EXPECT_EQ(other.error, "timeout");
+  EXPECT_EQ(desk.outputs("echo", {{"text", "on"}})["text"], "on");
+}
+
+TEST(BadMcpServer, over_http_an_answer_to_another_request_fails_at_once) {
+  const SmallServer server;
+  const SmallHttpServer http(server);
+  McpDesk desk(http);
+  const Failure other = desk.failure("other_id");
+  EXPECT_EQ(other.error, "bad_output");
+  EXPECT_NE(other.message.find("987654"), std::string::npos) << other.message;
+}
+
+TEST(BadMcpServer, definitions_that_cannot_be_used_are_left_out) {
+  const McpDesk desk{SmallServer({"--bad", "names"})};
+  ASSERT_NE(desk.tools, nullptr) << desk.refusal.message;
+  EXPECT_EQ(desk.tools->table().size(), 19u + 2u);
+}
+
+TEST(BadMcpServer, too_many_tools_are_refused_with_one_sentence) {
+  const McpDesk desk{SmallServer({"--bad", "many"})};
+  EXPECT_EQ(desk.tools, nullptr);
+  EXPECT_EQ(desk.refusal.code, Code::unavailable);
+  EXPECT_NE(desk.refusal.message.find("at most 1000 tools"), std::string::npos) << desk.refusal.message;
+}
+
+TEST(BadMcpServer, one_that_is_no_server_is_refused_with_its_last_words) {
+  const Json entry = {{"mcp", {"python3", "-c", "raise SystemExit('no such module')"}}};
+  const McpDesk desk(entry, Json::object(), 2'000);
+  EXPECT_EQ(desk.tools, nullptr);
+  EXPECT_NE(desk.refusal.message.find("no such module"), std::string::npos) << desk.refusal.message;
+}
+
+TEST(BadMcpServer, a_lost_session_is_opened_again) {
+  const SmallServer server({"--legacy"});
+  const SmallHttpServer http(server);
+  McpDesk desk(http);
+  std::ofstream(server.calls() + ".session") << "s-2";
+  const Json said = Json::parse(desk.outputs("key")["text"].get<std::string>());
+  EXPECT_EQ(said["session"], "s-2");
+}
+
+TEST(BadMcpServer, a_stream_that_is_cut_is_resumed_before_2026_07_28_and_tried_again_since) {
+  const SmallServer legacy({"--legacy"});
+  const SmallHttpServer legacy_http(legacy);
+  EXPECT_EQ(McpDesk(legacy_http).outputs("cut")["text"], "resumed");
+  const SmallServer newest;
+  const SmallHttpServer newest_http(newest);
+  const Failure cut = McpDesk(newest_http).failure("cut");
+  EXPECT_EQ(cut.error, "unreachable");
+  EXPECT_TRUE(cut.retryable);
+}
+
+TEST(BadMcpServer, a_stream_that_stays_open_after_the_reply_is_closed) {
+  const SmallServer server;
+  const SmallHttpServer http(server);
+  McpDesk desk(http);
+  EXPECT_EQ(desk.outputs("open")["text"], "open");
+  EXPECT_TRUE(server.wrote(".cancelled"));  // its connection was closed
+}
+
+TEST(BadMcpServer, secrets_go_to_the_program_and_never_come_back) {
+  ::setenv("MCP_TEST_TOKEN", "hush-hush-token", 1);
+  const SmallServer server;
+  McpDesk desk(McpDesk::with({{"secrets", {{"TOKEN", "T"}}}}, Json(server.argv())),
+               {{"T", {{"env", "MCP_TEST_TOKEN"}}}});
+  EXPECT_EQ(desk.outputs("secret")["text"], "***");
+  const SmallHttpServer http(server);
+  McpDesk far(McpDesk::with({{"auth", {{"bearer", "T"}}}}, http.url()), {{"T", {{"env", "MCP_TEST_TOKEN"}}}});
+  const Json said = Json::parse(far.outputs("key")["text"].get<std::string>());
+  EXPECT_EQ(said["authorization"], "Bearer ***");
+}
+
+}  // namespace
+}  // namespace cairn
