@@ -59,6 +59,17 @@ export const dry = {
   },
 };
 
+export const chat = {
+  name: "chat",
+  start: "ask",
+  limits: { steps: 10 },
+  nodes: {
+    ask: { do: "model.chat", with: { prompt: "What is the sky?", into: "said" }, on: { ok: "over", error: "none" } },
+    over: { end: { status: "done", output: { said: { $: "said" } } } },
+    none: { end: "failed" },
+  },
+};
+
 // A question with every kind of field.
 export const every = {
   name: "every",
@@ -98,17 +109,6 @@ export const far = {
   start: "do",
   limits: { steps: 10 },
   nodes: { do: { do: "far.work", labels: ["ok"], queue: "far", on: { ok: "over" } }, over: { end: "done" } },
-};
-
-export const chat = {
-  name: "chat",
-  start: "ask",
-  limits: { steps: 10 },
-  nodes: {
-    ask: { do: "model.chat", with: { prompt: "What is the sky?", into: "said" }, on: { ok: "over", error: "none" } },
-    over: { end: { status: "done", output: { said: { $: "said" } } } },
-    none: { end: "failed" },
-  },
 };
 
 // A question with what a form can still show: references, alternatives, words with titles, null, a default.

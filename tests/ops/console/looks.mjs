@@ -54,6 +54,12 @@ before(async () => {
     "run-questions": `#/run/${waits}?view=questions`,
     "run-lineage": `#/run/${fork}?view=lineage`,
     compare: `#/compare/${done}/${fork}`,
+    inbox: "#/inbox",
+    queues: "#/queues",
+    workers: "#/workers",
+    graphs: "#/graphs",
+    graph: "#/graph/order",
+    proof: "#/proof",
     answer: address,
     nowhere: "#/nowhere",
   });

@@ -15,13 +15,12 @@ export interface PageEntry {
 export const pages: Record<string, PageEntry> = {
   runs: { title: "Runs", key: "r", load: () => import("./runs/page") },
   run: { title: "Run", load: () => import("./run/page") },
-  answer: { title: "A question", load: () => import("./answer/page") },
-  compare: { title: "Compare", load: () => import("./compare/page") },
   inbox: { title: "Inbox", key: "i", load: () => import("./inbox/page") },
   queues: { title: "Queues", key: "q", load: () => import("./queues/page") },
   workers: { title: "Workers", key: "w", load: () => import("./workers/page") },
   graphs: { title: "Graphs", key: "h", load: () => import("./graphs/page") },
   graph: { title: "Graph", load: () => import("./graph/page") },
   proof: { title: "Proof", key: "p", load: () => import("./proof/page") },
+  answer: { title: "A question", load: () => import("./answer/page") },
   compare: { title: "Compare", load: () => import("./compare/page") },
 };

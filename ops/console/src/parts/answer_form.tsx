@@ -1,10 +1,10 @@
 // A question and the form for its answer. One answer wins: where another one was first, it says whose.
 import { useSignal } from "@preact/signals";
-import { may, post, Refusal } from "../api/client";
+import { may, post, type Refusal } from "../api/client";
 import type { Json } from "../api/types";
 import { excerpt } from "../pages/run/event_words";
 import { JsonTree } from "./json_tree";
-import { firstValue, SchemaForm, type Schema } from "./schema_form";
+import { SchemaForm } from "./form/form";
 import { Time } from "./time";
 
 export interface Asked {
@@ -50,33 +50,20 @@ interface Props {
 }
 
 export function AnswerForm({ run, question, onDone, send }: Props) {
-  const value = useSignal<unknown>(firstValue((question.schema ?? {}) as Schema));
-  const fault = useSignal<Refusal | undefined>(undefined);
-  const isBusy = useSignal(false);
   const isDone = useSignal(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    isBusy.value = true;
+  const closed = useSignal("");
+  const answer = async (value: Json) => {
     try {
-      await (send ?? ((given) => post(`runs/${run}/answers`, { question: question.id, value: given })))(value.value);
+      await (send ?? ((given) => post(`runs/${run}/answers`, { question: question.id, value: given })))(value);
       isDone.value = true;
-      onDone();
     } catch (refusal) {
-      fault.value = refusal as Refusal;
-      if (fault.value.code === "closed") onDone();
+      if ((refusal as Refusal).code !== "closed") throw refusal;
+      closed.value = (refusal as Refusal).message;
     }
-    isBusy.value = false;
+    onDone();
   };
   if (isDone.value) return <p class="answered" role="status">Answered. The run goes on.</p>;
-  if (fault.value?.code === "closed") return <p class="answered" role="status">{fault.value.message}</p>;
-  return (
-    <form class="answer" onSubmit={submit}>
-      <SchemaForm schema={question.schema} name="Answer" value={value.value}
-        onChange={(given) => (value.value = given)} />
-      {fault.value !== undefined && <p class="refusal" role="alert">{fault.value.message}</p>}
-      {send !== undefined || may("answer")
-        ? <button type="submit" class="primary" disabled={isBusy.value}>Answer</button>
-        : <p class="muted">Your token does not allow answers.</p>}
-    </form>
-  );
+  if (closed.value !== "") return <p class="answered" role="status"><bdi>{closed.value}</bdi></p>;
+  if (send === undefined && !may("answer")) return <p class="muted">Your token does not allow answers.</p>;
+  return <SchemaForm schema={question.schema ?? {}} action="Answer" send={answer} />;
 }

@@ -4,6 +4,7 @@ import { get, may, post, Refusal } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Event, Json, OpenQuestion, Run } from "../../api/types";
 import { SchemaForm } from "../../parts/form/form";
+import { LinkMaker } from "../../parts/link_maker";
 import { Failure, Read } from "../../parts/states";
 import { shortId } from "../../parts/status";
 import { Time } from "../../parts/time";
@@ -82,6 +83,7 @@ function Open({ asked, onNext }: Props & { asked: OpenQuestion }) {
       {lost.value !== undefined ? <Lost refusal={lost.value} onNext={onNext} />
         : may("answer") ? <AnswerForm asked={asked} send={send} />
         : <p class="refusal">Your token may read this question, but not answer it.</p>}
+      {lost.value === undefined && <LinkMaker run={asked.run} question={asked.question} />}
       <Context run={asked.run} step={asked.step} />
     </>
   );
