@@ -28,7 +28,7 @@ const std::set<std::string, std::less<>> tables_of_all = {"graph",    "queue",  
                                                           "identity", "migration", "feed_consumer"};
 // Written and read apart from runs: one node keeps them, all can ask.
 const std::set<std::string, std::less<>> tables_of_one = {"checkpoint",    "passage",    "schedule",
-                                                           "schedule_note", "saved_view", "link_key"};
+                                                          "schedule_note", "saved_view", "link_key"};
 
 std::string_view cluster_file(std::string_view name) {
   for (const EmbeddedFile& file : schema_files())

@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-constexpr TimeUs again_us = 500'000;       // a call that failed
+constexpr TimeUs again_us = 500'000;  // a call that failed
 constexpr TimeUs loss_said_every_us = 60'000'000;
 constexpr TimeUs arrives_us = 10'000'000;  // a claim that was given is on its way to the worker for so long at most
 constexpr TimeUs met_us = 2'000'000;       // the same, for claims that another process gave

@@ -101,7 +101,7 @@ struct GoneBack {
   std::int64_t found = 0;
 };
 std::string to_sentence(const GoneBack& gone);  // for the log
-struct Offered {  // queue rows that any session may claim from then on
+struct Offered {                                // queue rows that any session may claim from then on
   std::string queue;
   TimeUs run_at_us = 0;
 };

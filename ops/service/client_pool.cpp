@@ -1,4 +1,4 @@
-#include "ops/http/client_pool.hpp"
+#include "ops/service/client_pool.hpp"
 
 namespace cairn {
 
