@@ -73,8 +73,8 @@ TEST(McpCallGraph, a_question_of_a_server_outlives_the_worker_and_its_answer_rea
     first.signal(SIGKILL);
     first.wait();
   }
-  const Json question = cairn_ok({"questions", "--json"}).lines().at(0);
-  EXPECT_EQ(question["prompt"], "Who is it?");
+  const Json questions = cairn_ok({"show", run, "--json"}).json()["questions"];
+  EXPECT_EQ(questions.at(0)["prompt"], "Who is it?");
   cairn_ok({"answer", run, "--value", R"({"name": "Ann"})"});
   const Beside second({"work", "--tools", tools.file});
   ASSERT_TRUE(wait_until([&] { return status_of(run) == "done"; })) << second.err();
