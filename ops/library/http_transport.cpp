@@ -6,7 +6,6 @@
 #include <boost/url/url.hpp>
 #include <cstdlib>
 #include <exception>
-#include <limits>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -24,7 +23,6 @@ using std::chrono::steady_clock;
 constexpr milliseconds first_pause{50};
 constexpr milliseconds pause_max{5'000};
 constexpr std::size_t answer_bytes_max = std::size_t{64} << 20;
-constexpr std::size_t stream_bytes_max = std::numeric_limits<std::int64_t>::max();
 constexpr milliseconds stream_time{24 * 3'600'000};
 
 std::string variable(const char* name) {
@@ -65,13 +63,13 @@ class HttpWay {
     HttpRequest request = request_for(asked);
     const auto until = steady_clock::now() + patience_;
     for (milliseconds pause = first_pause;; pause = std::min(pause * 2, pause_max)) {
-      milliseconds wait = pause;
+      milliseconds wait = pause / 2 + pause * static_cast<int>(thread_random()() % 1'000) / 1'000;
       const HttpResult answer = send_once(asked, request);
       if (answer && !goes_again(asked, *answer)) return answered(*answer);
       if (answer) wait = std::max(wait, milliseconds(answer->retry_after_ms));
       if (!answer) check_fault(asked, answer.error());
       if (steady_clock::now() + wait > until) throw Unavailable(sentence_of(answer));
-      std::this_thread::sleep_for(wait / 2 + wait * static_cast<int>(thread_random()() % 1'000) / 1'000);
+      std::this_thread::sleep_for(wait);
     }
   }
 
@@ -80,7 +78,7 @@ class HttpWay {
     request.headers.emplace_back("accept", "text/event-stream");
     request.headers.emplace_back("last-event-id", std::to_string(after));
     request.timeout_ms = stream_time.count();
-    request.answer_bytes_max = stream_bytes_max;
+    request.answer_bytes_max = answer_bytes_max;  // then it ends, and another one goes on
     std::string refusal;
     int status = 0;
     request.on_part = [&](int given, std::string_view more) {

@@ -90,32 +90,34 @@ Handlers& Handlers::threads(int count) {
 
 namespace {
 
-Step step_of(const StepInput& input) {
+// The fields that a handler's input and a tool's call share.
+template <class Asked>
+Step common_step(const Asked& asked) {
   Step step;
-  step.run = to_string(input.run);
-  step.number = input.step;
-  step.attempt = input.attempt;
+  step.run = to_string(asked.run);
+  step.number = asked.step;
+  step.attempt = asked.attempt;
+  step.key = asked.key;
+  step.timeout = std::chrono::milliseconds(asked.timeout_ms);
+  return step;
+}
+
+Step step_of(const StepInput& input) {
+  Step step = common_step(input);
   step.graph = input.graph;
   step.node = input.node;
   step.tags = {input.tags.begin(), input.tags.end()};
-  step.key = input.key;
   step.input = input.with;
   step.data = input.data;
   step.given = input.given;
   step.failed = input.fault;
-  step.timeout = std::chrono::milliseconds(input.timeout_ms);
   return step;
 }
 
 Step step_of(const ToolCall& call) {
-  Step step;
-  step.run = to_string(call.run);
-  step.number = call.step;
-  step.attempt = call.attempt;
+  Step step = common_step(call);
   step.sub_goal = call.sub_goal;
-  step.key = call.key;
   step.input = call.inputs;
-  step.timeout = std::chrono::milliseconds(call.timeout_ms);
   return step;
 }
 

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <set>
-#include <thread>
 
 #include "tests/faults/server.hpp"
 #include "tests/ops/free_port.hpp"
@@ -158,8 +157,9 @@ TEST(Faults, workers_of_two_languages_lose_nothing_while_all_around_them_is_kill
   Crowd crowd(server);
   std::size_t started = 0;
   for (int round = 0; round < rounds; ++round, started += runs_at_once) {
+    const std::size_t before = crowd.executed().size();
     crowd.start_runs(round);
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));  // they are at work
+    EXPECT_TRUE(test::wait_until([&] { return crowd.executed().size() > before + 10; })) << crowd.logs();
     crowd.kill_something(round);
   }
   EXPECT_TRUE(test::wait_until([&] { return crowd.runs("running").empty() && !crowd.runs("done").empty(); }))

@@ -71,7 +71,7 @@ TEST_F(CppLibrary, executes_steps_in_a_worker_and_waits_for_them_in_a_client) {
   EXPECT_EQ(worker.wait(), 0) << worker.err();
 }
 
-TEST_F(CppLibrary, refuses_in_one_sentence_where_no_server_is) {
+TEST_F(CppLibrary, refuses_an_address_that_is_none_in_one_sentence) {
   const Variable url("CAIRN_URL", "ftp://127.0.0.1");
   const Ran ran = run_program(built() + "/letters_client", {sources + "/letters.json"});
   EXPECT_EQ(ran.exit, 1);

@@ -70,7 +70,7 @@ class SmallHttpServer {
 
 class McpDesk {
  public:
-  // `entry`: of the tools file, for a server named "s".
+  // `entry`: the tools file's entry of the server "s".
   explicit McpDesk(Json entry, const Json& secrets = Json::object(), std::int64_t patience_ms = 30'000) {
     const Result<ToolsFile> file = parse_tools({{"tools", {{"s", std::move(entry)}}}, {"secrets", secrets}});
     if (!file) throw std::runtime_error(file.error().message);
