@@ -362,6 +362,8 @@ set_tests_properties(faults PROPERTIES RUN_SERIAL ON)  # its times are those of 
 add_executable(crash_worker tests/ops/audit/crash_worker.cpp)
 target_link_libraries(crash_worker PRIVATE cairn_ops)
 add_library(moved_clock MODULE tests/ops/moved_clock.cpp)
+target_sources(test_ops PRIVATE tests/ops/library/client_test.cpp)
+target_link_libraries(test_ops PRIVATE cairn_library)
 if(NOT CAIRN_SANITIZE AND NOT CAIRN_TSAN)  # others build against the library as it is released
   target_sources(test_ops PRIVATE tests/ops/library/library_test.cpp)
 endif()

@@ -240,7 +240,11 @@ void Client::answer(const std::string& run, const Json& value, const AnswerOptio
 
 void Client::signal(const std::string& run, const std::string& name, const Json& value, const std::string& id) {
   const Json body = {{"name", name}, {"value", value}, {"id", id.empty() ? to_string(new_run_id()) : id}};
-  ask(*transport_, command_of(run, "signals", body, true));
+  try {
+    ask(*transport_, command_of(run, "signals", body, true));
+  } catch (const Refused& refused) {
+    if (refused.code() != "conflict") throw;  // else the run has it: this request went twice, or the id was given twice
+  }
 }
 
 void Client::cancel(const std::string& run, const std::string& reason, bool now) {

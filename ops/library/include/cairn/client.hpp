@@ -17,21 +17,21 @@ namespace cairn::library {
 using Texts = std::map<std::string, std::string>;
 
 struct ClientOptions {
-  std::string url;    // http://HOST[:PORT] or https://...; "": CAIRN_URL, else http://127.0.0.1:8080
-  std::string token;  // "": CAIRN_TOKEN, else none
+  std::string url = {};    // http://HOST[:PORT] or https://...; "": CAIRN_URL, else http://127.0.0.1:8080
+  std::string token = {};  // "": CAIRN_TOKEN, else none
   std::chrono::milliseconds patience{30'000};  // a server that is away or busy is asked again for so long
 };
 
 struct StartOptions {
-  std::string key;  // the same key with the same input is the same run, for ever; "": each call is a new run
+  std::string key = {};  // the same key with the same input is the same run, for ever; "": each call is a new run
   Texts tags = {};
   Json options = Json::object();  // as `options` of POST /runs
   std::string continues = {};     // the run whose results the new one goes on with; "": none
 };
 
 struct AnswerOptions {
-  std::string question;  // "": the only open one
-  std::string by = {};   // the person who says so; "": the client
+  std::string question = {};  // "": the only open one
+  std::string by = {};        // the person who says so; "": the client
 };
 
 // How a fork differs from its origin at that moment.

@@ -14,7 +14,7 @@
 namespace cairn::library {
 
 struct EngineOptions {
-  std::string tools_file;  // as `--tools`; "": CAIRN_TOOLS, else none
+  std::string tools_file = {};  // as `--tools`; "": CAIRN_TOOLS, else none
 };
 
 struct SimulateOptions {

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import json
+import time
 import unittest
 from typing import Any, Dict, List
 
@@ -71,6 +72,23 @@ class Calls(unittest.TestCase):
                 with self.assertRaisesRegex(Unavailable, "the request may have arrived"):
                     asked(client, server.url, lambda one: one.run("r").retry())
                 self.assertEqual(len(server.requests), 1)
+
+    def test_a_signal_whose_answer_was_lost_has_counted(self) -> None:
+        known = answer({"error": {"code": "conflict", "message": "Expected a new signal."}}, 409)
+        for client in BOTH:
+            with ScriptedServer(b"", known) as server:
+                self.assertIsNone(asked(client, server.url, lambda one: one.run("r").signal("go")))
+                self.assertEqual(server.body(0), server.body(1))
+            with ScriptedServer(known) as server, self.assertRaisesRegex(Refused, "a new signal"):
+                asked(client, server.url, lambda one: one.run("r").pause())
+
+    def test_a_busy_server_is_asked_again_no_earlier_than_it_says(self) -> None:
+        busy = answer({"error": {"code": "limit", "message": "Busy."}}, 429, Retry_After="1")
+        for client in BOTH:
+            with ScriptedServer(busy, answer(DONE)) as server:
+                began = time.monotonic()
+                asked(client, server.url, lambda one: one.run("r").state())
+                self.assertGreaterEqual(time.monotonic() - began, 1.0)
 
     def test_a_busy_server_is_asked_again_also_for_a_command(self) -> None:
         busy = answer({"error": {"code": "unavailable", "message": "Busy."}}, 503, Retry_After="0")

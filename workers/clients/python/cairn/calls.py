@@ -101,7 +101,7 @@ def diff(run: str, other: str) -> Call[Difference]:
 def signal(run: str, name: str, value: Json, id: Optional[str]) -> Call[None]:
     """A signal has always an id, so that one that goes twice counts once."""
     body = json.dumps({"name": name, "value": value, "id": id or str(uuid.uuid4())}, allow_nan=False).encode()
-    return Call("POST", _run_path(run, "/signals"), _nothing, body)
+    return Call("POST", _run_path(run, "/signals"), _nothing, body, done_code="conflict")
 
 
 def answer(run: str, value: Json, question: Optional[str], by: Optional[str]) -> Call[None]:

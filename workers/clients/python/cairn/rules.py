@@ -114,6 +114,7 @@ class Call(Generic[T]):
     """A call of the API. `read` makes the result of the answer's JSON; what it raises says that it is another API's.
 
     One that is not `is_repeatable` has another effect the second time: it goes again only if it has not arrived.
+    `done_code` is the code of the refusal that says it has had its effect before.
     """
 
     method: str
@@ -122,6 +123,7 @@ class Call(Generic[T]):
     body: Optional[bytes] = None
     is_repeatable: bool = True
     timeout: float = 30.0
+    done_code: str = ""
 
 
 def _no_trouble(fault: Exception) -> None:
@@ -159,7 +161,11 @@ class Api:
         return request_bytes(method, self.address, "/api/v1" + path, {**self._headers, **headers}, body)
 
     def read(self, call: Call[T], answer: Answer) -> T:
-        self.check_status(answer)
+        try:
+            self.check_status(answer)
+        except Refused as refusal:
+            if refusal.code != call.done_code:
+                raise
         try:
             return call.read(answer, json.loads(answer.body) if answer.body else None)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -203,7 +209,7 @@ def ask(api: Api, call: Call[T], patience: Patience) -> Rules[T]:
     until = time.monotonic() + patience.seconds
     pause = 0.05
     while True:
-        wait = pause
+        wait = pause * (0.5 + random.random())
         try:
             answer = yield from answer_to(exchange)
             goes_again = answer.status in _BUSY or (answer.status in _FOUND_NO_SERVER and call.is_repeatable)
@@ -223,5 +229,5 @@ def ask(api: Api, call: Call[T], patience: Patience) -> Rules[T]:
         if (patience.ends and patience.ends.is_set()) or time.monotonic() + wait > until:
             raise api.away(fault) from fault
         patience.on_trouble(fault)
-        yield Pause(wait * (0.5 + random.random()), patience.ends)
+        yield Pause(wait, patience.ends)
         pause = min(pause * 2, 5.0)

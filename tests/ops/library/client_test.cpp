@@ -1,0 +1,197 @@
+// The library's client against the real server, call by call, and against servers that are away, busy or cut the line.
+#include <chrono>
+#include <gtest/gtest.h>
+#include <sstream>
+
+#include "ops/library/library.hpp"
+#include "tests/ops/free_port.hpp"
+#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+namespace {
+
+using std::chrono::milliseconds;
+
+library::Client client_at(const std::string& port, milliseconds patience = milliseconds(30'000)) {
+  return library::Client({.url = "http://127.0.0.1:" + port, .patience = patience});
+}
+
+class LibraryClient : public ::testing::Test {
+ protected:
+  LibraryClient() : client_(client_at(std::to_string(server_.port()))) {}
+
+  std::string add(const std::string& graph) { return client_.add_graph(Json::parse(graph)); }
+
+  Server server_;
+  const Beside worker_{{"work"}};
+  library::Client client_;
+};
+
+// A step that fails for as long as the channel `tool` is "fail".
+const std::string stubborn = R"({
+  "name": "library_stubborn", "start": "work", "limits": {"steps": 20},
+  "channels": {"tool": {"reducer": "last"}, "said": {"reducer": "last"}},
+  "nodes": {
+    "work": {"do": "tool.call", "with": {"tool": "$tool", "inputs": {"n": 1}, "into": "said"}, "on": {"ok": "done"}},
+    "done": {"end": {"status": "done", "output": "$said"}}}})";
+
+TEST_F(LibraryClient, starts_looks_at_answers_and_forks_runs) {
+  add(ask_graph("library_ask"));
+  const library::StartOptions named{.key = "one", .tags = {{"team", "a"}}};
+  const std::string run = client_.start("library_ask", Json::object(), named);
+  EXPECT_EQ(client_.start("library_ask", Json::object(), named), run) << "the same key is the same run";
+  EXPECT_TRUE(test::wait_until([&] { return !client_.questions({{"graph", "library_ask"}}).empty(); }));
+  EXPECT_EQ(client_.explain(run)["reasons"].at(0)["kind"], "question");
+  client_.answer(run, "north", {.by = "ann"});
+  EXPECT_EQ(client_.wait(run, milliseconds(60'000))["output"]["region"], "north");
+  EXPECT_NE(client_.state(run, "1")["status"], "done") << "as of its first event";
+
+  std::vector<std::string> followed;
+  client_.follow(run, [&](const Json& event) { followed.push_back(event["type"]); });
+  const std::vector<Json> events = client_.events(run);
+  ASSERT_EQ(followed.size(), events.size());
+  EXPECT_EQ(followed.back(), "run_finished");
+  EXPECT_EQ(client_.events(run, 2).front()["seq"], 3);
+
+  const std::string other = client_.fork(run, 2, {.answers = {{"q1", "south"}}, .tags = {{"team", "b"}}});
+  EXPECT_EQ(client_.wait(other, milliseconds(60'000))["output"]["region"], "south");
+  EXPECT_FALSE(client_.diff(run, other)["same"].get<bool>());
+  EXPECT_TRUE(client_.verify(other)["sound"].get<bool>());
+  EXPECT_TRUE(client_.plan(run).empty());
+  EXPECT_EQ(client_.runs({{"graph", "library_ask"}, {"tag", "team=b"}}).size(), 1u);
+  EXPECT_EQ(client_.runs({{"graph", "library_ask"}}, 1).size(), 1u);
+}
+
+TEST_F(LibraryClient, steers_runs) {
+  add(ask_graph("library_steered"));
+  const std::string run = client_.start("library_steered");
+  client_.pause(run);
+  EXPECT_EQ(client_.state(run)["status"], "paused");
+  client_.resume(run);
+  client_.signal(run, "none", {{"n", 1}}, "once");
+  client_.signal(run, "none", {{"n", 1}}, "once");
+  int signals = 0;
+  for (const Json& event : client_.events(run)) signals += event["type"] == "signal_received" ? 1 : 0;
+  EXPECT_EQ(signals, 1) << "a signal with the same id counts once";
+  client_.cancel(run, "not needed");
+  const Json ended = client_.wait(run, milliseconds(60'000));
+  EXPECT_EQ(ended["status"], "aborted");
+  EXPECT_EQ(ended["reason"], "not needed");
+}
+
+TEST_F(LibraryClient, goes_on_with_runs_that_failed) {
+  add(stubborn);
+  const std::string failed = client_.start("library_stubborn", {{"tool", "fail"}});
+  EXPECT_EQ(client_.wait(failed, milliseconds(60'000))["status"], "failed");
+  EXPECT_EQ(client_.wait(client_.retry(failed), milliseconds(60'000))["status"], "failed") << "nothing has changed";
+  EXPECT_EQ(client_.wait(client_.reset(failed, "work"), milliseconds(60'000))["status"], "failed");
+  const std::string mended = client_.fork(failed, 1, {.set = {{"tool", "echo"}}});
+  EXPECT_EQ(client_.wait(mended, milliseconds(60'000))["output"], (Json{{"n", 1}}));
+}
+
+TEST_F(LibraryClient, refusals_have_their_status_code_and_sentence) {
+  try {
+    client_.state(nobody);
+    ADD_FAILURE() << "there is no such run";
+  } catch (const library::Refused& refused) {
+    EXPECT_EQ(refused.status(), 404);
+    EXPECT_EQ(refused.code(), "not_found");
+    EXPECT_EQ(std::string(refused.what()).find("Expected"), 0u) << refused.what();
+  }
+  add(ask_graph("library_slow"));
+  const std::string run = client_.start("library_slow");
+  EXPECT_THROW(client_.wait(run, milliseconds(50)), library::Unavailable);
+  client_.cancel(run);
+  for (const char* url : {"ftp://127.0.0.1", "http://user@127.0.0.1", "http://127.0.0.1/?a=b", "nowhere"})
+    EXPECT_THROW(library::Client({.url = url}), library::Refused) << url;
+  EXPECT_THROW(library::Client({.url = "http://127.0.0.1", .token = "two words"}), library::Refused);
+}
+
+// Notes the time of each request; the first `away` of them get status 503, or with "cut" no answer at all.
+const std::string odd_server = R"(
+import http.server, sys, time
+port, notes, how, away = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+count = 0
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def answer(self):
+        global count
+        count += 1
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        with open(notes, "a") as file:
+            file.write(f"{time.monotonic()}\n")
+        if count <= away and how == "cut":
+            self.close_connection = True
+            self.connection.close()
+            return
+        body = b'{"status": "done", "seq": 1}'
+        self.send_response(503 if count <= away else 200)
+        self.send_header("retry-after", "1")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    do_GET = do_POST = answer
+    def log_message(self, *words):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", port), Handler)
+print("ready", flush=True)
+server.serve_forever()
+)";
+
+class OddServer {
+ public:
+  OddServer(const std::string& how, int away)
+      : notes_(directory() / ("odd_" + port_)),
+        process_("/usr/bin/env",
+                 {"python3", write_file("odd_server.py", odd_server), port_, notes_, how, std::to_string(away)}) {
+    EXPECT_TRUE(test::wait_until([&] { return process_.out() == "ready\n"; })) << process_.err();
+  }
+  const std::string& port() const { return port_; }
+  std::vector<double> times() const {
+    std::istringstream lines(read_file(notes_));
+    std::vector<double> times;
+    for (double time = 0; lines >> time;) times.push_back(time);
+    return times;
+  }
+
+ private:
+  const std::string port_ = free_port(), notes_;
+  const Beside process_;
+};
+
+TEST(LibraryTransport, a_busy_server_is_asked_again_no_earlier_than_it_says) {
+  const OddServer server("busy", 2);
+  EXPECT_EQ(client_at(server.port()).state("r")["status"], "done");
+  const std::vector<double> times = server.times();
+  ASSERT_EQ(times.size(), 3u);
+  EXPECT_GE(times[1] - times[0], 0.99);
+  EXPECT_GE(times[2] - times[1], 0.99);
+}
+
+TEST(LibraryTransport, what_may_have_arrived_goes_again_only_if_that_changes_nothing) {
+  const OddServer reads("cut", 2);
+  EXPECT_EQ(client_at(reads.port()).state("r")["status"], "done");
+  EXPECT_EQ(reads.times().size(), 3u);
+  const OddServer writes("cut", 2);
+  try {
+    client_at(writes.port()).cancel("r");
+    ADD_FAILURE() << "no answer has come";
+  } catch (const library::Unavailable& unavailable) {
+    EXPECT_NE(std::string(unavailable.what()).find("may have arrived"), std::string::npos) << unavailable.what();
+  }
+  EXPECT_EQ(writes.times().size(), 1u);
+}
+
+TEST(LibraryTransport, where_no_server_is_the_patience_ends_in_one_sentence) {
+  library::Client client = client_at(free_port(), milliseconds(200));
+  try {
+    client.state("r");
+    ADD_FAILURE() << "no one answers there";
+  } catch (const library::Unavailable& unavailable) {
+    EXPECT_EQ(std::string(unavailable.what()).find("Expected an answer from http://127.0.0.1:"), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace cairn::program
