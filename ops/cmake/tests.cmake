@@ -270,6 +270,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/trials/dataset_measure_test.cpp
   tests/ops/trials/planners_measure_test.cpp
   tests/ops/clients/client_test.cpp
+  tests/ops/clients/odd_server.cpp
   tests/ops/clients/python_test.cpp
   tests/ops/clients/typescript_test.cpp
   tests/ops/console/console_test.cpp

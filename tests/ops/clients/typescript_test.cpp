@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ops/clients/client_test.hpp"
+#include "tests/ops/clients/odd_server.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {
@@ -128,6 +129,34 @@ class TypeScriptClient : public ClientTest {
   }
   static Beside worker() { return worker("node"); }
 };
+
+const std::string repeating_program = R"(
+import assert from "node:assert/strict";
+import { Client, Unavailable } from "cairn-client";
+const [how, url] = process.argv.slice(2);
+const client = new Client({ url });
+if (how === "start") assert.equal((await client.start("g", {})).id, "r");
+if (how === "signal") await client.run("r").signal("go");
+if (how === "fork")
+  await assert.rejects(client.run("r").fork(1), (thrown) => thrown instanceof Unavailable && /may have arrived/.test(thrown.message));
+)";
+
+TEST(TypeScriptRules, what_may_have_arrived_goes_again_only_if_that_changes_nothing) {
+  const auto ask = [](const std::string& how, const OddServer& server) {
+    const Ran ran = run_program("/usr/bin/env", {"node", in_place("repeating.mjs", repeating_program), how,
+                                                 "http://127.0.0.1:" + server.port()});
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+    return server.noted();
+  };
+  for (const auto& [how, field] : {std::pair("start", "key"), std::pair("signal", "id")}) {
+    const std::vector<OddServer::Noted> noted = ask(how, OddServer("cut", 1));
+    ASSERT_EQ(noted.size(), 2u) << how;
+    EXPECT_TRUE(noted[0].body[field].is_string()) << how;
+    EXPECT_EQ(noted[0].body, noted[1].body) << how;
+  }
+  EXPECT_EQ(ask("fork", OddServer("cut", 1)).size(), 1u);
+  EXPECT_EQ(ask("start", OddServer("busy", 1)).size(), 2u);
+}
 
 TEST_F(TypeScriptClient, functions_return_throw_and_record_what_the_graph_goes_by) {
   Beside working = worker();

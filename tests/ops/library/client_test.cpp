@@ -1,9 +1,9 @@
 // The library's client against the real server, call by call, and against servers that are away, busy or cut the line.
 #include <chrono>
 #include <gtest/gtest.h>
-#include <sstream>
 
 #include "ops/library/library.hpp"
+#include "tests/ops/clients/odd_server.hpp"
 #include "tests/ops/free_port.hpp"
 #include "tests/ops/http/api_client.hpp"
 #include "tests/ops/program.hpp"
@@ -108,71 +108,19 @@ TEST_F(LibraryClient, refusals_have_their_status_code_and_sentence) {
   EXPECT_THROW(library::Client({.url = "http://127.0.0.1", .token = "two words"}), library::Refused);
 }
 
-// Notes the time of each request; the first `away` of them get status 503, or with "cut" no answer at all.
-const std::string odd_server = R"(
-import http.server, sys, time
-port, notes, how, away = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
-count = 0
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def answer(self):
-        global count
-        count += 1
-        self.rfile.read(int(self.headers.get("content-length", 0)))
-        with open(notes, "a") as file:
-            file.write(f"{time.monotonic()}\n")
-        if count <= away and how == "cut":
-            self.close_connection = True
-            self.connection.close()
-            return
-        body = b'{"status": "done", "seq": 1}'
-        self.send_response(503 if count <= away else 200)
-        self.send_header("retry-after", "1")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    do_GET = do_POST = answer
-    def log_message(self, *words):
-        pass
-server = http.server.HTTPServer(("127.0.0.1", port), Handler)
-print("ready", flush=True)
-server.serve_forever()
-)";
-
-class OddServer {
- public:
-  OddServer(const std::string& how, int away)
-      : notes_(directory() / ("odd_" + port_)),
-        process_("/usr/bin/env",
-                 {"python3", write_file("odd_server.py", odd_server), port_, notes_, how, std::to_string(away)}) {
-    EXPECT_TRUE(test::wait_until([&] { return process_.out() == "ready\n"; })) << process_.err();
-  }
-  const std::string& port() const { return port_; }
-  std::vector<double> times() const {
-    std::istringstream lines(read_file(notes_));
-    std::vector<double> times;
-    for (double time = 0; lines >> time;) times.push_back(time);
-    return times;
-  }
-
- private:
-  const std::string port_ = free_port(), notes_;
-  const Beside process_;
-};
-
 TEST(LibraryTransport, a_busy_server_is_asked_again_no_earlier_than_it_says) {
   const OddServer server("busy", 2);
   EXPECT_EQ(client_at(server.port()).state("r")["status"], "done");
-  const std::vector<double> times = server.times();
-  ASSERT_EQ(times.size(), 3u);
-  EXPECT_GE(times[1] - times[0], 0.99);
-  EXPECT_GE(times[2] - times[1], 0.99);
+  const std::vector<OddServer::Noted> noted = server.noted();
+  ASSERT_EQ(noted.size(), 3u);
+  EXPECT_GE(noted[1].at_s - noted[0].at_s, 0.99);
+  EXPECT_GE(noted[2].at_s - noted[1].at_s, 0.99);
 }
 
 TEST(LibraryTransport, what_may_have_arrived_goes_again_only_if_that_changes_nothing) {
   const OddServer reads("cut", 2);
   EXPECT_EQ(client_at(reads.port()).state("r")["status"], "done");
-  EXPECT_EQ(reads.times().size(), 3u);
+  EXPECT_EQ(reads.noted().size(), 3u);
   const OddServer writes("cut", 2);
   try {
     client_at(writes.port()).cancel("r");
@@ -180,7 +128,7 @@ TEST(LibraryTransport, what_may_have_arrived_goes_again_only_if_that_changes_not
   } catch (const library::Unavailable& unavailable) {
     EXPECT_NE(std::string(unavailable.what()).find("may have arrived"), std::string::npos) << unavailable.what();
   }
-  EXPECT_EQ(writes.times().size(), 1u);
+  EXPECT_EQ(writes.noted().size(), 1u);
 }
 
 TEST(LibraryTransport, where_no_server_is_the_patience_ends_in_one_sentence) {

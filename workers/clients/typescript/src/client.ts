@@ -1,7 +1,7 @@
 // Starts runs, follows them, answers their questions.
 import type { Any, Explanation, Fields, ForkBody, RunEvent, RunRow, RunState, StartBody } from "./api.js";
 import { framesOf } from "./events.js";
-import { type Address, passes, pause, query, sentenceOf, Transport, Unavailable } from "./http.js";
+import { type Address, newId, passes, pause, query, Refused, sentenceOf, Transport, Unavailable } from "./http.js";
 
 const ended = new Set(["done", "failed", "aborted"]);
 const patienceMs = 30_000; // for a server that is away or busy
@@ -95,7 +95,13 @@ export class Run<Output = Any> {
   }
 
   async signal(name: string, value: Any = null, id?: string): Promise<void> {
-    await this.#ask("POST", "/signals", { name, value, id });
+    const body = { name, value, id: id ?? newId() };
+    try {
+      await this.#transport.ask("POST", `${this.#path}/signals`, { body });
+    } catch (thrown) {
+      // Else the run has it: this request went twice, or the id was given twice.
+      if (!(thrown instanceof Refused && thrown.code === "conflict")) throw thrown;
+    }
   }
 
   async cancel(reason?: string): Promise<void> {
@@ -108,8 +114,12 @@ export class Run<Output = Any> {
     return new Run(this.#transport, forked.run);
   }
 
-  #ask<T>(method: string, part: string, body?: unknown): Promise<T> {
-    return this.#transport.ask(method, `/runs/${encodeURIComponent(this.id)}${part}`, { body });
+  get #path(): string {
+    return `/runs/${encodeURIComponent(this.id)}`;
+  }
+
+  #ask<T>(method: "GET" | "POST", part: string, body?: unknown): Promise<T> {
+    return this.#transport.ask(method, this.#path + part, { body, isOnce: method === "POST" });
   }
 }
 
@@ -126,7 +136,8 @@ export class Client {
     input: Input,
     options: StartOptions = {},
   ): Promise<Run<Output>> {
-    const body: StartBody = { graph, input, ...options };
+    // A start has always a key, as its request may have to go twice.
+    const body: StartBody = { graph, input, ...options, key: options.key ?? newId() };
     const started = await this.#transport.ask<{ run: string }>("POST", "/runs", { body });
     return new Run(this.#transport, started.run);
   }

@@ -27,12 +27,14 @@ export interface Address {
 export interface Asked {
   body?: unknown;
   text?: string; // a body that is JSON already
+  isOnce?: boolean; // a second request has another effect: it goes again only if it has not arrived
   timeoutMs?: number;
   patienceMs?: () => number; // asked after each failure: for how much longer it is sent again
   signal?: AbortSignal | undefined; // aborts the request: it throws the signal's reason
 }
 
-const againAt = new Set([429, 502, 503, 504]);
+const busyAt = new Set([429, 503]);
+const lostAt = new Set([502, 504]); // of a proxy, which may have passed it on
 const pauseFirstMs = 50;
 const pauseLastMs = 5_000;
 
@@ -48,7 +50,7 @@ export class Transport {
     this.#headers = token ? { Authorization: `Bearer ${token}` } : {};
   }
 
-  // The answer's JSON. A request that may have arrived goes again: all that it is used for is idempotent.
+  // The answer's JSON. A request that may have arrived goes again unless it `isOnce`.
   async ask<T>(method: string, path: string, asked: Asked = {}): Promise<T> {
     const text = asked.text ?? (asked.body === undefined ? undefined : JSON.stringify(asked.body));
     const until = performance.now() + this.patienceMs;
@@ -57,6 +59,8 @@ export class Transport {
       const failed = await this.#once<T>(method, path, text, asked);
       if (failed.ok) return failed.answer;
       asked.signal?.throwIfAborted();
+      if (asked.isOnce && failed.mayHaveArrived)
+        throw new Unavailable(`Expected an answer of ${this.#root}, but: ${failed.fault} The request may have arrived.`);
       const waitMs = Math.max(pauseMs * (0.5 + Math.random()), failed.retryMs);
       if (leftMs() < waitMs) throw new Unavailable(`Expected an answer of ${this.#root}, but: ${failed.fault}`);
       await pause(waitMs, asked.signal);
@@ -83,23 +87,34 @@ export class Transport {
         return { ok: true, answer: (body === "" ? undefined : JSON.parse(body)) as T };
       }
       const refusal = await refusalOf(response);
-      if (!againAt.has(response.status)) throw refusal;
+      const wasLost = lostAt.has(response.status);
+      if (!wasLost && !busyAt.has(response.status)) throw refusal;
       const retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 0) || 0;
-      return { ok: false, fault: refusal.message, retryMs };
+      return { ok: false, fault: refusal.message, retryMs, mayHaveArrived: wasLost };
     } catch (thrown) {
       if (thrown instanceof Refused) throw thrown;
-      return { ok: false, fault: sentenceOf(thrown), retryMs: 0 };
+      return { ok: false, fault: sentenceOf(thrown), retryMs: 0, mayHaveArrived: !isUnsent(thrown) };
     } finally {
       limit.end();
     }
   }
 }
 
-type Once<T> = { ok: true; answer: T } | { ok: false; fault: string; retryMs: number };
+type Once<T> =
+  | { ok: true; answer: T }
+  | { ok: false; fault: string; retryMs: number; mayHaveArrived: boolean };
+
+// There was no connection. Each runtime says so in its own words.
+function isUnsent(thrown: unknown): boolean {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  const words = [thrown, cause].map((one) => `${String(one)} ${(one as { code?: unknown } | undefined)?.code}`);
+  return /refused|ENOTFOUND|EAI_AGAIN|dns error/i.test(words.join(" "));
+}
 
 // True where the same request may be taken later.
 export function passes(thrown: unknown): boolean {
-  return !(thrown instanceof CairnError) || (thrown instanceof Refused && againAt.has(thrown.status));
+  if (!(thrown instanceof Refused)) return !(thrown instanceof CairnError);
+  return busyAt.has(thrown.status) || lostAt.has(thrown.status);
 }
 
 function isAddress(url: string): boolean {
@@ -136,6 +151,13 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+// An id that no other request has: Node 18 and pages without TLS have no randomUUID.
+export function newId(): string {
+  const { crypto } = globalThis as { crypto?: { randomUUID?: () => string } };
+  if (crypto?.randomUUID) return crypto.randomUUID();
+  return Array.from({ length: 4 }, () => Math.floor(Math.random() * 2 ** 32).toString(16).padStart(8, "0")).join("");
 }
 
 export function sentenceOf(thrown: unknown): string {
