@@ -138,7 +138,8 @@ const client = new Client({ url });
 if (how === "start") assert.equal((await client.start("g", {})).id, "r");
 if (how === "signal") await client.run("r").signal("go");
 if (how === "fork")
-  await assert.rejects(client.run("r").fork(1), (thrown) => thrown instanceof Unavailable && /may have arrived/.test(thrown.message));
+  await assert.rejects(client.run("r").fork(1), (thrown) =>
+    thrown instanceof Unavailable && /may have arrived/.test(thrown.message));
 )";
 
 TEST(TypeScriptRules, what_may_have_arrived_goes_again_only_if_that_changes_nothing) {

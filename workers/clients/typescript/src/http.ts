@@ -60,7 +60,9 @@ export class Transport {
       if (failed.ok) return failed.answer;
       asked.signal?.throwIfAborted();
       if (asked.isOnce && failed.mayHaveArrived)
-        throw new Unavailable(`Expected an answer of ${this.#root}, but: ${failed.fault} The request may have arrived.`);
+        throw new Unavailable(
+          `Expected an answer of ${this.#root}, but: ${failed.fault} The request may have arrived.`,
+        );
       const waitMs = Math.max(pauseMs * (0.5 + Math.random()), failed.retryMs);
       if (leftMs() < waitMs) throw new Unavailable(`Expected an answer of ${this.#root}, but: ${failed.fault}`);
       await pause(waitMs, asked.signal);
