@@ -110,6 +110,13 @@ class Turner {
     if (missed.count > 0) note(std::move(missed));
   }
 
+  // All times that have passed since it was paused. REQUIRES: it is.
+  void miss_paused() {
+    const Pausing& paused = *state_.paused;
+    miss_until(view_.now_us, "it was paused by " + paused.by + " at " + occurrence_text(paused.at_us) +
+                                 (paused.reason.empty() ? "" : ": " + paused.reason));
+  }
+
   void confirm(const std::vector<StartedOccurrence>& done) {
     for (const StartedOccurrence& one : done) {
       const auto found = std::find_if(state_.starting.begin(), state_.starting.end(),
@@ -263,9 +270,7 @@ Result<ScheduleTurn> pause_schedule(ScheduleState& state, const ScheduleView& vi
 Result<ScheduleTurn> resume_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor) {
   if (!state.paused) return not_in_state(view.name, "paused", "at work");
   Turner turner(state, view);
-  turner.miss_until(view.now_us, "it was paused by " + state.paused->by + " at " +
-                                     occurrence_text(state.paused->at_us) +
-                                     (state.paused->reason.empty() ? "" : ": " + state.paused->reason));
+  turner.miss_paused();
   state.paused.reset();
   turner.note({.kind = NoteKind::resumed, .actor = actor});
   turner.forget_ended();
@@ -276,11 +281,7 @@ Result<ScheduleTurn> resume_schedule(ScheduleState& state, const ScheduleView& v
 ScheduleTurn leave_definition(ScheduleState& state, const ScheduleView& view) {
   Turner turner(state, view);
   turner.forget_ended();
-  if (state.paused)
-    turner.miss_until(view.now_us, "it was paused by " + state.paused->by + " at " +
-                                       occurrence_text(state.paused->at_us) +
-                                       (state.paused->reason.empty() ? "" : ": " + state.paused->reason));
-  if (!state.paused) turner.decide_due();
+  state.paused ? turner.miss_paused() : turner.decide_due();
   turner.decide_held_back();
   ScheduleTurn turn = turner.finish();
   state.decided = std::max(state.decided, whole_seconds(view.now_us));

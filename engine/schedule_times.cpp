@@ -144,8 +144,7 @@ std::optional<UtcSeconds> next_time(const ScheduleTimes& times, const TimeZone& 
   return earliest && times.until && *earliest > *times.until ? std::nullopt : earliest;
 }
 
-// --- texts
-// -------------------------------------------------------------------------------------------------------------
+// --- texts ----------------------------------------------------------------------------------------------------------
 
 namespace {
 

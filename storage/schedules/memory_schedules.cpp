@@ -4,16 +4,7 @@
 
 namespace cairn {
 
-ScheduleCalls MemorySchedules::calls() {
-  return {[this](int limit, const DecideSchedules& decide) { return decide_due(limit, decide); },
-          [this](const std::vector<std::string>& names, const DecideSchedules& decide) {
-            return decide_named(names, decide);
-          },
-          [this](const ScheduleWrite& write) { return add(write); },
-          [this] { return next_look(); },
-          [this](const std::string& name, std::int64_t revision) { return definition_of(name, revision); },
-          [this](const std::string& name, TimeUs from, TimeUs until) { return started(name, from, until); }};
-}
+ScheduleCalls MemorySchedules::calls() { return schedule_calls_of(*this); }
 
 std::size_t MemorySchedules::decide(std::vector<ScheduleRow> rows, const DecideSchedules& decide) {
   if (rows.empty()) return 0;

@@ -17,19 +17,20 @@ class MemorySchedules {
   explicit MemorySchedules(std::function<TimeUs()> clock) : clock_(std::move(clock)) {}
 
   ScheduleCalls calls();  // REQUIRES: this outlives them
+  // Of these, see ScheduleCalls.
+  std::size_t decide_due(int limit, const DecideSchedules& decide);
+  std::size_t decide_named(const std::vector<std::string>& names, const DecideSchedules& decide);
+  bool add(const ScheduleWrite& write);
+  NextLook next_look() const;
+  std::optional<std::string> definition_of(const std::string& name, std::int64_t revision) const;
+  std::vector<TimeUs> started(const std::string& name, TimeUs from, TimeUs until) const;
 
   std::vector<KeptNote> notes(const std::string& name) const;  // the oldest first
   std::optional<ScheduleRow> row(const std::string& name) const;
 
  private:
   std::size_t decide(std::vector<ScheduleRow> rows, const DecideSchedules& decide);
-  std::size_t decide_due(int limit, const DecideSchedules& decide);
-  std::size_t decide_named(const std::vector<std::string>& names, const DecideSchedules& decide);
-  bool add(const ScheduleWrite& write);
   void keep(const ScheduleWrite& write);
-  NextLook next_look() const;
-  std::optional<std::string> definition_of(const std::string& name, std::int64_t revision) const;
-  std::vector<TimeUs> started(const std::string& name, TimeUs from, TimeUs until) const;
 
   const std::function<TimeUs()> clock_;
   mutable std::recursive_mutex mutex_;

@@ -59,4 +59,17 @@ struct ScheduleCalls {
   std::function<std::vector<TimeUs>(const std::string& name, TimeUs from, TimeUs until)> started;
 };
 
+// Those of a table that has functions of these names. REQUIRES: it outlives them.
+template <class Table>
+ScheduleCalls schedule_calls_of(Table& table) {
+  return {[&table](int limit, const DecideSchedules& decide) { return table.decide_due(limit, decide); },
+          [&table](const std::vector<std::string>& names, const DecideSchedules& decide) {
+            return table.decide_named(names, decide);
+          },
+          [&table](const ScheduleWrite& write) { return table.add(write); },
+          [&table] { return table.next_look(); },
+          [&table](const std::string& name, std::int64_t revision) { return table.definition_of(name, revision); },
+          [&table](const std::string& name, TimeUs from, TimeUs until) { return table.started(name, from, until); }};
+}
+
 }  // namespace cairn

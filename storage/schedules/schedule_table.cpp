@@ -141,16 +141,7 @@ ScheduleTable::ScheduleTable(std::string dsn, const std::string& identity, std::
   pool_.expect_identity(identity);
 }
 
-ScheduleCalls ScheduleTable::calls() {
-  return {[this](int limit, const DecideSchedules& decide) { return decide_due(limit, decide); },
-          [this](const std::vector<std::string>& names, const DecideSchedules& decide) {
-            return decide_named(names, decide);
-          },
-          [this](const ScheduleWrite& write) { return add(write); },
-          [this] { return next_look(); },
-          [this](const std::string& name, std::int64_t revision) { return definition_of(name, revision); },
-          [this](const std::string& name, TimeUs from, TimeUs until) { return started(name, from, until); }};
-}
+ScheduleCalls ScheduleTable::calls() { return schedule_calls_of(*this); }
 
 std::size_t ScheduleTable::decide_due(int limit, const DecideSchedules& decide) {
   return pool_.run([&](PgConnection& connection) {

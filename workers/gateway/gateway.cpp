@@ -11,8 +11,7 @@
 namespace cairn {
 namespace {
 
-constexpr TimeUs again_us = 500'000;  // a call that failed
-constexpr TimeUs loss_said_every_us = 60'000'000;
+constexpr TimeUs again_us = 500'000;       // a call that failed
 constexpr TimeUs arrives_us = 10'000'000;  // a claim that was given is on its way to the worker for so long at most
 constexpr TimeUs met_us = 2'000'000;       // the same, for claims that another process gave
 constexpr std::int32_t swept_holds_max = 1'000;  // in one scan of held jobs
@@ -371,10 +370,7 @@ bool Gateway::dispatch_commits() {
   for (LockedCommit& commit : actions.locked_commits) call(CommitLocked{std::move(commit)});
   for (PutSnapshot& one : actions.snapshots) call(KeepSnapshot{std::move(one)});
   for (const RunId& run : actions.without_snapshots) call(DropSnapshots{run});
-  if (!actions.gone_back.empty() && steady_ >= silent_of_loss_until_) {  // one of the runs: there may be thousands
-    silent_of_loss_until_ = steady_ + loss_said_every_us;
-    note(Note::Level::warning, to_sentence(actions.gone_back.front()));
-  }
+  for (const GoneBack& one : actions.gone_back) note(Note::Level::warning, to_sentence(one));
   for (const Offered& offered : actions.offered) {
     if (offered.run_at_us > now_) continue;
     for (auto& [queues, source] : sources_)

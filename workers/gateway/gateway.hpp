@@ -285,7 +285,6 @@ class Gateway {
   bool is_looking_ = false;
   TimeUs look_at_ = 0;                                 // steady
   TimeUs contact_at_ = 0;                              // steady; the last of any session
-  TimeUs silent_of_loss_until_ = 0;                    // steady
   std::int64_t under_way_ = 0;                         // calls
   std::vector<std::pair<TimeUs, GatewayCall>> later_;  // that failed, by when they go again
   KnownGraphs known_graphs_;

@@ -1,5 +1,4 @@
 // The sweep of the gateway: the same part as a session's, without steps of its own.
-#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -21,17 +20,11 @@ void Gateway::dispatch_sweeps() {
         },
         one);
   }
-  std::map<TimeUs, std::vector<std::pair<RunId, Fence>>> by_time;
-  for (const Pool::Release& one : actions.releases) by_time[one.run_at_us].emplace_back(one.run, one.fence);
-  for (auto& [run_at, holds] : by_time) call(LetGo{std::move(holds), run_at});
+  for (LetGo& one : calls_of(actions.releases)) call(std::move(one));
   for (Submission& one : actions.submissions) committer_.submit(std::move(one));
   for (const auto& [ticket, run] : actions.to_finish) committer_.finish_call(ticket, run);
   for (const Sweeping::TakenOver& one : actions.taken_over)
-    actions_.notes.push_back({Note::Level::info, "A step was lost, and is offered again: " + one.why,
-                              Json{{"run", to_string(one.run)},
-                                   {"step", one.fence.step},
-                                   {"attempt", one.attempt},
-                                   {"session", one.fence.session}}});
+    actions_.notes.push_back({Note::Level::info, "A step was lost, and is taken over: " + one.why, fields_of(one)});
 }
 
 void Gateway::on_answer(ScanSessions& scan) {

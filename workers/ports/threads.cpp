@@ -4,7 +4,6 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,67 +13,26 @@ namespace {
 
 namespace asio = boost::asio;
 
-// One blocking call. Shared by the coroutine that waits and the thread that works, because either may end first.
 struct BlockingCall {
-  BlockingCall(asio::any_io_executor waiters, std::function<void()> does, std::int64_t time_ms)
-      : work(std::move(does)), timeout_ms(time_ms), executor(std::move(waiters)) {}
-
-  const std::function<void()> work;
-  const std::int64_t timeout_ms;
-  const asio::any_io_executor executor;
-  bool has_begun = false;    // the waiter's thread only
-  bool has_ended = false;    // likewise
+  bool has_ended = false;    // the waiter's thread only
   std::exception_ptr fault;  // likewise
-  std::mutex mutex;
-  asio::steady_timer* timer = nullptr;  // the waiter's; null without a waiter: then the executor may be gone too
 };
-using BlockingCallRef = std::shared_ptr<BlockingCall>;
 
-// Runs `then` with the timer on the waiter's thread, if it still waits.
-template <class Then>
-void post_to_waiter(const BlockingCallRef& call, Then then) {
-  const std::lock_guard lock(call->mutex);
-  if (call->timer == nullptr) return;
-  asio::post(call->executor, [call, then = std::move(then)]() mutable {
-    if (call->timer != nullptr) then(*call, *call->timer);
-  });
-}
-
-void run_on_this_thread(const BlockingCallRef& call) {
-  {
-    const std::lock_guard lock(call->mutex);
-    if (call->timer == nullptr) return;
-  }
-  post_to_waiter(call, [](BlockingCall& begun, asio::steady_timer& timer) {
-    begun.has_begun = true;
-    if (begun.timeout_ms > 0) timer.expires_after(std::chrono::milliseconds(begun.timeout_ms));
-  });
+void run_on_this_thread(const std::shared_ptr<Meeting>& meeting, const std::shared_ptr<BlockingCall>& call,
+                        const std::function<void()>& work, std::int64_t timeout_ms) {
+  if (!meeting->is_awaited()) return;
+  if (timeout_ms > 0) meeting->post([meeting, timeout_ms] { meeting->end_after(timeout_ms); });
   std::exception_ptr fault;
   try {
-    call->work();
+    work();
   } catch (...) {
     fault = std::current_exception();
   }
-  post_to_waiter(call, [fault](BlockingCall& ended, asio::steady_timer& timer) {
-    ended.has_ended = true;
-    ended.fault = fault;
-    timer.cancel();
+  meeting->post([call, fault] {
+    call->has_ended = true;
+    call->fault = fault;
   });
 }
-
-class BlockingWaiter {
- public:
-  BlockingWaiter(BlockingCall& call, asio::steady_timer& timer) : call_(call) { call_.timer = &timer; }
-  BlockingWaiter(const BlockingWaiter&) = delete;
-  BlockingWaiter& operator=(const BlockingWaiter&) = delete;
-  ~BlockingWaiter() {
-    const std::lock_guard lock(call_.mutex);
-    call_.timer = nullptr;
-  }
-
- private:
-  BlockingCall& call_;
-};
 
 }  // namespace
 
@@ -117,18 +75,60 @@ void ThreadPool::join() {
   parts_->threads.join();
 }
 
-asio::awaitable<bool> run_blocking(ThreadPool& pool, std::function<void()> work, std::int64_t timeout_ms) {
-  const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const auto call = std::make_shared<BlockingCall>(executor, std::move(work), timeout_ms);
-  asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
-  const BlockingWaiter waiter(*call, timer);
-  asio::post(pool.context(), [call] { run_on_this_thread(call); });
-  while (!call->has_ended) {
-    boost::system::error_code error;
-    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
-    const bool expired = !error && call->has_begun && !call->has_ended;
-    if (expired) co_return false;
+struct Meeting::Waiter::Timer {
+  explicit Timer(const asio::any_io_executor& executor) : timer(executor, asio::steady_timer::time_point::max()) {}
+  asio::steady_timer timer;
+};
+
+Meeting::Waiter::Waiter(std::shared_ptr<Meeting> meeting)
+    : meeting_(std::move(meeting)), timer_(std::make_unique<Timer>(meeting_->executor_)) {
+  const std::lock_guard lock(meeting_->mutex_);
+  meeting_->waiter_ = this;
+}
+
+Meeting::Waiter::~Waiter() {
+  const std::lock_guard lock(meeting_->mutex_);
+  meeting_->waiter_ = nullptr;
+}
+
+asio::awaitable<bool> Meeting::Waiter::until(std::function<bool()> is_over) {
+  while (!is_over()) {
+    boost::system::error_code woken;
+    co_await timer_->timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    const bool is_late = !woken && !is_over();
+    if (is_late) co_return false;
   }
+  co_return true;
+}
+
+void Meeting::post(std::function<void()> then) {
+  const std::lock_guard lock(mutex_);
+  if (waiter_ == nullptr) return;
+  asio::post(executor_, [self = shared_from_this(), then = std::move(then)] {
+    // Only this thread ends the waiting, so that it is there while `then` runs.
+    if (self->waiter_ == nullptr) return;
+    then();
+    self->waiter_->timer_->timer.cancel();
+  });
+}
+
+bool Meeting::is_awaited() {
+  const std::lock_guard lock(mutex_);
+  return waiter_ != nullptr;
+}
+
+void Meeting::end_after(std::int64_t ms) { waiter_->timer_->timer.expires_after(std::chrono::milliseconds(ms)); }
+
+asio::awaitable<bool> run_blocking(ThreadPool& pool, std::function<void()> work, std::int64_t timeout_ms) {
+  const auto meeting = std::make_shared<Meeting>(co_await asio::this_coro::executor);
+  const auto call = std::make_shared<BlockingCall>();
+  Meeting::Waiter waiter(meeting);
+  asio::post(pool.context(), [meeting, call, work = std::move(work), timeout_ms] {
+    run_on_this_thread(meeting, call, work, timeout_ms);
+  });
+  std::function<bool()> is_over = [call] { return call->has_ended; };
+  const bool has_ended = co_await waiter.until(std::move(is_over));
+  if (!has_ended) co_return false;
   if (call->fault) std::rethrow_exception(call->fault);
   co_return true;
 }

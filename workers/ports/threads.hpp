@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -40,6 +42,42 @@ class ThreadPool {
  private:
   struct Parts;
   std::unique_ptr<Parts> parts_;
+};
+
+// A coroutine that waits for what happens on other threads. Shared by both sides, because either may end first: what is
+// posted for a coroutine that waits no more is dropped, and its executor, which may be gone with it, is not touched.
+class Meeting : public std::enable_shared_from_this<Meeting> {
+ public:
+  explicit Meeting(boost::asio::any_io_executor waiters) : executor_(std::move(waiters)) {}
+
+  // From any thread: runs `then` on the coroutine's thread, and lets it look again.
+  void post(std::function<void()> then);
+  // From any thread. False: it waits no more.
+  bool is_awaited();
+  // On the coroutine's thread: it waits so long, from now on.
+  void end_after(std::int64_t ms);
+
+  // The coroutine's side. It waits for as long as this lives.
+  class Waiter {
+   public:
+    explicit Waiter(std::shared_ptr<Meeting> meeting);
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+    ~Waiter();
+    // False: the time is over, and it is not.
+    boost::asio::awaitable<bool> until(std::function<bool()> is_over);
+
+   private:
+    struct Timer;
+    friend class Meeting;
+    const std::shared_ptr<Meeting> meeting_;
+    const std::unique_ptr<Timer> timer_;
+  };
+
+ private:
+  const boost::asio::any_io_executor executor_;
+  std::mutex mutex_;
+  Waiter* waiter_ = nullptr;  // null: it waits no more
 };
 
 // Runs `work`, which may block, on a thread of the pool, and waits for it without one. Its exception is passed on.

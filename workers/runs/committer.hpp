@@ -118,7 +118,7 @@ struct CommitterActions {
   std::vector<HeldJob> created_held;              // new branches that are this session's from the start
   std::vector<std::pair<RunId, RunId>> children;  // caller, called
   std::vector<Offered> offered;
-  std::vector<GoneBack> gone_back;
+  std::vector<GoneBack> gone_back;  // one a minute at most: there may be thousands, and `verify` names all
   bool empty() const;
 };
 
@@ -253,8 +253,9 @@ class Committer {
   CommitterOptions options_;
   GraphShelf shelf_;
   KeepRules keep_rules_;
-  TimeUs now_ = 0;       // steady
-  TimeUs database_ = 0;  // the database's clock; it may be set back
+  TimeUs now_ = 0;                   // steady
+  TimeUs silent_of_loss_until_ = 0;  // steady
+  TimeUs database_ = 0;              // the database's clock; it may be set back
   std::uint64_t serial_ = 0;
   std::unordered_map<RunId, std::unique_ptr<Run>> runs_;
   std::list<Run*> by_use_;  // latest first

@@ -4,6 +4,11 @@
 #include "workers/runs/committer_records.hpp"
 
 namespace cairn {
+namespace {
+
+constexpr TimeUs loss_said_every_us = 60'000'000;
+
+}  // namespace
 
 // Events that would be read again without a new snapshot.
 void Committer::count_folded(Run& run, const std::vector<EventRow>& rows) {
@@ -90,7 +95,9 @@ void Committer::note_gone_back(Run& run) {
   const std::int64_t known = std::exchange(run.lost_head, 0);
   const bool is_less = run.head > 0 && run.head < known;
   const bool is_other = run.head == known && run.chain != run.lost_chain;
-  if (is_less || is_other) actions_.gone_back.push_back({run.id, known, run.head});
+  if ((!is_less && !is_other) || now_ < silent_of_loss_until_) return;
+  silent_of_loss_until_ = now_ + loss_said_every_us;
+  actions_.gone_back.push_back({run.id, known, run.head});
 }
 
 // False if the history cannot be folded now and is read again. Refuses what never will be folded.

@@ -15,7 +15,6 @@ namespace {
 constexpr std::int32_t strays_max = 200;
 constexpr std::int64_t short_history_events = 16;  // of a run whose history comes with the claim
 constexpr TimeUs graphs_every_us = 5'000'000;
-constexpr TimeUs loss_told_every_us = 60'000'000;
 
 PoolOptions pool_options(const SessionOrigin& origin, const WorkerOptions& options) {
   return {.shards = origin.shards,
@@ -255,13 +254,6 @@ void Session::open_queues_changed() {
   committer_.set_open_queues(std::move(open));
 }
 
-// One of the runs, as there may be thousands: `verify` names all.
-void Session::say_gone_back(const GoneBack& one) {
-  if (steady_ < silent_of_loss_until_) return;
-  silent_of_loss_until_ = steady_ + loss_told_every_us;
-  note(Note::Level::warning, to_sentence(one));
-}
-
 void Session::call(StoreCall call) { actions_.calls.push_back(std::move(call)); }
 
 void Session::note(Note::Level level, std::string text) { actions_.notes.push_back({level, std::move(text), nullptr}); }
@@ -281,7 +273,7 @@ bool Session::dispatch_commits() {
   for (LockedCommit& commit : actions.locked_commits) call(CommitLocked{std::move(commit)});
   for (PutSnapshot& one : actions.snapshots) call(KeepSnapshot{std::move(one)});
   for (const RunId& run : actions.without_snapshots) call(DropSnapshots{run});
-  for (const GoneBack& one : actions.gone_back) say_gone_back(one);
+  for (const GoneBack& one : actions.gone_back) note(Note::Level::warning, to_sentence(one));
   for (const auto& [caller, called] : actions.children)
     if (pool_.executes(caller)) pool_.add_run(called);
   for (const Offered& offered : actions.offered)
@@ -300,7 +292,7 @@ bool Session::dispatch_claims() {
     const HeldJob& job = steps_.begin(start.slot, std::move(start.job));
     committer_.await_state(start.slot, job.run, job.run_head);
   }
-  release(actions.releases);
+  for (LetGo& one : calls_of(actions.releases)) call(std::move(one));
   return true;
 }
 
@@ -317,7 +309,7 @@ void Session::dispatch_steps() {
 void Session::dispatch_sweeps() {
   Sweeping::Actions actions = sweeping_.drain_actions();
   for (StoreCall& one : actions.calls) call(std::move(one));
-  release(actions.releases);
+  for (LetGo& one : calls_of(actions.releases)) call(std::move(one));
   for (Submission& one : actions.submissions) committer_.submit(std::move(one));
   for (const auto& [ticket, run] : actions.to_await) committer_.await_state(ticket, run, 0);
   for (const auto& [ticket, run] : actions.to_finish) committer_.finish_call(ticket, run);
@@ -329,10 +321,7 @@ void Session::dispatch_sweeps() {
 void Session::note_taken_over(const Sweeping::TakenOver& taken) {
   const RunState* state = committer_.state(taken.run);
   const Step* step = state == nullptr ? nullptr : find_step(*state, taken.fence.step);
-  Json fields = {{"run", to_string(taken.run)},
-                 {"step", taken.fence.step},
-                 {"attempt", taken.attempt},
-                 {"session", taken.fence.session}};
+  Json fields = fields_of(taken);
   if (state != nullptr) fields["graph"] = state->graph->name;
   if (step != nullptr) fields["node"] = state->node(*step).name;
   actions_.notes.push_back({Note::Level::info, "A step was lost, and is taken over: " + taken.why, std::move(fields)});
@@ -425,12 +414,6 @@ void Session::claim(Pool::Claim claim) {
   request.notified_only = claim.notified_only;
   request.not_of = std::move(claim.not_of);
   call(ClaimJobs{std::move(request)});
-}
-
-void Session::release(const std::vector<Pool::Release>& releases) {
-  std::map<TimeUs, std::vector<std::pair<RunId, Fence>>> by_time;
-  for (const Pool::Release& one : releases) by_time[one.run_at_us].emplace_back(one.run, one.fence);
-  for (auto& [run_at, holds] : by_time) call(LetGo{std::move(holds), run_at});
 }
 
 void Session::replied(Reply reply) {

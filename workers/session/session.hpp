@@ -99,7 +99,6 @@ class Session {
   void write_row_if_changed();
   void observe_clock(TimeUs database_us, TimeUs steady_us);
   void learn(const ReadGraphsOf& read, bool are_current);
-  void say_gone_back(const GoneBack& one);
   void learn(const std::vector<QueueSettings>& settings);
   void open_queues_changed();
   void call(StoreCall call);
@@ -116,7 +115,6 @@ class Session {
   void read(std::vector<Load> loads);
   void claim(Pool::Claim claim);
   void leave_queue(const std::string& queue);
-  void release(const std::vector<Pool::Release>& releases);
   void replied(Reply reply);
   void replied_to_step(Ticket slot, Reply reply);
   void dispatch_report(StepsInFlight::Report report);
@@ -176,7 +174,6 @@ class Session {
   bool is_writing_row_ = false;
   int refused_commits_ = 0;  // one after another
   std::string refusal_;
-  TimeUs silent_of_loss_until_ = 0;                     // steady
   TimeUs next_graphs_ = 0;                              // steady
   std::unordered_map<RunId, History> short_histories_;  // brought by a claim; for the loads of this round
   StepsInFlight::Actions step_actions_;                 // drained; kept for its memory

@@ -26,6 +26,18 @@ std::vector<SessionId> SessionWatch::scanned(std::span<const SessionRow> session
   return dead;
 }
 
+std::vector<LetGo> calls_of(const std::vector<Pool::Release>& releases) {
+  std::map<TimeUs, LetGo> by_time;
+  for (const Pool::Release& one : releases) {
+    LetGo& call = by_time[one.run_at_us];
+    call.run_at_us = one.run_at_us;
+    call.holds.emplace_back(one.run, one.fence);
+  }
+  std::vector<LetGo> calls;
+  for (auto& [run_at, call] : by_time) calls.push_back(std::move(call));
+  return calls;
+}
+
 std::string hold_text(const HeldJob& job) {
   return to_string(job.run) + " " + std::to_string(job.job.branch) + " " + std::to_string(job.epoch);
 }

@@ -54,6 +54,9 @@ struct Loss {
 // `alone`: what the holder's session says (SessionRow::alone).
 Loss loss_of(const HeldJob& job, const std::string& message, const std::optional<std::string>& alone);
 
+// The calls that let go of these holds.
+std::vector<LetGo> calls_of(const std::vector<Pool::Release>& releases);
+
 // The hold as SessionRow::alone names it.
 std::string hold_text(const HeldJob& job);
 

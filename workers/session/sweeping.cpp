@@ -21,6 +21,13 @@ bool is_unreadable(const Error& error) { return error.code == Code::unsupported 
 
 }  // namespace
 
+Json fields_of(const Sweeping::TakenOver& taken) {
+  return {{"run", to_string(taken.run)},
+          {"step", taken.fence.step},
+          {"attempt", taken.attempt},
+          {"session", taken.fence.session}};
+}
+
 Sweeping::Sweeping(SweepOptions options)
     : options_(options), sweeper_(options.session, options.dead_after_us), last_ticket_(internal_tickets) {}
 

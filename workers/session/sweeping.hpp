@@ -131,4 +131,7 @@ class Sweeping {
   Actions actions_;
 };
 
+// {"run", "step", "attempt", "session"}, for the log.
+Json fields_of(const Sweeping::TakenOver& taken);
+
 }  // namespace cairn

@@ -7,6 +7,7 @@
 
 #include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
+#include "tests/workers/runs/taken_over.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/ids.hpp"
@@ -39,6 +40,7 @@ class Process {
     gateway_.tick(steady_);
     GatewayActions actions = gateway_.drain_actions();
     for (auto& [id, answer] : actions.answers) answers_.emplace(id, std::move(answer));
+    for (Note& note : actions.notes) notes_.push_back(std::move(note));
     const std::function<TimeUs()> steady = [this] { return steady_; };
     for (GatewayCall& call : actions.calls) {
       if (fails && fails(call)) {
@@ -56,6 +58,7 @@ class Process {
     return found ? std::optional(std::move(found.mapped())) : std::nullopt;
   }
   Gateway& gateway() { return gateway_; }
+  const std::vector<Note>& notes() const { return notes_; }
 
  private:
   static GatewayOptions options() {
@@ -72,7 +75,14 @@ class Process {
   Gateway gateway_;
   AskId last_ = 0;
   std::map<AskId, AskAnswer> answers_;
+  std::vector<Note> notes_;
 };
+
+const Json twice = parse_stored(R"({"name": "twice", "start": "a", "limits": {"steps": 20}, "channels":
+        {"count": {"reducer": "sum"}}, "nodes": {
+        "a": {"do": "py.a", "queue": "py", "labels": ["ok"], "with": {"n": 1}, "on": {"ok": "b"}},
+        "b": {"do": "py.a", "queue": "py", "labels": ["ok"], "retry": {"attempts": 3, "backoff_ms": 100}, "on": {"ok": "z"}},
+        "z": {"end": {"status": "done", "output": {"count": {"$": "count"}}}}}})");
 
 class GatewayTest : public testing::Test {
  protected:
@@ -82,11 +92,6 @@ class GatewayTest : public testing::Test {
         client_(client_with_graphs(*store_, *catalogue_)),
         here_(*store_, *catalogue_, steady_),
         there_(*store_, *catalogue_, steady_) {
-    const Json twice = parse_stored(R"({"name": "twice", "start": "a", "limits": {"steps": 20}, "channels":
-        {"count": {"reducer": "sum"}}, "nodes": {
-        "a": {"do": "py.a", "queue": "py", "labels": ["ok"], "with": {"n": 1}, "on": {"ok": "b"}},
-        "b": {"do": "py.a", "queue": "py", "labels": ["ok"], "retry": {"attempts": 3, "backoff_ms": 100}, "on": {"ok": "z"}},
-        "z": {"end": {"status": "done", "output": {"count": {"$": "count"}}}}}})");
     EXPECT_TRUE(client_->add_graph(twice));
   }
 
@@ -393,6 +398,39 @@ TEST_F(GatewayTest, a_step_of_a_dead_worker_is_offered_to_another_one_by_itself)
   EXPECT_EQ(reported(there_, lost.session, done(lost.claims[0].id)).results[0].status, ReportStatus::stale);
   EXPECT_EQ(reported(there_, found.session, done(found.claims[0].id)).results[0].status, ReportStatus::committed);
   EXPECT_EQ(status(run), RunStatus::running);
+}
+
+// Another server takes over, which lacks the report of the first step and offers it again.
+TEST_F(GatewayTest, a_database_that_has_gone_back_is_logged) {
+  const auto standby = make_memory_store(1, [this] { return noon + steady_; });
+  const auto their_client = client_with_graphs(*standby, *catalogue_);
+  ASSERT_TRUE(their_client->add_graph(twice));
+  for (Client* one : {client_.get(), their_client.get()}) {
+    StartRun command;
+    command.graph = "twice";
+    ASSERT_TRUE(one->start(std::move(command), "the same"));
+  }
+  test::TakenOver store(*store_, *standby);
+  Process process(store, *catalogue_, steady_);
+  const auto claim = [&](Ask ask) {
+    const AskId id = process.ask(std::move(ask));
+    std::optional<AskAnswer> answer;
+    for (int n = 0; n < 40 && !answer; ++n, steady_ += round_us) {
+      process.round();
+      answer = process.answer_of(id);
+    }
+    return answer.value_or(AskAnswer());
+  };
+  const AskAnswer first = claim(ask_of(0, 1));
+  ASSERT_EQ(first.claims.size(), 1u);
+  Ask report = ask_of(first.session, 0);
+  report.finished.push_back(done(first.claims[0].id));
+  EXPECT_EQ(claim(std::move(report)).results.at(0).status, ReportStatus::committed);
+  EXPECT_TRUE(process.notes().empty());
+  store.take_over();
+  for (int n = 0; n < 100 && process.notes().empty(); ++n, steady_ += 1'000'000) claim(ask_of(first.session, 1));
+  ASSERT_EQ(process.notes().size(), 1u);
+  EXPECT_NE(process.notes()[0].text.find("The database has gone back"), std::string::npos) << process.notes()[0].text;
 }
 
 TEST_F(GatewayTest, a_session_that_ends_waits_no_more) {

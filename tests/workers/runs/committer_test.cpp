@@ -11,6 +11,7 @@
 #include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
+#include "tests/workers/runs/taken_over.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/catalogue.hpp"
@@ -154,28 +155,6 @@ class NewerRelease final : public ForwardingStore {
     return found;
   }
   RunId newer;
-};
-
-// Another server that takes over, with a history of its own of the same run.
-class TakenOver final : public ForwardingStore {
- public:
-  TakenOver(Store& before, Store& after) : ForwardingStore(before), after_(after) {}
-  void take_over() { has_taken_over_ = true; }
-
-  std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
-    return has_taken_over_ ? after_.histories(requests, limit) : ForwardingStore::histories(requests, limit);
-  }
-  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
-    return has_taken_over_ ? after_.commit(shard, batch, options) : ForwardingStore::commit(shard, batch, options);
-  }
-  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
-    return has_taken_over_ ? after_.commit_locked(shard, runs, decide)
-                           : ForwardingStore::commit_locked(shard, runs, decide);
-  }
-
- private:
-  Store& after_;
-  bool has_taken_over_ = false;
 };
 
 std::size_t bytes_of(const Entry& entry) {

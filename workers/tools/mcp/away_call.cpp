@@ -3,54 +3,36 @@
 #include <boost/asio.hpp>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "workers/ports/threads.hpp"
 
 namespace cairn::mcp {
 namespace {
 
 namespace asio = boost::asio;
 
-// Shared by the one who waits and the one who works, because either may end first.
+// A call on its way. Shared by the one who waits and the one who works.
 struct AwayCall {
-  explicit AwayCall(asio::any_io_executor waiters) : executor(std::move(waiters)) {}
+  std::optional<ToolAnswer> answer;  // the waiter's thread only
+  std::exception_ptr fault;          // likewise
+  asio::cancellation_signal stop;    // the other thread only
+  bool is_left = false;              // likewise
 
-  const asio::any_io_executor executor;
-  std::function<void(std::string_view)> progress;  // the waiter's thread only
-  std::optional<ToolAnswer> answer;                // likewise
-  std::exception_ptr fault;                        // likewise
-  asio::cancellation_signal stop;                  // the other thread only
-  bool is_left = false;                            // likewise
-  std::mutex mutex;
-  asio::steady_timer* timer = nullptr;  // the waiter's; null without a waiter: then the executor may be gone too
+  bool has_ended() const { return answer.has_value() || fault != nullptr; }
 };
 using AwayCallRef = std::shared_ptr<AwayCall>;
 
-template <class Then>
-void post_to_the_waiter(const AwayCallRef& call, Then then) {
-  const std::lock_guard lock(call->mutex);
-  if (call->timer == nullptr) return;
-  asio::post(call->executor, [call, then = std::move(then)]() mutable {
-    if (call->timer != nullptr) then(*call, *call->timer);
-  });
-}
-
+// A wait that ends early ends the call.
 class AwayWaiter {
  public:
-  AwayWaiter(asio::io_context& there, AwayCallRef call, asio::steady_timer& timer)
-      : there_(there), call_(std::move(call)) {
-    call_->timer = &timer;
-  }
+  AwayWaiter(asio::io_context& there, AwayCallRef call) : there_(there), call_(std::move(call)) {}
   AwayWaiter(const AwayWaiter&) = delete;
   AwayWaiter& operator=(const AwayWaiter&) = delete;
   ~AwayWaiter() {
-    {
-      const std::lock_guard lock(call_->mutex);
-      call_->timer = nullptr;
-    }
-    if (call_->answer || call_->fault) return;
+    if (call_->has_ended()) return;
     asio::post(there_, [call = call_] {
       call->is_left = true;
       call->stop.emit(asio::cancellation_type::terminal);
@@ -67,16 +49,16 @@ asio::awaitable<void> make_into(std::shared_ptr<std::optional<ToolAnswer>> answe
   *answer = std::move(made);
 }
 
-void begin(asio::io_context& there, const AwayCallRef& call, MakeCall make, ToolCall asked) {
+void begin(asio::io_context& there, const std::shared_ptr<Meeting>& meeting, const AwayCallRef& call, MakeCall make,
+           ToolCall asked) {
   if (call->is_left) return;
   const auto answer = std::make_shared<std::optional<ToolAnswer>>();
   auto making = make_into(answer, std::move(make), std::move(asked));
   asio::co_spawn(there, std::move(making),
-                 asio::bind_cancellation_slot(call->stop.slot(), [call, answer](std::exception_ptr fault) {
-                   post_to_the_waiter(call, [fault, answer](AwayCall& ended, asio::steady_timer& timer) {
-                     ended.fault = fault;
-                     ended.answer = std::move(*answer);
-                     timer.cancel();
+                 asio::bind_cancellation_slot(call->stop.slot(), [meeting, call, answer](std::exception_ptr fault) {
+                   meeting->post([call, answer, fault] {
+                     call->fault = fault;
+                     call->answer = std::move(*answer);
                    });
                  }));
 }
@@ -84,23 +66,19 @@ void begin(asio::io_context& there, const AwayCallRef& call, MakeCall make, Tool
 }  // namespace
 
 asio::awaitable<ToolAnswer> call_away(asio::io_context& there, MakeCall make, ToolCall call) {
-  const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const auto away = std::make_shared<AwayCall>(executor);
-  away->progress = std::move(call.progress);
-  call.progress = {};
-  if (away->progress)
-    call.progress = [away](std::string_view text) {
-      post_to_the_waiter(away, [said = std::string(text)](AwayCall& of, asio::steady_timer&) { of.progress(said); });
+  const auto meeting = std::make_shared<Meeting>(co_await asio::this_coro::executor);
+  const auto away = std::make_shared<AwayCall>();
+  if (call.progress)
+    call.progress = [meeting, say = std::move(call.progress)](std::string_view text) {
+      meeting->post([say, said = std::string(text)] { say(said); });
     };
-  asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
-  const AwayWaiter waiter(there, away, timer);
-  asio::post(there, [&there, away, make = std::move(make), call = std::move(call)]() mutable {
-    begin(there, away, std::move(make), std::move(call));
+  Meeting::Waiter waiter(meeting);
+  const AwayWaiter ends(there, away);
+  asio::post(there, [&there, meeting, away, make = std::move(make), call = std::move(call)]() mutable {
+    begin(there, meeting, away, std::move(make), std::move(call));
   });
-  while (!away->answer && !away->fault) {
-    boost::system::error_code cancelled;
-    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-  }
+  std::function<bool()> is_over = [away] { return away->has_ended(); };
+  co_await waiter.until(std::move(is_over));
   if (away->fault) std::rethrow_exception(away->fault);
   co_return *away->answer;
 }
