@@ -172,6 +172,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/schemas/schema_check_test.cpp
   tests/workers/schemas/schema_dialect_test.cpp
   tests/workers/ports/secrets_test.cpp
+  tests/workers/ports/tools_file_test.cpp
   tests/workers/ports/tools_test.cpp
   tests/workers/ports/untrusted_text_test.cpp
   tests/workers/ports/url_place_test.cpp

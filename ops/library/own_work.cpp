@@ -150,6 +150,7 @@ Result<T, Failure> attempt(const Call& call) {
 StepResult outcome_of(const StepFunction& function, const std::string& first_label, const StepInput& input) {
   return attempt<cairn::Outcome>([&]() -> StepResult {
     Outcome outcome = function(step_of(input));
+    if (outcome.patch.is_null()) outcome.patch = Json::object();  // as {} means it
     if (!outcome.patch.is_object())
       return failed("bad_outcome", "Expected channels to change as a JSON object, but found another value.", false);
     return cairn::Outcome{outcome.label.empty() ? first_label : outcome.label, std::move(outcome.patch), {}};

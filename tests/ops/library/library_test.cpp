@@ -85,12 +85,32 @@ TEST_F(CppLibrary, is_the_program_cairn_with_other_handlers) {
   EXPECT_EQ(checked.err.find("letters.count"), std::string::npos) << checked.err;  // no warning that no one knows it
 }
 
-// The README's code in this language.
+// The page's blocks of code in this language.
+std::vector<std::string> code_of(const std::string& page, const std::string& language) {
+  const std::string text = read_file(testing::source_dir() + "/" + page), begin = "\n```" + language + "\n";
+  std::vector<std::string> blocks;
+  for (std::size_t from = 0; (from = text.find(begin, from)) != std::string::npos;) {
+    from += begin.size();
+    blocks.push_back(text.substr(from, text.find("```", from) - from));
+  }
+  return blocks;
+}
+
 std::string readme_code(const std::string& language) {
-  const std::string readme = read_file(testing::source_dir() + "/README.md"), begin = "\n```" + language + "\n";
-  const std::size_t from = readme.find(begin);
-  EXPECT_NE(from, std::string::npos) << language;
-  return readme.substr(from + begin.size(), readme.find("```", from + begin.size()) - from - begin.size());
+  const std::vector<std::string> blocks = code_of("README.md", language);
+  EXPECT_EQ(blocks.size(), 1u) << language;
+  return blocks.at(0);
+}
+
+// The guide's worker is the example's; its other blocks are compiled as they stand.
+TEST_F(CppLibrary, the_code_of_the_guide_is_what_it_says) {
+  const std::vector<std::string> blocks = code_of("ops/guide/cpp.md", "cpp");
+  ASSERT_EQ(blocks.size(), 3u);
+  EXPECT_EQ(blocks[0], read_file(sources + "/worker.cpp"));
+  const std::string source = "#include <cairn/engine.hpp>\n#include <cassert>\n#include <iostream>\nvoid client() {\n" +
+                             blocks[1] + "}\nvoid tests(const cairn::Handlers& handlers, const cairn::Json& graph) {\n" +
+                             blocks[2] + "}\n";
+  expect_runs("c++", {"-std=c++20", "-fsyntax-only", "-I" + installed() + "/include", write_file("guide.cpp", source)});
 }
 
 Json counting_node(const std::string& language, const std::string& next) {

@@ -66,6 +66,62 @@ void test_crash(const cairn::Json& graph) {
   expect(is_second, "the lost step is tried again: " + ended.dump());
 }
 
+// A rule chooses the way, a tool gives an outcome that names its label, and Final ends the attempts.
+void test_rules_and_tools() {
+  int attempts = 0;
+  cairn::Handlers handlers;
+  handlers.threads(2);
+  handlers.add_rule("letters.is_long", [](const cairn::Step& step) {
+    return cairn::Outcome(step.data.at("text").get<std::string>().size() > 5 ? "long" : "short", {});
+  }, {.labels = {"long", "short"}, .reads = {"text"}});
+  handlers.add_tool("shout", [](const cairn::Step& step) { return cairn::Json{{"n", step.input.at("n").get<int>() + 1}}; });
+  handlers.add("letters.never", [&](const cairn::Step&) -> cairn::Outcome {
+    ++attempts;
+    throw cairn::Final("Never.", "hopeless");
+  });
+  const cairn::Json graph = cairn::Json::parse(R"({
+    "name": "ways", "start": "choose", "limits": { "steps": 9 },
+    "channels": { "text": { "reducer": "last" }, "said": { "reducer": "last" } },
+    "nodes": {
+      "choose": { "do": "letters.is_long", "on": { "long": "shout", "short": "never" } },
+      "shout": { "do": "tool.call", "with": { "tool": "shout", "inputs": { "n": 41 }, "into": "said" }, "on": { "ok": "done" } },
+      "never": { "do": "letters.never", "retry": { "attempts": 5 }, "on": { "ok": "done" } },
+      "done": { "end": { "status": "done", "output": "$said" } } } })");
+  cairn::Engine engine(handlers);
+  expect(engine.execute(graph, {{"text", "a long text"}}).value("output", cairn::Json()) == cairn::Json{{"n", 42}},
+         "the rule leads to the tool");
+  expect(engine.execute(graph, {{"text", "short"}}).value("status", "") == "failed", "Final fails the run");
+  expect(attempts == 1, "Final is not tried again");
+  expect(cairn::Engine::simulate(graph, handlers, {.seeds = 20, .input = {{"text", "short"}}}).empty(),
+         "rules and tools hold under faults");
+}
+
+template <class Call>
+void expect_refused(const Call& call, const std::string& what) {
+  try {
+    call();
+    expect(false, what + " is refused");
+  } catch (const cairn::Refused& refused) {
+    expect(std::string(refused.what()).rfind("Expected ", 0) == 0, what + " is refused in one sentence");
+  }
+}
+
+void test_refusals() {
+  const auto nothing = [](const cairn::Step&) { return cairn::Outcome(); };
+  cairn::Handlers handlers;
+  handlers.add("letters.count", nothing);
+  expect_refused([&] { handlers.add("letters.count", nothing); }, "a name that is taken");
+  expect_refused([&] { handlers.add("two words", nothing); }, "a name with a space");
+  expect_refused([&] { handlers.add("none", nullptr); }, "no function");
+  expect_refused([&] { handlers.add("no.labels", nothing, {.labels = {}}); }, "no label");
+  expect_refused([&] { handlers.threads(0); }, "no thread");
+  cairn::Handlers taken;
+  taken.add("data.set", nothing);
+  expect_refused([&] { cairn::Engine engine(taken); }, "the name of a built-in handler");
+  cairn::Engine first;
+  expect_refused([] { cairn::Engine second; }, "a second engine");
+}
+
 void test_simulation(const cairn::Json& graph) {
   const std::vector<std::string> found = cairn::Engine::simulate(graph, {}, {.seeds = 20, .input = {{"text", "four"}}});
   for (const std::string& line : found) std::cerr << line << "\n";
@@ -79,6 +135,8 @@ int main(int, char** argv) {
   const cairn::Json graph = cairn::Json::parse(file);
   test_engine(graph);
   test_crash(graph);
+  test_rules_and_tools();
+  test_refusals();
   test_simulation(graph);
   return faults == 0 ? 0 : 1;
 }
