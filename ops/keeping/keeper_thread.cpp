@@ -6,7 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "ops/keeping/keeper.hpp"
-#include "storage/clock.hpp"
+#include "ops/service/rare_warning.hpp"
 #include "workers/ids.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 
@@ -14,7 +14,6 @@ namespace cairn {
 namespace {
 
 constexpr long pause_ms = 60'000;
-constexpr std::int64_t said_again_after_us = 3'600'000'000;
 
 std::string folder_of_environment() {
   const char* value = std::getenv("CAIRN_ARCHIVE");
@@ -55,18 +54,14 @@ struct KeeperThread::Parts {
     }
   }
 
-  // Once an hour, because it is the same a minute later.
   long failed(const std::string& says) {
-    if (said_at_us == 0 || steady_us() - said_at_us > said_again_after_us) {
-      spdlog::warn("No run is archived by the policy of its graph: {}", says);
-      said_at_us = steady_us();
-    }
+    warning.say("No run is archived by the policy of its graph: " + says);
     return some_pause();
   }
 
   const SigningKey key;
   Keeper keeper;
-  std::int64_t said_at_us = 0;
+  RareWarning warning;
   PeriodicThread thread;
 };
 

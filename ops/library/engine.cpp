@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -127,7 +128,8 @@ class DirectWay {
 
   static Answered answered(ApiResponse response) {
     Answered said{static_cast<int>(response.status), std::move(response.body), {}};
-    for (auto& [name, value] : response.headers) said.headers.emplace(name == "Link" ? "link" : name, std::move(value));
+    for (auto& [name, value] : response.headers)
+      said.headers.emplace(boost::algorithm::to_lower_copy(name), std::move(value));
     return said;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <spdlog/spdlog.h>
 
+#include "ops/service/rare_warning.hpp"
 #include "storage/clock.hpp"
 #include "storage/schedules/schedule_table.hpp"
 #include "workers/runtime/periodic_thread.hpp"
@@ -16,7 +17,6 @@ constexpr long look_ms = 1'000;      // the longest sleep: schedules may be adde
 constexpr long shared_look_ms = 20;  // others have locked what is due
 constexpr long failed_look_ms = 2'000;
 constexpr TimeUs zones_look_us = 60'000'000;
-constexpr TimeUs failure_said_again_us = 3'600'000'000;
 
 }  // namespace
 
@@ -55,12 +55,8 @@ struct ScheduleThread::Parts {
     table.look_at_zones(changed);
   }
 
-  // Once an hour, because it is the same a moment later.
   long failed(const std::string& says) {
-    if (said_at_us == 0 || steady_us() - said_at_us > failure_said_again_us) {
-      spdlog::warn("No schedule is fired by this process: {}", says);
-      said_at_us = steady_us();
-    }
+    warning.say("No schedule is fired by this process: " + says);
     return failed_look_ms;
   }
 
@@ -69,7 +65,7 @@ struct ScheduleThread::Parts {
   Client client;
   Scheduler scheduler;
   TimeUs zones_seen_us = -zones_look_us;
-  TimeUs said_at_us = 0;
+  RareWarning warning;
   PeriodicThread thread;
 };
 

@@ -17,7 +17,7 @@ class MemorySchedules {
   explicit MemorySchedules(std::function<TimeUs()> clock) : clock_(std::move(clock)) {}
 
   ScheduleCalls calls();  // REQUIRES: this outlives them
-  // Of these, see ScheduleCalls.
+  // As ScheduleCalls says.
   std::size_t decide_due(int limit, const DecideSchedules& decide);
   std::size_t decide_named(const std::vector<std::string>& names, const DecideSchedules& decide);
   bool add(const ScheduleWrite& write);

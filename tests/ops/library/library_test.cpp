@@ -107,9 +107,9 @@ TEST_F(CppLibrary, the_code_of_the_guide_is_what_it_says) {
   const std::vector<std::string> blocks = code_of("ops/guide/cpp.md", "cpp");
   ASSERT_EQ(blocks.size(), 3u);
   EXPECT_EQ(blocks[0], read_file(sources + "/worker.cpp"));
-  const std::string source = "#include <cairn/engine.hpp>\n#include <cassert>\n#include <iostream>\nvoid client() {\n" +
-                             blocks[1] + "}\nvoid tests(const cairn::Handlers& handlers, const cairn::Json& graph) {\n" +
-                             blocks[2] + "}\n";
+  const std::string source =
+      "#include <cairn/engine.hpp>\n#include <cassert>\n#include <iostream>\nvoid client() {\n" + blocks[1] +
+      "}\nvoid tests(const cairn::Handlers& handlers, const cairn::Json& graph) {\n" + blocks[2] + "}\n";
   expect_runs("c++", {"-std=c++20", "-fsyntax-only", "-I" + installed() + "/include", write_file("guide.cpp", source)});
 }
 

@@ -71,10 +71,14 @@ void test_rules_and_tools() {
   int attempts = 0;
   cairn::Handlers handlers;
   handlers.threads(2);
-  handlers.add_rule("letters.is_long", [](const cairn::Step& step) {
-    return cairn::Outcome(step.data.at("text").get<std::string>().size() > 5 ? "long" : "short", {});
-  }, {.labels = {"long", "short"}, .reads = {"text"}});
-  handlers.add_tool("shout", [](const cairn::Step& step) { return cairn::Json{{"n", step.input.at("n").get<int>() + 1}}; });
+  handlers.add_rule("letters.is_long",
+                    [](const cairn::Step& step) {
+                      return cairn::Outcome(step.data.at("text").get<std::string>().size() > 5 ? "long" : "short", {});
+                    },
+                    {.labels = {"long", "short"}, .reads = {"text"}});
+  handlers.add_tool("shout", [](const cairn::Step& step) {
+    return cairn::Json{{"n", step.input.at("n").get<int>() + 1}};
+  });
   handlers.add("letters.never", [&](const cairn::Step&) -> cairn::Outcome {
     ++attempts;
     throw cairn::Final("Never.", "hopeless");
