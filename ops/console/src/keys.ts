@@ -1,7 +1,7 @@
 // Keys: the one place that listens to the keyboard. A page binds its own while it is shown; two letters in a row, as
 // "g r", are one key.
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 export interface Binding {
   keys: string;
@@ -39,9 +39,9 @@ addEventListener("keydown", (event) => {
   binding.act();
 });
 
-// Binds the keys while the component is there; what a later one binds comes first.
+// Binds the keys while the component is there, from its first picture on; what a later one binds comes first.
 export function useKeys(added: Binding[], when: readonly unknown[] = []): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     bindings.value = [...bindings.peek(), ...added];
     return () => {
       bindings.value = bindings.peek().filter((binding) => !added.includes(binding));

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface Props {
   title: string;
@@ -10,7 +10,7 @@ interface Props {
 // A dialog over the page; Escape and its button close it, and the focus goes back to where it was.
 export function Dialog({ title, onClose, children }: Props) {
   const place = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     place.current?.showModal();
     return () => before?.focus();

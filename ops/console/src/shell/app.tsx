@@ -1,7 +1,7 @@
 // The frame of every page: navigation, the state of the connection, the page itself, and what it is as commands.
 import { effect, signal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { connection, isTokenAsked, meetCaller, Refusal } from "../api/client";
 import { reloadAll } from "../api/resource";
 import { useKeys } from "../keys";
@@ -46,7 +46,7 @@ function Shown() {
   const { page } = route.value;
   const entry = pages[page];
   const Page = loaded.value[page];
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = entry === undefined ? "Cairn" : `${entry.title} · Cairn`;
     document.getElementById("main")?.focus({ preventScroll: true });
   }, [page]);

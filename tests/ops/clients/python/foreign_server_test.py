@@ -67,7 +67,7 @@ class ForeignServer(unittest.TestCase):
                 self.assertEqual(len(server.requests), 3)
 
     def test_a_server_that_says_nothing_is_left_after_the_time_of_the_call(self) -> None:
-        with mock.patch.object(rules.Call.__init__, "__defaults__", (None, True, 0.2)):
+        with mock.patch.object(rules.Call.__init__, "__defaults__", (None, True, 0.2, "")):
             began = time.monotonic()
             for silent in (b"", b"HTTP/1.1 200 X\r\n"):
                 self.refused("but: timed out", Stays(silent), patience=0.1, call=lambda one: one.run("r").explain())

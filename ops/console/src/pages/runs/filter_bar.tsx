@@ -1,7 +1,7 @@
 // The filter in the language of --where. Completion offers keys, then the values that are known: graphs, statuses, and
 // tags of runs that were shown.
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { termsOf, withTerm } from "../../api/filter";
 import { useKeys } from "../../keys";
 import { useCompletions } from "./completions";
@@ -14,7 +14,7 @@ export function FilterBar({ where, onChange }: { where: string; onChange: (where
   const isOpen = useSignal(false);
   const marked = useSignal(-1);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     text.value = where;
   }, [where]);
   useKeys([{ keys: "/", says: "Filter", act: () => field.current?.focus() }]);

@@ -1,6 +1,6 @@
 // The runs that match a filter, the newest first, as they come.
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { getPage, may, type Page as ListPage } from "../../api/client";
 import { parametersOf, termsOf } from "../../api/filter";
 import { useResource } from "../../api/resource";
@@ -37,7 +37,7 @@ export function Page() {
         {(page) =>
           page.items.length === 0
             ? <NoRuns isFiltered={where !== ""} />
-            : <RunList first={page} where={where} query={query} />
+            : <RunList key={where} first={page} where={where} query={query} />
         }
       </Read>
     </>
@@ -61,11 +61,6 @@ function RunList(props: { first: ListPage<RunListed>; where: string; query: [str
   const isBusy = useSignal(false);
   const isBulk = useSignal(false);
   const chosen = useSignal(-1);
-  useEffect(() => {
-    older.value = [];
-    goesOn.value = undefined;
-    chosen.value = -1;
-  }, [props.where]);
   const next = older.value.length > 0 ? goesOn.value : props.first.next;
   const newest = new Set(props.first.items.map((run) => run.run));
   const runs = [...props.first.items, ...older.value.filter((run) => !newest.has(run.run))];
