@@ -18,6 +18,7 @@ export const pages: Record<string, PageEntry> = {
   inbox: { title: "Inbox", key: "i", load: () => import("./inbox/page") },
   queues: { title: "Queues", key: "q", load: () => import("./queues/page") },
   workers: { title: "Workers", key: "w", load: () => import("./workers/page") },
+  schedules: { title: "Schedules", key: "s", load: () => import("./schedules/page") },
   graphs: { title: "Graphs", key: "h", load: () => import("./graphs/page") },
   graph: { title: "Graph", load: () => import("./graph/page") },
   proof: { title: "Proof", key: "p", load: () => import("./proof/page") },

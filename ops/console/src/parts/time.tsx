@@ -36,6 +36,13 @@ export function Time({ at }: { at: string }) {
   return <time dateTime={at} title={exactTime(at)}>{ago(now.value - Date.parse(at))}</time>;
 }
 
+// A time to come: how long until then.
+export function Until({ at }: { at: string }) {
+  const left = Date.parse(at) - now.value;
+  return <time dateTime={at} title={exactTime(at)}>{left <= 0 ? "now" : `in ${duration(Math.ceil(left / 1000) * 1000)}`}
+  </time>;
+}
+
 export function Clock({ at }: { at: string }) {
   return <time dateTime={at} title={exactTime(at)}>{clockTime(at)}</time>;
 }

@@ -3,20 +3,10 @@ import { useSignal } from "@preact/signals";
 import { may, post } from "../../api/client";
 import type { Json } from "../../api/types";
 import { SchemaForm } from "../../parts/form/form";
+import { tagsOf } from "../../parts/tags";
 import { go, link } from "../../router";
 import { say } from "../../shell/notices";
 import type { Shown } from "./page";
-
-// KEY=VALUE, a line each or after commas.
-function tagsOf(text: string): Record<string, string> {
-  const tags: Record<string, string> = {};
-  for (const part of text.split(/[,\n]/).map((one) => one.trim()).filter((one) => one !== "")) {
-    const [key = "", value] = part.split(/=(.*)/s);
-    if (value === undefined) throw new Error(`Expected tags as KEY=VALUE, but found ${part}.`);
-    tags[key.trim()] = value.trim();
-  }
-  return tags;
-}
 
 export function Start({ shown }: { shown: Shown }) {
   const tags = useSignal("");

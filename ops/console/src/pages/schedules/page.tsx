@@ -1,0 +1,72 @@
+// The schedules: their times in words, what each starts, and when next; one of them with all that is on record of it.
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { get, may } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { Schedule } from "../../api/types";
+import { useKeys } from "../../keys";
+import { Empty, Failure, Read } from "../../parts/states";
+import { amend, go, route } from "../../router";
+import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
+import { ScheduleDialog } from "./definition";
+import { OneSchedule } from "./one_schedule";
+import { ScheduleTable } from "./schedule_table";
+
+export function Page() {
+  const name = route.value.rest[0];
+  return name === undefined ? <AllSchedules /> : <OneSchedule key={name} name={name} />;
+}
+
+function AllSchedules() {
+  const schedules = useResource<Schedule[]>("schedules", (signal) => get<Schedule[]>("schedules", {}, signal), 5000);
+  const word = route.value.query.get("name") ?? "";
+  const isAdding = useSignal(false);
+  const field = useRef<HTMLInputElement>(null);
+  useKeys([{ keys: "/", says: "Names with these letters", act: () => field.current?.focus() }]);
+  useCommandLines(curlLine("schedules"), "cairn schedule list");
+  const refusal = schedules.error.value;
+  return (
+    <>
+      <div class="page-head">
+        <h1>Schedules</h1>
+        {may("operate") && <button type="button" onClick={() => (isAdding.value = true)}>New schedule…</button>}
+        <div class="page-filter">
+          <input ref={field} type="text" aria-label="Names with these letters" placeholder="Name" value={word}
+            spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />
+        </div>
+      </div>
+      {refusal !== undefined && schedules.data.value !== undefined && refusal.code !== "lost" &&
+        <Failure error={refusal} />}
+      <Read from={schedules}>
+        {(all) => <List schedules={all.filter((one) => one.name.includes(word))} isFiltered={word !== ""} />}
+      </Read>
+      {isAdding.value && (
+        <ScheduleDialog onClose={() => (isAdding.value = false)} onDone={(added) => go(["schedules", added])} />
+      )}
+    </>
+  );
+}
+
+function List({ schedules, isFiltered }: { schedules: Schedule[]; isFiltered: boolean }) {
+  const chosen = useSignal(-1);
+  const move = (by: number) => {
+    chosen.value = Math.min(Math.max(chosen.value + by, 0), schedules.length - 1);
+    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
+  };
+  useKeys([
+    { keys: "j", says: "Next schedule", act: () => move(1) },
+    { keys: "k", says: "Schedule before", act: () => move(-1) },
+    { keys: "Enter", says: "Open the schedule", act: () => {
+      const schedule = schedules[chosen.value];
+      if (schedule !== undefined) go(["schedules", schedule.name]);
+    } },
+  ], [schedules]);
+  if (schedules.length > 0) return <ScheduleTable schedules={schedules} chosen={chosen.value} />;
+  if (isFiltered) return <Empty title="No schedule has these letters" />;
+  return (
+    <Empty title="No schedule is here">
+      <p>A schedule starts runs of a graph at times:</p>
+      <pre>cairn schedule add weekly --graph GRAPH --cron {quoted("0 9 * * MON")} --zone Europe/Berlin</pre>
+    </Empty>
+  );
+}
