@@ -71,6 +71,14 @@ test("runs are verified with a progress, and the link makes the report again", a
   }
 });
 
+test("the page of a run leads to the proof of its history", async () => {
+  const page = await opened(`#/run/${runs[0]}`);
+  await page.getByRole("link", { name: "verify its history" }).click();
+  await verdict(page).getByText("1 run sound").waitFor();
+  assert.equal(await page.evaluate(() => location.hash), `#/proof?do=verify&run=${runs[0]}`);
+  await page.context().close();
+});
+
 test("a run whose history was changed is found, and each finding leads to its event", async () => {
   await world.asOwner("update cairn.event set payload = replace(payload, 'No water', 'No coffee') " +
     `where run_id = '${runs[0]}' and payload like '%No water%' and type = 9`);

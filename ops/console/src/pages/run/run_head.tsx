@@ -140,6 +140,7 @@ export function RunHead() {
             forked at event {run.forked_from.seq}: compare
           </a>
         )}
+        <a href={link(["proof"], { do: "verify", run: run.run })}>verify its history</a>
       </p>
       <Explained />
     </header>
