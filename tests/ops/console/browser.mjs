@@ -22,7 +22,7 @@ export async function openBrowser() {
 export async function openPage(browser, url, options = {}, token = "") {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.CAIRN_PATIENCE_MS ?? 20_000));
+  page.setDefaultTimeout(Number(process.env.CAIRN_PATIENCE_MS ?? 60_000));
   page.faults = [];
   page.on("pageerror", (error) => page.faults.push(String(error)));
   page.on("console", (message) => {
