@@ -334,6 +334,9 @@ export const letters: number | undefined = (await run.wait({ timeoutMs: 1000 }))
 await new Client().start<ScoreTextInput, ScoreTextOutput>("score_text", { text: 4 });
 // @ts-expect-error: it gives letters
 (await run.wait()).output?.words;
+for await (const event of run.events()) if (event.type === "step_failed") event.error satisfies string;
+// @ts-expect-error: not every event has an error
+for await (const event of run.events()) event.error;
 
 const worker = new Worker({ queues: ["ts"], concurrency: 16 });
 worker.handler<{ text: string }>("ts.count", async ({ text }, context) => {
@@ -352,6 +355,93 @@ await worker.run();
   const Ran wrong = run_program("/usr/bin/env", {"node", program, "none_such"});
   EXPECT_EQ(wrong.exit, 1);
   EXPECT_TRUE(wrong.err.starts_with("cairn-types: Expected a graph named none_such")) << wrong.err;
+}
+
+const std::string unit_tests = R"(
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Final, Refused, Worker } from "cairn-client";
+import { TestServer } from "cairn-client/testing";
+
+const graph = {
+  name: "counted", start: "rest", limits: { steps: 20 }, channels: { n: { reducer: "sum" } },
+  nodes: {
+    rest: { wait: { ms: 86_400_000 }, on: { fired: "one" } },
+    one: { do: "ts.add", queue: "ts", labels: ["ok"], on: { ok: "two" } },
+    two: { do: "ts.add", queue: "ts", labels: ["ok"], on: { ok: "end" } },
+    end: { end: { status: "done", output: { n: "$n" } } },
+  },
+};
+
+function workerOf(add) {
+  const worker = new Worker({ queues: ["ts"], concurrency: 4 });
+  worker.handler("ts.add", add);
+  return worker;
+}
+
+let server;
+before(async () => {
+  server = await TestServer.start();
+  await server.addGraph(graph);
+});
+after(() => server.close());
+
+test("a day passes", async () => {
+  const state = await server.execute("counted", {}, workerOf(() => ({ n: 1 })));
+  assert.deepEqual(state.output, { n: 2 });
+  assert.ok(state.updated_at.slice(0, 10) > state.started_at.slice(0, 10));
+  assert.equal((await server.client.run(state.run).state({ at: 1 })).status, "waiting");
+});
+
+test("a server has a store of its own", async () => {
+  const other = await TestServer.start();
+  await assert.rejects(other.client.start("counted", {}), Refused);
+  await other.close();
+});
+
+test("time can be skipped", async () => {
+  const run = await server.client.start("counted", {});
+  await server.working([workerOf(() => ({ n: 1 }))], async () => {
+    await server.skip(86_400_000);
+    assert.deepEqual((await run.wait({ timeoutMs: 30_000 })).output, { n: 2 });
+  });
+});
+
+test("a worker that bears crashes", async () => {
+  assert.equal(await server.crashEverywhere("counted", {}, workerOf(() => ({ n: 1 }))), 2);
+});
+
+test("a worker that does not", async () => {
+  const effects = new Set();
+  const add = (settings, context) => {
+    const effect = `${context.run}/${context.step}`;
+    const isSecond = effects.has(effect); // it was there before it crashed
+    effects.add(effect);
+    return { n: isSecond ? 10 : 1 };
+  };
+  await assert.rejects(server.crashEverywhere("counted", {}, workerOf(add)),
+    /Expected done with {"n":2} after a crash at step 1, but found done with {"n":11}/);
+  const seen = [];
+  const check = (state) => seen.push(state.output);
+  assert.equal(await server.crashEverywhere("counted", {}, workerOf(add), { check }), 2);
+  assert.deepEqual(seen, [{ n: 11 }, { n: 11 }]);
+});
+
+test("a failure counts as one with and without a crash", async () => {
+  const fail = () => { throw new Final("Never."); };
+  assert.equal(await server.crashEverywhere("counted", {}, workerOf(fail)), 1);
+});
+
+test("a program that is not there is named", async () => {
+  await assert.rejects(TestServer.start({ program: "/no/such/cairn" }), /Expected the program \/no\/such\/cairn, but/);
+});
+)";
+
+TEST(TypeScriptTesting, unit_tests_have_the_real_engine_with_virtual_time_and_crashes) {
+  const Variable program("CAIRN_PROGRAM", testing::cairn_program());
+  const Ran ran = run_program("/usr/bin/env", {"node", "--test", in_place("counted.test.mjs", unit_tests)});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("pass 7"), std::string::npos) << ran.out;
 }
 
 }  // namespace

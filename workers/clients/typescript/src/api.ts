@@ -1,4 +1,8 @@
-// The types of what the HTTP API takes and gives, in the API's own names.
+// What the HTTP API takes and gives, in its own names: openapi.ts is made from its description when the package is
+// packed.
+import type { components } from "./openapi.js";
+
+type Schemas = components["schemas"];
 
 // A value whose form is known to the author of a graph, not to this package.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -7,168 +11,39 @@ export type Fields = { [name: string]: Any };
 
 // --- runs -----------------------------------------------------------------------------------------------------------
 
-export type Status = "running" | "waiting" | "paused" | "done" | "failed" | "aborted";
-
-export interface Question {
-  id: string;
-  kind: string;
-  prompt?: string;
-  [more: string]: Any;
-}
-
-export interface OpenStep {
-  step: number;
-  node: string;
-  attempt: number;
-  waits_for: string;
-  [more: string]: Any;
-}
+export type Status = Schemas["RunStatus"];
+export type Question = Omit<Schemas["Question"], "prompt" | "schema" | "default"> & {
+  prompt: Any;
+  schema?: Any;
+  default?: Any;
+};
+export type OpenStep = Schemas["Step"];
 
 // The folded state of a run: now, or as of an event.
-export interface RunState<Output = Any> {
-  run: string;
-  graph: string;
-  version: string;
-  status: Status;
-  reason: string | null;
-  seq: number;
+export type RunState<Output = Any> = Omit<Schemas["Run"], "input" | "channels" | "output" | "questions"> & {
   input: Any;
-  output?: Output;
   channels: Fields;
-  key: string;
-  tags: Record<string, string>;
-  steps: OpenStep[];
+  output?: Output;
   questions: Question[];
-  plan: Any[];
-  started_at: string;
-  updated_at: string;
-  [more: string]: Any;
-}
+};
 
-// A run as lists have it.
-export interface RunRow {
-  run: string;
-  graph: string;
-  version: string;
-  status: Status;
-  reason: string | null;
-  events: number;
-  started_at: string;
-  updated_at: string;
-  parent: string | null;
-  continues: string | null;
-  forked_from: { run: string; seq: number } | null;
-  tags: Record<string, string>;
-  [more: string]: Any;
-}
-
-export interface RunEvent {
-  run: string;
-  seq: number;
-  at: string;
-  type: string;
-  step: number;
-  actor: string;
-  [field: string]: Any;
-}
-
-export interface Explanation {
-  run: string;
-  status: Status;
-  reasons: { kind: string; says: string; node: string | null; step: number | null; [more: string]: Any }[];
-}
-
-export interface StartBody {
-  graph: string;
-  input: Any;
-  key?: string;
-  tags?: Record<string, string>;
-}
-
-export interface ForkBody {
-  at: number;
-  set?: Fields;
-  answer?: Fields;
-  graph?: Any;
-  tags?: Record<string, string>;
-  recorded?: boolean;
-}
+export type RunRow = Schemas["RunListed"]; // a run as lists have it
+export type RunEvent = Schemas["Event"]; // its `type` says which fields it has
+export type Explanation = Schemas["Explanation"];
+export type StartBody = Omit<Schemas["StartRequest"], "input"> & { input: Any };
+export type ForkBody = Schemas["ForkRequest"];
 
 // --- claims ---------------------------------------------------------------------------------------------------------
 
-export interface DeclaredHandler {
-  name: string;
-  version?: number;
-  labels?: string[];
-  reads?: string[];
-  plan?: boolean;
-}
-
-export interface DeclaredTool {
-  name: string;
-  queue?: string;
-  about?: string;
-}
-
-export interface Fact extends Fields {
-  type: string;
-}
-
-export type Report = { claim: string; facts?: Fact[] } & (
-  | { label?: string; patch: Any }
-  | { outputs: Any }
-  | { error: string; message?: string; again?: boolean; retry_ms?: number }
-  | { release: true; retry_ms?: number }
-);
-
-export interface ClaimsBody {
-  worker: string;
-  session?: string;
-  queues: string[];
-  handlers: DeclaredHandler[];
-  tools: DeclaredTool[];
-  max: number;
-  wait_ms: number;
-  close?: boolean;
-  finished?: Report[];
-}
-
-export interface Claim {
-  claim: string;
-  run: string;
-  graph: string;
-  node: string;
-  step: number;
-  attempt: number;
-  key: string;
-  input: Any;
-  tags: Record<string, string>;
-  deadline_ms: number;
-  handler?: string;
-  tool?: string;
-  sub_goal?: string;
-  data?: Fields;
-  given?: Any;
-  plan?: Any[];
-  failed?: { error: string; message: string };
-}
-
-export type ReportStatus = "committed" | "already" | "stale" | "closed" | "conflict" | "invalid";
-
-export interface ClaimsAnswer {
-  session: string;
-  heartbeat_ms: number;
-  results: { claim: string; status: ReportStatus; says?: string }[];
-  claims: Claim[];
-}
-
-export interface HeartbeatBody {
-  session: string;
-  claims: string[];
-  progress?: Record<string, string>;
-}
-
-export interface HeartbeatAnswer {
-  cancel: string[];
-  stale: string[];
-}
+export type DeclaredHandler = Exclude<Schemas["HandlerOffered"], string>;
+export type DeclaredTool = Exclude<Schemas["ToolOffered"], string>;
+export type Fact = Fields & { type: string };
+export type Report = Omit<Schemas["ClaimReport"], "patch" | "outputs" | "facts"> & {
+  patch?: Any;
+  outputs?: Any;
+  facts?: Fact[];
+};
+export type Claim = Omit<Schemas["Claim"], "input" | "data" | "given"> & { input: Any; data?: Fields; given?: Any };
+export type ClaimsAnswer = Omit<Schemas["Claims"], "claims"> & { claims: Claim[] };
+export type HeartbeatBody = Schemas["HeartbeatRequest"];
+export type HeartbeatAnswer = Schemas["Heartbeat"];

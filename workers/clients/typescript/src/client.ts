@@ -6,6 +6,7 @@ import { type Address, newId, passes, pause, query, Refused, sentenceOf, Transpo
 const ended = new Set(["done", "failed", "aborted"]);
 const patienceMs = 30_000; // for a server that is away or busy
 const resumeMs = 500;
+const waitMs = 25_000; // of one request
 
 export interface StartOptions {
   key?: string; // with a key, the same input again is the same run
@@ -76,16 +77,29 @@ export class Run<Output = Any> {
     }
   }
 
-  // The state once the run has ended.
+  // The state once the run has ended. A server that cannot wait for it is asked again and again.
   async wait({ timeoutMs = Infinity, signal }: WaitOptions = {}): Promise<RunState<Output>> {
     const until = performance.now() + timeoutMs;
     for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 1.5, 1_000)) {
-      const state = await this.state();
+      const state = await this.#stateWithin(until - performance.now(), signal);
       if (ended.has(state.status)) return state;
-      if (performance.now() > until)
+      if (performance.now() >= until)
         throw new Unavailable(`Expected run ${this.id} to end within ${timeoutMs} ms, but it is ${state.status}.`);
-      await pause(pauseMs, signal);
+      if (!this.#transport.canWait) await pause(pauseMs, signal);
       signal?.throwIfAborted();
+    }
+  }
+
+  async #stateWithin(leftMs: number, signal: AbortSignal | undefined): Promise<RunState<Output>> {
+    if (!this.#transport.canWait) return this.state();
+    const waits = Math.max(Math.min(Math.trunc(leftMs), waitMs), 1);
+    const asked = { timeoutMs: waits + 30_000, signal };
+    try {
+      return await this.#transport.ask("GET", this.#path + query({ wait_ms: waits }), asked);
+    } catch (thrown) {
+      if (!(thrown instanceof Refused && thrown.status === 400 && thrown.message.includes("wait_ms"))) throw thrown;
+      this.#transport.canWait = false;
+      return this.state();
     }
   }
 

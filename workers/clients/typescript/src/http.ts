@@ -41,6 +41,7 @@ const pauseLastMs = 5_000;
 export class Transport {
   readonly #root: string;
   readonly #headers: Record<string, string>;
+  canWait = true; // the server waits for a run when it is asked with wait_ms
 
   constructor(address: Address, private readonly patienceMs: number) {
     const url = address.url ?? env("CAIRN_URL") ?? "http://127.0.0.1:8080";

@@ -62,3 +62,33 @@ export function onSignals(names: string[], listener: () => void): () => void {
 export function turn(): Promise<void> {
   return new Promise((resolve) => (around.setImmediate ? around.setImmediate(resolve) : setTimeout(resolve, 0)));
 }
+
+export interface Started {
+  line: Promise<string>; // the first one that it writes; "": it ended without one
+  end(): Promise<void>;
+}
+
+// A program whose standard input stays open until end(), so that it can end with its parent.
+export async function startProgram(program: string, words: string[]): Promise<Started> {
+  const processes = "node:child_process"; // as above
+  const child = (await import(processes)).spawn(program, words, { stdio: ["pipe", "pipe", "inherit"] });
+  const over = new Promise<void>((resolve, reject) => {
+    child.once("exit", () => resolve());
+    child.once("error", reject);
+  });
+  const line = new Promise<string>((resolve, reject) => {
+    let text = "";
+    child.stdout.setEncoding("utf8");
+    child.stdout.on("data", (part: string) => {
+      text += part;
+      if (text.includes("\n")) resolve(text.slice(0, text.indexOf("\n")));
+    });
+    over.then(() => resolve(""), reject);
+  });
+  const end = async () => {
+    child.stdin.end();
+    child.kill("SIGTERM");
+    await over;
+  };
+  return { line, end };
+}

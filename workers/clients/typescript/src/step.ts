@@ -64,6 +64,7 @@ export class Step implements Context {
   #controller: AbortController | undefined;
   #isAborted = false;
   isEnded = false;
+  timer: ReturnType<typeof setTimeout> | undefined; // for the end of its time
   said: string | undefined; // the last progress
   facts: Fact[] | undefined;
 
@@ -113,7 +114,7 @@ export class Step implements Context {
 
 // --- reports --------------------------------------------------------------------------------------------------------
 
-type Said = Report extends infer One ? (One extends Report ? Omit<One, "claim" | "facts"> : never) : never;
+type Said = Omit<Report, "claim" | "facts">;
 
 export const timeout: Said = { error: "timeout", message: "Expected an outcome in time.", again: true };
 

@@ -100,6 +100,21 @@ export class Worker {
     this.#tools.set(name, { declared: { ...options, name }, call });
   }
 
+  // The same functions at another server; `around` makes each call. For tests.
+  copy(options: WorkerOptions, around: (call: () => unknown) => unknown = (call) => call()): Worker {
+    const copied = new Worker({ ...this.#options, ...options });
+    const wrap = <T>({ declared, call }: Registered<T>): Registered<T> =>
+      ({ declared, call: (input, context) => around(() => call(input, context)) });
+    for (const [name, handler] of this.#handlers) copied.#handlers.set(name, wrap(handler));
+    for (const [name, tool] of this.#tools) copied.#tools.set(name, wrap(tool));
+    return copied;
+  }
+
+  // Its session at the server, once it has one.
+  get session(): string | undefined {
+    return this.#session;
+  }
+
   // --- running ---
 
   // Resolves once it has stopped. SIGTERM and SIGINT stop it; a second one ends the process.
@@ -287,13 +302,11 @@ export class Worker {
       step.abort();
       this.#end(step, timeout);
     };
-    const timer = setTimeout(late, Math.min(step.leftMs, timerMaxMs));
+    step.timer = setTimeout(late, Math.min(step.leftMs, timerMaxMs));
     try {
       this.#end(step, outcomeOf(await result, step.isTool));
     } catch (thrown) {
       this.#fail(step, thrown);
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -306,6 +319,7 @@ export class Worker {
   #end(step: Step, said: Parameters<typeof reportText>[1]): void {
     if (step.isEnded) return;
     step.isEnded = true;
+    clearTimeout(step.timer); // it would keep a process alive whose function hangs
     this.#report(step, reportText(step, said));
   }
 

@@ -80,5 +80,6 @@ function Note({ note }: { note: ScheduleNote }) {
 function Occurrence({ note }: { note: ScheduleNote }) {
   if (note.at === undefined) return <span class="muted">–</span>;
   if (note.count === undefined || note.count <= 1) return <time dateTime={note.at}>{localTime(note.at)}</time>;
-  return <span title={`${note.at} to ${note.until ?? ""}`}>{note.count.toLocaleString()} from {localTime(note.at)}</span>;
+  const span = `${note.at} to ${note.until ?? ""}`;
+  return <span title={span}>{note.count.toLocaleString()} from {localTime(note.at)}</span>;
 }

@@ -35,7 +35,9 @@ function Answer({ path, at }: { path: string; at: string }) {
     return <p class="refusal" role="alert">{answer.error.value.message}</p>;
   return (
     <Read from={answer}>
-      {({ says }) => <ul class="why-says" role="status">{says.map((line) => <li key={line}><bdi>{line}</bdi></li>)}</ul>}
+      {({ says }) => (
+        <ul class="why-says" role="status">{says.map((line) => <li key={line}><bdi>{line}</bdi></li>)}</ul>
+      )}
     </Read>
   );
 }
