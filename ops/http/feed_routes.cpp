@@ -1,5 +1,7 @@
 #include "ops/http/feed_routes.hpp"
 
+#include <algorithm>
+
 #include "ops/answers/feed_lines.hpp"
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/list_page.hpp"
@@ -9,6 +11,34 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t streamed_at_once = 500;
+
+// It lets nothing pass that the scope does not cover.
+bool lies_within(const FeedFilter& filter, const Scope& scope) {
+  return (scope.graphs.empty() || scope.graphs.contains(filter.graph)) &&
+         std::all_of(scope.tags.begin(), scope.tags.end(), [&filter](const auto& tag) {
+           const auto found = filter.tags.find(tag.first);
+           return found != filter.tags.end() && found->second == tag.second;
+         });
+}
+
+// Refuses `not_found`: there is no such consumer, or one of events that the caller's scope does not cover.
+Status check_consumer(const RouteCall& call, const std::string& name) {
+  if (call.scope().covers_all_runs()) return Done{};
+  const Result<FeedConsumer> found = call.parts.feed.consumer(name);
+  if (!found) return found.error();
+  if (!lies_within(found->filter, call.scope())) return no_such_consumer(name);
+  return Done{};
+}
+
+// Makes it one of events that the scope covers.
+Status narrow(FeedFilter& filter, const Scope& scope) {
+  if (filter.graph.empty() && scope.graphs.size() == 1) filter.graph = *scope.graphs.begin();
+  filter.tags.insert(scope.tags.begin(), scope.tags.end());
+  if (lies_within(filter, scope)) return Done{};
+  return bad_request(
+      "Expected a consumer with a graph and tags that the token's scope covers, but it would get events of other "
+      "runs.");
+}
 
 Result<ApiStream::Chunk> next_of_feed(Feed& feed, const std::string& name, std::string& cursor) {
   const Result<FeedPage> page = feed.page(name, cursor, streamed_at_once);
@@ -38,9 +68,9 @@ RouteReply stream_of_feed(const RouteCall& call, const FeedQuery& query) {
 }  // namespace
 
 RouteReply show_feed(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   const Result<FeedQuery> query = feed_query(call.request);
   if (!query) return query.error();
+  if (const Status known = check_consumer(call, query->consumer); !known) return known.error();
   Feed& feed = call.parts.feed;
   const Result<FeedPage> page = feed.page(query->consumer, query->after, query->follow ? 1 : query->limit);
   if (!page) return page.error();
@@ -51,33 +81,33 @@ RouteReply show_feed(RouteCall& call) {
 }
 
 RouteReply list_consumers(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   std::vector<KeyedLine> lines;
   for (const FeedStanding& standing : call.parts.feed.consumers())
-    lines.push_back({standing.consumer.name, consumer_json(standing)});
+    if (lies_within(standing.consumer.filter, call.scope()))
+      lines.push_back({standing.consumer.name, consumer_json(standing)});
   return page_response(call.request, std::move(lines));
 }
 
 RouteReply add_consumer(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   Result<ConsumerRequest> asked = consumer_body(call.request);
   if (!asked) return asked.error();
+  if (const Status narrowed = narrow(asked->consumer.filter, call.scope()); !narrowed) return narrowed.error();
   asked->consumer.created_by = call.caller->actor;
   if (const Status added = call.parts.feed.add(asked->consumer, asked->from); !added) return added.error();
   return created_response({{"name", asked->consumer.name}}, "consumers", asked->consumer.name);
 }
 
 RouteReply confirm_consumer(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   const Result<std::string> cursor = cursor_body(call.request);
   if (!cursor) return cursor.error();
+  if (const Status known = check_consumer(call, call.name); !known) return known.error();
   if (const Status moved = call.parts.feed.confirm(call.name, *cursor); !moved) return moved.error();
   return json_response({{"name", call.name}, {"cursor", *cursor}});
 }
 
 RouteReply remove_consumer(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, "for the feed")) return *std::move(refusal);
   if (const Status none = no_body(call.request); !none) return none.error();
+  if (const Status known = check_consumer(call, call.name); !known) return known.error();
   if (const Status removed = call.parts.feed.remove(call.name); !removed) return removed.error();
   return json_response({{"name", call.name}, {"removed", true}});
 }

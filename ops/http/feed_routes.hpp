@@ -1,5 +1,5 @@
-// Routes of the feed and its consumers, for callers whose scope covers all runs. Each function is safe from any thread,
-// with a call of its own.
+// Routes of the feed and its consumers. A caller with a scope has those consumers whose filter lies within it. Each
+// function is safe from any thread, with a call of its own.
 #pragma once
 
 #include "ops/http/route_call.hpp"

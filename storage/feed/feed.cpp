@@ -43,10 +43,6 @@ FeedConsumer read_consumer(const PgResult& rows, int row) {
   return consumer;
 }
 
-Error no_such_consumer(const std::string& name) {
-  return {Code::not_found, "Expected a consumer of the feed, but none is named " + name + ": see `cairn feed list`."};
-}
-
 Error ahead_of_history(const std::string& name) {
   return {Code::conflict,
           "Expected a cursor of the history that is there, but this one is ahead of it: the database has gone back. "
@@ -157,6 +153,10 @@ Status Feed::remove(const std::string& name) {
     placements_.query(shards.front(), "trim_feed", PgParameters().add(numbers_of(shards)));
   }
   return Done{};
+}
+
+Error no_such_consumer(const std::string& name) {
+  return {Code::not_found, "Expected a consumer of the feed, but none is named " + name + ": see `cairn feed list`."};
 }
 
 Result<FeedConsumer> Feed::consumer(const std::string& name) {

@@ -26,6 +26,8 @@ struct FeedFilter {
   std::vector<std::string> types = {};  // names of events; none: any
 };
 
+Error no_such_consumer(const std::string& name);
+
 struct FeedConsumer {
   std::string name;
   FeedFilter filter = {};
@@ -70,6 +72,8 @@ class Feed {
   Status add(const FeedConsumer& consumer, FeedStart from);
   std::vector<FeedStanding> consumers();  // writes nothing: a replica answers too
   // Refuses `not_found`.
+  Result<FeedConsumer> consumer(const std::string& name);
+  // Refuses `not_found`.
   Status remove(const std::string& name);
 
   // At most `limit` events and some megabytes after the cursor; without one, after the consumer's place. Refuses
@@ -84,7 +88,6 @@ class Feed {
  private:
   using ShardSet = std::vector<Shard>;
 
-  Result<FeedConsumer> consumer(const std::string& name);
   Result<FeedCursor> cursor_of(const FeedConsumer& consumer, const std::string& text);
   Result<FeedCursor> place_of(const FeedConsumer& consumer);
   Status refuse_unfed();

@@ -164,19 +164,54 @@ TEST(FeedOverHttp, has_pages_streams_and_places) {
   EXPECT_EQ(connection.ask("DELETE", consumers + "/copy").status, 404);
 }
 
-TEST(FeedOverHttp, is_for_tokens_that_may_see_all_runs) {
+TEST(FeedOverHttp, roles_say_who_adds_a_consumer_and_who_reads) {
   const std::string dsn = new_database();
-  const std::string scoped = new_token(dsn, "scoped", {"--role", "admin", "--scope", "graph=plan_runner"});
   const std::string reader = new_token(dsn, "reader", {"--role", "read"});
   const std::string operating = new_token(dsn, "operating", {"--role", "operate", "--role", "read"});
   const Server api({"--dsn", dsn});
   const std::string consumers = "/api/v1/consumers", feed = "/api/v1/feed?consumer=copy";
   EXPECT_EQ(api.post(consumers, {{"name", "copy"}}, bearer(reader)).status, 403);
-  EXPECT_EQ(api.post(consumers, {{"name", "copy"}}, bearer(scoped)).status, 403);
   EXPECT_EQ(api.post(consumers, {{"name", "copy"}}, bearer(operating)).status, 201);
-  EXPECT_EQ(api.get(feed, bearer(scoped)).status, 403);
   EXPECT_EQ(api.get(feed, bearer(reader)).status, 200);
   EXPECT_EQ(api.get(consumers, bearer(reader)).json()[0]["created_by"], "token:operating");
+}
+
+// A stream of everything that a token may see, and of nothing else.
+TEST(FeedOverHttp, a_token_with_a_scope_has_the_consumers_within_it) {
+  const std::string dsn = new_database();
+  const Server api({"--dsn", dsn});
+  const std::string consumers = "/api/v1/consumers", feed = "/api/v1/feed?consumer=";
+  EXPECT_EQ(api.post(consumers, {{"name", "all"}}).status, 201);
+  started(dsn);
+  const Json input = {{"goal", "g"}, {"sub_goals", Json::array()}};
+  const std::string covered =
+      cairn_ok(on(dsn, {"start", "plan_runner", "--input", input.dump(), "--tag", "team=a", "--wait", "--json"}))
+          .json()["run"];
+  const std::string scoped = new_token(
+      dsn, "scoped", {"--role", "read", "--role", "operate", "--scope", "graph=plan_runner", "--scope", "tag=team=a"});
+  EXPECT_TRUE(wait_until([&] { return api.get(consumers).status == 401; }));
+
+  for (const Json& wide : {Json{{"graph", "page_agent"}}, Json{{"tags", {{"team", "b"}}}}}) {
+    Json body = wide;
+    body["name"] = "wide";
+    const Reply refused = api.post(consumers, body, bearer(scoped));
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_TRUE(refused.json()["error"]["message"].get<std::string>().starts_with("Expected a consumer with"));
+  }
+  EXPECT_EQ(api.post(consumers, {{"name", "own"}}, bearer(scoped)).status, 201);
+  const Json listed = api.get(consumers, bearer(scoped)).json();
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0]["name"], "own");
+
+  const Json page = api.get(feed + "own", bearer(scoped)).json();
+  EXPECT_FALSE(page["events"].empty());
+  for (const Json& event : page["events"]) EXPECT_EQ(event["run"], covered);
+  EXPECT_EQ(api.post(consumers + "/own/confirm", {{"cursor", page["cursor"]}}, bearer(scoped)).status, 200);
+
+  EXPECT_EQ(api.get(feed + "all", bearer(scoped)).status, 404);
+  EXPECT_EQ(api.get(feed + "all&follow=true", bearer(scoped)).status, 404);
+  EXPECT_EQ(api.post(consumers + "/all/confirm", {{"cursor", page["cursor"]}}, bearer(scoped)).status, 404);
+  EXPECT_EQ(ApiConnection(api.port()).ask("DELETE", consumers + "/all", "", bearer(scoped)).status, 404);
 }
 
 }  // namespace
