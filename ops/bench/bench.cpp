@@ -69,6 +69,11 @@ constexpr Case cases[] = {
       "Durable steps of workers over HTTP that claim in batches, through one `cairn serve`; beside 1,000 idle ones",
       "10,000 steps/s; 0.95 beside idle ones"},
      measure_claims},
+    {{"http",
+      "One `cairn serve` with 2,000 followers, asked for 5,000 small reads/s and 1,000 starts/s at once: what it "
+      "answers",
+      "5,000 reads/s and 1,000 starts/s"},
+     measure_http},
     {{"audit", "All that is kept looked over: 100,000 runs of ten events each, one run of 1,000,000 events",
       "replay 100,000; show --at as quick late as early"},
      measure_audit},

@@ -76,6 +76,9 @@ Result<Json> measure_wide(const std::string& dsn, BenchServer& server, const Ben
 // Steps of workers over HTTP, alone and next to idle ones.
 Result<Json> measure_claims(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
+// Followers, small reads and starts of one `cairn serve`, all at once.
+Result<Json> measure_http(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 // Events that a consumer of the feed gets, and its cost for those who commit.
 Result<Json> measure_feed(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 

@@ -115,7 +115,7 @@ const std::map<std::string, Floors> house = {
       {"ops/http", "ops/bench/rig", "ops/commands"},
       {"ops/trials"},
       {"ops/bench", "ops/commands/"},
-      {"ops/bench/history", "ops/bench/growth"},
+      {"ops/bench/api", "ops/bench/history", "ops/bench/growth"},
       {"ops"},
       {"ops/library"}}},
 };

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "ops/terminal/child_process.hpp"
 #include "workers/ports/http_client.hpp"
 
 namespace cairn {
@@ -19,30 +18,6 @@ namespace asio = boost::asio;
 constexpr std::int64_t answer_ms = 30'000;  // on top of what a request waits
 
 }  // namespace
-
-// --- serve ----------------------------------------------------------------------------------------------------------
-
-struct ServeProcess::Parts {
-  explicit Parts(const ChildCommand& command) : process(command) {}
-  ChildProcess process;
-  std::string url;
-};
-
-ServeProcess::ServeProcess(const FreshDatabase& database)
-    : parts_(std::make_unique<Parts>(
-          ChildCommand{{"serve", "--json", "--listen", "127.0.0.1:0", "--connections", "4096", "--dsn", database.dsn()},
-                       database.settings(),
-                       true})) {
-  const std::optional<std::string> line = parts_->process.read_line();
-  if (!line) throw std::runtime_error("Expected `cairn serve` to begin, but it ended.");
-  parts_->url = "http://" + parse_stored(*line).at("listen").get<std::string>() + "/api/v1";
-}
-
-ServeProcess::~ServeProcess() { parts_->process.terminate(); }
-const std::string& ServeProcess::url() const { return parts_->url; }
-double ServeProcess::cpu_seconds() const { return process_cpu_seconds(parts_->process.pid()).value_or(0); }
-
-// --- clients --------------------------------------------------------------------------------------------------------
 
 struct ClaimClients::Parts {
   explicit Parts(const ClaimClientsOptions& of) : options(of) {

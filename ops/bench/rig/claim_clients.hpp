@@ -6,22 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "ops/bench/rig/server.hpp"
-
 namespace cairn {
-
-// `cairn serve` on a free port of this machine.
-class ServeProcess {
- public:
-  explicit ServeProcess(const FreshDatabase& database);  // throws std::runtime_error
-  ~ServeProcess();
-  const std::string& url() const;  // of its API
-  double cpu_seconds() const;
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
-};
 
 struct ClaimClientsOptions {
   std::string url;

@@ -13,6 +13,7 @@ namespace asio = boost::asio;
 
 constexpr std::size_t outcome_bytes = 300;  // of the patch: {"data":"..."}
 constexpr std::int32_t steps_max = 1'000'000'000;
+constexpr std::int64_t day_ms = 86'400'000;
 
 std::atomic<std::int64_t> steps{0};
 std::atomic<TimeUs> first_at_us{0};
@@ -108,6 +109,7 @@ Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url)
 
 std::vector<Json> bench_graphs() {
   const Json map = {{"plan", node("bench.plan", "run")}, {"run", {{"map", "sub_goals"}, {"on", {{"joined", "done"}}}}}};
+  const Json signal = {{"signal", "go"}, {"timeout_ms", day_ms}};
   return {linear("bench_steps", {{"do", "bench.step"}}, bench_steps),
           linear("bench_pure", {{"do", "bench.pure"}}, bench_steps),
           linear("bench_audit", {{"do", "bench.step"}}, bench_audit_steps),
@@ -115,6 +117,7 @@ std::vector<Json> bench_graphs() {
           graph("bench_hold", "s1", {{"s1", node("bench.hold", "done")}}),
           graph("bench_one", "s1", {{"s1", node("bench.step", "done")}}),
           linear("bench_remote", {{"do", "bench.remote"}, {"queue", "remote"}, {"labels", {"ok"}}}, bench_steps),
+          graph("bench_signals", "s1", {{"s1", {{"wait", signal}, {"on", {{"fired", "s1"}, {"timeout", "done"}}}}}}),
           graph("bench_map", "plan", map)};
 }
 

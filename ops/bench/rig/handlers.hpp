@@ -22,6 +22,7 @@ Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url 
 // bench_audit: as bench_steps, but fewer, so that a run has ten events.
 // bench_loop: pure steps without end. bench_hold: one step that waits for `ms`. bench_one: a single step.
 // bench_remote: as bench_steps, for workers over HTTP: handler bench.remote in queue remote.
+// bench_signals: waits for the signal go, again and again.
 // bench_map: a plan of `width` sub-goals, run side by side and joined.
 std::vector<Json> bench_graphs();
 

@@ -9,6 +9,7 @@
 #include "ops/bench/rig/claim_clients.hpp"
 #include "ops/bench/rig/meter.hpp"
 #include "ops/bench/rig/rig.hpp"
+#include "ops/bench/rig/serve_process.hpp"
 
 namespace cairn {
 namespace {
