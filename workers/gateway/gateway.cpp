@@ -200,11 +200,14 @@ void Gateway::begin_reports(AskId id, Asked& asked) {
     Task& task = tasks_[ticket];
     task = {.ask = id, .is_report = true, .place = place, .claim = one.claim, .result = std::move(one.result)};
     if (one.is_release) {
-      // The store leaves it alone if it is held no more as the fence says.
-      const bool is_own = one.claim.fence.session == asked.answer.session;
-      if (is_own) call(LetGo{{{one.claim.run, one.claim.fence}}, now_ + one.pause_ms * 1'000});
-      set_result(task, is_own ? ReportStatus::committed : ReportStatus::stale, is_own ? "" : "The hold was lost.");
-      tasks_.erase(ticket);
+      if (one.claim.fence.session == asked.answer.session) {
+        // The store leaves it alone if it is held no more as the fence says.
+        task.stage = Stage::writes;
+        call(LetGo{{{one.claim.run, one.claim.fence}}, now_ + one.pause_ms * 1'000, ticket});
+      } else {
+        set_result(task, ReportStatus::stale, "The hold was lost.");
+        tasks_.erase(ticket);
+      }
       continue;
     }
     committer_.await_state(ticket, one.claim.run, one.claim.head);

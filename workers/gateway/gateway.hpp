@@ -42,9 +42,10 @@ struct Ask {
   SessionId session = 0;   // 0: none yet
   RemoteWorkerRef worker;  // null: it only reports
   std::vector<Report> finished;
-  std::int32_t max = 0;  // steps it takes
-  TimeUs wait_us = 0;    // how long it waits for one, if it reports nothing
-  bool closes = false;   // it ends: its session is closed once its reports are committed
+  std::int32_t max = 0;       // steps it takes
+  TimeUs wait_us = 0;         // how long it waits for one, if it reports nothing
+  bool closes = false;        // it ends: its session is closed once its reports are committed
+  bool by_reference = false;  // steps come with {"$blob", "bytes"} in the place of large values
 };
 
 enum class ReportStatus : std::uint8_t {
@@ -240,7 +241,7 @@ class Gateway {
   void on_answer(CloseSession&) {}
   void on_answer(KeepSnapshot&) {}
   void on_answer(DropSnapshots&) {}
-  void on_answer(LetGo&) {}
+  void on_answer(LetGo& call);
   void on_failure(const OpenRemote& again) { later(again); }
   void on_failure(const LookAround&) { is_looking_ = false; }
   void on_failure(const ReadHistories& call);

@@ -87,6 +87,13 @@ void Gateway::on_answer(KeepBlobs& keep) {
   submit(keep.slot);
 }
 
+void Gateway::on_answer(LetGo& let_go) {
+  const auto found = tasks_.find(let_go.report);
+  if (found == tasks_.end()) return;
+  set_result(found->second, ReportStatus::committed, "");
+  drop(let_go.report);
+}
+
 void Gateway::submit(Ticket ticket) {
   Task& task = tasks_.at(ticket);
   task.stage = Stage::writes;

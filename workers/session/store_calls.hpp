@@ -115,6 +115,7 @@ struct ClaimJobs {
 struct LetGo {
   std::vector<std::pair<RunId, Fence>> holds;
   TimeUs run_at_us = 0;
+  Ticket report = 0;  // of a worker over HTTP, that asked for it; 0: none
   static const char* purpose() { return "let go of steps"; }
   void carry_out(const CallSite& at) const;
 };

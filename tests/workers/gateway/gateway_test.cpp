@@ -200,6 +200,24 @@ TEST_F(GatewayTest, a_report_that_comes_twice_at_once_counts_once) {
   EXPECT_EQ(store_->run(run)->head, 2);
 }
 
+// Else a server that dies in between has promised what nothing does, and a late outcome would count.
+TEST_F(GatewayTest, a_release_is_answered_once_it_is_written) {
+  start();
+  const AskAnswer first = answered(here_, ask_of(0, 1, 1'000'000));
+  ASSERT_EQ(first.claims.size(), 1u);
+  Ask ask = ask_of(first.session, 0);
+  ask.finished.push_back({first.claims[0].id, Outcome{}, true});
+  const AskId id = here_.ask(std::move(ask));
+  const auto no_release = [](const GatewayCall& call) { return std::holds_alternative<LetGo>(call); };
+  pass(20, no_release);
+  EXPECT_FALSE(here_.answer_of(id)) << "nothing is written yet";
+  pass(20);
+  const auto answer = here_.answer_of(id);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->results.at(0).status, ReportStatus::committed);
+  EXPECT_EQ(reported(here_, first.session, done(first.claims[0].id)).results.at(0).status, ReportStatus::stale);
+}
+
 TEST_F(GatewayTest, a_hold_that_was_lost_is_stale_and_nothing_is_written) {
   const RunId run = start();
   const AskAnswer first = answered(here_, ask_of(0, 1));
