@@ -288,6 +288,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/doors_test.cpp
   tests/ops/http/exchange_test.cpp
   tests/ops/http/graph_routes_test.cpp
+  tests/ops/http/large_values_test.cpp
   tests/ops/http/inbox_test.cpp
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp

@@ -179,6 +179,8 @@ constexpr Route routes[] = {
     {"POST", "/api/v1/claims/{claim}/complete", complete_claim, ApiRole::worker},
     {"POST", "/api/v1/claims/{claim}/fail", fail_claim, ApiRole::worker},
     {"POST", "/api/v1/claims/{claim}/release", release_claim, ApiRole::worker},
+    {"GET", "/api/v1/blobs/{hash}", show_blob, ApiRole::worker},
+    {"PUT", "/api/v1/blobs/{hash}", keep_blob, ApiRole::worker},
     {"GET", "/api/v1/feed", show_feed, ApiRole::read, Kind::asked, true},
     {"GET", "/api/v1/consumers", list_consumers, ApiRole::read, Kind::asked, true},
     {"POST", "/api/v1/consumers", add_consumer, ApiRole::operate, Kind::asked, true},

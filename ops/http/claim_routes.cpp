@@ -5,6 +5,7 @@
 
 #include "ops/answers/claim_json.hpp"
 #include "ops/http/bodies/claim_bodies.hpp"
+#include "ops/http/bodies/large_values.hpp"
 #include "workers/ports/progress_board.hpp"
 
 namespace cairn {
@@ -77,11 +78,29 @@ RouteReply report_one(const RouteCall& call, Result<Ask::Report> report) {
   return later_of(call, std::move(ask), [claim](const AskAnswer& answer) { return single_response(claim, answer); });
 }
 
-RouteReply report_by(RouteCall& call, Result<Ask::Report> (*body)(const ApiRequest&, const ClaimId&)) {
+template <class Body>
+RouteReply report_by(RouteCall& call, const Body& body) {
   if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
   const Result<ClaimId> claim = parse_claim_id(call.name);
   if (!claim) return claim.error();
   return report_one(call, body(call.request, *claim));
+}
+
+// The shard of the run whose step the request's ?claim= is about. Refuses `invalid`; `conflict`: it is held no more.
+Result<Shard> shard_of_claim(const RouteCall& call) {
+  if (const Status known = only_query(call.request, {"claim"}); !known) return known.error();
+  const Result<ClaimId> claim = parse_claim_id(query_text(call.request, "claim"));
+  if (!claim) return claim.error();
+  const std::vector<std::pair<RunId, Fence>> hold = {{claim->run, claim->fence}};
+  if (call.store().standing(hold).front() != HoldStanding::held)
+    return Error{Code::conflict, "Expected a claim that is held, but this one is not, or no more."};
+  return call.shard(claim->run);
+}
+
+Result<Hash> hash_asked(const RouteCall& call) {
+  const std::optional<Hash> hash = parse_hash(call.name);
+  if (!hash) return bad_request("Expected a SHA-256 of 64 digits, but found " + excerpt(Json(call.name), 80) + ".");
+  return *hash;
 }
 
 // A session that another process of the API has opened; this one knows it from then on.
@@ -119,7 +138,11 @@ RouteReply ask_for_claims(RouteCall& call) {
   if (!ask) return ask.error();
   if (auto refusal = refuse_queues(call, ask->worker->says().queues)) return *std::move(refusal);
   std::vector<ClaimId> reported;
-  for (const Ask::Report& report : ask->finished) reported.push_back(report.claim);
+  for (Ask::Report& report : ask->finished) {
+    reported.push_back(report.claim);
+    if (!ask->by_reference) continue;
+    if (const Status taken = take_values(report, call.store()); !taken) return taken.error();
+  }
   return later_of(call, *std::move(ask), [reported = std::move(reported)](const AskAnswer& answer) {
     return claims_response(reported, answer);
   });
@@ -155,8 +178,41 @@ RouteReply hear_claims(RouteCall& call) {
   return json_response({{"cancel", std::move(cancel)}, {"stale", std::move(stale)}});
 }
 
-RouteReply complete_claim(RouteCall& call) { return report_by(call, complete_body); }
+RouteReply complete_claim(RouteCall& call) {
+  return report_by(call, [&call](const ApiRequest& request, const ClaimId& claim) -> Result<Ask::Report> {
+    Result<Completed> completed = complete_body(request, claim);
+    if (!completed) return completed.error();
+    if (completed->by_reference)
+      if (const Status taken = take_values(completed->report, call.store()); !taken) return taken.error();
+    return std::move(completed->report);
+  });
+}
+
 RouteReply fail_claim(RouteCall& call) { return report_by(call, fail_body); }
 RouteReply release_claim(RouteCall& call) { return report_by(call, release_body); }
+
+RouteReply show_blob(RouteCall& call) {
+  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
+  const Result<Hash> hash = hash_asked(call);
+  if (!hash) return hash.error();
+  const Result<Shard> shard = shard_of_claim(call);
+  if (!shard) return shard.error();
+  std::optional<std::string> text = call.store().blob(*shard, *hash);
+  if (!text) return Error{Code::not_found, "Expected a large value, but none has the hash " + hex(*hash) + "."};
+  return ApiResponse{200, *std::move(text)};
+}
+
+RouteReply keep_blob(RouteCall& call) {
+  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
+  const Result<Hash> hash = hash_asked(call);
+  if (!hash) return hash.error();
+  const Result<std::string> text = large_value(call.request, *hash);
+  if (!text) return text.error();
+  const Result<Shard> shard = shard_of_claim(call);
+  if (!shard) return shard.error();
+  const Hash kept = sha256(*text);
+  call.store().put_blob(*shard, kept, *text);
+  return json_response(reference_to(kept, text->size()));
+}
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// The routes for workers that claim over HTTP: /claims. Safe from any thread.
+// The routes for workers that claim over HTTP: /claims and /blobs. Safe from any thread.
 #pragma once
 
 #include "ops/http/route_call.hpp"
@@ -14,5 +14,9 @@ RouteReply hear_claims(RouteCall& call);
 RouteReply complete_claim(RouteCall& call);
 RouteReply fail_claim(RouteCall& call);
 RouteReply release_claim(RouteCall& call);
+
+// GET /blobs/HASH?claim=CLAIM: a large value of the claim's shard. PUT: keeps one, and answers what stands for it.
+RouteReply show_blob(RouteCall& call);
+RouteReply keep_blob(RouteCall& call);
 
 }  // namespace cairn

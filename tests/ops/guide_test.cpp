@@ -418,13 +418,14 @@ TEST(Guide, has_every_environment_variable) {
 TEST(Guide, has_every_route_of_the_api) {
   const std::string page = read_file(root / "ops/guide/http.md");
   const std::set<std::string> routes =
-      found_in_sources({"ops/http"}, std::regex("\\{\"(?:GET|POST)\", \"(?:/api/v1)?(/[^\"]*)\""));
+      found_in_sources({"ops/http"}, std::regex("\\{\"(?:GET|POST|PUT)\", \"(?:/api/v1)?(/[^\"]*)\""));
   EXPECT_GE(routes.size(), 18u);
   for (const std::string& route : routes) {
     const std::string part = route.substr(route.rfind('/'));  // "/plan" stands next to the run's own path
     const std::string shown = part == "/{run}"       ? "/RUN"
                               : part == "/{name}"    ? "/NAME"
                               : part == "/{session}" ? "/SESSION"
+                              : part == "/{hash}"    ? "/HASH?claim=CLAIM"
                                                      : part;
     EXPECT_NE(page.find(shown + "`"), std::string::npos) << route;
   }

@@ -198,7 +198,8 @@ void Gateway::prepare(Ticket ticket, const RunState* found) {
     return submit(ticket);
   }
   Work& work = std::get<Work>(prepared);
-  if (work.blobs.empty() && !work.recorded) return give(ticket, std::move(work));
+  const bool reads_none = work.blobs.empty() || asked.ask.by_reference;
+  if (reads_none && !work.recorded) return give(ticket, std::move(work));
   Graphs known = work.recorded ? committer_.graphs() : Graphs{};
   call(ReadBlobs{ticket, shard_of(task.job.run, options_.shards), std::make_shared<Work>(std::move(work)),
                  std::move(known), &asked.worker->handlers(), records_, texts_});

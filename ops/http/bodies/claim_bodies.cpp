@@ -185,8 +185,10 @@ SessionId session_of(Fields& fields) {
 }  // namespace
 
 Result<Ask> claims_body(const ApiRequest& request, const std::string& caller) {
-  Fields fields(request, {"worker", "session", "queues", "handlers", "tools", "max", "wait_ms", "finished", "close"});
+  Fields fields(request,
+                {"worker", "session", "queues", "handlers", "tools", "max", "wait_ms", "finished", "blobs", "close"});
   Ask ask;
+  ask.by_reference = fields.flag("blobs");
   ask.caller = caller;
   ask.session = session_of(fields);
   RemoteWorkerSays says;
@@ -216,9 +218,9 @@ Result<Ask> claims_body(const ApiRequest& request, const std::string& caller) {
   return read;
 }
 
-Result<Ask::Report> complete_body(const ApiRequest& request, const ClaimId& claim) {
-  Fields fields(request, {"label", "patch", "facts", "outputs"});
-  return fields.result(Ask::Report{claim, outcome_of(fields)});
+Result<Completed> complete_body(const ApiRequest& request, const ClaimId& claim) {
+  Fields fields(request, {"label", "patch", "facts", "outputs", "blobs"});
+  return fields.result(Completed{{claim, outcome_of(fields)}, fields.flag("blobs")});
 }
 
 Result<Ask::Report> fail_body(const ApiRequest& request, const ClaimId& claim) {

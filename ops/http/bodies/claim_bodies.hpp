@@ -16,13 +16,19 @@ inline constexpr std::int64_t claim_wait_ms_max = 60'000;  // proxies close what
 inline constexpr std::size_t declared_max = 1'000;         // handlers, and tools
 inline constexpr std::size_t about_bytes_max = 4'000;
 
-// {"worker", "session"?, "queues", "handlers"?, "tools"?, "max"?, "wait_ms"?, "finished"?, "close"?}; a handler is a
-// name or {"name", "version"?, "labels"?, "reads"?, "plan"?}, a tool a name or {"name", "queue"?, "about"?}.
+// {"worker", "session"?, "queues", "handlers"?, "tools"?, "max"?, "wait_ms"?, "finished"?, "blobs"?, "close"?}; a
+// handler is a name or {"name", "version"?, "labels"?, "reads"?, "plan"?}, a tool a name or {"name", "queue"?,
+// "about"?}.
 Result<Ask> claims_body(const ApiRequest& request, const std::string& caller);
 
-// One report by itself. `complete`: {"label"?, "patch"?, "facts"?} or {"outputs"}; `fail`: {"error", "message"?,
+// One report by itself. `complete`: {"label"?, "patch"?, "facts"?} or {"outputs"}, with "blobs"? as in the request
+// above; `fail`: {"error", "message"?,
 // "again"?, "retry_ms"?, "facts"?}; `release`: {"retry_ms"?}.
-Result<Ask::Report> complete_body(const ApiRequest& request, const ClaimId& claim);
+struct Completed {
+  Ask::Report report;
+  bool by_reference = false;
+};
+Result<Completed> complete_body(const ApiRequest& request, const ClaimId& claim);
 Result<Ask::Report> fail_body(const ApiRequest& request, const ClaimId& claim);
 Result<Ask::Report> release_body(const ApiRequest& request, const ClaimId& claim);
 

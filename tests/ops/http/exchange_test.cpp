@@ -18,6 +18,7 @@ std::string filled(std::string path, const std::string& run) {
   put("graphs/{name}", "graphs/plan_runner");
   put("{name}", "none");
   put("{claim}", "none");
+  put("{hash}", "none");
   put("{session}", "1");
   return path;
 }
