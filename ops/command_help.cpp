@@ -102,6 +102,12 @@ const std::map<std::string, std::string>& examples() {
       {"replay", "cairn replay --where graph=order --graph order.json"},
       {"simulate", "cairn simulate order.json --seeds 2000"},
       {"bench", "cairn bench --case steps"},
+      {"version", "cairn version --json"},
+      {"manual", "cairn manual schedule | man -l -"},
+      {"completion", "source <(cairn completion bash)"},
+      {"completion bash", "source <(cairn completion bash)"},
+      {"completion zsh", "source <(cairn completion zsh)"},
+      {"completion fish", "cairn completion fish | source"},
   };
   return of;
 }
@@ -119,6 +125,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
         "workers", "doctor"}},
       {"The record", {"verify", "replay", "rebuild", "export", "import", "archive", "erase"}},
       {"Data and measurement", {"dataset", "corpus", "planners", "bench"}},
+      {"The program itself", {"version", "manual", "completion"}},
   };
   return of;
 }

@@ -16,6 +16,7 @@
 #include "ops/command_help.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/service/build_facts.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/environment.hpp"
 #include "storage/postgres/connection.hpp"
@@ -34,11 +35,11 @@ constexpr void (*commands[])(CommandLine&) = {
     add_mcp,      add_migrate, add_distribute,   add_token,      add_feed,        add_schedule, add_queue,
     add_workers,  add_doctor,  add_verify,       add_replay,     add_rebuild,     add_export,   add_import,
     add_archive,  add_erase,   add_logs,         add_skill,      add_test_server, add_dataset,  add_corpus,
-    add_planners, add_bench,   add_bench_worker, add_bench_model};
+    add_planners, add_bench,   add_bench_worker, add_bench_model, add_version,  add_manual,  add_completion};
 
 void add_commands(CommandLine& line) {
   line.app.require_subcommand(1);
-  line.app.set_version_flag("--version", std::string("cairn ") + CAIRN_VERSION, "Print the version");
+  line.app.set_version_flag("--version", "cairn " + std::string(build_facts().version), "Print the version");
   line.app.footer(
       "Without --dsn, CAIRN_DSN or libpq's variables the database is an embedded one in --data, CAIRN_DATA or\n"
       "~/.local/share/cairn, started by the first command that needs it and stopped by `cairn down`.\n"

@@ -27,13 +27,13 @@ foreach(door engine client worker)
   list(APPEND exported_libraries cairn_door_${door})
 endforeach()
 
-install(TARGETS cairn RUNTIME)
-install(TARGETS ${exported_libraries} EXPORT cairn ARCHIVE)
-install(DIRECTORY ops/library/include/cairn TYPE INCLUDE FILES_MATCHING PATTERN *.hpp)
+install(TARGETS cairn RUNTIME COMPONENT cairn)
+install(TARGETS ${exported_libraries} EXPORT cairn ARCHIVE COMPONENT libcairn-dev)
+install(DIRECTORY ops/library/include/cairn TYPE INCLUDE COMPONENT libcairn-dev FILES_MATCHING PATTERN *.hpp)
 set(library_place ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
-install(EXPORT cairn NAMESPACE cairn:: FILE cairnTargets.cmake DESTINATION ${library_place})
+install(EXPORT cairn NAMESPACE cairn:: FILE cairnTargets.cmake DESTINATION ${library_place} COMPONENT libcairn-dev)
 configure_package_config_file(ops/cmake/cairnConfig.cmake.in ${CMAKE_BINARY_DIR}/cairnConfig.cmake
                               INSTALL_DESTINATION ${library_place})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/cairnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/cairnConfig.cmake ${CMAKE_BINARY_DIR}/cairnConfigVersion.cmake
-        DESTINATION ${library_place})
+        DESTINATION ${library_place} COMPONENT libcairn-dev)

@@ -297,6 +297,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/openapi/schema_walk.cpp
   tests/ops/http/operator_test.cpp
   tests/ops/http/progress_test.cpp
+  tests/ops/http/queue_age_test.cpp
   tests/ops/http/protocol_test.cpp
   tests/ops/http/schedule_routes_test.cpp
   tests/ops/http/test_server_test.cpp
@@ -309,6 +310,11 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/mcp/modern_test.cpp
   tests/ops/mcp/others_servers_test.cpp
   tests/ops/mcp/tool_servers_test.cpp
+  tests/ops/packaging/completion_test.cpp
+  tests/ops/packaging/manifests_test.cpp
+  tests/ops/packaging/manual_test.cpp
+  tests/ops/packaging/packages_test.cpp
+  tests/ops/packaging/units_test.cpp
   tests/ops/feed/feed_test.cpp
   tests/ops/schedules/schedule_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp

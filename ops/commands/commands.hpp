@@ -50,6 +50,9 @@ void add_simulate(CommandLine& line);
 
 // commands/guide
 void add_skill(CommandLine& line);
+void add_version(CommandLine& line);
+void add_completion(CommandLine& line);
+void add_manual(CommandLine& line);
 
 // commands/audit
 void add_verify(CommandLine& line);

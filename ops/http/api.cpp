@@ -160,6 +160,7 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/report", show_report, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"POST", "/api/v1/queues/{name}", change_a_queue, ApiRole::operate},
+    {"GET", "/api/v1/queues/{name}/age", show_queue_age, ApiRole::read, Kind::scraped},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},
     {"GET", "/api/v1/workers/{session}", show_worker, ApiRole::read},
     {"GET", "/api/v1/schedules", list_schedules, ApiRole::read, Kind::asked, true},
@@ -440,7 +441,7 @@ Admission Api::admit_probe(const ApiRequest& request) {
   static const CallerRef probe = std::make_shared<Caller>(Caller{"api", "", {{ApiRole::read}, {}, {}}});
   const Routed routed = route_of(request);
   if (!routed.is_probe)
-    return error_response(404, "not_found", "Expected /healthz, /readyz or /metrics, but found another path.");
+    return error_response(404, "not_found", "Expected /healthz, /readyz, /metrics or the age of a queue, but found another path.");
   if (routed.route == nullptr) return methods_response(routed.allowed, request.method);
   return parts_->admitted(routed, probe);
 }

@@ -254,6 +254,11 @@ RouteReply list_queues(RouteCall& call) {
   return page_response(call.request, std::move(lines));
 }
 
+RouteReply show_queue_age(RouteCall& call) {
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  return json_response(call.parts.queue_ages.of(call.name, call.scope().covers_queue(call.name)));
+}
+
 RouteReply list_workers(RouteCall& call) {
   const TimeUs now_us = call.store().database_time();
   std::vector<KeyedLine> lines;

@@ -16,6 +16,7 @@
 #include "ops/http/transport/message.hpp"
 #include "ops/service/client_pool.hpp"
 #include "ops/service/database.hpp"
+#include "ops/service/queue_ages.hpp"
 #include "ops/service/second_try.hpp"
 #include "storage/data/link_key.hpp"
 #include "storage/data/saved_views.hpp"
@@ -60,6 +61,7 @@ struct ApiParts {
         link_key(opened_of.dsn),
         schedules(opened_of.dsn, opened_of.store->identity(), options.patience_ms),
         metrics(*opened_of.store, opened_of.dsn, feed, schedules),
+        queue_ages(*opened_of.store),
         gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {
     if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
   }
@@ -78,6 +80,7 @@ struct ApiParts {
   LinkKey link_key;
   ScheduleTable schedules;
   CachedMetrics metrics;
+  QueueAges queue_ages;
   GatewayDriver gateway;  // for workers that claim over HTTP
   WaitingCalls waiting_calls;
 };

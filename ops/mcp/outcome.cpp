@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/mcp/forms.hpp"
+#include "ops/service/build_facts.hpp"
 
 namespace cairn {
 namespace {
@@ -110,7 +111,7 @@ Json task_json(const TaskFacts& facts, const Graph* graph) {
   return task;
 }
 
-Json server_info() { return {{"name", "cairn"}, {"title", "Cairn"}, {"version", CAIRN_VERSION}}; }
+Json server_info() { return {{"name", "cairn"}, {"title", "Cairn"}, {"version", build_facts().version}}; }
 
 Json dressed(Json result, bool is_modern) {
   if (!is_modern) return result;

@@ -114,7 +114,8 @@ TEST(ApiLimits, H17_probes_have_a_listener_of_their_own_without_a_token_and_with
   const auto status = [](std::uint16_t of, const std::string& path) {
     return ApiConnection(of).ask("GET", path).status;
   };
-  for (const char* path : {"/healthz", "/readyz", "/metrics"}) EXPECT_EQ(status(port, path), 200) << path;
+  for (const char* path : {"/healthz", "/readyz", "/metrics", "/api/v1/queues/any/age"})
+    EXPECT_EQ(status(port, path), 200) << path;
   EXPECT_EQ(status(port, runs), 404);
   EXPECT_EQ(status(server.port(), "/metrics"), 401);
   ApiConnection silent(port);

@@ -1,0 +1,79 @@
+#include <CLI/CLI.hpp>
+#include <boost/version.hpp>
+#include <dlfcn.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/version.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "engine/snapshot.hpp"
+#include "ops/audit/export_version.hpp"
+#include "ops/commands/command_options.hpp"
+#include "ops/commands/commands.hpp"
+#include "ops/service/build_facts.hpp"
+#include "ops/terminal/print.hpp"
+#include "storage/library_versions.hpp"
+#include "storage/postgres/schema.hpp"
+
+namespace cairn {
+namespace {
+
+std::string dotted(int major, int minor, int patch) {
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+// Jemalloc's own, where it is linked: it has no function of its own for this.
+std::optional<std::string> jemalloc_version() {
+  using Read = int (*)(const char*, void*, std::size_t*, void*, std::size_t);
+  const auto read = reinterpret_cast<Read>(dlsym(RTLD_DEFAULT, "mallctl"));
+  const char* version = nullptr;
+  std::size_t size = sizeof version;
+  if (read == nullptr || read("version", &version, &size, nullptr, 0) != 0) return {};
+  return std::string(version).substr(0, std::string(version).find('-'));
+}
+
+Json linked_libraries() {
+  Json libraries = {{"boost", dotted(BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1'000, BOOST_VERSION % 100)},
+                    {"cli11", CLI11_VERSION},
+                    {"nlohmann_json", dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                                             NLOHMANN_JSON_VERSION_PATCH)},
+                    {"spdlog", dotted(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
+                    {"zlib", zlibVersion()},
+                    {"zstd", ZSTD_versionString()}};
+  for (const auto& [name, version] : storage_library_versions()) libraries[name] = version;
+  if (const std::optional<std::string> version = jemalloc_version()) libraries["jemalloc"] = *version;
+  return libraries;
+}
+
+Json version_json() {
+  const BuildFacts facts = build_facts();
+  return {{"version", facts.version},
+          {"released", facts.released},
+          {"commit", facts.commit.empty() ? Json(nullptr) : Json(facts.commit)},
+          {"build_type", facts.build_type},
+          {"compiler", facts.compiler},
+          {"libraries", linked_libraries()},
+          {"schema", newest_schema()},
+          {"export", export_version},
+          {"fold", fold_version}};
+}
+
+Exit show_version(const Settings& settings) {
+  const BuildFacts facts = build_facts();
+  if (settings.json)
+    print_json(version_json());
+  else
+    print_line("cairn " + std::string(facts.version) +
+               (facts.commit.empty() ? "" : ", commit " + std::string(facts.commit.substr(0, 12))) + ", schema " +
+               std::to_string(newest_schema()));
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_version(CommandLine& line) {
+  add_command(line, "version", "The program's version; with --json its commit, compiler, libraries and formats too",
+              show_version);
+}
+
+}  // namespace cairn

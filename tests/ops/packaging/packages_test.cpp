@@ -1,0 +1,128 @@
+// The Debian packages, as ops/package makes them of this build: without a fault for lintian, the same bytes twice, with
+// a list of what is linked; and installed into a bare Debian 12, where the main job runs as an ordinary user.
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <iostream>
+#include <set>
+#include <unistd.h>
+
+#include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
+
+namespace cairn::program {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::chrono::seconds minutes{15 * 60};  // compression, and Debian's archive over the network
+
+// A program that may take many minutes.
+Ran run_long(const std::string& program, const Arguments& arguments) {
+  Beside process(program, arguments);
+  EXPECT_TRUE(wait_until([&] { return process.has_ended(); }, minutes)) << program << "\n" << process.err();
+  return {process.wait(), process.out(), process.err()};
+}
+
+Ran package(const fs::path& to) {
+  const std::string preset = fs::path(testing::cairn_program()).parent_path().filename();
+  return run_long(testing::source_dir() + "/ops/package", {"--preset", preset, "--to", to});
+}
+
+// The packages in a folder.
+class PackageFolder {
+ public:
+  explicit PackageFolder(fs::path place) : place_(std::move(place)) {}
+  const fs::path& place() const { return place_; }
+  Arguments all() const {
+    Arguments files;
+    for (const auto& entry : fs::directory_iterator(place_))
+      if (entry.path().extension() == ".deb") files.push_back(entry.path());
+    return files;
+  }
+  fs::path of(const std::string& name) const {
+    for (const std::string& file : all())
+      if (fs::path(file).filename().string().starts_with(name + "_")) return file;
+    ADD_FAILURE() << "no package " << name;
+    return {};
+  }
+  std::string contents(const std::string& name) const {
+    return run_program("/usr/bin/dpkg-deb", {"-c", of(name)}).out;
+  }
+
+ private:
+  fs::path place_;
+};
+
+void expect_contents(const PackageFolder& packages) {
+  EXPECT_EQ(packages.all().size(), 4u);
+  const std::string program = packages.contents("cairn");
+  for (const char* file : {"/usr/bin/cairn", "/usr/share/man/man1/cairn-schedule.1.gz", "cairn-worker@.service",
+                           "cairn-verify.timer", "bash-completion/completions/cairn", "/_cairn", "/cairn.fish"})
+    EXPECT_NE(program.find(file), std::string::npos) << file;
+  const std::string library = packages.contents("libcairn-dev");
+  for (const char* file : {"/cairn/worker.hpp", "libcairn_library.a", "cairnConfig.cmake"})
+    EXPECT_NE(library.find(file), std::string::npos) << file;
+  EXPECT_NE(packages.contents("python3-cairn").find("dist-packages/cairn/__init__.py"), std::string::npos);
+  EXPECT_NE(packages.contents("node-cairn-client").find("nodejs/cairn-client/dist/index.js"), std::string::npos);
+}
+
+void expect_nothing_from_lintian(const PackageFolder& packages) {
+  Arguments arguments = {"--allow-root", "--fail-on", "error,warning"};
+  for (const std::string& file : packages.all()) arguments.push_back(file);
+  const Ran ran = run_long("/usr/bin/lintian", arguments);
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, "");
+}
+
+void expect_same_bytes_again(const PackageFolder& packages) {
+  const Ran ran = package(directory() / "packages_again");
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  const std::string sums = read_file(packages.place() / "SHA256SUMS");
+  EXPECT_EQ(std::count(sums.begin(), sums.end(), '\n'), 5);
+  EXPECT_EQ(read_file(directory() / "packages_again/SHA256SUMS"), sums);
+}
+
+void expect_all_that_is_linked(const PackageFolder& packages) {
+  const Json document = Json::parse(read_file(packages.place() / "cairn.spdx.json"));
+  EXPECT_EQ(document["spdxVersion"], "SPDX-2.3");
+  std::set<std::string> ids, linked;
+  for (const Json& package : document["packages"]) {
+    EXPECT_TRUE(ids.insert(package["SPDXID"]).second) << package["name"];
+    EXPECT_FALSE(package["versionInfo"].get<std::string>().empty()) << package["name"];
+  }
+  for (const Json& relation : document["relationships"]) {
+    EXPECT_TRUE(ids.contains(relation["relatedSpdxElement"])) << relation;
+    if (relation["relationshipType"] == "DYNAMIC_LINK") linked.insert(relation["relatedSpdxElement"]);
+  }
+  for (const char* library : {"libc6", "libpq5", "libpqxx-6.4", "libssl3", "libzstd1", "libstdc--6"})
+    EXPECT_TRUE(linked.contains(std::string("SPDXRef-") + library)) << library;
+  const std::string digest = document["packages"][0]["checksums"][0]["checksumValue"];
+  EXPECT_TRUE(run_program("/usr/bin/sha256sum", {testing::cairn_program()}).out.starts_with(digest)) << digest;
+}
+
+void expect_main_job_in_bare_debian(const PackageFolder& packages) {
+  const auto skipped = [](const std::string& why) { std::cout << "skipped: a bare Debian: " << why << std::endl; };
+  if (geteuid() != 0) return skipped("making one needs root");
+  if (!fs::exists("/usr/bin/mmdebstrap")) return skipped("the package mmdebstrap is not installed");
+  const Ran ran = run_long(testing::source_dir() + "/tests/ops/packaging/bare_root",
+                           {packages.of("cairn"), (directory() / "bare").string()});
+  if (ran.exit == 77) return skipped(ran.out.substr(0, ran.out.find('\n')));
+  ASSERT_EQ(ran.exit, 0) << ran.out << ran.err;
+  EXPECT_TRUE(ran.out.starts_with("ann\n")) << ran.out;
+  EXPECT_NE(ran.out.find("owns engine by recent work"), std::string::npos) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("events: nothing found."), std::string::npos) << ran.out;
+}
+
+// One test: the parts of this program run at the same time, and each would pack for itself.
+TEST(Packages, are_sound_and_do_the_main_job_in_a_bare_debian) {
+  const PackageFolder packages(directory() / "packages");
+  const Ran ran = package(packages.place());
+  ASSERT_EQ(ran.exit, 0) << ran.err;
+  expect_contents(packages);
+  expect_nothing_from_lintian(packages);
+  expect_all_that_is_linked(packages);
+  expect_same_bytes_again(packages);
+  expect_main_job_in_bare_debian(packages);
+}
+
+}  // namespace
+}  // namespace cairn::program
