@@ -22,20 +22,22 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 
-set(about "Cairn runs plans that must not be lost: graphs of small steps, of which some are
- rules, some ask a language model, some call tools and some ask a person. Every
- decision and step is an event in PostgreSQL, and a run's state is the fold of
- its events.")
+set(about "Cairn runs plans that must not be lost: graphs of small steps, of which some
+are rules, some ask a language model, some call tools and some ask a person.
+Every decision and step is an event in PostgreSQL, and a run's state is the
+fold of its events.
+.
+")
 
-# cairn_package(COMPONENT ARCHITECTURE SECTION SUMMARY TEXT [DEPENDS ...] [RECOMMENDS ...] [SUGGESTS ...])
+# cairn_package(COMPONENT SECTION SUMMARY TEXT [ARCHITECTURE all] [DEPENDS ...] [RECOMMENDS ...] [SUGGESTS ...])
 function(cairn_package component section summary text)
   cmake_parse_arguments(PARSE_ARGV 4 its "" "ARCHITECTURE" "DEPENDS;RECOMMENDS;SUGGESTS")
   string(TOUPPER ${component} name)
   macro(set_field field value)
     set(CPACK_DEBIAN_${name}_${field} "${value}" PARENT_SCOPE)
   endmacro()
-  set(CPACK_COMPONENT_${name}_DESCRIPTION "${summary}\n ${text}" PARENT_SCOPE)
-  set_field(DESCRIPTION "${summary}\n ${text}")
+  set(CPACK_COMPONENT_${name}_DESCRIPTION "${summary}\n${about}${text}" PARENT_SCOPE)
+  set_field(DESCRIPTION "${summary}\n${about}${text}")
   set_field(PACKAGE_NAME ${component})
   set_field(PACKAGE_SECTION ${section})
   foreach(field DEPENDS RECOMMENDS SUGGESTS)
@@ -50,17 +52,19 @@ function(cairn_package component section summary text)
 endfunction()
 
 cairn_package(cairn database "durable workflow engine for planners"
-  "${about}\n .\n This package has the program, which is workers, API, console and command line.\n The embedded database needs the package postgresql-15; without it name another one."
+  "This package has the program, which is workers, API, console and command
+line. The embedded database needs the package postgresql-15; without it name
+another one."
   RECOMMENDS postgresql-15 SUGGESTS git graphviz)
 set(CPACK_DEBIAN_CAIRN_PACKAGE_SHLIBDEPS ON)
 cairn_package(libcairn-dev libdevel "durable workflow engine for planners: C++ library"
-  "${about}\n .\n This package has what programs in C++ are built with: a worker, a client, and the\n engine in memory for tests."
+  "This package has what programs in C++ are built with: a worker, a client, and\nthe engine in memory for tests."
   DEPENDS libboost-dev "libpqxx-dev (>= 6.4)" libpq-dev nlohmann-json3-dev libspdlog-dev libssl-dev libzstd-dev
           zlib1g-dev SUGGESTS cairn)
 cairn_package(python3-cairn python "durable workflow engine for planners: Python client"
-  "${about}\n .\n This package has a client and a worker for Python; it needs the standard library\n alone, and talks to `cairn serve`."
+  "This package has a client and a worker for Python; it needs the standard\nlibrary alone, and talks to `cairn serve`."
   ARCHITECTURE all DEPENDS python3:any SUGGESTS cairn)
 cairn_package(node-cairn-client javascript "durable workflow engine for planners: JavaScript client"
-  "${about}\n .\n This package has a client and a worker for JavaScript and TypeScript, which talk\n to `cairn serve`."
+  "This package has a client and a worker for JavaScript and TypeScript, which\ntalk to `cairn serve`."
   ARCHITECTURE all DEPENDS "nodejs (>= 18)" SUGGESTS cairn)
 include(CPack)

@@ -441,7 +441,8 @@ Admission Api::admit_probe(const ApiRequest& request) {
   static const CallerRef probe = std::make_shared<Caller>(Caller{"api", "", {{ApiRole::read}, {}, {}}});
   const Routed routed = route_of(request);
   if (!routed.is_probe)
-    return error_response(404, "not_found", "Expected /healthz, /readyz, /metrics or the age of a queue, but found another path.");
+    return error_response(404, "not_found",
+                          "Expected /healthz, /readyz, /metrics or the age of a queue, but found another path.");
   if (routed.route == nullptr) return methods_response(routed.allowed, request.method);
   return parts_->admitted(routed, probe);
 }

@@ -1,5 +1,5 @@
-// The ages of queues, by which an autoscaler adds and removes workers: there is a number for every name at any time, also
-// for a queue that does not exist yet and while the database is away. Safe from any thread.
+// The ages of queues, by which an autoscaler adds and removes workers: there is a number for every name at any time,
+// also for a queue that does not exist yet and while the database is away. Safe from any thread.
 #pragma once
 
 #include <chrono>

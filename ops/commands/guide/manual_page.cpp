@@ -68,8 +68,7 @@ std::string option_entry(const OptionForm& option) {
 // The options and arguments of a command, without those that every command has.
 std::string own_options(const CommandForm& form) {
   std::string text;
-  for (const OptionForm& argument : form.arguments)
-    text += entry(slanted(argument.name), sentence(argument.purpose));
+  for (const OptionForm& argument : form.arguments) text += entry(slanted(argument.name), sentence(argument.purpose));
   for (const OptionForm& option : form.options)
     if (!option.is_shared && option.name != "--help") text += option_entry(option);
   return text;
@@ -126,8 +125,8 @@ std::string closing_section(const std::string& closing) {
 std::string program_page(const CommandForm& program, const std::string& version, const std::string& released) {
   return head(program, version, released) + section("SYNOPSIS") + synopsis(program) + section("DESCRIPTION") +
          sentence(program.purpose) + "\n" + closing_section(program.closing) + list_of_commands(program) +
-         section("OPTIONS") + shared_options(program) + section("SEE ALSO") + bold("psql") + "(1), " +
-         bold("systemd") + "(1)\n";
+         section("OPTIONS") + shared_options(program) + section("SEE ALSO") + bold("psql") + "(1), " + bold("systemd") +
+         "(1)\n";
 }
 
 // A command below the page's own.

@@ -58,8 +58,8 @@ std::string value_function(const CommandForm& program) {
         text += "    " + quoted_word(form->name + " " + option.name) + ") echo " + std::string(word_of(option.takes)) +
                 " ;;\n";
     if (!form->arguments.empty())
-      text += "    " + quoted_word(form->name + " ") + ") echo " +
-              std::string(word_of(form->arguments.front().takes)) + " ;;\n";
+      text += "    " + quoted_word(form->name + " ") + ") echo " + std::string(word_of(form->arguments.front().takes)) +
+              " ;;\n";
   }
   return text + "  esac\n}\n\n";
 }

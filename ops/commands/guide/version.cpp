@@ -33,13 +33,13 @@ std::optional<std::string> jemalloc_version() {
 }
 
 Json linked_libraries() {
-  Json libraries = {{"boost", dotted(BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1'000, BOOST_VERSION % 100)},
-                    {"cli11", CLI11_VERSION},
-                    {"nlohmann_json", dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                                             NLOHMANN_JSON_VERSION_PATCH)},
-                    {"spdlog", dotted(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
-                    {"zlib", zlibVersion()},
-                    {"zstd", ZSTD_versionString()}};
+  Json libraries = {
+      {"boost", dotted(BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1'000, BOOST_VERSION % 100)},
+      {"cli11", CLI11_VERSION},
+      {"nlohmann_json", dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"spdlog", dotted(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
+      {"zlib", zlibVersion()},
+      {"zstd", ZSTD_versionString()}};
   for (const auto& [name, version] : storage_library_versions()) libraries[name] = version;
   if (const std::optional<std::string> version = jemalloc_version()) libraries["jemalloc"] = *version;
   return libraries;

@@ -121,7 +121,8 @@ void add_serve(CommandLine& line) {
   add_listen(command, "Where (default 127.0.0.1:8080; port 0: a free one); any but a loopback address needs a token",
              [&](const ListenAddress& address) { options.listen = address; });
   add_text(command, "--probe-listen", "ADDRESS",
-           "Also answer /healthz, /readyz, /metrics and ages of queues there, without a token, whatever happens to the others",
+           "Also answer /healthz, /readyz, /metrics and ages of queues there, without a token, whatever happens to the "
+           "others",
            [&](const std::string& text) { return assign(options.probes, listen_argument(text)); });
   add_transport(command, options.transport, options.tls);
   command.add_option("--body-bytes", limits.body_bytes, "The longest body of a request")

@@ -21,8 +21,10 @@ TEST(QueueAge, is_zero_for_a_queue_that_nothing_has_named) {
   Json age = reply.json();
   EXPECT_GE(age["counted_seconds_ago"], 0);
   age.erase("counted_seconds_ago");
-  EXPECT_EQ(age, Json({{"queue", "nothing"}, {"oldest_seconds", 0.0}, {"ready", 0}, {"later", 0}, {"held", 0},
-                       {"counted", true}}));
+  EXPECT_EQ(
+      age,
+      Json(
+          {{"queue", "nothing"}, {"oldest_seconds", 0.0}, {"ready", 0}, {"later", 0}, {"held", 0}, {"counted", true}}));
   EXPECT_EQ(server.get(age_of("nothing") + "?x=1").status, 400);
   EXPECT_EQ(server.post(age_of("nothing")).status, 405);
 }

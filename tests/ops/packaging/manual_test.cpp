@@ -22,9 +22,10 @@ std::set<std::string> commands_of(const std::string& help) {
   return found_in(help.substr(0, help.find("\nExample:")), std::regex("\\n  ([a-z][a-z-]*) "));
 }
 
-// The page as a reader has it.
+// The page as a reader has it; a letter that is printed twice over itself is bold.
 std::string shown(const fs::path& page) {
-  return run_program("/usr/bin/mandoc", {"-T", "ascii", "-O", "width=300", page}).out;
+  const std::string text = run_program("/usr/bin/mandoc", {"-T", "ascii", "-O", "width=300", page}).out;
+  return std::regex_replace(text, std::regex(".\\x08"), "");
 }
 
 class Manual : public ::testing::Test {
@@ -66,7 +67,7 @@ TEST_F(Manual, has_every_command_with_every_option_of_the_help) {
   const std::string program = shown(place() / "cairn.1");
   for (const std::string& command : commands)
     EXPECT_NE(program.find("cairn-" + command + "(1)"), std::string::npos) << command;
-  EXPECT_NE(program.find("Exit codes: 0 ok"), std::string::npos) << program;
+  EXPECT_NE(program.find("4 refused, 5 database unavailable."), std::string::npos) << program;
 }
 
 TEST_F(Manual, prints_one_page_and_refuses_what_has_none) {
@@ -89,8 +90,10 @@ TEST(Version, says_what_this_build_is) {
   const bool is_repository = fs::exists(testing::source_dir() + "/.git");
   const std::string commit = version["commit"].is_null() ? "" : version["commit"].get<std::string>();
   EXPECT_EQ(std::regex_match(commit, std::regex("[0-9a-f]{40}\\+?")), is_repository) << version;
-  for (const char* library : {"boost", "cli11", "libpq", "libpqxx", "nlohmann_json", "openssl", "spdlog", "zlib", "zstd"})
-    EXPECT_TRUE(std::regex_search(version["libraries"][library].get<std::string>(), std::regex("^\\d+\\.\\d+"))) << library;
+  for (const char* library :
+       {"boost", "cli11", "libpq", "libpqxx", "nlohmann_json", "openssl", "spdlog", "zlib", "zstd"})
+    EXPECT_TRUE(std::regex_search(version["libraries"][library].get<std::string>(), std::regex("^\\d+\\.\\d+")))
+        << library;
   EXPECT_FALSE(version["compiler"].get<std::string>().empty());
   const std::string plain = cairn_ok({"--version"}).out;
   EXPECT_EQ(plain, "cairn " + version["version"].get<std::string>() + "\n");

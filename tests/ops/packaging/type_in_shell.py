@@ -2,8 +2,8 @@
 
     type_in_shell.py SHELL SCRIPT LINE...
 
-Each LINE is typed, a tabulator for every %, and then Enter; `cairn` is a function of the shell that prints its arguments
-as <ARGUMENTS>. Exit 1 if the shell does not come to its end within a minute.
+Each LINE is typed, a tabulator for every %, and then Enter; `cairn` is a function of the shell that prints its
+arguments as <ARGUMENTS>. Exit 1 if the shell does not come to its end within a minute.
 """
 
 import os
@@ -16,7 +16,8 @@ import time
 SHELLS = {
     "bash": (["/bin/bash", "--norc", "--noprofile", "-i"], "cairn() { printf '<%s>\\n' \"$*\"; }"),
     "zsh": (["/usr/bin/zsh", "-f", "-i"], "cairn() { printf '<%s>\\n' \"$*\" }"),
-    "fish": (["/usr/bin/fish", "--no-config", "-i"], "function cairn; printf '<%s>\\n' (string join -- ' ' $argv); end"),
+    "fish": (["/usr/bin/fish", "--no-config", "-i"],
+             "function cairn; printf '<%s>\\n' (string join -- ' ' $argv); end"),
 }
 # zsh takes a tabulator for a part of the text while more input is there already.
 BEFORE = {"bash": "", "fish": "",

@@ -1,6 +1,6 @@
-// Holds a folder of packaging against schemas that others wrote: manifests against those of Kubernetes 1.3x and KEDA, the
+// Holds a folder of packaging against schemas that others wrote: manifests against those of Kubernetes and KEDA, the
 // compose file against the compose specification, the Dockerfile against a linter. YAML is read strictly: a key that
-// stands twice is a fault. Also that names which one file uses are what another one says. Prints the faults; exit 1.
+// stands twice is a fault. Also, that names which one file uses are what another one says. Prints the faults; exit 1.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv/dist/2019.js";
@@ -46,6 +46,7 @@ const covers = (selector, labels) => Object.entries(selector).every(([key, value
 // Selectors that select nothing, ports and targets that nothing has.
 function checkNames(manifests) {
   const pods = manifests.filter(({ spec }) => spec?.template).map(({ spec }) => spec.template);
+  const deployments = manifests.filter(({ kind }) => kind === "Deployment").map(({ metadata }) => metadata.name);
   const selects = (file, name, selector) => {
     const chosen = pods.filter((pod) => covers(selector, pod.metadata.labels));
     if (chosen.length === 0) fault(file, `${name} selects no pod`);
@@ -56,10 +57,11 @@ function checkNames(manifests) {
     if (kind === "Deployment") selects(file, name, spec.selector.matchLabels);
     if (kind === "PodDisruptionBudget") selects(file, name, spec.selector.matchLabels);
     if (kind === "NetworkPolicy") selects(file, name, spec.podSelector.matchLabels);
-    if (kind === "ScaledObject" && !manifests.some((m) => m.kind === "Deployment" && m.metadata.name === spec.scaleTargetRef.name))
-      fault(file, `${name} scales nothing`);
+    const target = kind === "ScaledObject" ? spec.scaleTargetRef.name : undefined;
+    if (target !== undefined && !deployments.includes(target)) fault(file, `${name} scales nothing`);
     if (kind !== "Service") continue;
-    const ports = selects(file, name, spec.selector).flatMap((pod) => pod.spec.containers.flatMap((one) => one.ports ?? []));
+    const containers = selects(file, name, spec.selector).flatMap((pod) => pod.spec.containers);
+    const ports = containers.flatMap((container) => container.ports ?? []);
     for (const { targetPort } of spec.ports)
       if (!ports.some((port) => port.name === targetPort)) fault(file, `${name} leads to no port ${targetPort}`);
   }
@@ -73,7 +75,8 @@ function checkPods(manifests) {
     if (pod.securityContext?.runAsNonRoot !== true) fault(file, `${kind} ${metadata.name} may run as root`);
     for (const container of pod.containers) {
       if (!container.resources?.limits?.memory) fault(file, `${metadata.name} has no bound of memory`);
-      if (container.securityContext?.readOnlyRootFilesystem !== true) fault(file, `${metadata.name} writes into its image`);
+      const isReadOnly = container.securityContext?.readOnlyRootFilesystem === true;
+      if (!isReadOnly) fault(file, `${metadata.name} writes into its image`);
     }
   }
 }

@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Prints what a program consists of, as SPDX 2.3 in JSON: Debian's packages whose libraries it loads, and those whose
 headers were compiled into it.
 
-    sbom PROGRAM
+    python3 sbom.py PROGRAM
 
 Nothing in the document differs between two runs over the same program on the same machine: its time is
 SOURCE_DATE_EPOCH's, and its namespace has the program's digest.
@@ -134,7 +133,7 @@ def document_of(program: str) -> Dict[str, object]:
 
 def main(arguments: List[str]) -> None:
     if len(arguments) != 1:
-        raise SystemExit("usage: sbom PROGRAM")
+        raise SystemExit("usage: sbom.py PROGRAM")
     print(json.dumps(document_of(os.path.abspath(arguments[0])), indent=1))
 
 
