@@ -261,6 +261,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/reference_query_test.cpp
   tests/ops/commands/log_test.cpp
   tests/ops/runs/losses_test.cpp
+  tests/ops/servers/backup_test.cpp
   tests/ops/servers/lost_tail_test.cpp
   tests/ops/servers/pooler_test.cpp
   tests/ops/servers/replica_test.cpp
@@ -313,7 +314,6 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/packaging/completion_test.cpp
   tests/ops/packaging/manifests_test.cpp
   tests/ops/packaging/manual_test.cpp
-  tests/ops/packaging/packages_test.cpp
   tests/ops/packaging/units_test.cpp
   tests/ops/feed/feed_test.cpp
   tests/ops/schedules/schedule_test.cpp
@@ -373,8 +373,8 @@ target_link_libraries(crash_worker PRIVATE cairn_ops)
 add_library(moved_clock MODULE tests/ops/moved_clock.cpp)
 target_sources(test_ops PRIVATE tests/ops/library/client_test.cpp)
 target_link_libraries(test_ops PRIVATE cairn_library)
-if(NOT CAIRN_SANITIZE AND NOT CAIRN_TSAN)  # others build against the library as it is released
-  target_sources(test_ops PRIVATE tests/ops/library/library_test.cpp)
+if(NOT CAIRN_SANITIZE AND NOT CAIRN_TSAN)  # others build against the library, and get packages, as they are released
+  target_sources(test_ops PRIVATE tests/ops/library/library_test.cpp tests/ops/packaging/packages_test.cpp)
 endif()
 add_dependencies(test_ops cairn cairn_library crash_worker moved_clock)
 

@@ -26,6 +26,8 @@ void add_diff(CommandLine& line);
 // commands/server
 void add_up(CommandLine& line);
 void add_down(CommandLine& line);
+void add_backup(CommandLine& line);
+void add_restore(CommandLine& line);
 void add_distribute(CommandLine& line);
 void add_migrate(CommandLine& line);
 void add_work(CommandLine& line);

@@ -496,6 +496,13 @@ Status let_commands_in(const Cluster& cluster) {
   }
 }
 
+bool mark_cluster(const std::string& directory) { return write_marker(directory, marker_text); }
+
+Result<std::string> server_programs() {
+  const Result<fs::path> programs = need_programs();
+  return programs ? Result<std::string>(programs->string()) : programs.error();
+}
+
 bool is_cluster(const std::string& directory) { return is_ours(directory); }
 
 Result<Cluster> find_cluster(const std::string& directory) {

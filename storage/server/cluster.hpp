@@ -41,6 +41,13 @@ Status stop_cluster(const std::string& directory);
 // True if stop_cluster() ended its server and it was not started since.
 bool was_stopped(const std::string& directory);
 
+// Makes a folder with the data of a server a cluster of ours. False if it cannot be written.
+bool mark_cluster(const std::string& directory);
+
+// The folder of PostgreSQL's programs: the one that CAIRN_PG_BIN names, or that of the newest version. Refuses
+// `unavailable`: there is none.
+Result<std::string> server_programs();
+
 // True if the directory holds a cluster.
 bool is_cluster(const std::string& directory);
 

@@ -1,0 +1,56 @@
+// Backups of the embedded cluster, and what is made of them again. A backup is a folder for its owner alone:
+//
+//   cairn_backup.json              what it is of; written last
+//   data/                          a base copy of the server's data, with the WAL that makes it one moment
+//   owner.pass                     the password that is in it
+//   checkpoints/                   the signed checkpoints, copied before the data
+//   checkpoints_signing_key.pem    the key that signs them
+//
+// Nothing is half-written: both work in a folder next to the one that is meant, and rename it at the end. Safe from any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/result.hpp"
+#include "storage/server/cluster.hpp"
+
+namespace cairn {
+
+// Parts of a database outside of its server.
+struct ProofPlaces {
+  std::string checkpoints;  // the folder; it may be missing
+  std::string signing_key;  // the file; it may be missing
+};
+
+struct ClusterBackup {
+  std::string program;       // the version of Cairn that made it
+  int schema = 0;            // the newest migration that the database had
+  std::string identity;      // of the database
+  int postgres = 0;          // the major version
+  std::int64_t made_at = 0;  // by the database's clock, in microseconds
+};
+
+// Copies a running cluster while others work on it. Refuses `conflict` (the folder is there already, or an interrupted
+// backup is), `limit` (too little space for it), `unavailable` (the copy failed: the server's words).
+Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces& places, const std::string& program,
+                                      const std::string& folder);
+
+// Refuses `not_found` (no such folder), `invalid` (it holds no whole backup), `unsupported` (of a newer format).
+Result<ClusterBackup> read_backup(const std::string& folder);
+
+struct RestoredCluster {
+  std::int64_t sessions = 0;  // that were at work, and are no more
+  std::int64_t holds = 0;     // of theirs, whose steps are lost
+};
+
+// Makes the cluster in `directory`, which does not exist or is empty, and leaves it stopped. No session of the backup
+// is honoured there. Checkpoints and key come along unless `places` has some already: those are newer, and `verify`
+// then says which runs lack their end. Refuses as read_backup; `corrupt` (the files are not those that were copied),
+// `conflict` (something is in the directory), `limit` (too little space), `unsupported` (data of another PostgreSQL, a
+// newer schema), `unavailable` (no start: the server's words).
+Result<RestoredCluster> restore_cluster(const std::string& folder, const std::string& directory,
+                                        const ProofPlaces& places);
+
+}  // namespace cairn

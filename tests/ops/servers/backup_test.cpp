@@ -1,0 +1,143 @@
+// `cairn backup` and `cairn restore`: the embedded database with its proof in one folder, taken while workers are at
+// work; made again elsewhere, where no session of that past is honoured; and each thing that they refuse.
+#include <csignal>
+#include <gtest/gtest.h>
+
+#include "storage/postgres/connection.hpp"
+#include "storage/server/cluster.hpp"
+#include "tests/ops/program.hpp"
+#include "tests/ops/small_disk.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace program;
+namespace fs = std::filesystem;
+
+std::string place(const std::string& name) { return (directory() / name).string(); }
+
+std::string plan(const std::string& tool, const Json& inputs) {
+  return Json({{"goal", "g"}, {"sub_goals", Json::array({{{"id", "a"}, {"tool", tool}, {"inputs", inputs}}})}}).dump();
+}
+
+std::string done_run(const std::string& data) {
+  const Ran ran =
+      cairn_ok({"start", "plan_runner", "--wait", "--json", "--input", plan("echo", {{"n", 1}}), "--data", data});
+  return ran.json().at("run");
+}
+
+std::int64_t asked(const std::string& data, const std::string& question) {
+  PgConnection owner({owner_dsn(data), "test", false});
+  return owner.query({"asked", question}).int8(0, 0);
+}
+
+// One database with a run, and its backup, for the tests that only read them.
+class Backup : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    run_ = done_run(data());
+    cairn_ok({"backup", kept(), "--data", data()});
+  }
+  static void TearDownTestSuite() { cairn_ok({"down", "--data", data()}); }
+  static std::string data() { return place("backed_up"); }
+  static std::string kept() { return place("kept"); }
+  static inline std::string run_;
+};
+
+TEST_F(Backup, is_one_folder_for_its_owner_alone_and_becomes_the_database_again) {
+  EXPECT_EQ(fs::status(kept()).permissions(), fs::perms(0700));
+  EXPECT_FALSE(fs::exists(kept() + ".partial"));
+  const std::string to = place("restored");
+  const Ran ran = cairn_ok({"restore", kept(), "--data", to});
+  EXPECT_NE(ran.out.find("Restored into " + to), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("1 run, "), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("nothing found."), std::string::npos) << ran.out;
+  EXPECT_FALSE(fs::exists(to + ".restoring"));
+  EXPECT_EQ(cairn_ok({"show", run_, "--json", "--data", to}).out,
+            cairn_ok({"show", run_, "--json", "--data", data()}).out);
+  EXPECT_TRUE(fs::exists(fs::path(to) / "checkpoints_signing_key.pem"));
+  done_run(to);
+  EXPECT_NE(cairn_ok({"verify", "--all", "--data", to}).out.find("2 runs"), std::string::npos);
+  cairn_ok({"down", "--data", to});
+}
+
+TEST_F(Backup, refuses_what_would_overwrite_and_leaves_it_alone) {
+  expect_refused(cairn({"backup", kept(), "--data", data()}), 4, "to be free, but it is not");
+  expect_refused(cairn({"restore", kept(), "--data", data()}), 4, "to be free, but it is not");
+  fs::create_directories(place("other.partial"));
+  expect_refused(cairn({"backup", place("other"), "--data", data()}), 4, "of an interrupted attempt");
+  EXPECT_TRUE(fs::exists(place("other.partial")));
+  cairn_ok({"verify", "--all", "--data", data()});
+}
+
+TEST_F(Backup, refuses_what_is_no_backup_or_is_not_as_it_was_copied) {
+  expect_refused(cairn({"restore", place("nowhere"), "--data", place("to")}), 3, "there is no");
+  fs::create_directories(place("empty"));
+  expect_refused(cairn({"restore", place("empty"), "--data", place("to")}), 4, "Expected a whole backup");
+  const fs::path copy = place("damaged");
+  fs::copy(kept(), copy, fs::copy_options::recursive);
+  const std::string file = "damaged/data/global/pg_filenode.map";
+  std::string bytes = read_file(directory() / file);
+  bytes[100] = static_cast<char>(bytes[100] ^ 1);
+  write_file(file, bytes);
+  expect_refused(cairn({"restore", copy, "--data", place("to")}), 4, "pg_filenode.map");
+  fs::copy(kept() + "/data/global/pg_filenode.map", directory() / file, fs::copy_options::overwrite_existing);
+  Json note = Json::parse(read_file(copy / "cairn_backup.json"));
+  note["schema"] = 9'999;
+  write_file("damaged/cairn_backup.json", note.dump());
+  expect_refused(cairn({"restore", copy, "--data", place("to")}), 4, "a newer program restores it");
+  EXPECT_FALSE(fs::exists(place("to")));
+  EXPECT_FALSE(fs::exists(place("to.restoring")));
+}
+
+TEST_F(Backup, is_of_an_embedded_database_alone) {
+  expect_refused(cairn({"backup", place("never"), "--dsn", "host=" + data() + " user=cairn dbname=cairn"}), 4,
+                 "Expected an embedded PostgreSQL to back up");
+  EXPECT_FALSE(fs::exists(place("never")));
+}
+
+TEST_F(Backup, says_before_it_begins_that_the_disk_is_too_small) {
+  const SmallDisk disk("backup_disk", 8);
+  if (!disk.is_there()) {
+    std::cout << "skipped: a small disk: mounting one of its own needs root" << std::endl;
+    return;
+  }
+  const std::string to = (disk.place() / "kept").string();
+  expect_refused(cairn({"backup", to, "--data", data()}), 4, "MiB of space for " + to);
+  EXPECT_FALSE(fs::exists(to + ".partial"));
+}
+
+// The worker holds a step when the backup is made, and lives on when that past is back in its place.
+TEST(Restore, honours_no_session_and_no_hold_of_the_past_under_a_worker_that_still_runs) {
+  const std::string data = place("past");
+  const std::string run =
+      cairn_ok({"start", "plan_runner", "--input", plan("sleep", {{"ms", 20'000}}), "--data", data}).out.substr(0, 36);
+  Beside worker({"work", "--data", data});
+  const std::string held = "select count(*) from cairn.job where session > 0";
+  ASSERT_TRUE(wait_until([&] { return asked(data, held) == 1; }));
+  const std::string kept = place("kept_past");
+  cairn_ok({"backup", kept, "--data", data});
+  cairn_ok({"down", "--data", data});
+  fs::rename(data, data + "_lost");
+  const Ran restored = cairn_ok({"restore", kept, "--data", data, "--json"});
+  const Json first = Json::parse(restored.out.substr(0, restored.out.find('\n')));
+  EXPECT_EQ(first["sessions"], 1) << restored.out;
+  EXPECT_EQ(first["holds"], 1) << restored.out;
+  EXPECT_NE(worker.wait(), 0) << "its session is of the past";
+  EXPECT_EQ(asked(data, held), 0);
+  Beside next({"work", "--data", data});
+  ASSERT_TRUE(wait_until(
+      [&] {
+        return cairn({"show", run, "--data", data}).out.find("done") != std::string::npos;
+      },
+      std::chrono::seconds(100)));
+  const std::string events = cairn_ok({"events", run, "--data", data}).out;
+  EXPECT_NE(events.find("lost"), std::string::npos) << events;
+  cairn_ok({"verify", "--all", "--data", data});
+  next.signal(SIGTERM);
+  EXPECT_EQ(next.wait(), 0);
+  cairn_ok({"down", "--data", data});
+}
+
+}  // namespace
+}  // namespace cairn
