@@ -10,6 +10,7 @@
 
 #include "engine/bounds.hpp"
 #include "storage/chain.hpp"
+#include "storage/limits/queue_limits.hpp"
 
 namespace cairn {
 namespace {
@@ -151,17 +152,7 @@ TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_u
 }
 
 Status check_queue(const QueueSettings& settings) {
-  if (settings.name.empty()) return Error{Code::invalid, "Expected the name of a queue, but got an empty text."};
-  if (Status fits = check_name(settings.name, "the name of a queue"); !fits) return fits;
-  if (settings.name == timer_queue && settings.is_limited()) {
-    return Error{Code::invalid, "Expected a queue of steps, but " + settings.name +
-                                    " is where time waits: it can be neither limited nor paused."};
-  }
-  if (settings.concurrency && *settings.concurrency < 1) {
-    return Error{Code::invalid, "Expected a concurrency of 1 or more for the queue " + settings.name + ", but got " +
-                                    std::to_string(*settings.concurrency) + "; pause it to stop it."};
-  }
-  return Done{};
+  return check_limits({.name = settings.name, .concurrency = settings.concurrency, .paused = settings.paused});
 }
 
 bool matches(const RunFilter& filter, const RunRow& run) {

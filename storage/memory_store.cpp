@@ -13,6 +13,8 @@
 #include "engine/event_types.hpp"
 #include "storage/chain.hpp"
 #include "storage/commit_rules.hpp"
+#include "storage/limit_book.hpp"
+#include "storage/limits/queue_room.hpp"
 
 namespace cairn {
 namespace {
@@ -103,10 +105,16 @@ bool has_called(const StoredRun& run, const std::string& tool) {
          });
 }
 
-class MemoryStore final : public Store {
+class MemoryStore final : public Store, public KeepsLimits {
  public:
   MemoryStore(std::int32_t shards, std::function<TimeUs()> clock)
-      : shards_(shards), clock_(clock ? std::move(clock) : system_time) {}
+      : shards_(shards), clock_(clock ? std::move(clock) : system_time) {
+    book = {.queue_limits = [this] { return queue_limits(); },
+            .change_limits = [this](const LimitChange& change) { return change_limits(change); },
+            .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
+            .limit_changes = [this](const auto& queue, std::int64_t before,
+                                    std::int32_t limit) { return limit_changes(queue, before, limit); }};
+  }
 
   std::int32_t shards() const override { return shards_; }
   std::string identity() const override { return "memory"; }
@@ -139,16 +147,17 @@ class MemoryStore final : public Store {
         if (is_due(job, request) && may_take(run, branch, request)) due.push_back(&job);
       }
     }
-    std::sort(due.begin(), due.end(), [](const HeldJob* a, const HeldJob* b) {
-      return std::tie(a->job.priority, a->job.run_at_us, a->run, a->job.branch) <
-             std::tie(b->job.priority, b->job.run_at_us, b->run, b->job.branch);
-    });
-    // Counted once for all: under the lock no other claim takes from a limited queue meanwhile.
-    std::map<std::string, std::int64_t> free = free_in_queues(request.queues);
+    sort_by_turn(due, request.now_us);
+    // Found once for all: under the lock no other claim takes from a limited queue meanwhile.
+    const TimeUs now_us = clock_();
+    std::map<std::string, QueueRoom> rooms = rooms_of(request.queues, now_us);
     ClaimedBatch claimed;
     for (HeldJob* job : due) {
       if (static_cast<std::int32_t>(claimed.jobs.size()) >= request.limit) break;
-      if (const auto left = free.find(job->job.queue); left != free.end() && left->second-- <= 0) continue;
+      if (const auto room = rooms.find(job->job.queue); room != rooms.end()) {
+        if (room->second.free-- <= 0) continue;
+        if (room->second.pace_us > 0) full_at_[room->first] = room->second.full_at += room->second.pace_us;
+      }
       CHECK(job->session == 0);  // pairs with is_due
       job->session = request.session;
       runs_.at(job->run).at_home.erase(job->job.branch);
@@ -156,6 +165,10 @@ class MemoryStore final : public Store {
       job->deadline_us = deadline_of(job->job, request.default_timeout_ms, request.now_us);
       claimed.jobs.push_back(with_head(*job));
     }
+    std::sort(claimed.jobs.begin(), claimed.jobs.end(), [](const HeldJob& a, const HeldJob& b) {
+      return std::tie(a.job.priority, a.job.run_at_us, a.run, a.job.branch) <
+             std::tie(b.job.priority, b.job.run_at_us, b.run, b.job.branch);
+    });
     add_short_histories(request.short_history_max, claimed);
     return claimed;
   }
@@ -371,15 +384,57 @@ class MemoryStore final : public Store {
   Status set_queue(const QueueSettings& settings) override {
     if (Status fine = check_queue(settings); !fine) return fine;
     const std::lock_guard lock(mutex_);
-    queue_settings_[settings.name] = settings;
-    return Done{};
+    LimitChange change{limits_of(settings.name), ""};
+    change.limits.concurrency = settings.concurrency;
+    change.limits.paused = settings.paused;
+    const Result<QueueLimits> changed = change_limits(change);
+    return changed ? Status(Done{}) : changed.error();
   }
 
   std::vector<QueueSettings> queue_settings() override {
     const std::lock_guard lock(mutex_);
     std::vector<QueueSettings> all;
-    for (const auto& [name, settings] : queue_settings_) all.push_back(settings);
+    for (const auto& [name, limits] : limits_)
+      all.push_back({name, limits.concurrency, limits.paused || limits.is_governed()});
     return all;
+  }
+
+  std::vector<QueueLimits> queue_limits() {
+    const std::lock_guard lock(mutex_);
+    std::vector<QueueLimits> all;
+    for (const auto& [name, limits] : limits_) all.push_back(limits);
+    return all;
+  }
+
+  Result<QueueLimits> change_limits(const LimitChange& change) {
+    if (const Status fine = check_limits(change.limits); !fine) return fine.error();
+    const TimeUs now_us = clock_();
+    const std::lock_guard lock(mutex_);
+    const QueueLimits found = limits_of(change.limits.name);
+    QueueLimits next = change.limits;
+    ++next.revision;
+    if (found == next) return next;
+    if (found.revision != change.limits.revision) return stale_limits(found, change.limits.revision);
+    limits_[next.name] = next;
+    limit_changes_[next.name].push_back({next, now_us, change.actor});
+    return next;
+  }
+
+  std::map<std::string, TimeUs> rates_full_at(const std::vector<std::string>& queues) {
+    const std::lock_guard lock(mutex_);
+    std::map<std::string, TimeUs> found;
+    for (const std::string& queue : queues)
+      if (const auto full_at = full_at_.find(queue); full_at != full_at_.end()) found.insert(*full_at);
+    return found;
+  }
+
+  std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit) {
+    const std::lock_guard lock(mutex_);
+    std::vector<LimitChangeRow> changes = limit_changes_[queue];
+    std::reverse(changes.begin(), changes.end());
+    std::erase_if(changes, [&](const LimitChangeRow& row) { return row.limits.revision >= before; });
+    cut(changes, limit);
+    return changes;
   }
 
   void open_session(const SessionRow& session) override {
@@ -724,24 +779,40 @@ class MemoryStore final : public Store {
   }
 
   ClaimRequest without_limited(ClaimRequest request) const {
-    std::erase_if(request.queues, [this](const std::string& queue) {
-      const auto found = queue_settings_.find(queue);
-      return found != queue_settings_.end() && found->second.is_limited();
-    });
+    std::erase_if(request.queues, [this](const std::string& queue) { return limits_of(queue).is_bound(); });
     return request;
   }
 
-  // How many more jobs each limited queue among these allows to be held.
-  std::map<std::string, std::int64_t> free_in_queues(const std::vector<std::string>& queues) const {
-    std::map<std::string, std::int64_t> free;
+  QueueLimits limits_of(const std::string& queue) const {
+    const auto found = limits_.find(queue);
+    return found == limits_.end() ? QueueLimits{.name = queue} : found->second;
+  }
+
+  // Those queues among these that are bound, each with its room.
+  std::map<std::string, QueueRoom> rooms_of(const std::vector<std::string>& queues, TimeUs now_us) const {
+    std::map<std::string, QueueRoom> rooms;
     for (const std::string& name : queues) {
-      const auto found = queue_settings_.find(name);
-      if (found == queue_settings_.end() || !found->second.is_limited()) continue;
+      const QueueLimits limits = limits_of(name);
+      if (!limits.is_bound()) continue;
       const auto is_held = [&name](const HeldJob& job) { return job.session != 0 && job.job.queue == name; };
-      const auto held = static_cast<std::int64_t>(select(is_held, never_us).size());
-      free[name] = found->second.paused ? 0 : *found->second.concurrency - held;
+      QueueUse use{static_cast<std::int64_t>(select(is_held, never_us).size()), {}};
+      if (const auto full_at = full_at_.find(name); full_at != full_at_.end()) use.full_at = full_at->second;
+      rooms[name] = room_of(limits, use, now_us);
     }
-    return free;
+    return rooms;
+  }
+
+  // By priority, as waiting raises it in queues with an ageing, then by run_at.
+  void sort_by_turn(std::vector<HeldJob*>& due, TimeUs now_us) const {
+    using Turn = std::tuple<std::int64_t, TimeUs, std::int32_t, TimeUs, RunId, BranchId>;
+    const auto turn = [&](const HeldJob& held) {
+      const Job& job = held.job;
+      const TimeUs ageing_us = limits_of(job.queue).ageing_us;
+      return Turn(aged_priority(job.priority, job.run_at_us, ageing_us, now_us),
+                  ageing_us == 0 ? 0 : aged_rank(job.priority, job.run_at_us, ageing_us), job.priority, job.run_at_us,
+                  held.run, job.branch);
+    };
+    std::sort(due.begin(), due.end(), [&](const HeldJob* a, const HeldJob* b) { return turn(*a) < turn(*b); });
   }
 
   static bool is_wanted(const ClaimRequest& request, const RunId& run) {
@@ -809,7 +880,9 @@ class MemoryStore final : public Store {
   std::map<std::pair<Shard, Hash>, std::string> blobs_;
   std::map<std::pair<std::string, std::string>, GraphRow> graphs_;
   std::map<SessionId, SessionRow> sessions_;
-  std::map<std::string, QueueSettings> queue_settings_;
+  std::map<std::string, QueueLimits> limits_;
+  std::map<std::string, std::vector<LimitChangeRow>> limit_changes_;  // by queue, the oldest first
+  std::map<std::string, TimeUs> full_at_;                             // of rates, by queue
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "ops/answers/queues.hpp"
 #include "ops/answers/sessions.hpp"
 #include "ops/answers/step_progress.hpp"
 #include "ops/answers/words.hpp"
@@ -154,13 +155,15 @@ class Queued {
     if (state_.status == RunStatus::paused) return reason(Kind::paused, "The run is paused.");
     if (step_.run_at > situation_.now_us) return retry();
     if (job_.job.run_at_us == never_us) return stopped();
-    const QueueSettings* set = settings();
+    const QueueLimits* set = limits();
     if (set != nullptr && set->paused)
       return reason(Kind::queue_paused, "Queue " + queue() + " is paused.", {{"queue", queue()}});
     const std::vector<const SessionRow*> serving = servers();
     if (serving.empty()) return no_worker("No worker that is alive serves queue " + queue() + ".", Json::object());
     if (std::optional<Reason> lacking = nobody_has_it(serving)) return *std::move(lacking);
-    if (set != nullptr && set->concurrency && held_in_queue() >= *set->concurrency) return at_limit(*set->concurrency);
+    if (set != nullptr && set->concurrency && use().held >= *set->concurrency) return at_limit(*set->concurrency);
+    if (set != nullptr && set->rate && free_starts(*set->rate, full_at(), situation_.now_us) <= 0)
+      return at_rate(*set->rate);
     return ready();
   }
 
@@ -168,22 +171,37 @@ class Queued {
   const std::string& queue() const { return job_.job.queue; }
   std::string said(TimeUs at) const { return situation_.time_said(at); }
 
-  const QueueSettings* settings() const {
+  const QueueLimits* limits() const {
     const auto found = std::find_if(situation_.queues.begin(), situation_.queues.end(),
-                                    [&](const QueueSettings& set) { return set.name == queue(); });
+                                    [&](const QueueLimits& set) { return set.name == queue(); });
     return found == situation_.queues.end() ? nullptr : &*found;
   }
 
-  std::int64_t held_in_queue() const {
-    const auto found = situation_.held.find(queue());
-    return found == situation_.held.end() ? 0 : found->second;
+  QueueUse use() const {
+    const auto found = situation_.uses.find(queue());
+    return found == situation_.uses.end() ? QueueUse{} : found->second;
   }
+  TimeUs full_at() const { return use().full_at.value_or(situation_.now_us); }
 
   Reason at_limit(std::int32_t concurrency) const {
     return reason(Kind::queue_limit,
                   "Queue " + queue() + " may hold " + std::to_string(concurrency) + " at once, and holds " +
-                      std::to_string(held_in_queue()) + ".",
-                  {{"queue", queue()}, {"concurrency", concurrency}, {"held", held_in_queue()}});
+                      std::to_string(use().held) + ".",
+                  {{"queue", queue()}, {"concurrency", concurrency}, {"held", use().held}});
+  }
+
+  // With what is ready before it, the time at which it may begin itself.
+  Reason at_rate(const StartRate& rate) const {
+    const TimeUs next = next_start_at(rate, full_at(), situation_.now_us);
+    const auto before = situation_.before.find(job_.job.branch);
+    const std::int64_t ahead = before == situation_.before.end() ? 0 : before->second;
+    std::string says =
+        "Queue " + queue() + " may begin " + rate_text(rate) + ", and that is used up until " + said(next) + ".";
+    if (ahead > 0)
+      says += " " + counted(ahead, "job") + (ahead == 1 ? " is" : " are") + " before it, so it may begin at " +
+              said(next + ahead * interval_us(rate)) + ".";
+    return reason(Kind::queue_rate, std::move(says),
+                  {{"queue", queue()}, {"rate", rate_shown(rate)}, {"before", ahead}, {"next", time_text(next)}});
   }
 
   const SessionRow* session() const {
@@ -365,9 +383,9 @@ Reason step_reason(const RunState& state, const Step& step, const Situation& sit
 }  // namespace
 
 std::string_view to_string(Reason::Kind kind) {
-  static constexpr std::array<std::string_view, 17> words = {
-      "paused", "ended",       "question",     "signal",      "timer",     "retry", "child",  "map",    "join",
-      "held",   "dead_worker", "queue_paused", "queue_limit", "no_worker", "ready", "no_job", "stopped"};
+  static constexpr std::array<std::string_view, 18> words = {
+      "paused", "ended",       "question",     "signal",      "timer",      "retry",     "child", "map",    "join",
+      "held",   "dead_worker", "queue_paused", "queue_limit", "queue_rate", "no_worker", "ready", "no_job", "stopped"};
   return words[static_cast<std::size_t>(kind)];
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/state.hpp"
+#include "storage/limits/queue_room.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -16,11 +17,11 @@ namespace cairn {
 struct Situation {
   std::vector<HeldJob> jobs;
   std::vector<SessionRow> sessions;
-  std::vector<QueueSettings> queues;
-  std::map<std::string, std::int64_t> held;  // by queue, for queues that have a limit
-  std::map<BranchId, std::int64_t> before;   // ready jobs in front of the branch's job, where they were counted
-  std::map<RunId, std::string> called;       // status words of the called runs
-  std::map<StepId, ProgressRow> progress;    // of held steps that have written something
+  std::vector<QueueLimits> queues;
+  std::map<std::string, QueueUse> uses;     // by queue, for queues that have a concurrency or a rate
+  std::map<BranchId, std::int64_t> before;  // ready jobs in front of the branch's job, where they were counted
+  std::map<RunId, std::string> called;      // status words of the called runs
+  std::map<StepId, ProgressRow> progress;   // of held steps that have written something
   TimeUs now_us = 0;
   std::string (*time_said)(TimeUs) = time_text;  // in sentences; details have RFC 3339
 };
@@ -39,11 +40,12 @@ struct Reason {
     held,         // a worker executes it
     dead_worker,  // held by a session that is gone; its lease will expire
     queue_paused,
-    queue_limit,
-    no_worker,  // no live worker serves its queue, or has its handler or tool
-    ready,      // queued, with a worker for it
-    no_job,     // the queue lacks the step's job: `cairn rebuild` puts it back
-    stopped,    // taken out of the queue, because a worker found the history corrupt
+    queue_limit,  // the queue's concurrency
+    queue_rate,   // the queue's rate: the time of its next start is known
+    no_worker,    // no live worker serves its queue, or has its handler or tool
+    ready,        // queued, with a worker for it
+    no_job,       // the queue lacks the step's job: `cairn rebuild` puts it back
+    stopped,      // taken out of the queue, because a worker found the history corrupt
   };
   Kind kind = Kind::ready;
   StepId step = 0;   // 0: the run as a whole, or a join

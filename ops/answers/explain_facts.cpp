@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/answers/words.hpp"
+#include "storage/limit_book.hpp"
 #include "storage/postgres/administration.hpp"
 
 namespace cairn {
@@ -43,17 +44,23 @@ std::map<BranchId, std::int64_t> jobs_before(Store& store, const std::string& ds
   return before;
 }
 
-// Counts every job, so it is called only when a limit stands before one of the run's.
-std::map<std::string, std::int64_t> held_by_queue(Store& store, const Situation& situation) {
-  std::map<std::string, std::int64_t> held;
+// Counting reads every job, so it is done only when a limit stands before one of the run's.
+std::map<std::string, QueueUse> uses_of_queues(Store& store, const Situation& situation) {
+  std::map<std::string, QueueUse> uses;
   const std::vector<HeldJob> waiting = waiting_jobs(situation);
-  const auto is_limited = [&](const QueueSettings& set) {
-    return set.concurrency &&
-           std::any_of(waiting.begin(), waiting.end(), [&](const HeldJob& job) { return job.job.queue == set.name; });
-  };
-  if (std::none_of(situation.queues.begin(), situation.queues.end(), is_limited)) return held;
-  for (const QueueRow& row : store.queues()) held[row.name] = row.held;
-  return held;
+  std::vector<std::string> rated;
+  bool is_counted = false;
+  for (const QueueLimits& set : situation.queues) {
+    const auto is_in = [&set](const HeldJob& job) { return job.job.queue == set.name; };
+    if (std::none_of(waiting.begin(), waiting.end(), is_in)) continue;
+    is_counted = is_counted || set.concurrency;
+    if (set.rate) rated.push_back(set.name);
+  }
+  if (is_counted)
+    for (const QueueRow& row : store.queues()) uses[row.name].held = row.held;
+  if (!rated.empty())
+    for (const auto& [queue, full_at] : limit_book(store).rates_full_at(rated)) uses[queue].full_at = full_at;
+  return uses;
 }
 
 }  // namespace
@@ -68,9 +75,9 @@ Result<Explained> read_explained(Client& client, Store& store, const std::string
     if (row && row->head != state->seq && read < reads_max) continue;
     situation.sessions = store.sessions();
     for (ProgressRow& one : store.progress(run)) situation.progress.insert_or_assign(one.place.step, std::move(one));
-    situation.queues = store.queue_settings();
+    situation.queues = limit_book(store).queue_limits();
     situation.now_us = store.database_time();
-    situation.held = held_by_queue(store, situation);
+    situation.uses = uses_of_queues(store, situation);
     situation.called = runs_called(store, *state);
     situation.before = jobs_before(store, dsn, run, situation);
     for (auto& [id, question] : state->questions)

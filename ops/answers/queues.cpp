@@ -1,11 +1,13 @@
 #include "ops/answers/queues.hpp"
 
+#include "ops/answers/words.hpp"
+
 namespace cairn {
 namespace {
 
 // No job is in it, and what was once set is as if it never had been.
 bool is_unused(const QueueLine& line) {
-  return line.row.ready + line.row.later + line.row.held == 0 && !line.settings.concurrency && !line.settings.paused;
+  return line.row.ready + line.row.later + line.row.held == 0 && !line.limits.is_bound();
 }
 
 }  // namespace
@@ -13,21 +15,50 @@ bool is_unused(const QueueLine& line) {
 std::map<std::string, QueueLine> queue_lines(Store& store) {
   std::map<std::string, QueueLine> lines;
   for (QueueRow& row : store.queues()) lines[row.name].row = std::move(row);
-  for (QueueSettings& settings : store.queue_settings()) lines[settings.name].settings = std::move(settings);
+  for (QueueLimits& limits : limit_book(store).queue_limits()) lines[limits.name].limits = std::move(limits);
   std::erase_if(lines, [](const auto& entry) { return is_unused(entry.second); });
   return lines;
 }
 
+Json rate_shown(const StartRate& rate) {
+  return {{"n", rate.n}, {"per_ms", rate.per_us / 1'000}, {"burst", rate.burst}};
+}
+
+Json limits_json(const QueueLimits& limits) {
+  return {{"queue", limits.name},
+          {"concurrency", limits.concurrency ? Json(*limits.concurrency) : Json(nullptr)},
+          {"rate", limits.rate ? rate_shown(*limits.rate) : Json(nullptr)},
+          {"ageing_ms", limits.ageing_us > 0 ? Json(limits.ageing_us / 1'000) : Json(nullptr)},
+          {"paused", limits.paused},
+          {"revision", limits.revision}};
+}
+
 Json queue_json(const std::string& name, const QueueLine& line) {
-  const QueueRow& row = line.row;
-  const QueueSettings& set = line.settings;
-  return {{"queue", name},
-          {"ready", row.ready},
-          {"later", row.later},
-          {"held", row.held},
-          {"concurrency", set.concurrency ? Json(*set.concurrency) : Json(nullptr)},
-          {"paused", set.paused},
-          {"oldest", row.oldest_us ? Json(time_text(*row.oldest_us)) : Json(nullptr)}};
+  Json json = limits_json(line.limits);
+  json["queue"] = name;
+  json["ready"] = line.row.ready;
+  json["later"] = line.row.later;
+  json["held"] = line.row.held;
+  json["oldest"] = line.row.oldest_us ? Json(time_text(*line.row.oldest_us)) : Json(nullptr);
+  return json;
+}
+
+Json limit_change_json(const LimitChangeRow& change) {
+  Json json = limits_json(change.limits);
+  json["at"] = time_text(change.at_us);
+  json["actor"] = change.actor;
+  return json;
+}
+
+std::string rate_text(const StartRate& rate) {
+  return std::to_string(rate.n) + " per " + duration_text(rate.per_us) + ", burst " + std::to_string(rate.burst);
+}
+
+std::string limits_words(const QueueLimits& limits) {
+  std::string words = "limit " + (limits.concurrency ? std::to_string(*limits.concurrency) : "none");
+  if (limits.rate) words += ", rate " + rate_text(*limits.rate);
+  if (limits.ageing_us > 0) words += ", ageing " + duration_text(limits.ageing_us);
+  return words + (limits.paused ? ", paused" : "");
 }
 
 }  // namespace cairn

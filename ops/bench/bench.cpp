@@ -25,6 +25,8 @@ constexpr Case cases[] = {
     {{"steps", "Durable steps: 10-step runs, each step queued in PostgreSQL, full history and hash chain",
       "half of the limit; more than 37,000 where the limit is above 75,000"},
      measure_steps},
+    {{"queue_limits", "Steps of a queue whose limit does not bind, in turns with the same steps without one", "0.9"},
+     measure_queue_limits},
     {{"pure", "Pure steps, fused in one commit, beside the same steps one by one", "twice case steps; same history"},
      measure_pure},
     {{"latency", "One 10-step run at a time, a worker process that has nothing else to do",

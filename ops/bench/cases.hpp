@@ -33,6 +33,9 @@ struct BenchOptions {
 // Durable steps with 1, 2 and 4 worker processes; the value is the best of them.
 Result<Json> measure_steps(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
+// Durable steps of a queue whose limit does not bind, in turns with none.
+Result<Json> measure_queue_limits(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 // Pure steps, fused. Throws if they leave another history than the same steps one by one.
 Result<Json> measure_pure(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 

@@ -93,6 +93,10 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/data/corpus_test.cpp
   tests/storage/data/dataset_values_test.cpp
   tests/storage/feed/feed_test.cpp
+  tests/storage/limits/exact_rate_test.cpp
+  tests/storage/limits/noted_starts.cpp
+  tests/storage/limits/queue_limits_test.cpp
+  tests/storage/limits/rate_test.cpp
   tests/storage/schedules/schedule_table_test.cpp
   tests/storage/migration/migrator_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
@@ -260,8 +264,10 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/reading_test.cpp
   tests/ops/commands/reference_query_test.cpp
   tests/ops/commands/log_test.cpp
+  tests/ops/queues/rates_test.cpp
   tests/ops/runs/losses_test.cpp
   tests/ops/servers/backup_test.cpp
+  tests/storage/limits/noted_starts.cpp
   tests/ops/servers/lost_tail_test.cpp
   tests/ops/servers/pooler_test.cpp
   tests/ops/servers/replica_test.cpp

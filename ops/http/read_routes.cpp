@@ -259,6 +259,26 @@ RouteReply show_queue_age(RouteCall& call) {
   return json_response(call.parts.queue_ages.of(call.name, call.scope().covers_queue(call.name)));
 }
 
+RouteReply history_of_queue(RouteCall& call) {
+  if (const Status known = only_query(call.request, {"limit", "before"}); !known) return known.error();
+  if (!call.scope().covers_queue(call.name))
+    return Error{Code::not_found, "Expected a queue named " + call.name + ", but there is none."};
+  constexpr std::int64_t changes_max = 10'000;
+  constexpr std::int64_t limit_without = 100;
+  const bool has_limit = !query_text(call.request, "limit").empty();
+  const Result<std::int64_t> limit = number_query(call.request, "limit", {1, changes_max});
+  if (!limit) return limit.error();
+  const bool has_before = !query_text(call.request, "before").empty();
+  const Result<std::int64_t> before = number_query(call.request, "before", {1, never_us});
+  if (!before) return before.error();
+  std::vector<Json> lines;
+  for (const LimitChangeRow& change : limit_book(call.store())
+                                          .limit_changes(call.name, has_before ? *before : never_us,
+                                                         static_cast<std::int32_t>(has_limit ? *limit : limit_without)))
+    lines.push_back(limit_change_json(change));
+  return list_response(call.request, lines);
+}
+
 RouteReply list_workers(RouteCall& call) {
   const TimeUs now_us = call.store().database_time();
   std::vector<KeyedLine> lines;

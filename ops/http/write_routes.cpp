@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ops/answers/graph_formats.hpp"
+#include "ops/answers/queues.hpp"
 #include "ops/answers/run_json.hpp"
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/graph_routes.hpp"
@@ -235,9 +236,9 @@ RouteReply change_a_queue(RouteCall& call) {
   if (!call.scope().covers_queue(call.name))
     return Error{Code::not_found, "Expected a queue named " + call.name + ", but there is none."};
   change->queue = call.name;
-  const Result<QueueSettings> queue = change_queue(call.store(), *change);
-  if (!queue) return queue.error();
-  return json_response(queue_settings_json(*queue));
+  const Result<QueueLimits> limits = change_queue(call.store(), *change, call.caller->actor);
+  if (!limits) return limits.error();
+  return json_response(limits_json(*limits));
 }
 
 }  // namespace cairn

@@ -141,10 +141,10 @@ Result<std::map<std::string, Json>> values_argument(const std::vector<std::strin
   return values;
 }
 
-Result<std::string> concurrency_argument(const std::string& text) {
+Result<std::string> count_argument(const std::string& text, const std::string& what) {
   if (text == "none" || (is_number(text) && text.size() < 8 && std::stoi(text) >= 1 && std::stoi(text) <= 1'000'000))
     return text;
-  return invalid("Expected a concurrency from 1 to 1000000 or none, but found \"" + text + "\".");
+  return invalid("Expected " + what + " from 1 to 1000000 or none, but found \"" + text + "\".");
 }
 
 Result<Age> age_argument(const std::string& text) {

@@ -34,8 +34,8 @@ Result<Options> options_of(const Json& given);  // REQUIRES: an object
 Result<Options> options_argument(const std::string& text);
 Result<std::string> key_argument(const std::string& text);  // not empty, as an unset variable is
 Result<Tags> tags_argument(const std::vector<std::string>& texts);
-// A number from 1 to 1,000,000, or "none".
-Result<std::string> concurrency_argument(const std::string& text);
+// A number from 1 to 1,000,000, or "none". `what` names it in the sentence: "a burst".
+Result<std::string> count_argument(const std::string& text, const std::string& what);
 // NAME=JSON, each name once. `option` is named in the sentence.
 Result<std::map<std::string, Json>> values_argument(const std::vector<std::string>& texts, const std::string& option);
 Result<TimeUs> time_argument(const std::string& text);

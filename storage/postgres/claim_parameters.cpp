@@ -29,6 +29,14 @@ PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request) {
   return scope;
 }
 
+PgParameters limited_parameters(const ClaimRequest& request) {
+  PgParameters scope;
+  scope.add(request.shard).add(text_array(request.queues)).add(request.limit);
+  PgParameters parameters = claim_parameters(std::move(scope), request);
+  parameters.add(id_array(request.only_runs.empty() ? request.not_of : wanted_runs(request)));
+  return parameters;
+}
+
 PgParameters claim_of_runs_parameters(const ClaimRequest& request) {
   PgParameters scope;
   scope.add(request.shard).add(text_array(request.queues)).add(request.limit);

@@ -19,6 +19,10 @@ std::vector<RunId> wanted_runs(const ClaimRequest& request);
 // the claim's time, its session, and what the deadline is made of. A statement's further parameters follow them.
 PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request);
 
+// The parameters that all statements that claim from limited queues have: those of claim_limited, or of
+// claim_limited_of_runs if the request names runs.
+PgParameters limited_parameters(const ClaimRequest& request);
+
 // All parameters of the statement claim_of_runs. REQUIRES: the request names runs.
 PgParameters claim_of_runs_parameters(const ClaimRequest& request);
 

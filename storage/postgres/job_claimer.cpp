@@ -22,6 +22,9 @@ constexpr std::int64_t commit_lag_us = 250'000;  // a row may be committed so mu
 constexpr std::int64_t minute_us = 60'000'000;
 constexpr std::size_t levels_max = 100;  // priorities remembered of a queue; with more, they are found again by scans
 
+// A change of the limits, which may come from another process, is noticed after this.
+constexpr std::int64_t held_back_max_us = 1'000'000;
+
 bool contains(const std::vector<RunId>& runs, const RunId& run) {
   return std::find(runs.begin(), runs.end(), run) != runs.end();
 }
@@ -139,56 +142,122 @@ JobClaimer::Attempt JobClaimer::claim_notified(const ClaimRequest& request, cons
   return claimed;
 }
 
-JobClaimer::Attempt JobClaimer::claim_limited(const ClaimRequest& request) {
+JobClaimer::Attempt JobClaimer::claim_limited(ClaimRequest request) {
   if (request.limit <= 0 || request.queues.empty()) return ClaimedBatch{};
-  using Kind = Statement::Kind;
+  request.queues = rotated(request.queues);
+  ClaimRequest governed = request;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::int64_t now_us = steady_us();
+    std::erase_if(held_back_, [&](const auto& entry) { return entry.second <= now_us; });
+    std::erase_if(request.queues, [&](const std::string& queue) { return governed_.contains(queue); });
+    std::erase_if(governed.queues,
+                  [&](const std::string& queue) { return !governed_.contains(queue) || held_back_.contains(queue); });
+  }
+  Attempt claimed = claim_governed(governed);
+  request.limit -= static_cast<std::int32_t>(claimed->jobs.size());
+  if (request.limit <= 0 || request.queues.empty()) return claimed;
   const bool is_of_runs = !request.only_runs.empty();
-  ClaimRequest turned = request;
-  turned.queues = rotated(request.queues);
-  PgParameters scope;
-  scope.add(turned.shard).add(text_array(turned.queues)).add(turned.limit);
-  PgParameters parameters = claim_parameters(std::move(scope), turned);
-  parameters.add(id_array(is_of_runs ? wanted_runs(turned) : turned.not_of));
-  if (!placements_.are_distributed())
-    return execute({is_of_runs ? "claim_limited_of_runs" : "claim_limited", std::move(parameters), Kind::limited},
-                   turned);
-  return claim_across(
-      turned, {is_of_runs ? "claim_limited_of_runs_given" : "claim_limited_given", std::move(parameters), Kind::given});
+  if (placements_.are_distributed()) {
+    append(*claimed, *claim_across(request, {is_of_runs ? "claim_limited_of_runs_given" : "claim_limited_given",
+                                             limited_parameters(request), Statement::Kind::given}));
+  } else {
+    append(*claimed, *execute({is_of_runs ? "claim_limited_of_runs" : "claim_limited", limited_parameters(request),
+                               Statement::Kind::limited},
+                              request));
+  }
+  return claimed;
 }
 
-// In a cluster. The queues' rows are locked in one place, and their permits counted on all nodes, while the jobs are
-// taken on one. If the connection with the lock is lost between the last look at it and the claim's COMMIT, a claim of
+void JobClaimer::limits_changed(const std::string& queue) {
+  const std::lock_guard lock(mutex_);
+  held_back_.erase(queue);
+}
+
+JobClaimer::Attempt JobClaimer::claim_governed(const ClaimRequest& request) {
+  if (request.queues.empty()) return ClaimedBatch{};
+  const std::string_view name = request.only_runs.empty() ? "claim_limited_given" : "claim_limited_of_runs_given";
+  if (placements_.are_distributed())
+    return claim_across(request, {name, limited_parameters(request), Statement::Kind::given});
+  return execute({name, limited_parameters(request), Statement::Kind::governed}, request);
+}
+
+// In a cluster. The queues' rows are locked in one place, and their use is found on all nodes, while the jobs are taken
+// on one. If the connection with the lock is lost between the last look at it and the claim's COMMIT, a claim of
 // another process may count without these jobs: the one way in which a limit can be passed.
 JobClaimer::Attempt JobClaimer::claim_across(const ClaimRequest& request, Statement claim) {
   const PgParameters queues = PgParameters().add(text_array(request.queues));
   return placements_.whole().run([&](PgConnection& lock) -> Attempt {
     lock.execute("BEGIN");
-    const PgResult settings = lock.query(statement("lock_queues"), queues);
-    record_limited(request.queues, settings);
+    const PgResult limits = lock.query(statement("lock_queues"), queues);
     placements_.query_each("retire_permits", queues);
-    Statement with_rooms{claim.name, PgParameters(claim.parameters).add(rooms(settings, request.queues)), claim.kind};
-    Attempt claimed = execute(with_rooms, request);
+    Uses uses;
+    const std::vector<PgResult> permits = placements_.query_each("permit_counts", queues);
+    const std::vector<PgResult> rates = placements_.query_each("queue_rates", queues);
+    for (const PgResult& part : permits) uses.add_permits(part);
+    for (const PgResult& part : rates) uses.add_rates(part);
+    const Rooms rooms = rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
+    Attempt claimed = execute({claim.name, with_rooms(claim.parameters, request.queues, rooms), claim.kind}, request);
     lock.execute("COMMIT");
+    record_rooms(request.queues, rooms, claimed->jobs);
     return claimed;
   });
 }
 
-// How many more jobs each of the queues may hold, in their order.
-PgArray JobClaimer::rooms(const PgResult& settings, const std::vector<std::string>& queues) {
-  std::map<std::string, std::int64_t> held;
-  for (const PgResult& part : placements_.query_each("permit_counts", PgParameters().add(text_array(queues))))
-    for (int row = 0; row < part.rows(); ++row) held[std::string(part.text(row, 0))] += part.int8(row, 1);
-  constexpr std::int64_t unlimited = std::numeric_limits<std::int32_t>::max();
-  std::map<std::string, std::int64_t> room;  // of those that have a limit still
-  for (const QueueSettings& queue : read_queue_settings(settings))
-    room[queue.name] = queue.paused ? 0 : queue.concurrency.value_or(unlimited) - held[queue.name];
-  PgArray rooms(PgType::int4);
-  for (const std::string& queue : queues) {
-    const auto found = room.find(queue);
-    rooms.add(static_cast<std::int32_t>(found == room.end() ? unlimited
-                                                            : std::clamp<std::int64_t>(found->second, 0, unlimited)));
+void JobClaimer::Uses::add_permits(const PgResult& rows) {
+  for (int row = 0; row < rows.rows(); ++row) by_queue[std::string(rows.text(row, 0))].held += rows.int8(row, 1);
+}
+
+void JobClaimer::Uses::add_rates(const PgResult& rows) {
+  for (int row = 0; row < rows.rows(); ++row) {
+    std::optional<TimeUs>& full_at = by_queue[std::string(rows.text(row, 0))].full_at;
+    full_at = std::max(full_at.value_or(rows.int8(row, 1)), rows.int8(row, 1));
+  }
+}
+
+JobClaimer::Rooms JobClaimer::rooms_of(const PgResult& limits, const Uses& uses, TimeUs now_us) {
+  Rooms rooms{{}, {}, now_us};
+  for (QueueLimits& queue : read_queue_limits(limits)) {
+    const auto use = uses.by_queue.find(queue.name);
+    rooms.left[queue.name] = room_of(queue, use == uses.by_queue.end() ? QueueUse{} : use->second, now_us);
+    rooms.limits[queue.name] = std::move(queue);
   }
   return rooms;
+}
+
+// After BEGIN. The clock is read when the locks are held, so that the starts of all claims are in its order.
+JobClaimer::Rooms JobClaimer::find_rooms(PgConnection& connection, const std::vector<std::string>& queues) {
+  const PgParameters parameters = PgParameters().add(text_array(queues));
+  for (const std::string_view name : {"lock_queues", "retire_permits", "permit_counts", "queue_rates"})
+    connection.send(statement(name), parameters);
+  connection.send(statement("database_time"));
+  connection.sync();
+  connection.receive();  // of BEGIN
+  const PgResult limits = connection.receive();
+  connection.receive();
+  Uses uses;
+  uses.add_permits(connection.receive());
+  uses.add_rates(connection.receive());
+  return rooms_of(limits, uses, connection.receive().int8(0, 0));
+}
+
+// A queue that is not bound any more has room for any number.
+PgParameters JobClaimer::with_rooms(PgParameters parameters, const std::vector<std::string>& queues,
+                                    const Rooms& rooms) {
+  PgArray free(PgType::int4), full_at(PgType::int8), pace(PgType::int8), ageing(PgType::int8),
+      is_counted(PgType::boolean);
+  for (const std::string& queue : queues) {
+    const auto found = rooms.left.find(queue);
+    const QueueLimits limits = found == rooms.left.end() ? QueueLimits{} : rooms.limits.at(queue);
+    const QueueRoom room = found == rooms.left.end() ? room_of(limits, {}, rooms.now_us) : found->second;
+    free.add(static_cast<std::int32_t>(room.free));
+    full_at.add(room.full_at);
+    pace.add(room.pace_us);
+    ageing.add(limits.ageing_us);
+    is_counted.add(limits.concurrency.has_value());
+  }
+  parameters.add(std::move(free)).add(std::move(full_at)).add(std::move(pace));
+  return parameters.add(std::move(ageing)).add(std::move(is_counted)).add(rooms.now_us);
 }
 
 JobClaimer::Attempt JobClaimer::claim_of_runs(const ClaimRequest& request) {
@@ -262,20 +331,20 @@ JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimReque
     }
     connection.begin_pipeline();
     connection.send(begin_statement());
-    if (claim.kind == Kind::limited) {
-      connection.send(statement("lock_queues"), queues);
-      connection.send(statement("retire_permits"), queues);
-    } else if (claim.kind == Kind::unlimited) {
-      connection.send(statement("begin_claim"), queues);
+    Rooms rooms;
+    if (claim.kind == Kind::governed) {
+      rooms = find_rooms(connection, request.queues);
+      connection.send(statement(claim.name), with_rooms(claim.parameters, request.queues, rooms));
+    } else {
+      send_first(connection, claim, queues);
     }
-    connection.send(statement(claim.name), claim.parameters);
     connection.sync();
-    connection.receive();
+    if (claim.kind != Kind::governed) connection.receive();  // of BEGIN
     if (claim.kind == Kind::limited) {
-      record_limited(request.queues, connection.receive());
+      record_limited(request.queues, read_queue_limits(connection.receive()));
       connection.receive();
     } else if (claim.kind == Kind::unlimited && !are_unlimited(connection)) {
-      record_limited(request.queues, connection.query(statement("lock_queues"), queues));
+      record_limited(request.queues, read_queue_limits(connection.query(statement("lock_queues"), queues)));
       return std::nullopt;
     }
     ClaimedBatch batch;
@@ -289,8 +358,20 @@ JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimReque
     connection.sync();
     if (!batch.jobs.empty()) receive_heads(connection, batch);
     connection.finish();
+    if (claim.kind == Kind::governed) record_rooms(request.queues, rooms, batch.jobs);
     return batch;
   });
+}
+
+// All that follows BEGIN in a claim of limited or of unlimited queues.
+void JobClaimer::send_first(PgConnection& connection, const Statement& claim, const PgParameters& queues) {
+  if (claim.kind == Statement::Kind::limited) {
+    connection.send(statement("lock_queues"), queues);
+    connection.send(statement("retire_permits"), queues);
+  } else if (claim.kind == Statement::Kind::unlimited) {
+    connection.send(statement("begin_claim"), queues);
+  }
+  connection.send(statement(claim.name), claim.parameters);
 }
 
 // After a COMMIT whose answer was lost: the jobs that are held as we claimed them. Read under lock, because the server
@@ -317,11 +398,37 @@ ClaimedBatch JobClaimer::still_ours(PgConnection& connection, const ClaimRequest
   return ours;
 }
 
-void JobClaimer::record_limited(const std::vector<std::string>& asked, const PgResult& settings) {
-  const std::vector<QueueSettings> limited = read_queue_settings(settings);
+void JobClaimer::record_limited(const std::vector<std::string>& asked, const std::vector<QueueLimits>& limits) {
   const std::lock_guard lock(mutex_);
-  for (const std::string& queue : asked) limited_.erase(queue);
-  for (const QueueSettings& queue : limited) limited_.insert(queue.name);
+  for (const std::string& queue : asked) {
+    limited_.erase(queue);
+    governed_.erase(queue);
+  }
+  for (const QueueLimits& queue : limits) {
+    limited_.insert(queue.name);
+    if (queue.is_governed()) governed_.insert(queue.name);
+  }
+}
+
+// A claim that took all that a rate left looks again when there is more.
+void JobClaimer::record_rooms(const std::vector<std::string>& asked, const Rooms& rooms,
+                              const std::vector<HeldJob>& claimed) {
+  std::vector<QueueLimits> all;
+  std::optional<std::int64_t> wake_at;
+  for (const auto& [name, limits] : rooms.limits) {
+    all.push_back(limits);
+    const auto is_of = [&queue = name](const HeldJob& held) { return held.job.queue == queue; };
+    const auto taken = std::count_if(claimed.begin(), claimed.end(), is_of);
+    const std::optional<TimeUs> until = held_back_until(limits, rooms.left.at(name), taken, rooms.now_us);
+    if (!until) continue;
+    const std::int64_t wait_us = std::clamp<std::int64_t>(*until - rooms.now_us, 0, held_back_max_us);
+    const std::int64_t at_us = steady_us() + wait_us;
+    wake_at = std::min(wake_at.value_or(at_us), at_us);
+    const std::lock_guard lock(mutex_);
+    held_back_[name] = at_us;
+  }
+  record_limited(asked, all);
+  if (wake_at && wake_at_) wake_at_(*wake_at);
 }
 
 // Each claim begins with another queue, so that at equal priority none is served last for ever.

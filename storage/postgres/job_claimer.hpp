@@ -16,9 +16,12 @@
 //
 // Limited queues (with a concurrency, or paused) are claimed separately, by one claim at a time in the whole database;
 // their held jobs are counted by permits. Each claim finds out in its own transaction which of its queues are limited.
+// Governed ones among them (with a rate, for one) take a round trip more, in which it learns what they have left. A
+// queue whose rate lets nothing be started is left alone until it does; then the waiting threads are woken.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -28,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/limits/queue_room.hpp"
 #include "storage/postgres/notifier.hpp"
 #include "storage/postgres/placements.hpp"
 #include "storage/store.hpp"
@@ -39,6 +43,12 @@ class JobClaimer {
   // `many`: marks are used once this many jobs were claimed.
   JobClaimer(Placements& placements, NotifiedJobs& notified, std::int64_t many = 1'000)
       : placements_(placements), notified_(notified), many_(many) {}
+
+  // The limits of the queue are others now: it is not held back by what was known of them.
+  void limits_changed(const std::string& queue);
+
+  // Called with a time of the monotonic clock at which a rate lets jobs be claimed again. Set before the first claim.
+  void on_held_back(std::function<void(std::int64_t)> wake_at) { wake_at_ = std::move(wake_at); }
 
   // Contract: Store::claim.
   ClaimedBatch claim(const ClaimRequest& request);
@@ -71,26 +81,43 @@ class JobClaimer {
   Split split(const ClaimRequest& request);
   Attempt claim_unlimited(const ClaimRequest& request);
   Attempt claim_notified(const ClaimRequest& request, const NotifiedJob& job);
-  Attempt claim_limited(const ClaimRequest& request);
+  Attempt claim_limited(ClaimRequest request);
+  Attempt claim_governed(const ClaimRequest& request);
   Attempt claim_of_runs(const ClaimRequest& request);
   Attempt scan(const ClaimRequest& request, ScanFrom from);
   PgParameters scan_parameters(const ClaimRequest& request, ScanFrom from);
   static Mark earliest(const ClaimRequest& request, ScanFrom from);
 
   struct Statement {
-    // The rooms of limited queues are counted in the same transaction, or are given.
-    enum class Kind : std::uint8_t { unlimited, limited, given };
+    // The rooms of limited queues are counted by the statement, or found in the same transaction before it (governed),
+    // or given.
+    enum class Kind : std::uint8_t { unlimited, limited, governed, given };
     std::string_view name;
     PgParameters parameters;
     Kind kind = Kind::unlimited;
   };
   Attempt execute(const Statement& claim, const ClaimRequest& request);
+  static void send_first(PgConnection& connection, const Statement& claim, const PgParameters& queues);
   Attempt claim_across(const ClaimRequest& request, Statement claim);
-  PgArray rooms(const PgResult& settings, const std::vector<std::string>& queues);
+  // The limits of the queues that are bound, and what each has left.
+  struct Rooms {
+    std::map<std::string, QueueLimits> limits;
+    std::map<std::string, QueueRoom> left;
+    TimeUs now_us = 0;  // by the database's clock
+  };
+  struct Uses {
+    std::map<std::string, QueueUse> by_queue;
+    void add_permits(const PgResult& rows);
+    void add_rates(const PgResult& rows);
+  };
+  static Rooms rooms_of(const PgResult& limits, const Uses& uses, TimeUs now_us);
+  static Rooms find_rooms(PgConnection& connection, const std::vector<std::string>& queues);
+  static PgParameters with_rooms(PgParameters parameters, const std::vector<std::string>& queues, const Rooms& rooms);
+  void record_rooms(const std::vector<std::string>& asked, const Rooms& rooms, const std::vector<HeldJob>& claimed);
   static ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request,
                                  const std::vector<HeldJob>& claimed);
 
-  void record_limited(const std::vector<std::string>& asked, const PgResult& settings);
+  void record_limited(const std::vector<std::string>& asked, const std::vector<QueueLimits>& limits);
   void record_scan(const ClaimRequest& request, ScanFrom from, std::int64_t took_us, std::size_t found);
   void raise_marks(const ClaimRequest& request, const std::vector<HeldJob>& jobs);
   std::vector<std::string> rotated(const std::vector<std::string>& queues);
@@ -103,9 +130,12 @@ class JobClaimer {
   const std::int64_t many_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;
-  std::size_t rotation_ = 0;       // which queue comes first
-  std::set<std::string> limited_;  // queues that were limited when they were last claimed from
-  bool limited_first_ = false;     // changes with each claim
+  std::size_t rotation_ = 0;                       // which queue comes first
+  std::set<std::string> limited_;                  // queues that were limited when they were last claimed from
+  std::set<std::string> governed_;                 // of these, those that were governed
+  std::map<std::string, std::int64_t> held_back_;  // by their rate; until when, on the monotonic clock
+  bool limited_first_ = false;                     // changes with each claim
+  std::function<void(std::int64_t)> wake_at_;
 };
 
 }  // namespace cairn

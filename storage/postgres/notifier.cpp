@@ -1,5 +1,6 @@
 #include "storage/postgres/notifier.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <poll.h>
 #include <random>
@@ -74,6 +75,17 @@ bool LocalNotifier::await(std::int64_t timeout_ms) {
   return std::exchange(seen, count_) != count_;
 }
 
+void LocalNotifier::wait(std::int64_t timeout_ms) {
+  std::unique_lock lock(mutex_);
+  if (count_ == seen_[std::this_thread::get_id()] && timeout_ms > 0)
+    notified_.wait_for(lock, std::chrono::milliseconds(timeout_ms));
+}
+
+void LocalNotifier::look() {
+  { const std::lock_guard lock(mutex_); }
+  notified_.notify_all();
+}
+
 Notifier::Notifier(Placements& placements, bool notify, DirectWay direct)
     : placements_(placements),
       notify_(notify),
@@ -110,13 +122,39 @@ void Notifier::notify_here(const std::optional<NotifiedJob>& named) {
   CHECK(write(notified_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
 }
 
+void Notifier::notify_at(std::int64_t at_us) {
+  std::int64_t known_us = notify_at_;
+  while (at_us < known_us && !notify_at_.compare_exchange_weak(known_us, at_us)) {
+  }
+  if (at_us >= known_us) return;
+  const std::uint64_t one = 1;  // the listening thread looks how long it has to wait now
+  CHECK(write(notified_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
+  local_.look();
+}
+
+// True once for each time of notify_at() that has come.
+bool Notifier::is_time() {
+  std::int64_t at_us = notify_at_;
+  if (steady_us() < at_us || !notify_at_.compare_exchange_strong(at_us, never_us)) return false;
+  notify_here(std::nullopt);
+  return true;
+}
+
 bool Notifier::await(std::int64_t timeout_ms) {
-  if (local_.await(0)) return true;
-  if (!notify_) return local_.await(timeout_ms);
-  // Whichever waiting thread gets the lock listens for all; the others wait for it to pass notifications on.
-  const std::unique_lock lock(listening_, std::try_to_lock);
-  if (!lock.owns_lock()) return local_.await(timeout_ms);
-  listen(timeout_ms);
+  const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
+  do {
+    is_time();
+    if (local_.await(0)) return true;
+    const std::int64_t until_us = std::min(end_us, notify_at_.load());
+    const std::int64_t left_ms = std::max<std::int64_t>((until_us - steady_us() + 999) / 1'000, 0);
+    // Whichever waiting thread gets the lock listens for all; the others wait for it to pass notifications on.
+    const std::unique_lock lock(listening_, std::try_to_lock);
+    if (notify_ && lock.owns_lock())
+      listen(left_ms);
+    else
+      local_.wait(left_ms);
+  } while (steady_us() < end_us);
+  is_time();
   return local_.await(0);
 }
 

@@ -2,6 +2,7 @@
 // the wait for the next poll; correctness never needs one. Safe from any thread.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -44,6 +45,9 @@ class LocalNotifier {
   void notify();
   // True if a notification arrived since this thread's last call, or arrives within the time.
   bool await(std::int64_t timeout_ms);
+  // Returns at a notification that this thread has not seen, at a look(), after the time, or earlier.
+  void wait(std::int64_t timeout_ms);
+  void look();
 
  private:
   std::mutex mutex_;
@@ -72,6 +76,10 @@ class Notifier {
   void notify();
   bool await(std::int64_t timeout_ms);
 
+  // A notification within this process at this time of the monotonic clock, or a little later. The
+  // earliest of several such times takes the place of the others.
+  void notify_at(std::int64_t at_us);
+
   // notify() in two halves, for a caller with an open pipeline: send() after its sync, notify_here() once that sync has
   // been answered.
   void send(PgConnection& connection, const std::optional<NotifiedJob>& named) const;
@@ -85,6 +93,7 @@ class Notifier {
   std::unique_ptr<PgConnection> open_directly(const PgConnectOptions& pooled) const;
   bool wait_for_any(std::int64_t timeout_ms);
   bool receive_foreign(PgConnection& connection);
+  bool is_time();
 
   Placements& placements_;
   const bool notify_;
@@ -92,6 +101,7 @@ class Notifier {
   const std::string own_;  // the sender in our own notifications
   LocalNotifier local_;
   NotifiedJobs jobs_;
+  std::atomic<std::int64_t> notify_at_ = never_us;
   int notified_here_ = -1;  // an eventfd, readable after a notification in this process
   std::mutex listening_;    // held by the listening thread; guards the members below
   std::vector<std::unique_ptr<PgConnection>> connections_;

@@ -10,7 +10,9 @@
 
 #include "storage/clock.hpp"
 #include "storage/commit_rules.hpp"
+#include "storage/limit_book.hpp"
 #include "storage/postgres/administration.hpp"
+#include "storage/postgres/claim_parameters.hpp"
 #include "storage/postgres/commit.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/job_claimer.hpp"
@@ -115,7 +117,7 @@ class FenceArrays {
       steps_{PgType::int4};
 };
 
-class PostgresStore final : public Store {
+class PostgresStore final : public Store, public KeepsLimits {
  public:
   PostgresStore(const PostgresOptions& options, std::int32_t shards, std::string identity, bool is_replica)
       : shards_(shards),
@@ -129,6 +131,12 @@ class PostgresStore final : public Store {
                   {options.direct_dsn.empty() ? direct_dsn_of_environment() : options.direct_dsn, identity_}),
         claimer_(placements_, notifier_.jobs()) {
     placements_.expect_identity(identity_);
+    book = {.queue_limits = [this] { return queue_limits(); },
+            .change_limits = [this](const LimitChange& change) { return change_limits(change); },
+            .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
+            .limit_changes = [this](const auto& queue, std::int64_t before,
+                                    std::int32_t limit) { return limit_changes(queue, before, limit); }};
+    claimer_.on_held_back([this](std::int64_t at_us) { notifier_.notify_at(at_us); });
   }
 
   std::int32_t shards() const override { return shards_; }
@@ -383,17 +391,53 @@ class PostgresStore final : public Store {
     return rows;
   }
 
-  // Waits for the claims under way (exclude_claims), so that the jobs they take are counted.
   Status set_queue(const QueueSettings& settings) override {
     if (Status fine = check_queue(settings); !fine) return fine;
-    if (placements_.are_distributed()) return set_queue_of_cluster(settings);
-    placements_.whole().run_widely([&](PgConnection& connection) {
-      connection.query(statement("exclude_claims"));
-      connection.query(statement("set_queue"), queue_parameters(settings));
-      if (settings.concurrency) connection.query(statement("permit_queue"), PgParameters().add(settings.name));
-      return Done{};
+    for (;;) {
+      LimitChange change{
+          limits_of(placements_.whole().query("limits_of_queue", PgParameters().add(settings.name)), settings.name),
+          ""};
+      change.limits.concurrency = settings.concurrency;
+      change.limits.paused = settings.paused;
+      const Result<QueueLimits> changed = change_limits(change);
+      if (changed || changed.error().code != Code::stale) return changed ? Status(Done{}) : changed.error();
+    }
+  }
+
+  std::vector<QueueLimits> queue_limits() { return read_queue_limits(placements_.whole().query("queue_limits")); }
+
+  // Waits for the claims under way (exclude_claims), so that the jobs they take are counted.
+  Result<QueueLimits> change_limits(const LimitChange& change) {
+    if (const Status fine = check_limits(change.limits); !fine) return fine.error();
+    if (placements_.are_distributed() && change.limits.concurrency)
+      if (const Status paused = pause_in_cluster(change); !paused) return paused.error();
+    Result<QueueLimits> changed = placements_.whole().run_widely([&](PgConnection& connection) -> Result<QueueLimits> {
+      if (!placements_.are_distributed()) connection.query(statement("exclude_claims"));
+      return put_limits(connection, change);
     });
-    return Done{};
+    claimer_.limits_changed(change.limits.name);
+    return changed;
+  }
+
+  std::map<std::string, TimeUs> rates_full_at(const std::vector<std::string>& queues) {
+    std::map<std::string, TimeUs> found;
+    for (const PgResult& part : placements_.query_each("queue_rates", PgParameters().add(text_array(queues))))
+      for (int row = 0; row < part.rows(); ++row) {
+        TimeUs& full_at = found.try_emplace(std::string(part.text(row, 0)), part.int8(row, 1)).first->second;
+        full_at = std::max(full_at, part.int8(row, 1));
+      }
+    return found;
+  }
+
+  std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit) {
+    const PgResult rows =
+        placements_.whole().query("queue_changes", PgParameters().add(queue).add(before).add(std::max(limit, 0)));
+    std::vector<LimitChangeRow> changes;
+    for (QueueLimits& limits : read_queue_limits(rows)) {
+      const int row = static_cast<int>(changes.size());
+      changes.push_back({std::move(limits), rows.int8(row, 5), std::string(rows.text(row, 6))});
+    }
+    return changes;
   }
 
   std::vector<QueueSettings> queue_settings() override {
@@ -546,29 +590,52 @@ class PostgresStore final : public Store {
     return placements_.query(shard_of(id, shards_), name, parameters);
   }
 
-  static PgParameters queue_parameters(const QueueSettings& settings) {
+  // The only one of these rows, or the limits of a queue that was never set.
+  static QueueLimits limits_of(const PgResult& rows, const std::string& name) {
+    std::vector<QueueLimits> found = read_queue_limits(rows);
+    return found.empty() ? QueueLimits{.name = name} : std::move(found.front());
+  }
+
+  static PgParameters limit_parameters(const QueueLimits& limits) {
     PgParameters parameters;
-    parameters.add(settings.name);
-    settings.concurrency ? parameters.add(*settings.concurrency) : parameters.add_null(PgType::int4);
-    return parameters.add(settings.paused);
+    parameters.add(limits.name).add(limits.revision);
+    limits.concurrency ? parameters.add(*limits.concurrency) : parameters.add_null(PgType::int4);
+    parameters.add(limits.paused);
+    const std::string text = limits_text(limits);
+    text.empty() ? parameters.add_null(PgType::text) : parameters.add(text);
+    return parameters;
+  }
+
+  // In a transaction. A change that is there already, perhaps by an attempt whose answer was lost, is not made twice.
+  Result<QueueLimits> put_limits(PgConnection& connection, const LimitChange& change) {
+    const std::string& name = change.limits.name;
+    const PgParameters queue = PgParameters().add(name);
+    const QueueLimits found = limits_of(connection.query(statement("lock_limits"), queue), name);
+    QueueLimits next = change.limits;
+    ++next.revision;
+    if (found == next) return next;
+    if (found.revision != change.limits.revision) return stale_limits(found, change.limits.revision);
+    const PgParameters parameters = limit_parameters(next);
+    connection.query(statement("put_limits"), parameters);
+    connection.query(statement("put_queue_change"), PgParameters(parameters).add(database_time()).add(change.actor));
+    if (next.concurrency && !placements_.are_distributed()) connection.query(statement("permit_queue"), queue);
+    return next;
   }
 
   // In several transactions, for no lock spans the nodes. A queue that gets a concurrency is paused until the claims
   // under way have ended on each node and the jobs that they hold are counted; a claim that begins later sees the
-  // setting.
-  Status set_queue_of_cluster(const QueueSettings& settings) {
-    if (settings.concurrency) {
-      QueueSettings paused = settings;
-      paused.paused = true;
-      placements_.whole().query("set_queue", queue_parameters(paused));
-      for (const Shard shard : placements_.one_shard_of_each())
-        placements_.run_widely(shard, [&](PgConnection& connection) {
-          connection.query(statement("exclude_claims"));
-          connection.query(statement("permit_queue"), PgParameters().add(settings.name));
-          return Done{};
-        });
-    }
-    placements_.whole().query("set_queue", queue_parameters(settings));
+  // limits.
+  Status pause_in_cluster(const LimitChange& change) {
+    const PgParameters queue = PgParameters().add(change.limits.name);
+    const QueueLimits found = limits_of(placements_.whole().query("limits_of_queue", queue), change.limits.name);
+    if (found.revision != change.limits.revision) return stale_limits(found, change.limits.revision);
+    placements_.whole().query("pause_queue", queue);
+    for (const Shard shard : placements_.one_shard_of_each())
+      placements_.run_widely(shard, [&](PgConnection& connection) {
+        connection.query(statement("exclude_claims"));
+        connection.query(statement("permit_queue"), queue);
+        return Done{};
+      });
     return Done{};
   }
 

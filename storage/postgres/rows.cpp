@@ -236,6 +236,21 @@ std::vector<QueueSettings> read_queue_settings(const PgResult& rows) {
   return all;
 }
 
+std::vector<QueueLimits> read_queue_limits(const PgResult& rows) {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"name", "revision", "concurrency", "paused", "limits"});
+  rows.expect_columns(names);
+  std::vector<QueueLimits> all;
+  for (int row = 0; row < rows.rows(); ++row) {
+    QueueLimits limits{.name = std::string(rows.text(row, 0)), .revision = rows.int8(row, 1)};
+    if (!rows.is_null(row, 2)) limits.concurrency = rows.int4(row, 2);
+    limits.paused = rows.boolean(row, 3);
+    if (!rows.is_null(row, 4)) read_limits_text(rows.text(row, 4), limits);
+    all.push_back(std::move(limits));
+  }
+  return all;
+}
+
 std::size_t place_of(const PgResult& rows, int row, int column) {
   const std::int64_t place = rows.int8(row, column);  // WITH ORDINALITY counts from 1
   CHECK(place >= 1);

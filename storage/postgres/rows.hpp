@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/commit_rules.hpp"
+#include "storage/limits/queue_limits.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/store.hpp"
 
@@ -35,6 +36,7 @@ std::vector<SnapshotRow> read_snapshots(const PgResult& rows);
 std::vector<GraphRow> read_graphs(const PgResult& rows);
 std::vector<QueueRow> read_queues(const PgResult& rows);
 std::vector<QueueSettings> read_queue_settings(const PgResult& rows);
+std::vector<QueueLimits> read_queue_limits(const PgResult& rows);
 std::vector<SessionRow> read_sessions(const PgResult& rows);
 
 // The jobs that a claim took; then the heads of their runs, with all events of those whose history is short.

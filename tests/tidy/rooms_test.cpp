@@ -87,7 +87,8 @@ using Floors = std::vector<std::vector<std::string>>;
 const std::map<std::string, Floors> house = {
     {"engine", {{"engine"}}},
     {"storage",
-     {{"storage"},
+     {{"storage/limits"},
+      {"storage"},
       {"storage/postgres"},
       {"storage/server", "storage/proof", "storage/data", "storage/feed", "storage/migration", "storage/schedules"}}},
     {"workers",

@@ -57,6 +57,9 @@ void Checker::before(std::span<const Entry> batch) {
     const RunState* folded = state(entry.run.id);
     held.head = folded == nullptr ? 0 : folded->seq;
     if (!entry.fences.empty()) held.jobs = store_.jobs(entry.run.id);
+    for (const JobWrite& write : entry.jobs)
+      if ((write.op == JobWrite::Op::keep || write.op == JobWrite::Op::insert_held) && rates_.contains(write.job.queue))
+        found("A step of the queue " + write.job.queue + " begins without a claim, although the queue has a rate.");
   }
 }
 
@@ -206,7 +209,23 @@ void Checker::claimed(std::span<const HeldJob> jobs) {
       found("Session " + std::to_string(job.session) + " claimed " + name_of(job.run, job.job.step) + " with epoch " +
             std::to_string(job.epoch) + ", but it had epoch " + std::to_string(newest) + " before.");
     newest = job.epoch;
+    check_rate_of(job.job.queue);
   }
+}
+
+// A job of the queue is claimed now.
+void Checker::check_rate_of(const std::string& queue) {
+  const auto rate = rates_.find(queue);
+  if (rate == rates_.end()) return;
+  const TimeUs now_us = store_.database_time();
+  const auto most = static_cast<std::size_t>(rate->second.n + rate->second.burst);
+  std::deque<TimeUs>& starts = starts_[queue];
+  starts.push_back(now_us);
+  while (starts.front() < now_us - rate->second.per_us) starts.pop_front();
+  if (starts.size() > most)
+    found(std::to_string(starts.size()) + " jobs of the queue " + queue + " are claimed in " +
+          std::to_string(rate->second.per_us) + " us, but its rate allows " + std::to_string(most) + ".");
+  if (starts.size() > static_cast<std::size_t>(rate->second.burst)) ++full_windows_;
 }
 
 void Checker::check_questions(const RunId& run, const RunState& folded) const {

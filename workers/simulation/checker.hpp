@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <span>
@@ -14,6 +15,7 @@
 #include "engine/event.hpp"
 #include "engine/graph.hpp"
 #include "engine/state.hpp"
+#include "storage/limits/rate.hpp"
 #include "storage/store.hpp"
 
 namespace cairn::simulation {
@@ -37,6 +39,9 @@ class Checker {
   void claimed(std::span<const HeldJob> jobs);
 
   void limit(const std::string& queue, std::int32_t concurrency) { limits_[queue] = concurrency; }
+  // In no window of its time may more of the queue's jobs be claimed than n and the burst, and none may be kept.
+  void rate(const std::string& queue, const StartRate& rate) { rates_[queue] = rate; }
+  std::int64_t full_windows() const { return full_windows_; }  // with more claims than a burst
   void executed(const RunId& run, StepId step, std::int32_t attempt);
 
   // After everything has ended: no row is left behind, a second fold gives the same states, and deciding again from the
@@ -68,6 +73,7 @@ class Checker {
   void check_row(const RunId& run, const Known& known) const;
   void check_family(const RunState& state) const;
   void check_limits() const;
+  void check_rate_of(const std::string& queue);
   void check_decisions(const RunId& run, const std::vector<EventRow>& rows) const;
 
   Store& store_;
@@ -78,6 +84,9 @@ class Checker {
   std::map<BranchId, StepId> reporting_;  // the attempts that the entry under check reports
   std::set<std::tuple<RunId, StepId, std::int32_t>> executed_;
   std::map<std::string, std::int32_t> limits_;
+  std::map<std::string, StartRate> rates_;
+  std::map<std::string, std::deque<TimeUs>> starts_;  // by queue, those of the latest window
+  std::int64_t full_windows_ = 0;
 };
 
 }  // namespace cairn::simulation

@@ -163,6 +163,8 @@ Scenario random_scenario(std::uint64_t seed) {
   scenario.reopens_max = what.is_fragile ? reopens : 0;
   // A session that stood still takes an attempt for too long that was not: with timeouts the end may then differ.
   add_surroundings(scenario, chance, !(scenario.is_comparable && what.has_times), !scenario.is_comparable);
+  if (what.has_queues && chance.one_in(2))
+    scenario.other_rate = StartRate{chance.between(1, 3), chance.between(50'000, 1'000'000), chance.between(1, 2)};
   return scenario;
 }
 
@@ -190,6 +192,7 @@ std::vector<std::string> lines_of(const Scenario& scenario) {
                     (session.is_for_first_run ? ", for run 1 alone" : "") +
                     (session.lacks_other_queue ? ", without the queue other" : ""));
   if (scenario.other_limit > 0) lines.push_back("limit of the queue other: " + std::to_string(scenario.other_limit));
+  if (scenario.other_rate) lines.push_back("rate of the queue other: " + canonical(rate_json(*scenario.other_rate)));
   for (const OutsideCommand& command : scenario.commands)
     lines.push_back("command " + std::string(to_string(command.kind)) + " for run " + std::to_string(command.run + 1) +
                     " " + at(command.at_us));

@@ -59,6 +59,7 @@ class Simulation {
     course.lasted_us = world_.agenda.now();
     course.faults = world_.faults;
     course.reached = world_.reached;
+    course.reached["windows with more than a burst"] += world_.checker.full_windows();
     course.story = std::move(world_.story);
     for (const RunId& run : world_.checker.runs()) {
       const RunState& state = *world_.checker.state(run);

@@ -5,6 +5,7 @@
 #include "engine/codec.hpp"
 #include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
+#include "storage/limit_book.hpp"
 #include "storage/memory_store.hpp"
 
 namespace cairn::simulation {
@@ -39,11 +40,7 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
       tools(cast.tools) {
   add_handlers(cast);
   for (std::size_t n = 0; n < scenario.runs.size(); ++n) runs.push_back(new_run());
-  if (scenario.other_limit > 0) {
-    const Status set = store->set_queue({.name = "other", .concurrency = scenario.other_limit});
-    CHECK(set.ok());
-    checker.limit("other", scenario.other_limit);
-  }
+  limit_queue();
   std::vector<GraphRef> all;
   for (const Json& graph : scenario.graphs) all.push_back(graphs.current(graph.at("name").get<std::string>()));
   if (cast.conduct)
@@ -51,6 +48,16 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
   else
     conduct = cast.says.is_null() ? fateful_conduct(scenario.seed, scenario.is_bulky)
                                   : drawn_conduct(scenario.seed, cast.says, all, cast.handlers, chance);
+}
+
+void World::limit_queue() {
+  QueueLimits limits{.name = "other", .rate = scenario.other_rate};
+  if (scenario.other_limit > 0) {
+    limits.concurrency = scenario.other_limit;
+    checker.limit("other", scenario.other_limit);
+  }
+  if (limits.rate) checker.rate("other", *limits.rate);
+  if (limits.is_bound()) CHECK(limit_book(*store).change_limits({limits, "the scenario"}).ok());
 }
 
 void World::add_handlers(const Cast& cast) {

@@ -88,6 +88,7 @@ class World {
   void commit(Commit& call, const CallSite& at);
   void commit_locked(CommitLocked& call, const CallSite& at);
   void note(std::span<const Entry> entries, std::span<const Verdict> verdicts);
+  void limit_queue();
   void add_handlers(const Cast& cast);
 };
 

@@ -8,38 +8,54 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
+#include "ops/requests/schedule_arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/queue_change.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
 
-struct QueueSetOptions {  // a setting that is not given stays as it is
+struct HistoryOptions {
   std::string queue;
-  std::string concurrency;  // a number or "none"
-  bool pause = false;
-  bool resume = false;
+  std::int64_t limit = 20;
 };
-
-std::string concurrency_text(const QueueSettings& settings) {
-  return settings.concurrency ? std::to_string(*settings.concurrency) : "none";
-}
 
 Exit show_queues(const Settings& settings) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   const TimeUs now_us = opened->store->database_time();
-  Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "PAUSED", "OLDEST READY"});
+  Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "RATE", "PAUSED", "OLDEST READY"});
   for (const auto& [name, line] : queue_lines(*opened->store)) {
     const QueueRow& row = line.row;
+    const QueueLimits& limits = line.limits;
     if (settings.json) print_json(queue_json(name, line));
     table.add({name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
-               line.settings.concurrency ? concurrency_text(line.settings) : "", line.settings.paused ? "paused" : "",
+               limits.concurrency ? std::to_string(*limits.concurrency) : "",
+               limits.rate ? rate_text(*limits.rate) : "", limits.paused ? "paused" : "",
                row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""});
   }
   if (!settings.json) table.print();
+  return exit_ok;
+}
+
+Exit show_history(const Settings& settings, const HistoryOptions& options) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const std::vector<LimitChangeRow> changes =
+      limit_book(*opened->store).limit_changes(options.queue, never_us, static_cast<std::int32_t>(options.limit));
+  if (changes.empty())
+    return Error{Code::not_found, "Expected a queue for which something was set, but none is named " +
+                                      excerpt(Json(options.queue), 100) + "."};
+  for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
+    if (settings.json)
+      print_json(limit_change_json(*change));
+    else
+      print_line(painted(local_time(change->at_us), Paint::dim) + "  " + limits_words(change->limits) + "  by " +
+                 change->actor);
+  }
   return exit_ok;
 }
 
@@ -59,46 +75,101 @@ void hint_at_queue(Store& store, const std::string& name) {
             << '\n';
 }
 
-Exit set_queue(const Settings& settings, const QueueSetOptions& options) {
+Exit set_queue(const Settings& settings, const QueueChange& change) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  QueueChange change{.queue = options.queue, .is_limit_given = !options.concurrency.empty()};
-  if (change.is_limit_given && options.concurrency != "none") change.concurrency = std::stoi(options.concurrency);
-  if (options.pause || options.resume) change.paused = options.pause;
-  const Result<QueueSettings> queue = change_queue(*opened->store, change);
-  if (!queue) return queue.error();
-  hint_at_queue(*opened->store, queue->name);
+  const Result<QueueLimits> limits = change_queue(*opened->store, change, current_actor());
+  if (!limits) return limits.error();
+  hint_at_queue(*opened->store, limits->name);
   if (settings.json)
-    print_json(queue_settings_json(*queue));
+    print_json(limits_json(*limits));
   else
-    print_line("Queue " + queue->name + ": limit " + concurrency_text(*queue) + (queue->paused ? ", paused." : "."));
+    print_line("Queue " + limits->name + ": " + limits_words(*limits) + ".");
   return exit_ok;
+}
+
+// "none" leaves the number away.
+Status read_number(const std::string& text, const std::string& what, std::optional<std::int64_t>& to) {
+  const Result<std::string> number = count_argument(text, what);
+  if (!number) return number.error();
+  if (*number != "none") to = std::stoll(*number);
+  return Done{};
+}
+
+Status read_span(const std::string& text, const std::string& option, std::optional<std::int64_t>& to) {
+  const Result<std::int64_t> span = span_argument(text, option);
+  if (!span) return span.error();
+  to = *span;
+  return Done{};
+}
+
+void add_rate_options(CLI::App& set, QueueChange& change, std::vector<CLI::Option*>& settable) {
+  settable.push_back(add_text(set, "--rate", "N|none", "At most so many of its steps begin in each --per",
+                              [&](const std::string& text) {
+                                change.is_rate_gone = text == "none";
+                                return read_number(text, "a rate", change.rate);
+                              }));
+  settable.push_back(add_text(set, "--per", "DURATION", "The time that the rate is about; 1s if never given",
+                              [&](const std::string& text) { return read_span(text, "--per", change.per_ms); }));
+  settable.push_back(add_text(set, "--burst", "N", "So many may begin at once, on top of it; 1 if never given",
+                              [&](const std::string& text) { return read_number(text, "a burst", change.burst); }));
+  settable.push_back(add_text(set, "--ageing", "DURATION|none",
+                              "A step that has waited so long goes before newer ones of one priority less",
+                              [&](const std::string& text) {
+                                if (text != "none") return read_span(text, "--ageing", change.ageing_ms);
+                                change.ageing_ms = 0;
+                                return Status(Done{});
+                              }));
+}
+
+void add_queue_set(CommandLine& line, CLI::App& queue) {
+  auto& change = line.keep<QueueChange>();
+  auto& settable = line.keep<std::vector<CLI::Option*>>();
+  CLI::App& set = add_command(
+      line, queue, "set", "Limit or pause a queue, across all workers",
+      [&](const Settings& settings) { return set_queue(settings, change); },
+      [&]() -> Status {
+        for (const CLI::Option* option : settable)
+          if (!option->empty()) return Done{};
+        return Error{Code::invalid,
+                     "Expected --concurrency, --rate, --ageing, --pause or --resume, but got none of them."};
+      });
+  set.add_option("NAME", change.queue, "The queue's name")->required()->type_name("");
+  settable.push_back(add_text(set, "--concurrency", "N|none", "At most so many of its jobs are held at once",
+                              [&](const std::string& text) {
+                                std::optional<std::int64_t> number;
+                                const Status read = read_number(text, "a concurrency", number);
+                                change.is_limit_given = true;
+                                if (number) change.concurrency = static_cast<int>(*number);
+                                return read;
+                              }));
+  add_rate_options(set, change, settable);
+  CLI::Option* pause = set.add_flag_callback(
+      "--pause", [&] { change.paused = true; }, "Nothing more of it is begun");
+  CLI::Option* resume = set.add_flag_callback(
+      "--resume", [&] { change.paused = false; }, "It goes on");
+  pause->excludes(resume);
+  settable.insert(settable.end(), {pause, resume});
+  set.add_option("--revision", change.revision, "Refuse the change unless what is set has this revision")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
 }
 
 }  // namespace
 
 void add_queue(CommandLine& line) {
-  auto& options = line.keep<QueueSetOptions>();
-  auto& settable = line.keep<std::vector<CLI::Option*>>();
   CLI::App& queue = add_command(
       line, "queue", "What each queue holds (ready, later, held, its oldest ready job) and what is set for it",
       show_queues);
-  CLI::App& set = add_command(
-      line, queue, "set", "Limit or pause a queue, across all workers",
-      [&](const Settings& settings) { return set_queue(settings, options); },
-      [&]() -> Status {
-        for (const CLI::Option* option : settable)
-          if (!option->empty()) return Done{};
-        return Error{Code::invalid, "Expected --concurrency, --pause or --resume, but got none of them."};
-      });
-  set.add_option("NAME", options.queue, "The queue's name")->required()->type_name("");
-  CLI::Option* concurrency =
-      add_text(set, "--concurrency", "N|none", "At most so many of its jobs are held at once",
-               [&](const std::string& text) { return assign(options.concurrency, concurrency_argument(text)); });
-  CLI::Option* pause = set.add_flag("--pause", options.pause, "Nothing more of it is begun");
-  CLI::Option* resume = set.add_flag("--resume", options.resume, "It goes on");
-  pause->excludes(resume);
-  settable = {concurrency, pause, resume};
+  add_queue_set(line, queue);
+  auto& options = line.keep<HistoryOptions>();
+  CLI::App& history = add_command(line, queue, "history", "What was set for a queue, when and by whom, the newest last",
+                                  [&](const Settings& settings) { return show_history(settings, options); });
+  history.add_option("NAME", options.queue, "The queue's name")->required()->type_name("");
+  history.add_option("--limit", options.limit, "The newest so many")
+      ->check(CLI::Range(1, 10'000))
+      ->type_name("N")
+      ->capture_default_str();
 }
 
 }  // namespace cairn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 
 #include "engine/bounds.hpp"
@@ -181,16 +182,29 @@ Result<Json> move_body(const ApiRequest& request) {
 }
 
 Result<QueueChange> queue_body(const ApiRequest& request) {
-  constexpr std::int64_t concurrency_max = 1'000'000;
-  const Result<Json> given = object_body(request, {"concurrency", "paused"});
+  constexpr std::int64_t count_max = 1'000'000;
+  constexpr std::int64_t ms_max = 366LL * 24 * 3'600 * 1'000;
+  const Result<Json> given = object_body(request, {"concurrency", "rate", "ageing_ms", "paused", "revision"});
   if (!given) return given.error();
   Fields body(*given);
   QueueChange change{.queue = {}, .is_limit_given = given->contains("concurrency")};
   if (body.has("concurrency"))
-    change.concurrency = static_cast<int>(body.number_between("concurrency", 1, concurrency_max, 1));
+    change.concurrency = static_cast<int>(body.number_between("concurrency", 1, count_max, 1));
+  change.is_rate_gone = given->contains("rate") && !body.has("rate");
+  if (body.has("rate")) {
+    Fields rate(known_fields(body.object("rate"), {"n", "per_ms", "burst"}));
+    if (rate.has("n")) change.rate = rate.number_between("n", 1, count_max, 1);
+    if (rate.has("per_ms")) change.per_ms = rate.number_between("per_ms", 1, ms_max, 1);
+    if (rate.has("burst")) change.burst = rate.number_between("burst", 1, count_max, 1);
+    if (const auto fine = rate.result(Done{}); !fine) return fine.error();
+  }
+  if (given->contains("ageing_ms"))
+    change.ageing_ms = body.has("ageing_ms") ? body.number_between("ageing_ms", 1, ms_max, 1) : 0;
   if (body.has("paused")) change.paused = body.flag("paused");
-  if (!change.is_limit_given && !change.paused)
-    body.refuse(bad_request("Expected \"concurrency\" or \"paused\", but found neither."));
+  if (body.has("revision"))
+    change.revision = body.number_between("revision", 0, std::numeric_limits<std::int64_t>::max(), 0);
+  if (change.is_empty())
+    body.refuse(bad_request(R"(Expected "concurrency", "rate", "ageing_ms" or "paused", but found none of them.)"));
   return body.result(std::move(change));
 }
 

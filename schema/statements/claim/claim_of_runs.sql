@@ -1,10 +1,10 @@
 -- (offset 0: as in lock_runs.sql.)
 -- Due jobs of these runs only. Parameters as in claim_limited.sql, and $8 the runs. A commit that claims sends no
--- begin_claim before it: nothing is taken of a limited queue here either, and set_queue waits.
+-- begin_claim before it: nothing is taken of a limited queue here either, and change_limits waits.
 with bound as materialized (
   select q.name
   from cairn.queue q
-  where q.name = any ($2::text[]) and (q.concurrency is not null or q.paused)
+  where q.name = any ($2::text[]) and (q.concurrency is not null or q.paused or q.limits is not null)
   for no key update
 ), due as materialized (
   select j.shard, j.run_id, j.branch

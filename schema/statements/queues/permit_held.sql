@@ -1,6 +1,6 @@
 -- After hold_jobs: jobs inserted held in a queue with a concurrency count like claimed ones. $2: their queues, each
 -- once.
--- (The lock on the queue's row makes set_queue wait.)
+-- (The lock on the queue's row makes change_limits wait.)
 insert into cairn.permit (queue, shard, run_id, branch, epoch)
 select u.queue, $1::int, u.run_id, u.branch, 1
 from (select name from cairn.queue where name = any($2::text[]) and concurrency is not null for key share) q

@@ -1,1 +1,4 @@
-select name, concurrency, paused from cairn.queue order by name
+-- The bounds of queues that each worker has to know; a governed queue counts as paused.
+select q.name, q.concurrency, q.paused or q.limits is not null as paused
+from cairn.queue q
+order by q.name

@@ -140,21 +140,41 @@ TEST(Explain, a_step_that_was_let_go_for_later_is_ready_since_now_at_most) {
 TEST(Explain, a_paused_queue_and_a_full_one_say_so) {
   const Trial trial = started(work_graph);
   Situation situation = now(trial);
-  situation.queues = {{"other", 1, true}};
-  situation.held = {{"other", 1}};
+  situation.queues = {{.name = "other", .concurrency = 1, .paused = true}};
+  situation.uses = {{"other", {.held = 1}}};
   expect_reason(only(trial, situation), Reason::Kind::ready, "");
-  situation.queues = {{"model", {}, true}};
+  situation.queues = {{.name = "model", .paused = true}};
   expect_reason(only(trial, situation), Reason::Kind::queue_paused, "Queue model is paused");
-  situation.queues = {{"model", 2, false}};
-  situation.held = {{"model", 2}, {"default", 9}};
+  situation.queues = {{.name = "model", .concurrency = 2}};
+  situation.uses = {{"model", {.held = 2}}, {"default", {.held = 9}}};
   const Reason reason = only(trial, situation);
   expect_reason(reason, Reason::Kind::queue_limit, "may hold 2 at once, and holds 2");
   EXPECT_EQ(reason.details["concurrency"], 2);
-  situation.held = {{"model", 1}};
+  situation.uses = {{"model", {.held = 1}}};
   expect_reason(only(trial, situation), Reason::Kind::ready, "");
-  situation.queues = {{"model", 0, false}};
-  situation.held = {};
+  situation.queues = {{.name = "model", .concurrency = 0}};
+  situation.uses = {};
   expect_reason(only(trial, situation), Reason::Kind::queue_limit, "");
+}
+
+TEST(Explain, a_queue_whose_rate_is_used_up_says_when_the_next_step_may_begin) {
+  const Trial trial = started(work_graph);
+  Situation situation = now(trial);
+  const StartRate rate{2, 60'000'000, 3};
+  situation.queues = {{.name = "model", .rate = rate}};
+  expect_reason(only(trial, situation), Reason::Kind::ready, "");
+  situation.uses = {{"model", {.full_at = full_at_after(rate, 0, situation.now_us, 2)}}};
+  expect_reason(only(trial, situation), Reason::Kind::ready, "");
+  situation.uses = {{"model", {.full_at = full_at_after(rate, 0, situation.now_us, 3)}}};
+  const TimeUs next = situation.now_us + 30'000'000;
+  Reason reason = only(trial, situation);
+  expect_reason(reason, Reason::Kind::queue_rate,
+                "Queue model may begin 2 per 1 min, burst 3, and that is used up until " + time_text(next) + ".");
+  EXPECT_EQ(reason.details["next"], time_text(next));
+  situation.before = {{situation.jobs[0].job.branch, 4}};
+  reason = only(trial, situation);
+  expect_reason(reason, Reason::Kind::queue_rate,
+                "4 jobs are before it, so it may begin at " + time_text(next + 120'000'000));
 }
 
 TEST(Explain, a_held_step_is_held_by_whom_since_when) {

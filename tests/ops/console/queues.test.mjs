@@ -91,6 +91,35 @@ test("a limit is set and taken away, and a number that is none is refused", asyn
   await page.context().close();
 });
 
+test("a rate is set with its time and burst, shown, and not set over a change that was not seen", async () => {
+  const page = await opened("#/queues");
+  const save = page.getByRole("button", { name: "Limit", exact: true });
+  const rate = page.getByLabel("Steps that begin in each time");
+  await page.getByRole("button", { name: "Limit far" }).click();
+  await rate.fill("0");
+  await save.click();
+  await page.getByText("Whole numbers from 1 to 1,000,000").waitFor();
+  await rate.fill("50");
+  await page.getByLabel("Seconds of that time").fill("2");
+  await page.getByLabel("Steps at once on top of it").fill("10");
+  assert.match(await page.getByLabel("As commands", { exact: true }).innerText(),
+    /cairn queue set far --concurrency none --rate 50 --per 2000ms --burst 10 --revision \d+/);
+  await save.click();
+  await row(page, "far").getByText("50 in each 2 s, and 10 at once").waitFor();
+  const [far] = await world.api("queues");
+  assert.deepEqual(far.rate, { n: 50, per_ms: 2000, burst: 10 });
+
+  await page.getByRole("button", { name: "Limit far" }).click();
+  await world.api("queues/far", { concurrency: 3 });
+  await rate.fill("");
+  await save.click();
+  await page.getByText(`Expected revision ${far.revision} of queue far to change`).waitFor();
+  await page.keyboard.press("Escape");
+  await world.api("queues/far", { concurrency: null, rate: null });
+  assert.equal((await world.api("queues"))[0].rate, null);
+  await page.context().close();
+});
+
 test("a pause says what it stops before it does, and is taken back", async () => {
   const page = await opened("#/queues");
   await page.getByRole("button", { name: "Pause far" }).click();

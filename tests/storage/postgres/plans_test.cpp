@@ -90,6 +90,10 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"retire_permits", {"permit_pkey", "job_pkey"}},
       {"claim_limited", {"queue_pkey", "permit_pkey", "job_due", "job_pkey"}},
       {"claim_limited_of_runs", {"queue_pkey", "permit_pkey", "job_pkey"}},
+      {"claim_limited_given", {"job_due", "job_pkey"}},
+      {"claim_limited_of_runs_given", {"job_pkey", "home_pkey"}},
+      {"permit_counts", {"permit_pkey"}},
+      {"queue_rates", {"rate_pkey"}},
       {"permit_held", {"queue_pkey"}},
       {"run", {"run_pkey"}},
       {"events", {"event_pkey"}},
@@ -206,10 +210,26 @@ TEST_F(Plans, statements_of_one_row_take_the_same_indexes_and_unpack_no_array) {
 // table read all runs of the shard for every batch.
 TEST_F(Plans, made_on_an_empty_database_look_keys_up) {
   const std::string empty = new_database(1);
-  for (const char* name :
-       {"lock_runs", "run_heads", "lock_jobs", "update_runs", "keep_jobs", "adjust_jobs", "drop_jobs", "release_jobs",
-        "claim", "claim_of_runs", "claim_limited", "claim_limited_of_runs", "claimed", "retire_permits", "run_records",
-        "jobs_of_runs", "all_questions_of_runs", "snapshots_of_runs"}) {
+  for (const char* name : {"lock_runs",
+                           "run_heads",
+                           "lock_jobs",
+                           "update_runs",
+                           "keep_jobs",
+                           "adjust_jobs",
+                           "drop_jobs",
+                           "release_jobs",
+                           "claim",
+                           "claim_of_runs",
+                           "claim_limited",
+                           "claim_limited_of_runs",
+                           "claim_limited_given",
+                           "claim_limited_of_runs_given",
+                           "claimed",
+                           "retire_permits",
+                           "run_records",
+                           "jobs_of_runs",
+                           "all_questions_of_runs",
+                           "snapshots_of_runs"}) {
     const std::string plan = plan_of(name, empty);
     EXPECT_NE(plan.find(" AND (run_id = "), std::string::npos) << name << "\n" << plan;
     EXPECT_EQ(plan.find("Index Cond: (shard = $1)\n"), std::string::npos) << name << "\n" << plan;
@@ -239,9 +259,10 @@ TEST_F(Plans, made_on_a_table_of_dead_rows_take_the_right_index) {
       ask(dsn, "delete from cairn.job");
       fill(live);
       ask(dsn, "vacuum analyze cairn.job");
-      for (const char* name : {"lock_jobs", "keep_jobs", "adjust_jobs", "drop_jobs", "check_fences", "release_jobs",
-                               "holds_standing", "claim_of_runs", "claim_limited_of_runs", "claim_hinted",
-                               "retire_permits", "jobs", "jobs_of_runs", "lock_jobs_of_run", "delete_jobs"}) {
+      for (const char* name :
+           {"lock_jobs", "keep_jobs", "adjust_jobs", "drop_jobs", "check_fences", "release_jobs", "holds_standing",
+            "claim_of_runs", "claim_limited_of_runs", "claim_limited_of_runs_given", "claim_hinted", "retire_permits",
+            "jobs", "jobs_of_runs", "lock_jobs_of_run", "delete_jobs"}) {
         const std::string plan = plan_of(name, dsn);
         EXPECT_EQ(plan.find("job_due"), std::string::npos) << name << "\n" << plan;
         EXPECT_EQ(plan.find("Join Filter: ((j.shard"), std::string::npos) << name << "\n" << plan;
@@ -249,7 +270,7 @@ TEST_F(Plans, made_on_a_table_of_dead_rows_take_the_right_index) {
       }
       for (const char* name : {"keep_jobs", "adjust_jobs", "drop_jobs", "check_fences"})
         EXPECT_EQ(plan_of(statement_of_one(name), dsn).find("job_due"), std::string::npos) << name << " of one";
-      for (const char* name : {"claim", "claim_limited"}) {
+      for (const char* name : {"claim", "claim_limited", "claim_limited_given"}) {
         const std::string plan = plan_of(name, dsn);
         EXPECT_EQ(plan.find("Index Cond: (shard = $1)\n"), std::string::npos) << name << "\n" << plan;
         EXPECT_EQ(plan.find("Join Filter: ((j.shard"), std::string::npos) << name << "\n" << plan;
@@ -259,7 +280,7 @@ TEST_F(Plans, made_on_a_table_of_dead_rows_take_the_right_index) {
 }
 
 TEST_F(Plans, claims_walk_the_index_in_its_order_and_stop_at_the_limit) {
-  for (const char* name : {"claim", "claim_limited"}) {
+  for (const char* name : {"claim", "claim_limited", "claim_limited_given"}) {
     const std::string plan = plan_of(name);
     SCOPED_TRACE(plan);
     EXPECT_EQ(plan.find("Bitmap Heap Scan on job"), std::string::npos);

@@ -1,39 +1,23 @@
-// A limit or a pause of a queue, which holds for all workers, with the numbers that it is about.
+// The limits or a pause of a queue, which hold for all workers, with the numbers that they are about.
 import { useSignal } from "@preact/signals";
 import { post, type Refusal } from "../../api/client";
 import type { Queue } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { say } from "../../shell/notices";
 import { curlLine, quoted } from "../../shell/command_lines";
+import { askedLimits, limitTexts, limitWords, optionsOf, type Asked } from "./limits";
 
 export interface Change {
   queue: Queue;
   kind: "limit" | "pause";
 }
 
-const concurrencyMax = 1_000_000;
-
-interface Asked {
-  concurrency?: number | null;
-  paused?: boolean;
-}
-
-// The change as a body and as a command; a sentence where it is none.
-function askedOf({ queue, kind }: Change, text: string): { body: Asked; options: string } | string {
-  if (kind === "pause") return { body: { paused: !queue.paused }, options: queue.paused ? "--resume" : "--pause" };
-  if (text.trim() === "") return { body: { concurrency: null }, options: "--concurrency none" };
-  const concurrency = Number(text);
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > concurrencyMax)
-    return `A whole number from 1 to ${concurrencyMax.toLocaleString()}, or nothing for no limit.`;
-  return { body: { concurrency }, options: `--concurrency ${concurrency}` };
-}
-
 export function QueueChange({ change, onClose }: { change: Change; onClose: () => void }) {
   const { queue, kind } = change;
-  const text = useSignal(queue.concurrency === null ? "" : String(queue.concurrency));
+  const texts = useSignal(limitTexts(queue));
   const says = useSignal("");
   const isBusy = useSignal(false);
-  const asked = askedOf(change, text.value);
+  const asked: Asked | string = kind === "pause" ? { paused: !queue.paused } : askedLimits(queue, texts.value);
   const path = `queues/${encodeURIComponent(queue.queue)}`;
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -43,38 +27,43 @@ export function QueueChange({ change, onClose }: { change: Change; onClose: () =
     }
     isBusy.value = true;
     try {
-      await post(path, asked.body);
-      say(`Queue ${queue.queue}: ${words(asked.body)}.`);
+      const limits = await post<Queue>(path, asked);
+      say(`Queue ${queue.queue}: ${limitWords(limits)}.`);
       onClose();
     } catch (refusal) {
       says.value = (refusal as Refusal).message;
       isBusy.value = false;
     }
   };
+  const field = (of: keyof typeof texts.value, placeholder: string, label?: string) => (
+    <input type="text" inputMode="numeric" class="short" placeholder={placeholder} value={texts.value[of]}
+      aria-label={label} onInput={(event) => (texts.value = { ...texts.value, [of]: event.currentTarget.value })} />
+  );
   const verb = kind === "limit" ? "Limit" : queue.paused ? "Resume" : "Pause";
   return (
     <Dialog title={`${verb} ${queue.queue}`} onClose={onClose}>
       <form class="queue-change" noValidate onSubmit={(event) => void submit(event)}>
         {kind === "pause" ? <p>{pauseSentence(queue)}</p> : (
-          <label>Steps held at once, over all workers
-            <input type="text" inputMode="numeric" class="short" placeholder="no limit" value={text.value}
-              onInput={(event) => (text.value = event.currentTarget.value)} />
-          </label>
+          <>
+            <label>Steps held at once, over all workers {field("concurrency", "no limit")}</label>
+            <fieldset>
+              <legend>Steps that begin, over all workers</legend>
+              {field("rate", "no rate", "Steps that begin in each time")} in each{" "}
+              {field("per", "1", "Seconds of that time")} s, and {field("burst", "1", "Steps at once on top of it")} at
+              once on top
+            </fieldset>
+          </>
         )}
         <p class="refusal" role="alert">{says.value}</p>
         {typeof asked !== "string" && (
-          <pre tabIndex={0} aria-label="As commands">{`cairn queue set ${quoted(queue.queue)} ${asked.options}\n`}
-            {curlLine(path, {}, asked.body)}</pre>
+          <pre tabIndex={0} aria-label="As commands">{`cairn queue set ${quoted(queue.queue)} ${optionsOf(asked)}\n`}
+            {curlLine(path, {}, asked)}</pre>
         )}
         <div class="buttons"><button type="submit" class="primary" disabled={isBusy.value}>{verb}</button></div>
       </form>
     </Dialog>
   );
 }
-
-const words = (body: Asked) =>
-  body.paused !== undefined ? (body.paused ? "paused" : "it goes on")
-    : body.concurrency === null ? "no limit" : `at most ${body.concurrency} held at once`;
 
 function pauseSentence(queue: Queue): string {
   const waiting = queue.ready + queue.later;

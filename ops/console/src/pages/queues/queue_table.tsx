@@ -4,6 +4,7 @@ import { Gauge, Sparkline } from "../../parts/chart/sparkline";
 import { duration, exactTime, now } from "../../parts/time";
 import { link } from "../../router";
 import type { Change } from "./change";
+import { rateWords } from "./limits";
 import { samples, servedBy, spanMs } from "./reading";
 
 interface Props {
@@ -61,6 +62,7 @@ function Row({ queue, workers, isChosen, onChange }: RowProps) {
     <tr class={isChosen ? "chosen" : undefined}>
       <td class="name">
         <a href={link(["queues", name])} aria-current={isChosen ? "true" : undefined}><bdi>{name}</bdi></a>
+        {queue.rate !== null && <span class="rate muted" title="Steps that may begin">{rateWords(queue.rate)}</span>}
         {queue.paused && <span class="status is-paused"><span aria-hidden="true">Ⅱ</span>paused</span>}
       </td>
       <td data-label="Held"><Gauge used={queue.held} most={queue.concurrency} label={`Held of ${name}`} /></td>

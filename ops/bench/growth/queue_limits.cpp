@@ -1,0 +1,66 @@
+// Durable steps of a queue with a limit that does not bind, in turns with the same steps without one.
+#include <cmath>
+
+#include "ops/bench/cases.hpp"
+#include "ops/bench/rig/traffic.hpp"
+#include "storage/limit_book.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int limited_turns = 2;  // of each kind, between those without a limit
+
+Result<TrafficReport> measure_turn(const std::string& dsn, BenchServer& server, const Traffic& traffic,
+                                   const QueueLimits& limits) {
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database);
+  if (!opened) return opened.error();
+  if (limits.is_bound())
+    if (const auto set = limit_book(*opened->store).change_limits({limits, "bench"}); !set) return set.error();
+  return measure_traffic(server, database, *opened, traffic);
+}
+
+// Rates of steps, with the limits and without.
+struct Turns {
+  double with = 0;
+  double without = 0;
+};
+
+Result<Turns> measure_turns(const std::string& dsn, BenchServer& server, const Traffic& traffic,
+                            const QueueLimits& limits) {
+  Turns sums;
+  for (int turn = 0; turn <= 2 * limited_turns; ++turn) {
+    const bool is_limited = turn % 2 == 1;
+    const Result<TrafficReport> report =
+        measure_turn(dsn, server, traffic, is_limited ? limits : QueueLimits{.name = limits.name});
+    if (!report) return report.error();
+    (is_limited ? sums.with : sums.without) += report->spent.rate();
+  }
+  return Turns{sums.with / limited_turns, sums.without / (limited_turns + 1)};
+}
+
+}  // namespace
+
+Result<Json> measure_queue_limits(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
+  Traffic traffic;
+  traffic.workers = options.workers > 0 ? options.workers : 2;
+  traffic.extent = {options.runs, options.seconds};
+  const std::string queue = "default";
+  Json line = {{"unit", "steps/s"}, {"limit_is", "the same without a limit, in turns"}, {"workers", traffic.workers}};
+  for (const auto& [name, limits] :
+       {std::pair<std::string, QueueLimits>{"concurrency", {.name = queue, .concurrency = 1'000'000}},
+        std::pair<std::string, QueueLimits>{"rate",
+                                            {.name = queue, .rate = StartRate{1'000'000, 1'000'000, 1'000'000}}}}) {
+    const Result<Turns> found = measure_turns(dsn, server, traffic, limits);
+    if (!found) return found.error();
+    line[name] = {{"value", std::round(found->with)},
+                  {"limit", std::round(found->without)},
+                  {"ratio", rounded(found->with / found->without, 1'000)}};
+  }
+  line["value"] = line["rate"]["value"];
+  line["limit"] = line["rate"]["limit"];
+  line["ratio"] = line["rate"]["ratio"];
+  return line;
+}
+
+}  // namespace cairn

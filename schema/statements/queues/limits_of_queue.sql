@@ -1,0 +1,3 @@
+select q.name, q.revision, q.concurrency, q.paused, q.limits
+from cairn.queue q
+where q.name = $1::text

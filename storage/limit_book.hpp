@@ -1,0 +1,41 @@
+// The limits of queues as a store keeps them, with each change of them on record: calls that both stores make. Safe
+// from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "storage/limits/queue_limits.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+struct LimitBook {
+  // The limits of all queues ever set, by name.
+  std::function<std::vector<QueueLimits>()> queue_limits;
+
+  // Takes effect with the first claim after it; jobs held at that moment stay held, and count. A process that a rate
+  // held back notices another's change within a second. The limits as they are then, with their new revision. Refuses
+  // `invalid` as check_limits(), and `stale` if the queue has another revision.
+  std::function<Result<QueueLimits>(const LimitChange&)> change_limits;
+
+  // When all starts of these queues' rates are free again (rate.hpp); none of a queue from which nothing was claimed.
+  std::function<std::map<std::string, TimeUs>(const std::vector<std::string>& queues)> rates_full_at;
+
+  // The newest first, those before the revision `before`.
+  std::function<std::vector<LimitChangeRow>(const std::string& queue, std::int64_t before, std::int32_t limit)>
+      limit_changes;
+};
+
+// Each store is one. `book` is set by its constructor.
+struct KeepsLimits {
+  LimitBook book;
+};
+
+// That of a store. REQUIRES: one that make_memory_store() or a database gave; it outlives the book.
+LimitBook& limit_book(Store& store);
+
+}  // namespace cairn

@@ -1,0 +1,63 @@
+// All that operators set for a queue, as one value with a revision: what a claim may take of it, and in which order.
+// They hold across all workers, shards and nodes. Pure functions, safe from any thread.
+//
+// A queue is bound while it has a limit or is paused; then each step of it is claimed through the table. It is governed
+// while it has a limit that releases before 28 do not know. Those find it paused, so that they leave it alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/json.hpp"
+#include "engine/result.hpp"
+#include "storage/limits/rate.hpp"
+
+namespace cairn {
+
+struct QueueLimits {
+  std::string name;
+  std::int64_t revision = 0;                     // one more with each change; 0: never set
+  std::optional<std::int32_t> concurrency = {};  // jobs held at once
+  bool paused = false;                           // nothing is claimed
+  std::optional<StartRate> rate = {};            // of claims
+  TimeUs ageing_us = 0;       // a job that has waited so long goes before younger ones of one priority less; 0: never
+  bool is_understood = true;  // false: set by a newer release, with a limit that this one does not know
+
+  bool is_governed() const { return rate || ageing_us > 0 || !is_understood; }
+  bool is_bound() const { return paused || concurrency || is_governed(); }
+  bool operator==(const QueueLimits&) const = default;
+};
+
+// Refuses `invalid`: a name that is none, a concurrency below 1, a rate that check_rate() refuses, an ageing of less
+// than a millisecond or more than 30 days, any limit for the queue of timers.
+Status check_limits(const QueueLimits& limits);
+
+// A change that an operator wants, with who that is.
+struct LimitChange {
+  QueueLimits limits;  // as they shall be; the revision is that of the limits which were changed
+  std::string actor;
+};
+
+// A change on record. The limits are those after it.
+struct LimitChangeRow {
+  QueueLimits limits;
+  TimeUs at_us = 0;
+  std::string actor;
+};
+
+// The refusal `stale` of a change to limits that have another revision by now.
+Error stale_limits(const QueueLimits& found, std::int64_t expected);
+
+// The part of a governed queue's limits that only releases since 28 know, as text for its row; "" for one that is not
+// governed. Reading it back sets `paused` too. A text that this release does not understand leaves is_understood false.
+std::string limits_text(const QueueLimits& limits);
+void read_limits_text(std::string_view text, QueueLimits& limits);
+
+// The priority by which a job is chosen now, as waiting raises it: lower is sooner.
+std::int64_t aged_priority(std::int32_t priority, TimeUs run_at_us, TimeUs ageing_us, TimeUs now_us);
+// The order of jobs of one queue with an ageing.
+TimeUs aged_rank(std::int32_t priority, TimeUs run_at_us, TimeUs ageing_us);
+
+}  // namespace cairn

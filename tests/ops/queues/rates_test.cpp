@@ -1,0 +1,114 @@
+// The rate of a queue with real workers that are killed: the starts by the clock of the database.
+#include <csignal>
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "tests/ops/program.hpp"
+#include "tests/storage/limits/noted_starts.hpp"
+#include "tests/storage/limits/windows.hpp"
+
+namespace cairn::program {
+namespace {
+
+using test::most_in_a_window;
+using test::note_starts;
+using test::noted_starts;
+
+std::string sleeping_graph(const std::string& name) {
+  const Json work = {{"do", "tool.call"},
+                     {"queue", name},
+                     {"with", {{"tool", "sleep"}, {"inputs", {{"ms", 20}}}}},
+                     {"retry", {{"lost", 20}}},
+                     {"on", {{"ok", "again"}}}};
+  Json again = work;
+  again["on"] = {{"ok", "finish"}};
+  const Json graph = {{"name", name},
+                      {"start", "work"},
+                      {"limits", {{"steps", 100}}},
+                      {"nodes", {{"work", work}, {"again", again}, {"finish", {{"end", "done"}}}}}};
+  cairn_ok({"graph", "add", write_file(name + ".json", graph.dump()).string()});
+  return name;
+}
+
+TEST(QueueRates, of_four_workers_of_which_three_are_killed_no_window_has_more_starts_than_n_and_the_burst) {
+  constexpr int runs = 60;
+  constexpr std::int64_t n = 20, per_ms = 500, burst = 6;
+  const std::string queue = sleeping_graph("rated");
+  const std::string dsn = owner_dsn();
+  note_starts(dsn);
+  const Json set = cairn_ok({"queue", "set", queue, "--rate", std::to_string(n), "--per", std::to_string(per_ms) + "ms",
+                             "--burst", std::to_string(burst), "--json"})
+                       .json();
+  EXPECT_EQ(set["rate"], (Json{{"n", n}, {"per_ms", per_ms}, {"burst", burst}}));
+  std::string inputs;
+  for (int run = 0; run < runs; ++run) inputs += "{}\n";
+  cairn_ok({"batch", queue, "--inputs", write_file("rated.jsonl", inputs)});
+
+  std::vector<Beside> workers;
+  for (int worker = 0; worker < 4; ++worker) workers.emplace_back(Arguments{"work", "--queue", queue});
+  for (std::size_t killed = 0; killed < 3; ++killed) {
+    const std::size_t before = noted_starts(dsn).size();
+    ASSERT_TRUE(wait_until([&] { return noted_starts(dsn).size() >= before + 10; })) << workers[killed].err();
+    workers[killed].signal(SIGKILL);
+    workers[killed].wait();
+  }
+  const auto have_ended = [&] {
+    return cairn_ok({"runs", "--where", "graph=rated", "--where", "status=done", "--limit", "100", "--json"})
+               .lines()
+               .size() == runs;
+  };
+  ASSERT_TRUE(wait_until(have_ended, std::chrono::seconds(120)));
+  const std::vector<TimeUs> starts = noted_starts(dsn);
+  EXPECT_GE(starts.size(), std::size_t{2 * runs}) << "each step, and again those that were lost";
+  EXPECT_LE(most_in_a_window(starts, per_ms * 1'000), n + burst);
+  for (const Json& line : cairn_ok({"queue", "--json"}).lines())
+    EXPECT_TRUE(line["queue"] != queue || line["held"] == 0) << line;
+}
+
+TEST(QueueRates, a_run_that_a_rate_holds_back_says_when_it_may_begin) {
+  const std::string queue = sleeping_graph("seldom");
+  cairn_ok({"queue", "set", queue, "--rate", "1", "--per", "1h"});
+  const Beside worker({"work", "--queue", queue});
+  const std::string run = cairn_ok({"start", queue, "--json"}).json()["run"];
+  const auto reason = [&] { return cairn_ok({"explain", run, "--json"}).json()["reasons"][0]; };
+  ASSERT_TRUE(wait_until([&] { return reason()["kind"] == "queue_rate"; })) << reason();
+  EXPECT_EQ(reason()["queue"], queue);
+  EXPECT_EQ(reason()["rate"], (Json{{"n", 1}, {"per_ms", 3'600'000}, {"burst", 1}}));
+  cairn_ok({"queue", "set", queue, "--rate", "none"});
+  EXPECT_TRUE(wait_until([&] { return cairn_ok({"show", run, "--json"}).json()["status"] == "done"; }));
+}
+
+TEST(QueueRates, what_is_set_is_on_record_and_an_edit_of_what_has_changed_is_refused) {
+  const std::string name = "recorded";
+  cairn_ok({"queue", "set", name, "--rate", "50", "--burst", "10"});
+  const Json second = cairn_ok({"queue", "set", name, "--per", "2s", "--concurrency", "4", "--json"}).json();
+  EXPECT_EQ(second["rate"], (Json{{"n", 50}, {"per_ms", 2'000}, {"burst", 10}})) << "what is not given stays";
+  EXPECT_EQ(second["revision"], 2);
+  expect_refused(cairn({"queue", "set", name, "--pause", "--revision", "1"}), 4,
+                 "Expected revision 1 of queue recorded to change, but it has revision 2 by now.");
+  const std::vector<Json> changes = cairn_ok({"queue", "history", name, "--json"}).lines();
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[1]["concurrency"], 4);
+  EXPECT_EQ(changes[1]["paused"], false);
+  EXPECT_EQ(changes[0]["actor"].get<std::string>().rfind("user:", 0), 0u) << changes[0];
+  EXPECT_NE(cairn_ok({"queue", "history", name}).out.find("limit 4, rate 50 per 2 s, burst 10  by user:"),
+            std::string::npos);
+  expect_refused(cairn({"queue", "history", "never_set"}), 3, "none is named \"never_set\"");
+}
+
+TEST(QueueRates, that_make_no_sense_are_refused_with_one_sentence) {
+  const std::string name = "refused";
+  expect_refused(cairn({"queue", "set", name, "--rate", "0"}), 2, "Expected a rate from 1 to 1000000 or none");
+  expect_refused(cairn({"queue", "set", name, "--rate", "0", "--per", "0s"}), 2, "Expected a rate from 1");
+  expect_refused(cairn({"queue", "set", name, "--rate", "5", "--per", "0s"}), 4, "microseconds in which the queue");
+  expect_refused(cairn({"queue", "set", name, "--rate", "5", "--per", "soon"}), 2, "Expected a duration");
+  expect_refused(cairn({"queue", "set", name, "--rate", "5", "--burst", "0"}), 2, "Expected a burst from 1");
+  expect_refused(cairn({"queue", "set", name, "--burst", "5"}), 4, "which has none");
+  expect_refused(cairn({"queue", "set", name, "--ageing", "31d"}), 4, "from 1 millisecond to 30 days");
+  expect_refused(cairn({"queue", "set", "cairn.timer", "--rate", "5"}), 4, "where time waits");
+  expect_refused(cairn({"queue", "set", name}), 2, "--rate");
+  EXPECT_EQ(cairn_ok({"queue", "--json"}).out.find(name), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cairn::program
