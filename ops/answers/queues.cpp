@@ -1,6 +1,8 @@
 #include "ops/answers/queues.hpp"
 
-#include "ops/answers/words.hpp"
+#include <array>
+#include <string_view>
+#include <utility>
 
 namespace cairn {
 namespace {
@@ -8,6 +10,15 @@ namespace {
 // No job is in it, and what was once set is as if it never had been.
 bool is_unused(const QueueLine& line) {
   return line.row.ready + line.row.later + line.row.held == 0 && !line.limits.is_bound();
+}
+
+// As an option has it: "1s", "90m", "500ms".
+std::string span_text(TimeUs us) {
+  static constexpr std::array<std::pair<TimeUs, std::string_view>, 4> units = {
+      {{86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "m"}, {1'000'000, "s"}}};
+  for (const auto& [unit, name] : units)
+    if (us > 0 && us % unit == 0) return std::to_string(us / unit) + std::string(name);
+  return std::to_string(us / 1'000) + "ms";
 }
 
 }  // namespace
@@ -51,13 +62,13 @@ Json limit_change_json(const LimitChangeRow& change) {
 }
 
 std::string rate_text(const StartRate& rate) {
-  return std::to_string(rate.n) + " per " + duration_text(rate.per_us) + ", burst " + std::to_string(rate.burst);
+  return std::to_string(rate.n) + " per " + span_text(rate.per_us) + ", burst " + std::to_string(rate.burst);
 }
 
 std::string limits_words(const QueueLimits& limits) {
   std::string words = "limit " + (limits.concurrency ? std::to_string(*limits.concurrency) : "none");
   if (limits.rate) words += ", rate " + rate_text(*limits.rate);
-  if (limits.ageing_us > 0) words += ", ageing " + duration_text(limits.ageing_us);
+  if (limits.ageing_us > 0) words += ", ageing " + span_text(limits.ageing_us);
   return words + (limits.paused ? ", paused" : "");
 }
 

@@ -30,10 +30,10 @@ Json rate_shown(const StartRate& rate);  // {"n", "per_ms", "burst"}
 // {"at", "actor"} and the fields of limits_json() after the change.
 Json limit_change_json(const LimitChangeRow& change);
 
-// "50 per 1 s, burst 10"
+// "50 per 1s, burst 10"
 std::string rate_text(const StartRate& rate);
 
-// The limits in words: "limit 4, rate 50 per 1 s, burst 10, paused".
+// The limits in words: "limit 4, rate 50 per 1s, burst 10, paused".
 std::string limits_words(const QueueLimits& limits);
 
 }  // namespace cairn

@@ -156,6 +156,7 @@ class Pool {
   Slot last_slot_ = 0;
   std::unordered_map<Slot, Taken> slots_;
   std::vector<Source> sources_;
+  Shard first_ = 0;  // the shard that is asked first next
   std::unordered_set<RunId> only_runs_;
   std::int64_t refilled_ = 0;  // since the last claim of any run's jobs
   std::int32_t claiming_ = 0;  // slots set aside for claims under way

@@ -169,7 +169,7 @@ TEST(Explain, a_queue_whose_rate_is_used_up_says_when_the_next_step_may_begin) {
   const TimeUs next = situation.now_us + 30'000'000;
   Reason reason = only(trial, situation);
   expect_reason(reason, Reason::Kind::queue_rate,
-                "Queue model may begin 2 per 1 min, burst 3, and that is used up until " + time_text(next) + ".");
+                "Queue model may begin 2 per 1m, burst 3, and that is used up until " + time_text(next) + ".");
   EXPECT_EQ(reason.details["next"], time_text(next));
   situation.before = {{situation.jobs[0].job.branch, 4}};
   reason = only(trial, situation);

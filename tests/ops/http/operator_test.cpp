@@ -53,12 +53,41 @@ TEST(ApiQueues, a_queue_is_limited_and_paused_as_by_the_command_and_what_is_not_
   const Server server({"--dsn", dsn});
   const std::string path = queues + "/slow";
   const auto set = [&](const Json& change) { return server.post(path, change).json(); };
-  EXPECT_EQ(set({{"concurrency", 3}}), (Json{{"queue", "slow"}, {"concurrency", 3}, {"paused", false}}));
-  EXPECT_EQ(set({{"paused", true}}), (Json{{"queue", "slow"}, {"concurrency", 3}, {"paused", true}}));
-  EXPECT_EQ(cairn_ok({"queue", "set", "slow", "--resume", "--json", "--dsn", dsn}).json(),
-            (Json{{"queue", "slow"}, {"concurrency", 3}, {"paused", false}}));
+  Json expected = {{"queue", "slow"},      {"concurrency", 3}, {"rate", nullptr},
+                   {"ageing_ms", nullptr}, {"paused", false},  {"revision", 1}};
+  EXPECT_EQ(set({{"concurrency", 3}}), expected);
+  expected["paused"] = true;
+  expected["revision"] = 2;
+  EXPECT_EQ(set({{"paused", true}}), expected);
+  expected["paused"] = false;
+  expected["revision"] = 3;
+  EXPECT_EQ(cairn_ok({"queue", "set", "slow", "--resume", "--json", "--dsn", dsn}).json(), expected);
   EXPECT_EQ(set({{"concurrency", nullptr}})["concurrency"], nullptr);
   EXPECT_EQ(server.get(queues).json(), Json::array()) << "it is as if it had never been set";
+}
+
+TEST(ApiQueues, a_rate_is_set_in_parts_a_stale_revision_is_refused_and_each_change_has_its_actor) {
+  const std::string dsn = new_database();
+  const std::string token = new_token(dsn, "ops", {"--role", "operate"});
+  const Server server({"--dsn", dsn});
+  const Headers as_ops = bearer(token);
+  const std::string path = queues + "/slow";
+  const auto set = [&](const Json& change) { return server.post(path, change, as_ops); };
+  EXPECT_EQ(set({{"rate", {{"n", 50}, {"burst", 10}}}}).json()["rate"],
+            (Json{{"n", 50}, {"per_ms", 1'000}, {"burst", 10}}));
+  EXPECT_EQ(set({{"rate", {{"per_ms", 250}}}, {"ageing_ms", 60'000}}).json()["rate"],
+            (Json{{"n", 50}, {"per_ms", 250}, {"burst", 10}}));
+  const Reply stale = set({{"rate", nullptr}, {"revision", 1}});
+  EXPECT_EQ(stale.status, 409) << stale.body;
+  EXPECT_NE(stale.body.find("Expected revision 1 of queue slow to change, but it has revision 2 by now."),
+            std::string::npos);
+  EXPECT_EQ(set({{"rate", nullptr}, {"ageing_ms", nullptr}, {"revision", 2}}).json()["rate"], nullptr);
+  const Json changes = server.get(path + "/history?limit=2", as_ops).json();
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0]["revision"], 3);
+  EXPECT_EQ(changes[1]["ageing_ms"], 60'000);
+  EXPECT_EQ(changes[1]["actor"], "token:ops");
+  EXPECT_EQ(server.get(path + "/history?before=2", as_ops).json()[0]["rate"]["per_ms"], 1'000);
 }
 
 TEST(ApiQueues, a_change_that_is_none_and_a_queue_beyond_the_scope_are_refused) {
@@ -66,8 +95,10 @@ TEST(ApiQueues, a_change_that_is_none_and_a_queue_beyond_the_scope_are_refused) 
   const std::string token = new_token(dsn, "narrow", {"--role", "operate", "--scope", "queue=slow"});
   const Server server({"--dsn", dsn});
   const Headers narrow = bearer(token);
-  for (const Json& change : {Json::object(), Json{{"concurrency", 0}}, Json{{"concurrency", 2'000'000}},
-                             Json{{"concurrency", "3"}}, Json{{"paused", 1}}, Json{{"pause", true}}})
+  for (const Json& change :
+       {Json::object(), Json{{"concurrency", 0}}, Json{{"concurrency", 2'000'000}}, Json{{"concurrency", "3"}},
+        Json{{"paused", 1}}, Json{{"pause", true}}, Json{{"rate", 5}}, Json{{"rate", {{"n", 0}}}},
+        Json{{"rate", {{"burst", 5}}}}, Json{{"rate", {{"per", 5}}}}, Json{{"ageing_ms", 0}}, Json{{"revision", 1}}})
     EXPECT_EQ(server.post(queues + "/slow", change, narrow).status, 400) << change;
   EXPECT_EQ(server.post(queues + "/slow", {{"paused", true}}, narrow).status, 200);
   EXPECT_EQ(server.post(queues + "/quick", {{"paused", true}}, narrow).status, 404);

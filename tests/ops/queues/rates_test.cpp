@@ -53,9 +53,8 @@ TEST(QueueRates, of_four_workers_of_which_three_are_killed_no_window_has_more_st
     workers[killed].wait();
   }
   const auto have_ended = [&] {
-    return cairn_ok({"runs", "--where", "graph=rated", "--where", "status=done", "--limit", "100", "--json"})
-               .lines()
-               .size() == runs;
+    return cairn_ok({"runs", "--graph", "rated", "--status", "done", "--limit", "100", "--json"}).lines().size() ==
+           runs;
   };
   ASSERT_TRUE(wait_until(have_ended, std::chrono::seconds(120)));
   const std::vector<TimeUs> starts = noted_starts(dsn);
@@ -91,7 +90,7 @@ TEST(QueueRates, what_is_set_is_on_record_and_an_edit_of_what_has_changed_is_ref
   EXPECT_EQ(changes[1]["concurrency"], 4);
   EXPECT_EQ(changes[1]["paused"], false);
   EXPECT_EQ(changes[0]["actor"].get<std::string>().rfind("user:", 0), 0u) << changes[0];
-  EXPECT_NE(cairn_ok({"queue", "history", name}).out.find("limit 4, rate 50 per 2 s, burst 10  by user:"),
+  EXPECT_NE(cairn_ok({"queue", "history", name}).out.find("limit 4, rate 50 per 2s, burst 10  by user:"),
             std::string::npos);
   expect_refused(cairn({"queue", "history", "never_set"}), 3, "none is named \"never_set\"");
 }

@@ -53,6 +53,20 @@ TEST(Pool, an_idle_pool_claims_all_its_slots_once) {
   EXPECT_TRUE(pool.drain_actions().empty());
 }
 
+// Where a rate lets one step begin at a time, the first shard had them all.
+TEST(Pool, shards_take_turns_at_being_asked_first) {
+  Pool pool(options(32, 4));
+  std::vector<Shard> first;
+  for (int round = 0; round < 4; ++round) {
+    pool.something_ready();
+    const Pool::Actions actions = pool.drain_actions();
+    ASSERT_EQ(actions.claims.size(), 4u);
+    first.push_back(actions.claims[0].shard);
+    for (const Pool::Claim& claim : actions.claims) pool.claimed(claim.shard, {});
+  }
+  EXPECT_EQ(first, (std::vector<Shard>{0, 1, 2, 3}));
+}
+
 // A wide run's jobs follow one another in its commits; other runs must not wait for the last of them.
 TEST(Pool, A7_after_some_jobs_that_commits_brought_others_are_claimed) {
   PoolOptions few = patient();

@@ -269,14 +269,14 @@ TEST(Description, a_graph_is_described_as_the_guide_has_it) {
 // --- what does not fit -----------------------------------------------------------------------------------------------
 
 Exchanged listed() {
-  return {
-      "GET",
-      "/api/v1/queues?limit=2",
-      "",
-      200,
-      "application/json",
-      R"([{"queue": "q", "ready": 0, "later": 0, "held": 0, "concurrency": null, "paused": false, "oldest": null}])",
-      {}};
+  return {"GET",
+          "/api/v1/queues?limit=2",
+          "",
+          200,
+          "application/json",
+          R"([{"queue": "q", "ready": 0, "later": 0, "held": 0, "concurrency": null, "rate": null, "ageing_ms": null,
+          "paused": false, "revision": 0, "oldest": null}])",
+          {}};
 }
 
 void expect_misfit(const Exchanged& exchanged, const std::string& says) {
