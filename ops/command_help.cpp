@@ -13,8 +13,26 @@
 namespace cairn {
 namespace {
 
+// Those of `cairn hook`.
+const std::map<std::string, std::string>& hook_examples() {
+  static const std::map<std::string, std::string> of = {
+      {"hook", "cairn hook list"},
+      {"hook add", "cairn hook add chat --url https://chat.example/in --on failed,waits --secret CHAT --graph order"},
+      {"hook list", "cairn hook list --json"},
+      {"hook show", "cairn hook show chat --status parked"},
+      {"hook history", "cairn hook history chat"},
+      {"hook pause", "cairn hook pause chat --reason 'The receiver moves.'"},
+      {"hook resume", "cairn hook resume chat"},
+      {"hook remove", "cairn hook remove chat"},
+      {"hook test", "cairn hook test chat"},
+      {"hook resend", "cairn hook resend chat"},
+      {"hook skip", "cairn hook skip chat RUN/7"},
+  };
+  return of;
+}
+
 // The line that a person would type first, by the command's words.
-const std::map<std::string, std::string>& examples() {
+const std::map<std::string, std::string>& examples_of_others() {
   static const std::map<std::string, std::string> of = {
       {"up", "cairn up --workers 2 --listen 127.0.0.1:8080"},
       {"down", "cairn down"},
@@ -115,6 +133,15 @@ const std::map<std::string, std::string>& examples() {
   return of;
 }
 
+const std::map<std::string, std::string>& examples() {
+  static const std::map<std::string, std::string> of = [] {
+    std::map<std::string, std::string> all = examples_of_others();
+    all.insert(hook_examples().begin(), hook_examples().end());
+    return all;
+  }();
+  return of;
+}
+
 // The commands by what they are for, in the order of `cairn --help`.
 const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> of = {
@@ -125,7 +152,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
       {"Graphs", {"graph", "simulate", "test-server", "skill"}},
       {"Workers, database, API",
        {"up", "down", "logs", "work", "serve", "mcp", "migrate", "backup", "restore", "distribute", "feed", "token",
-        "schedule", "queue", "workers", "doctor"}},
+        "schedule", "hook", "queue", "workers", "doctor"}},
       {"The record", {"verify", "replay", "rebuild", "export", "import", "archive", "erase"}},
       {"Data and measurement", {"dataset", "corpus", "planners", "bench"}},
       {"The program itself", {"version", "manual", "completion"}},

@@ -20,16 +20,18 @@ begin
     grant usage on schema cairn to cairn_app;
     grant select on all tables in schema cairn to cairn_app;
     grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker,
-      cairn.permit, cairn.rate, cairn.home, cairn.progress, cairn.feed, cairn.feed_place, cairn.schedule to cairn_app;
+      cairn.permit, cairn.rate, cairn.home, cairn.progress, cairn.feed, cairn.feed_place, cairn.schedule, cairn.hook,
+      cairn.hook_delivery to cairn_app;
     grant insert, delete on cairn.feed_consumer to cairn_app;
     grant insert, update, delete on cairn.saved_view to cairn_app;
     grant insert on cairn.link_key to cairn_app;
     grant insert, update on cairn.graph, cairn.queue to cairn_app;
     grant insert, delete on cairn.passage to cairn_app;
-    grant insert on cairn.event, cairn.blob, cairn.checkpoint, cairn.import, cairn.schedule_note,
+    grant insert on cairn.event, cairn.blob, cairn.checkpoint, cairn.import, cairn.schedule_note, cairn.hook_note,
       cairn.queue_change to cairn_app;
     grant update (put_at) on cairn.blob to cairn_app;
-    revoke update, delete, truncate on cairn.event, cairn.schedule_note, cairn.queue_change from cairn_app, public;
+    revoke update, delete, truncate on cairn.event, cairn.schedule_note, cairn.hook_note, cairn.queue_change
+      from cairn_app, public;
     revoke insert, update, delete, truncate on cairn.token from cairn_app, public;  -- a server reads them
   end if;
   if exists (select from pg_roles where rolname = 'cairn_read') then

@@ -262,6 +262,25 @@ Check schedules(const SchemaFacts& schema, TimeUs now_us) {
               ", and no process has fired it: `cairn work` and `cairn serve` fire schedules"};
 }
 
+// A process that sends looks several times a second.
+Check hooks(const SchemaFacts& schema, TimeUs now_us) {
+  constexpr TimeUs late_us = 60'000'000;
+  if (schema.hooks.empty() && schema.paused_hooks.empty()) return {"hooks", true, "no hook"};
+  std::string found;
+  const auto add = [&found](const std::string& says) { found += (found.empty() ? "" : "; ") + says; };
+  for (const HookCounts& counts : schema.hooks) {
+    if (counts.parked > 0)
+      add(counts.hook + " has " + std::to_string(counts.parked) + " parked: `cairn hook resend " + counts.hook +
+          "` sends them again");
+    if (counts.due && now_us - *counts.due > late_us)
+      add(counts.hook + " has one that has been due for " + duration_text(now_us - *counts.due) +
+          ", and no process has sent it: `cairn work` and `cairn serve` do, where they have its secret");
+  }
+  const bool is_fine = found.empty();
+  for (const std::string& name : schema.paused_hooks) add(name + " is paused");
+  return {"hooks", is_fine, found.empty() ? "nothing is late or parked" : found};
+}
+
 Check feed(const SchemaFacts& schema, TimeUs now_us) {
   if (schema.consumers.empty()) return {"feed", true, "no consumer"};
   bool ok = true;
@@ -298,6 +317,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back(data_sources(*facts.schema, facts.database_us));
   checks.push_back(feed(*facts.schema, facts.database_us));
   checks.push_back(schedules(*facts.schema, facts.database_us));
+  checks.push_back(hooks(*facts.schema, facts.database_us));
   checks.push_back({"held_by_nobody", facts.schema->held_by_nobody == 0,
                     std::to_string(facts.schema->held_by_nobody) + " jobs held by sessions that are gone"});
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/feed/feed.hpp"
+#include "storage/hooks/hook_rows.hpp"
 #include "storage/postgres/distribution.hpp"
 #include "storage/postgres/reachable.hpp"
 #include "storage/store.hpp"
@@ -95,6 +96,8 @@ struct SchemaFacts {
   std::vector<std::string> keeping = {};     // graphs that say how long they keep their runs
   std::vector<std::string> overdue = {};     // those of them whose runs should have been archived an hour ago
   std::optional<TimeUs> next_schedule = {};  // when the first has to be looked at; none: there is no schedule
+  std::vector<HookCounts> hooks = {};        // those that are not paused
+  std::vector<std::string> paused_hooks = {};
 };
 
 // The replica that CAIRN_READ_DSN names.

@@ -97,6 +97,8 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/limits/noted_starts.cpp
   tests/storage/limits/queue_limits_test.cpp
   tests/storage/limits/rate_test.cpp
+  tests/storage/hooks/hook_table_test.cpp
+  tests/storage/hooks/stalled_runs_test.cpp
   tests/storage/schedules/schedule_table_test.cpp
   tests/storage/migration/migrator_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
@@ -191,6 +193,9 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/refused_calls_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/runtime/yielding_tools_test.cpp
+  tests/workers/hooks/cloud_event_test.cpp
+  tests/workers/hooks/hook_dispatcher_test.cpp
+  tests/workers/hooks/hook_rules_test.cpp
   tests/workers/schedules/zone_files_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/crowd_test.cpp
@@ -218,6 +223,7 @@ cairn_tests(workers postgres cairn_workers
 )
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
 cairn_tests(simulation fast cairn_simulation
+  tests/simulation/hooks_test.cpp
   tests/simulation/schedules_test.cpp
   tests/simulation/simulation_test.cpp
 )
@@ -306,6 +312,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/progress_test.cpp
   tests/ops/http/queue_age_test.cpp
   tests/ops/http/protocol_test.cpp
+  tests/ops/http/hook_routes_test.cpp
   tests/ops/http/schedule_routes_test.cpp
   tests/ops/http/test_server_test.cpp
   tests/ops/http/tokens_test.cpp
@@ -322,6 +329,8 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/packaging/manual_test.cpp
   tests/ops/packaging/units_test.cpp
   tests/ops/feed/feed_test.cpp
+  tests/ops/hooks/hook_test.cpp
+  tests/ops/hooks/receiver.cpp
   tests/ops/schedules/schedule_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_and_do_runs_test.cpp

@@ -43,6 +43,9 @@ void add_doctor(CommandLine& line);
 // commands/schedules
 void add_schedule(CommandLine& line);
 
+// commands/hooks
+void add_hook(CommandLine& line);
+
 // commands/graphs
 void add_graph(CommandLine& line);
 void add_dataset(CommandLine& line);

@@ -14,6 +14,7 @@
 #include "ops/http/feed_routes.hpp"
 #include "ops/http/graph_routes.hpp"
 #include "ops/http/guide_routes.hpp"
+#include "ops/http/hook_routes.hpp"
 #include "ops/http/mcp_route.hpp"
 #include "ops/http/question_route.hpp"
 #include "ops/http/read_routes.hpp"
@@ -176,6 +177,17 @@ constexpr Route routes[] = {
     {"POST", "/api/v1/schedules/{name}/resume", resume_a_schedule, ApiRole::operate, Kind::asked, true},
     {"POST", "/api/v1/schedules/{name}/trigger", trigger_a_schedule, ApiRole::operate, Kind::asked, true},
     {"POST", "/api/v1/schedules/{name}/backfill", backfill_a_schedule, ApiRole::operate, Kind::asked, true},
+    {"GET", "/api/v1/hooks", list_hooks, ApiRole::read, Kind::asked, true},
+    {"POST", "/api/v1/hooks", add_hook_asked, ApiRole::admin, Kind::asked, true},
+    {"GET", "/api/v1/hooks/{name}", show_hook, ApiRole::read, Kind::asked, true},
+    {"DELETE", "/api/v1/hooks/{name}", remove_hook, ApiRole::admin, Kind::asked, true},
+    {"GET", "/api/v1/hooks/{name}/deliveries", deliveries_of_hook, ApiRole::read, Kind::asked, true},
+    {"GET", "/api/v1/hooks/{name}/history", history_of_hook, ApiRole::read, Kind::asked, true},
+    {"POST", "/api/v1/hooks/{name}/pause", pause_a_hook, ApiRole::operate, Kind::asked, true},
+    {"POST", "/api/v1/hooks/{name}/resume", resume_a_hook, ApiRole::operate, Kind::asked, true},
+    {"POST", "/api/v1/hooks/{name}/test", test_a_hook, ApiRole::operate, Kind::asked, true},
+    {"POST", "/api/v1/hooks/{name}/resend", resend_of_hook, ApiRole::operate, Kind::asked, true},
+    {"POST", "/api/v1/hooks/{name}/skip", skip_of_hook, ApiRole::operate, Kind::asked, true},
     {"POST", "/api/v1/claims", ask_for_claims, ApiRole::worker},
     {"POST", "/api/v1/claims/heartbeat", hear_claims, ApiRole::worker},
     {"POST", "/api/v1/claims/{claim}/complete", complete_claim, ApiRole::worker},

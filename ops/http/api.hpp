@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/http/access/api_options.hpp"
 #include "ops/http/access/guard.hpp"
-#include "ops/http/api_options.hpp"
 #include "ops/http/transport/message.hpp"
 #include "ops/mcp/host.hpp"
 #include "ops/service/database.hpp"

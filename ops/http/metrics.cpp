@@ -68,9 +68,22 @@ std::string schedule_metrics(ScheduleTable& schedules) {
                       static_cast<double>(late_us) / 1e6);
 }
 
+// The notices of each hook, and how long the oldest has waited.
+std::string hook_metrics(HookTable& hooks, TimeUs now_us) {
+  Samples notices, oldest;
+  for (const HookCounts& counts : hooks.counts()) {
+    const std::string name = label("hook", counts.hook);
+    notices[name + "," + label("state", "waiting")] = static_cast<double>(counts.waiting);
+    notices[name + "," + label("state", "parked")] = static_cast<double>(counts.parked);
+    oldest[name] = counts.oldest ? static_cast<double>(now_us - *counts.oldest) / 1e6 : 0;
+  }
+  return metric("cairn_hook_notices", "Notices of a hook that wait to be sent, or are parked.", notices) +
+         metric("cairn_hook_oldest_seconds", "How long the oldest notice of a hook has waited.", oldest);
+}
+
 }  // namespace
 
-std::string metrics_text(Store& store, const std::string& dsn, Feed& feed, ScheduleTable& schedules) {
+std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables) {
   const TimeUs now_us = store.database_time();
   Samples jobs;
   Samples oldest;
@@ -85,7 +98,7 @@ std::string metrics_text(Store& store, const std::string& dsn, Feed& feed, Sched
          metric("cairn_jobs", "Jobs by queue and state.", jobs) +
          metric("cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", oldest) +
          metric("cairn_sessions", "Worker sessions by state.", sessions_by_state(store, now_us)) +
-         feed_metrics(feed, now_us) + schedule_metrics(schedules);
+         feed_metrics(tables.feed, now_us) + schedule_metrics(tables.schedules) + hook_metrics(tables.hooks, now_us);
 }
 
 std::string plain_metric(const std::string& name, const std::string& says, double value) {
@@ -108,7 +121,7 @@ std::string CachedMetrics::counted() {
   constexpr std::chrono::seconds fresh_least{5};
   constexpr int share = 20;
   const auto began = std::chrono::steady_clock::now();
-  std::string text = metrics_text(store_, dsn_, feed_, schedules_);
+  std::string text = metrics_text(store_, dsn_, tables_);
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   text_ = text;

@@ -6,21 +6,29 @@
 #include <string>
 
 #include "storage/feed/feed.hpp"
+#include "storage/hooks/hook_table.hpp"
 #include "storage/schedules/schedule_table.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
 
+// The tables besides the store whose state is shown.
+struct CountedTables {
+  Feed& feed;
+  ScheduleTable& schedules;
+  HookTable& hooks;
+};
+
 // Counts every run and every job. Throws PostgresError and StoreUnavailable.
-std::string metrics_text(Store& store, const std::string& dsn, Feed& feed, ScheduleTable& schedules);
+std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables);
 
 // The metrics as they were some seconds ago, so that a scrape costs nothing. They are counted again after five seconds,
 // and seldom enough that counting takes at most a twentieth of the time, however many runs there are.
 class CachedMetrics {
  public:
-  // `store`, `feed` and `schedules` live longer.
-  CachedMetrics(Store& store, std::string dsn, Feed& feed, ScheduleTable& schedules)
-      : store_(store), dsn_(std::move(dsn)), feed_(feed), schedules_(schedules) {}
+  // `store` and the tables live longer.
+  CachedMetrics(Store& store, std::string dsn, const CountedTables& tables)
+      : store_(store), dsn_(std::move(dsn)), tables_(tables) {}
 
   // While one caller counts, the others get the text before, if there is one. Throws as metrics_text.
   std::string text();
@@ -30,8 +38,7 @@ class CachedMetrics {
 
   Store& store_;
   const std::string dsn_;
-  Feed& feed_;
-  ScheduleTable& schedules_;
+  const CountedTables tables_;
   std::mutex counting_;
   std::mutex mutex_;
   std::string text_;

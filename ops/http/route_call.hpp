@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "ops/http/access/api_options.hpp"
 #include "ops/http/access/guard.hpp"
 #include "ops/http/access/quota_book.hpp"
 #include "ops/http/access/token_book.hpp"
-#include "ops/http/api_options.hpp"
 #include "ops/http/mcp_route.hpp"
 #include "ops/http/metrics.hpp"
 #include "ops/http/streams/run_watch.hpp"
@@ -21,6 +21,8 @@
 #include "storage/data/link_key.hpp"
 #include "storage/data/saved_views.hpp"
 #include "storage/feed/feed.hpp"
+#include "storage/hooks/hook_table.hpp"
+#include "storage/hooks/stalled_runs.hpp"
 #include "storage/schedules/schedule_table.hpp"
 #include "workers/gateway/gateway_driver.hpp"
 
@@ -60,7 +62,9 @@ struct ApiParts {
         views(opened_of.dsn),
         link_key(opened_of.dsn),
         schedules(opened_of.dsn, opened_of.store->identity(), options.patience_ms),
-        metrics(*opened_of.store, opened_of.dsn, feed, schedules),
+        hooks(opened_of.dsn, opened_of.store->identity(), options.patience_ms),
+        stalled(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity(), options.patience_ms),
+        metrics(*opened_of.store, opened_of.dsn, {feed, schedules, hooks}),
         queue_ages(*opened_of.store),
         gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {
     if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
@@ -79,6 +83,8 @@ struct ApiParts {
   SavedViews views;
   LinkKey link_key;
   ScheduleTable schedules;
+  HookTable hooks;
+  StalledRuns stalled;
   CachedMetrics metrics;
   QueueAges queue_ages;
   GatewayDriver gateway;  // for workers that claim over HTTP

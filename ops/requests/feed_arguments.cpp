@@ -23,6 +23,9 @@ std::vector<std::string> all_event_types() {
 
 Result<std::string> consumer_name_argument(const std::string& text) {
   const auto is_fine = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_' || c == '@'; };
+  if (text.starts_with("hook@"))
+    return Error{Code::invalid,
+                 "Expected another name for a consumer, but those that begin with hook@ belong to hooks."};
   if (!text.empty() && text.size() <= consumer_name_bytes && std::all_of(text.begin(), text.end(), is_fine))
     return text;
   return Error{Code::invalid, "Expected a name of letters, digits and .-_@ for a consumer, at most " +

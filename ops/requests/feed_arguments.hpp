@@ -12,7 +12,7 @@ namespace cairn {
 
 inline constexpr std::int32_t feed_page_max = 10'000;  // events
 
-// Letters, digits and ".-_@", at most 64.
+// Letters, digits and ".-_@", at most 64; none that begins with "hook@", as those of hooks do.
 Result<std::string> consumer_name_argument(const std::string& text);
 // Names of event types, as `cairn events` shows them.
 Result<std::vector<std::string>> event_types_argument(const std::vector<std::string>& texts);

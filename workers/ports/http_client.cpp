@@ -199,6 +199,8 @@ HttpFault fault_of(const Exchange& exchange, const error_code& error) {
   if (error == http::error::end_of_stream || error == http::error::partial_message) {
     return fault(exchange, HttpFault::Kind::unreachable, "the connection ended before it was whole");
   }
+  if (error == asio::error::access_denied)
+    return fault(exchange, HttpFault::Kind::unreachable, "its name leads to an address that may not be connected to");
   return fault(exchange, HttpFault::Kind::unreachable, error.message());
 }
 
@@ -262,6 +264,10 @@ bool is_address(const std::string& host) {
   return !error;
 }
 
+bool may_connect(const Exchange& exchange, const tcp::endpoint& to) {
+  return !exchange.request.may_connect || exchange.request.may_connect(to.address().to_string());
+}
+
 asio::awaitable<void> connect(Exchange& exchange) {
   const Destination& destination = exchange.destination;
   const auto endpoints =
@@ -270,6 +276,10 @@ asio::awaitable<void> connect(Exchange& exchange) {
   exchange.connection = std::make_unique<Connection>(exchange.executor, exchange.context);
   error_code error = asio::error::host_not_found;
   for (const auto& entry : endpoints) {  // one by one: all together hide why no socket could be made
+    if (!may_connect(exchange, entry.endpoint())) {
+      error = asio::error::access_denied;
+      continue;
+    }
     co_await exchange.connection->tcp().async_connect(entry.endpoint(),
                                                       asio::redirect_error(asio::use_awaitable, error));
     if (!error || exchange.given_up || is_shortage(error)) break;
@@ -312,7 +322,7 @@ std::int64_t retry_after_ms(std::string_view text) {
 asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
   KeptConnections& kept = KeptConnections::of(exchange.executor);
   const KeptConnections::Peer peer{exchange.context.get(), exchange.destination.host, exchange.destination.port};
-  exchange.connection = kept.take(peer);
+  if (!exchange.request.may_connect) exchange.connection = kept.take(peer);
   std::optional<Parser> parser;
   error_code error = asio::error::not_connected;
   if (exchange.connection) {
@@ -333,7 +343,7 @@ asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
     answer.headers.emplace_back(std::move(name), std::string(field.value().data(), field.value().size()));
   }
   const bool goes_on = parser->keep_alive() && exchange.connection->buffer.size() == 0;
-  if (goes_on && !exchange.given_up) kept.keep(peer, std::move(exchange.connection));
+  if (goes_on && !exchange.given_up && !exchange.request.may_connect) kept.keep(peer, std::move(exchange.connection));
   co_return answer;
 }
 

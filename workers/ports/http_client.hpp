@@ -29,6 +29,8 @@ struct HttpRequest {
   std::size_t answer_bytes_max = json_bytes_max;
   // Called with each part of the answer's body as it comes, with the status; never once the request was given up.
   std::function<void(int status, std::string_view more)> on_part = {};
+  // Asked for each address that the host's name leads to, before it is connected to; a new connection is then made.
+  std::function<bool(const std::string& address)> may_connect = {};
 };
 
 struct HttpAnswer {

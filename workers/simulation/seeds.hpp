@@ -12,6 +12,10 @@
 #include "engine/result.hpp"
 #include "workers/handlers/handler.hpp"
 
+namespace cairn {
+struct Catalogue;
+}
+
 namespace cairn::simulation {
 
 struct SeedsAsked {
@@ -20,6 +24,7 @@ struct SeedsAsked {
   Json says = Json::object();   // outcomes of handlers that are not pure, and of tools; see script.hpp
   std::uint64_t first = 1;
   std::uint64_t count = 1'000;
+  const Catalogue* catalogue = nullptr;  // schedules of the first graph are simulated, too; null: they are not
 };
 
 struct FoundSeed {

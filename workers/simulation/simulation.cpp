@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "workers/simulation/simulated_client.hpp"
+#include "workers/simulation/simulated_hooks.hpp"
 #include "workers/simulation/simulated_worker.hpp"
 
 namespace cairn::simulation {
@@ -37,7 +38,11 @@ class NoTools final : public Tools {
 class Simulation {
  public:
   Simulation(const Scenario& scenario, const Cast& cast, bool keeps_story)
-      : scenario_(scenario), world_(scenario, cast, keeps_story), tools_(world_.tools), ports_(model_, tools_) {
+      : scenario_(scenario),
+        world_(scenario, cast, keeps_story),
+        tools_(world_.tools),
+        ports_(model_, tools_),
+        hooks_(world_, scenario.seed) {
     for (std::size_t place = 0; place < scenario.sessions.size(); ++place) workers_.emplace_back(world_, ports_, place);
     for (std::size_t number = 0; number < scenario.clients; ++number)
       clients_.emplace_back(world_, number, number % 2 == 1);
@@ -47,6 +52,7 @@ class Simulation {
     Course course;
     try {
       play();
+      hooks_.end();
       for (const RunId& run : world_.runs) course.ends.push_back(end_of(run));
     } catch (const Violation& violation) {
       course.finding = violation.says;
@@ -97,6 +103,7 @@ class Simulation {
   Ports ports_;
   std::deque<SimulatedWorker> workers_;
   std::deque<SimulatedClient> clients_;
+  SimulatedHooks hooks_;
   std::map<RunId, std::int64_t> reopened_;
   std::int64_t asked_ = 0;
   bool is_over_ = false;
@@ -114,6 +121,7 @@ void Simulation::plan_all() {
   for (const Fault& fault : scenario_.faults)
     if (fault.call == 0) world_.agenda.at(fault.at_us, [this, &fault] { befall(fault); });
   world_.agenda.after(care_us, [this] { care(); });
+  hooks_.begin();
 }
 
 // Before a rest each run is looked after once more; false when that has brought nothing.

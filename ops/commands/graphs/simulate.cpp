@@ -65,7 +65,8 @@ Exit simulate_graph(const Settings& settings, const SimulateOptions& options) {
                                                                  .input = options.input,
                                                                  .says = options.handlers,
                                                                  .first = first,
-                                                                 .count = options.seeds},
+                                                                 .count = options.seeds,
+                                                                 .catalogue = catalogue->get()},
                                                                 (*catalogue)->handlers, (*catalogue)->tools->table());
   if (!report) return report.error();
   print_report(settings, first, *report);

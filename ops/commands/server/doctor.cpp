@@ -12,6 +12,7 @@
 #include "ops/keeping/overdue.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
+#include "storage/hooks/hook_table.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
@@ -97,6 +98,16 @@ void read_keeping(Store& store, const std::string& dsn, SchemaFacts& facts) {
   facts.overdue = overdue_graphs(store, archive, policies.current(), overdue_us);
 }
 
+void read_hooks(const std::string& dsn, const std::string& identity, SchemaFacts& facts) {
+  HookTable table(dsn, identity);
+  facts.hooks = table.counts();
+  for (const HookRow& row : table.hooks()) {
+    if (!row.paused_at) continue;
+    facts.paused_hooks.push_back(row.name);
+    std::erase_if(facts.hooks, [&row](const HookCounts& counts) { return counts.hook == row.name; });
+  }
+}
+
 // The facts that only a schema of this version has.
 void read_schema(Administration& database, const std::string& dsn, const CheckpointOptions& checkpoints,
                  DoctorFacts& facts) {
@@ -124,6 +135,7 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
                              database.query("doctor_login").text(0, 0)};
   read_keeping(**store, dsn, *facts.schema);
   facts.schema->next_schedule = ScheduleTable(dsn, (*store)->identity()).next_look().at_us;
+  read_hooks(dsn, (*store)->identity(), *facts.schema);
   const SigningKeyFile key = signing_key_file(checkpoints);
   if (!key.better.empty()) facts.schema->checkpoints.key_in_folder = key.path;
   facts.schema->checkpoints.key_better = key.better;

@@ -5,6 +5,7 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/commands/server/transport_options.hpp"
+#include "ops/hooks/hook_thread.hpp"
 #include "ops/http/access/guard.hpp"
 #include "ops/http/api.hpp"
 #include "ops/http/transport/server.hpp"
@@ -90,6 +91,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
   const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
+  const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
   const auto give_up = [&opened, &replica] {
     opened->store->give_up();
     if (*replica) (*replica)->store->give_up();

@@ -5,6 +5,7 @@
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/hooks/hook_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"
@@ -80,6 +81,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
   const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
+  const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
   WorkerOptions worker_options;
   worker_options.queues = options.queues;
   worker_options.concurrency = options.concurrency;

@@ -72,6 +72,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "data_sources",
                                           "feed",
                                           "schedules",
+                                          "hooks",
                                           "held_by_nobody",
                                           "kept_runs",
                                           "oldest_snapshot",

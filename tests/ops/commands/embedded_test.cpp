@@ -54,6 +54,7 @@ TEST(Embedded, A18_is_not_migrated_by_the_way_under_a_worker_of_an_older_program
       "DROP TABLE cairn.feed, cairn.feed_consumer, cairn.feed_place, cairn.schedule, cairn.schedule_note");
   connection.execute("DROP TABLE cairn.saved_view, cairn.link_key, cairn.rate, cairn.queue_change");
   connection.execute("ALTER TABLE cairn.queue DROP COLUMN limits, DROP COLUMN revision");
+  connection.execute("DROP TABLE cairn.hook, cairn.hook_note, cairn.hook_delivery");
   connection.execute("ALTER TABLE cairn.graph DROP COLUMN at, DROP COLUMN actor");
   connection.execute("DROP INDEX cairn.checkpoint_at");
   connection.execute("DELETE FROM cairn.migration WHERE number >= 11");

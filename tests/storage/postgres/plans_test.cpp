@@ -311,6 +311,27 @@ TEST_F(Plans, what_is_due_of_many_schedules_is_found_in_the_order_of_an_index) {
   }
 }
 
+TEST_F(Plans, what_is_due_of_many_notices_of_hooks_is_found_in_the_order_of_an_index) {
+  const std::string dsn = new_database(1);
+  const std::string plan = plan_of("claim_hook_deliveries", dsn);
+  SCOPED_TRACE(plan);
+  const std::size_t lock = plan.find("LockRows"), scan = plan.find("using hook_delivery_due", lock);
+  ASSERT_NE(lock, std::string::npos);
+  ASSERT_NE(scan, std::string::npos);
+  EXPECT_EQ(plan.substr(lock, scan - lock).find("Sort"), std::string::npos) << "no sort below a lock";
+  const std::map<std::string, std::string> indexes = {{"settle_hook_delivery", "hook_delivery_pkey"},
+                                                      {"put_hook_deliveries", "hook_pkey"},
+                                                      {"trim_hook_deliveries", "hook_delivery_over"},
+                                                      {"count_hook_waiting", "hook_delivery"},
+                                                      {"hook_notes", "hook_note_pkey"},
+                                                      {"stalled_runs", "run_pkey"}};
+  for (const auto& [name, index] : indexes) {
+    const std::string found = plan_of(name, dsn);
+    EXPECT_NE(found.find("using " + index), std::string::npos) << name << "\n" << found;
+    EXPECT_EQ(found.find("Seq Scan"), std::string::npos) << name << "\n" << found;
+  }
+}
+
 TEST_F(Plans, a_claim_among_many_touches_few_pages) {
   PostgresPool pool({dsn_, "test", true}, 1);
   PgArray queues(PgType::text), above(PgType::int8), below(PgType::int8);

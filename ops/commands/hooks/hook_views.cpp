@@ -1,0 +1,138 @@
+#include "ops/commands/hooks/hook_views.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+
+#include "ops/commands/hooks/opened_hooks.hpp"
+#include "ops/hooks/hook_lines.hpp"
+#include "ops/terminal/print.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t shown_deliveries = 1'000;
+
+struct HookViewOptions {
+  std::string name;
+  std::optional<DeliveryStatus> status = {};
+  std::int32_t limit = 20;
+};
+
+std::string standing_of_hook(const Json& line) {
+  if (line["paused"].is_object()) return "paused";
+  return line["parked"] == 0 ? "on" : "has parked";
+}
+
+Exit hook_list(const Settings& settings) {
+  const auto hooks = open_hooks(settings);
+  if (!hooks) return hooks.error();
+  const std::vector<HookCounts> counts = (*hooks)->table->counts();
+  Table table({"NAME", "STANDING", "WAITING", "PARKED", "DELIVERED", "SENDS"});
+  for (const HookRow& row : (*hooks)->table->hooks()) {
+    const Json line = hook_line(row, counts_of(counts, row.name));
+    if (settings.json)
+      print_json(line);
+    else
+      table.add({row.name, standing_of_hook(line), line["waiting"].dump(), line["parked"].dump(),
+                 line["delivered"].dump(), line["words"].get<std::string>()});
+  }
+  if (!settings.json) table.print_wrapped();
+  return exit_ok;
+}
+
+void print_hook(const Json& line) {
+  print_line(painted(line["name"].get<std::string>(), Paint::bold) + "  " + line["words"].get<std::string>());
+  if (line.contains("secret")) print_line("signed with secret " + line["secret"].get<std::string>());
+  if (line["paused"].is_object())
+    print_line(painted("paused", Paint::yellow) + " by " + line["paused"]["by"].get<std::string>() + " at " +
+               line["paused"]["at"].get<std::string>() + " " + line["paused"]["reason"].get<std::string>());
+  print_line(line["waiting"].dump() + " waiting, " + line["parked"].dump() + " parked, " + line["delivered"].dump() +
+             " delivered in the last days");
+}
+
+void print_deliveries(const std::vector<Json>& lines) {
+  Table table({"EVENT", "STATUS", "ATTEMPTS", "NEXT", "SAYS"});
+  for (const Json& line : lines)
+    table.add({line["id"].get<std::string>(), line["status"].get<std::string>(), line["attempts"].dump(),
+               line.value("next_at", ""), line["says"].get<std::string>()});
+  if (!lines.empty()) table.print_wrapped();
+}
+
+Exit hook_show(const Settings& settings, const HookViewOptions& options) {
+  const auto hooks = open_hooks(settings);
+  if (!hooks) return hooks.error();
+  HookTable& table = *(*hooks)->table;
+  const std::optional<HookRow> row = table.hook(options.name);
+  if (!row) return no_such_hook(options.name);
+  Json line = hook_line(*row, counts_of(table.counts(), options.name));
+  std::vector<Json> deliveries;
+  for (const HookDelivery& delivery : table.deliveries(options.name, options.status, options.limit))
+    deliveries.push_back(delivery_line(delivery));
+  if (settings.json) {
+    line["deliveries"] = deliveries;
+    print_json(line);
+    return exit_ok;
+  }
+  print_hook(line);
+  print_deliveries(deliveries);
+  return exit_ok;
+}
+
+Exit hook_history(const Settings& settings, const HookViewOptions& options) {
+  const auto hooks = open_hooks(settings);
+  if (!hooks) return hooks.error();
+  std::vector<KeptHookNote> notes =
+      (*hooks)->table->notes(options.name, std::numeric_limits<std::int64_t>::max(), options.limit);
+  if (notes.empty()) return no_such_hook(options.name);
+  std::reverse(notes.begin(), notes.end());
+  for (const KeptHookNote& kept : notes) {
+    if (settings.json)
+      print_json(hook_note_line(kept));
+    else
+      print_line(painted(time_text(kept.at), Paint::dim) + "  " + kept.note.kind + " by " + kept.note.actor +
+                 (kept.note.says.empty() ? "." : ": " + kept.note.says));
+  }
+  return exit_ok;
+}
+
+void add_count(CLI::App& command, HookViewOptions& options, const std::string& says) {
+  command.add_option("--limit", options.limit, says)
+      ->check(CLI::Range(1, shown_deliveries))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+CLI::Option* add_hook_name(CLI::App& command, std::string& name) {
+  return add_text(command, "NAME", "", "The hook's name",
+                  [&name](const std::string& text) -> Status {
+                    if (const Status named = check_hook_name(text); !named) return named;
+                    name = text;
+                    return Done{};
+                  })
+      ->required();
+}
+
+void add_hook_views(CommandLine& line, CLI::App& group) {
+  auto& options = line.keep<HookViewOptions>();
+  add_command(line, group, "list", "The hooks, and what waits for them", hook_list);
+  CLI::App& show = add_command(line, group, "show", "A hook, and its notices, the newest first",
+                               [&](const Settings& settings) { return hook_show(settings, options); });
+  add_hook_name(show, options.name);
+  add_text(show, "--status", "STATUS", "Only those that are waiting, delivered, parked, skipped or gone",
+           [&options](const std::string& text) -> Status {
+             options.status = parse_delivery_status(text);
+             if (options.status) return Done{};
+             return Error{Code::invalid, "Expected waiting, delivered, parked, skipped or gone, but found " +
+                                             excerpt(Json(text), 40) + "."};
+           });
+  add_count(show, options, "At most so many notices");
+  CLI::App& history = add_command(line, group, "history", "What happened to it and by whom, the newest last",
+                                  [&](const Settings& settings) { return hook_history(settings, options); });
+  add_hook_name(history, options.name);
+  add_count(history, options, "The newest so many");
+}
+
+}  // namespace cairn

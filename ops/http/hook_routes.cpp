@@ -1,0 +1,161 @@
+#include "ops/http/hook_routes.hpp"
+
+#include <limits>
+
+#include "ops/hooks/hook_lines.hpp"
+#include "ops/http/bodies/bodies.hpp"
+#include "ops/http/bodies/fields.hpp"
+#include "ops/http/list_page.hpp"
+#include "workers/hooks/hook_desk.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int64_t hook_lines_max = 1'000;
+constexpr std::int64_t hook_lines_without = 100;
+
+std::optional<ApiResponse> refuse_hooks(const RouteCall& call) { return refuse_scope(call, "for hooks"); }
+
+HookDesk desk_of(RouteCall& call) {
+  return {call.parts.hooks.calls(), hook_feed_of(call.parts.feed, call.parts.stalled)};
+}
+
+RouteReply shown_hook(RouteCall& call, int status = 200) {
+  HookTable& table = call.parts.hooks;
+  const std::optional<HookRow> row = table.hook(call.name);
+  if (!row) return no_such_hook(call.name);
+  const Json line = hook_line(*row, counts_of(table.counts(), call.name));
+  return status == 201 ? created_response(line, "hooks", call.name) : json_response(line);
+}
+
+Result<std::int64_t> hook_limit(const RouteCall& call) {
+  if (query_text(call.request, "limit").empty()) return hook_lines_without;
+  return number_query(call.request, "limit", {1, hook_lines_max});
+}
+
+Result<std::string> event_field(const RouteCall& call, bool is_needed) {
+  Fields fields(call.request, {"event"});
+  const std::string event = is_needed ? fields.needed_text("event") : fields.text("event");
+  return fields.result(event);
+}
+
+}  // namespace
+
+RouteReply list_hooks(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  const std::vector<HookCounts> counts = call.parts.hooks.counts();
+  std::vector<KeyedLine> lines;
+  for (const HookRow& row : call.parts.hooks.hooks())
+    lines.push_back({row.name, hook_line(row, counts_of(counts, row.name))});
+  return page_response(call.request, std::move(lines));
+}
+
+RouteReply add_hook_asked(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  Result<Json> body = json_body(call.request);
+  if (!body) return body.error();
+  const auto name = body->is_object() ? body->find("name") : body->end();
+  if (!body->is_object() || name == body->end() || !name->is_string())
+    return bad_request("Expected the name of a hook, but found none.");
+  call.name = name->get<std::string>();
+  body->erase("name");
+  const Result<HookDefinition> hook = parse_hook(*body);
+  if (!hook) return hook.error();
+  if (!hook->command.empty())
+    return bad_request(
+        "Expected a URL, but found a command: a hook with a command is added on its machine, by `cairn hook add`.");
+  if (const Status added = desk_of(call).add(call.name, *hook, call.caller->actor); !added) return added.error();
+  return shown_hook(call, 201);
+}
+
+RouteReply show_hook(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  return shown_hook(call);
+}
+
+RouteReply remove_hook(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (const Status none = no_body(call.request); !none) return none.error();
+  if (const Status removed = desk_of(call).remove(call.name, call.caller->actor); !removed) return removed.error();
+  return json_response({{"name", call.name}, {"removed", true}});
+}
+
+RouteReply deliveries_of_hook(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (const Status known = only_query(call.request, {"status", "limit"}); !known) return known.error();
+  const Result<std::int64_t> limit = hook_limit(call);
+  if (!limit) return limit.error();
+  const std::string word = query_text(call.request, "status");
+  const std::optional<DeliveryStatus> status = parse_delivery_status(word);
+  if (!word.empty() && !status)
+    return bad_request("Expected waiting, delivered, parked, skipped or gone as status, but found " +
+                       excerpt(Json(word), 40) + ".");
+  if (!call.parts.hooks.hook(call.name)) return no_such_hook(call.name);
+  std::vector<Json> lines;
+  for (const HookDelivery& one : call.parts.hooks.deliveries(call.name, status, static_cast<std::int32_t>(*limit)))
+    lines.push_back(delivery_line(one));
+  return list_response(call.request, lines);
+}
+
+RouteReply history_of_hook(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (const Status known = only_query(call.request, {"limit", "before"}); !known) return known.error();
+  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  const Result<std::int64_t> limit = hook_limit(call);
+  if (!limit) return limit.error();
+  const bool has_before = !query_text(call.request, "before").empty();
+  const Result<std::int64_t> before = number_query(call.request, "before", {1, last});
+  if (!before) return before.error();
+  const std::vector<KeptHookNote> notes =
+      call.parts.hooks.notes(call.name, has_before ? *before : last, static_cast<std::int32_t>(*limit));
+  if (notes.empty() && !has_before) return no_such_hook(call.name);
+  std::vector<Json> lines;
+  for (const KeptHookNote& kept : notes) lines.push_back(hook_note_line(kept));
+  return list_response(call.request, lines);
+}
+
+RouteReply pause_a_hook(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  Fields fields(call.request, {"reason"});
+  const Result<std::string> reason = fields.result(fields.text("reason"));
+  if (!reason) return reason.error();
+  const Status paused = desk_of(call).pause(call.name, *reason, call.caller->actor);
+  if (!paused) return paused.error();
+  return shown_hook(call);
+}
+
+RouteReply resume_a_hook(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (const Status none = no_body(call.request); !none) return none.error();
+  if (const Status resumed = desk_of(call).resume(call.name, call.caller->actor); !resumed) return resumed.error();
+  return shown_hook(call);
+}
+
+RouteReply test_a_hook(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (const Status none = no_body(call.request); !none) return none.error();
+  const Result<std::string> id = desk_of(call).test(call.name, call.caller->actor);
+  if (!id) return id.error();
+  return json_response({{"name", call.name}, {"event", *id}});
+}
+
+RouteReply resend_of_hook(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  const Result<std::string> event = event_field(call, false);
+  if (!event) return event.error();
+  const Result<std::int64_t> count = desk_of(call).resend(call.name, *event, call.caller->actor);
+  if (!count) return count.error();
+  return json_response({{"name", call.name}, {"resent", *count}});
+}
+
+RouteReply skip_of_hook(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  const Result<std::string> event = event_field(call, true);
+  if (!event) return event.error();
+  if (const Status skipped = desk_of(call).skip(call.name, *event, call.caller->actor); !skipped)
+    return skipped.error();
+  return json_response({{"name", call.name}, {"event", *event}, {"skipped", true}});
+}
+
+}  // namespace cairn

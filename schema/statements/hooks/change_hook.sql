@@ -1,0 +1,9 @@
+-- Pauses it ($2: by this actor), lets it go on ($2 empty), or marks it as on its way out ($4), which is due at once.
+-- Returns the number of its next note.
+update cairn.hook h
+set paused_at = case when $2::text <> '' then coalesce(h.paused_at, t.now) end,
+  paused_by = $2::text, paused_reason = $3::text, removed = h.removed or $4::boolean,
+  look_at = case when $4::boolean then t.now else h.look_at end, notes = h.notes + 1
+from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now) t
+where h.name = $1::text and not h.removed
+returning h.notes

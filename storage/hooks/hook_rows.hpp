@@ -1,0 +1,167 @@
+// The rows of hooks, of their notices and of what happened to them, and the calls of a table of them. Both tables
+// (PostgreSQL's and the one in memory) are used through HookCalls. Plain values; a call may come from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/id.hpp"
+#include "storage/log.hpp"
+
+namespace cairn {
+
+// The event of a run that a notice is about; `stalled`: none came after it for a while; `test`: none, it is a sample.
+enum class NoticeKind : std::uint8_t { finished, waits, budget, stalled, test };
+std::string_view to_string(NoticeKind kind);
+std::optional<NoticeKind> parse_notice_kind(std::string_view word);
+
+// `waiting`: it is sent when its time comes; `parked`: its attempts are used up, and a person decides; `skipped`: a
+// person passed over it; `gone`: its run was archived or erased before it was sent.
+enum class DeliveryStatus : std::uint8_t { waiting, delivered, parked, skipped, gone };
+std::string_view to_string(DeliveryStatus status);
+std::optional<DeliveryStatus> parse_delivery_status(std::string_view word);
+
+struct HookRow {
+  std::string name;
+  std::string definition;  // of hook_json
+  bool is_ordered = false;
+  bool is_ready = false;    // it has its consumer of the feed
+  bool is_removed = false;  // on its way out
+  std::optional<TimeUs> paused_at = {};
+  std::string paused_by = {};
+  std::string paused_reason = {};
+  TimeUs look_at = 0;
+  TimeUs created_at = 0;
+  std::int64_t fence = 0;  // of the reader who took it last
+  std::int64_t notes = 0;
+  Shard scan_shard = 0;  // how far the search for runs that stand still is
+  RunId scan_run = {};
+};
+
+struct HookNote {
+  std::string kind;  // added, removed, paused, resumed, disabled, tested, resent, skipped, parked
+  std::string actor;
+  std::string says = {};
+  std::string definition = {};  // of what was added
+};
+
+struct KeptHookNote {
+  std::int64_t number = 0;
+  TimeUs at = 0;
+  HookNote note;
+};
+
+// Names a notice within its hook.
+struct NoticeId {
+  RunId run;
+  std::int64_t seq = 0;
+  NoticeKind kind = NoticeKind::finished;
+  friend bool operator==(const NoticeId&, const NoticeId&) = default;
+  friend auto operator<=>(const NoticeId&, const NoticeId&) = default;
+};
+
+struct HookDelivery {
+  std::string hook;
+  NoticeId id;
+  TimeUs noted_at = 0;
+  TimeUs next_at = 0;
+  std::int64_t sends = 0;  // the fence of the one who took it last
+  std::optional<TimeUs> settled_at = {};
+  std::int32_t failures = 0;
+  std::int32_t answer = 0;
+  DeliveryStatus status = DeliveryStatus::waiting;
+  std::string says = {};
+};
+
+// The outcome of a look, by the reader who took the hook: what it found, and when to look again.
+struct HookLook {
+  HookRow row;  // its name, fence, is_ready and place of the search count
+  std::vector<NoticeId> notices = {};
+  TimeUs pause_us = 0;
+};
+
+struct HookSlots {
+  std::string hook;
+  std::int32_t slots = 0;
+  TimeUs lease_us = 0;
+  bool is_ordered = false;
+};
+
+// The outcome of a send. One that waits on is sent again after the pause.
+struct HookSettlement {
+  HookDelivery delivery;  // as it was taken, with the new status, failures, answer and says
+  TimeUs pause_us = 0;
+};
+
+// Paused by this actor, or not paused if it is ""; or removed.
+struct HookChange {
+  std::string paused_by = {};
+  std::string reason = {};
+  bool is_removed = false;
+  HookNote note = {};
+};
+
+struct HookCounts {
+  std::string hook;
+  std::int64_t waiting = 0;
+  std::int64_t parked = 0;
+  std::int64_t delivered = 0;         // of those that are kept yet
+  std::optional<TimeUs> oldest = {};  // noted, of those that wait
+  std::optional<TimeUs> due = {};     // since when one that waits could have been sent
+};
+
+// All throw StoreUnavailable; what they write may then be there or not. All times are the database's.
+struct HookCalls {
+  // False: there is one of that name. The hook is not ready, and taken by the caller (fence 1) for the lease.
+  std::function<bool(const HookRow& row, TimeUs lease_us, const HookNote& note)> add;
+  std::function<std::vector<HookRow>()> hooks;  // by name
+  // One whose time has come, which the caller has for the lease.
+  std::function<std::optional<HookRow>(TimeUs lease_us)> take;
+  // Keeps the look with its notices; a notice that is there stays as it is. False: another one has taken the hook.
+  std::function<bool(const HookLook& look)> keep;
+  // False: there is no such hook, or it is on its way out.
+  std::function<bool(const std::string& hook, const HookChange& change)> change;
+  // The number of the note; none: there is no such hook.
+  std::function<std::optional<std::int64_t>(const std::string& hook, const HookNote& note)> note;
+  // One more notice, due at once. False: there is no such hook, or the notice is there.
+  std::function<bool(const std::string& hook, const NoticeId& id)> put;
+  // Removes the rows of a hook that change() has marked.
+  std::function<void(const std::string& hook)> erase;
+  std::function<std::int64_t(const std::string& hook, std::int32_t most)> count_waiting;
+  std::function<std::vector<HookDelivery>(const std::vector<HookSlots>& asked)> claim;
+  // False: another one has taken the notice since.
+  std::function<bool(const HookSettlement& settled)> settle;
+  // How many there were; without an id all that are parked. `passes`: they are passed over, not sent.
+  std::function<std::int64_t(const std::string& hook, const std::optional<NoticeId>& id, bool passes)> resend;
+  // Removes those that have been over for `kept_us`, those of standstills for `stalled_us`.
+  std::function<void(const std::string& hook, TimeUs kept_us, TimeUs stalled_us)> trim;
+};
+
+// Those of a table that has functions of these names. REQUIRES: it outlives them.
+template <class Table>
+HookCalls hook_calls_of(Table& table) {
+  return {
+      [&table](const HookRow& row, TimeUs lease_us, const HookNote& note) { return table.add(row, lease_us, note); },
+      [&table] { return table.hooks(); },
+      [&table](TimeUs lease_us) { return table.take(lease_us); },
+      [&table](const HookLook& look) { return table.keep(look); },
+      [&table](const std::string& hook, const HookChange& change) { return table.change(hook, change); },
+      [&table](const std::string& hook, const HookNote& note) { return table.note(hook, note); },
+      [&table](const std::string& hook, const NoticeId& id) { return table.put(hook, id); },
+      [&table](const std::string& hook) { return table.erase(hook); },
+      [&table](const std::string& hook, std::int32_t most) { return table.count_waiting(hook, most); },
+      [&table](const std::vector<HookSlots>& asked) { return table.claim(asked); },
+      [&table](const HookSettlement& settled) { return table.settle(settled); },
+      [&table](const std::string& hook, const std::optional<NoticeId>& id, bool passes) {
+        return table.resend(hook, id, passes);
+      },
+      [&table](const std::string& hook, TimeUs kept_us, TimeUs stalled_us) {
+        return table.trim(hook, kept_us, stalled_us);
+      }};
+}
+
+}  // namespace cairn

@@ -1,0 +1,86 @@
+// Hooks over HTTP: as the commands do it, each change under the caller's name.
+#include <gtest/gtest.h>
+
+#include "tests/ops/hooks/receiver.hpp"
+#include "tests/ops/http/api_client.hpp"
+
+namespace cairn::program {
+namespace {
+
+const std::string hooks = "/api/v1/hooks";
+
+Json chat(const std::string& url = "https://chat.example/in") {
+  return {{"name", "chat"}, {"url", url}, {"on", Json::array({"ended", "waits"})}, {"private", true}};
+}
+
+std::string message_of(const Reply& reply) { return reply.json().at("error").at("message"); }
+
+TEST(HookRoutes, a_hook_is_added_shown_listed_paused_resumed_and_removed) {
+  const Server server({"--dsn", new_database()});
+  const Reply added = server.post(hooks, chat());
+  ASSERT_EQ(added.status, 201) << added.body;
+  EXPECT_EQ(added.json()["words"], "sends to https://chat.example/in when a run has ended or has opened a question");
+  EXPECT_NE(added.header("Location").find("chat"), std::string::npos);
+  EXPECT_EQ(server.post(hooks, chat()).status, 409);
+  EXPECT_EQ(server.get(hooks + "/chat").json(), added.json());
+  EXPECT_EQ(server.get(hooks).json(), Json::array({added.json()}));
+  const Reply paused = server.post(hooks + "/chat/pause", {{"reason", "it moves"}});
+  ASSERT_EQ(paused.status, 200) << paused.body;
+  EXPECT_EQ(paused.json()["paused"]["reason"], "it moves");
+  EXPECT_TRUE(server.post(hooks + "/chat/resume", Json::object()).json()["paused"].is_null());
+  EXPECT_EQ(ApiConnection(server.port()).ask("DELETE", hooks + "/chat").status, 200);
+  EXPECT_EQ(server.get(hooks + "/chat").status, 404);
+  const Json history = server.get(hooks + "/chat/history").json();
+  ASSERT_EQ(history.size(), 4u);
+  EXPECT_EQ(history[0]["kind"], "removed") << "the newest first";
+  EXPECT_EQ(server.get(hooks + "/chat/history?before=3&limit=1").json()[0]["kind"], "paused");
+}
+
+TEST(HookRoutes, a_command_is_no_matter_of_the_api_and_what_is_no_hook_is_refused) {
+  const Server server({"--dsn", new_database()});
+  Json with_command = chat();
+  with_command.erase("url");
+  with_command["command"] = "true";
+  const Reply refused = server.post(hooks, with_command);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(message_of(refused),
+            "Expected a URL, but found a command: a hook with a command is added on its machine, by `cairn hook add`.");
+  EXPECT_EQ(server.post(hooks, chat("gopher://h")).status, 400);
+  EXPECT_EQ(server.post(hooks, Json::object()).status, 400);
+  EXPECT_EQ(server.get(hooks + "/none/deliveries").status, 404);
+  EXPECT_EQ(server.post(hooks + "/none/test", Json::object()).status, 404);
+  EXPECT_EQ(server.get(hooks).json(), Json::array());
+}
+
+TEST(HookRoutes, a_server_sends_what_is_tested_parks_it_and_sends_it_again) {
+  const Receiver receiver;
+  receiver.answer_with(Json::array({500, 204}));
+  const std::string dsn = new_database();
+  const std::string token = new_token(dsn, "ops", {"--role", "operate", "--role", "read"});
+  const Server server({"--dsn", dsn});
+  cairn_ok(
+      {"hook", "add", "chat", "--url", receiver.url(), "--on", "ended", "--private", "--attempts", "1", "--dsn", dsn});
+  const Headers as_ops = {{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}};
+  const auto ask = [&](const std::string& method, const std::string& path, const std::string& body = "") {
+    return ApiConnection(server.port()).ask(method, hooks + path, body, as_ops);
+  };
+  EXPECT_EQ(ask("POST", "", chat().dump()).status, 403) << "adding is for an admin";
+  const Reply tested = ask("POST", "/chat/test", "{}");
+  ASSERT_EQ(tested.status, 200) << tested.body;
+  const std::string event = tested.json()["event"];
+  ASSERT_TRUE(wait_until([&] { return ask("GET", "/chat/deliveries?status=parked").json().size() == 1; }));
+  EXPECT_EQ(ask("GET", "/chat/deliveries").json()[0]["id"], event);
+  EXPECT_EQ(ask("GET", "/chat/deliveries").json()[0]["answer"], 500);
+  EXPECT_EQ(ask("GET", "/chat/deliveries?status=lost").status, 400);
+  EXPECT_EQ(ask("POST", "/chat/resend", Json{{"event", event}}.dump()).json()["resent"], 1);
+  ASSERT_TRUE(receiver.has_delivered(1));
+  ASSERT_TRUE(wait_until([&] { return ask("GET", "/chat").json()["delivered"] == 1; }));
+  EXPECT_EQ(ask("POST", "/chat/skip", Json{{"event", event}}.dump()).status, 404) << "it is over";
+  EXPECT_EQ(ask("POST", "/chat/resend", Json{{"event", "7"}}.dump()).status, 400);
+  const Json history = ask("GET", "/chat/history").json();
+  EXPECT_EQ(history[0]["actor"], "token:ops");
+  EXPECT_EQ(history[0]["kind"], "resent");
+}
+
+}  // namespace
+}  // namespace cairn::program

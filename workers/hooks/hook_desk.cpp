@@ -1,0 +1,115 @@
+#include "workers/hooks/hook_desk.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs add_lease_us = 120'000'000;  // commits under way are waited for, a minute at most
+constexpr std::size_t reason_bytes = 500;
+constexpr std::size_t hooks_max = 200;
+
+Status check_pause_reason(const std::string& reason) {
+  if (reason.size() <= reason_bytes && reason.find('\0') == std::string::npos) return Done{};
+  return Error{Code::invalid, "Expected a reason of at most " + std::to_string(reason_bytes) + " bytes, but found " +
+                                  std::to_string(reason.size()) + "."};
+}
+
+}  // namespace
+
+Error no_such_hook(const std::string& name) {
+  return {Code::not_found,
+          "Expected a hook, but none is named " + excerpt(Json(name), 60) + ": see `cairn hook list`."};
+}
+
+bool HookDesk::is_there(const std::string& name) const {
+  const std::vector<HookRow> all = calls_.hooks();
+  return std::any_of(all.begin(), all.end(), [&name](const HookRow& row) { return row.name == name; });
+}
+
+Status HookDesk::add(const std::string& name, const HookDefinition& hook, const std::string& actor) {
+  if (const Status named = check_hook_name(name); !named) return named;
+  if (calls_.hooks().size() >= hooks_max)
+    return Error{Code::limit, "Expected at most " + std::to_string(hooks_max) + " hooks, but there are as many."};
+  HookRow row;
+  row.name = name;
+  row.definition = canonical(hook_json(hook));
+  row.is_ordered = hook.is_ordered;
+  row.fence = 1;
+  HookNote note{"added", actor, "", row.definition};
+  if (!calls_.add(row, add_lease_us, note))
+    return Error{Code::conflict, "Expected a new name for a hook, but " + name + " is one already."};
+  if (const Status made = make_consumer(feed_, row, hook); !made) {
+    if (const Status undone = remove(name, actor); !undone) return undone;
+    return made;
+  }
+  row.is_ready = true;
+  calls_.keep({row, {}, 0});
+  return Done{};
+}
+
+Status HookDesk::pause(const std::string& name, const std::string& reason, const std::string& actor) {
+  if (const Status fits = check_pause_reason(reason); !fits) return fits;
+  if (calls_.change(name, {actor, reason, false, {"paused", actor, reason}})) return Done{};
+  return no_such_hook(name);
+}
+
+Status HookDesk::resume(const std::string& name, const std::string& actor) {
+  if (calls_.change(name, {"", "", false, {"resumed", actor}})) return Done{};
+  return no_such_hook(name);
+}
+
+Status HookDesk::remove(const std::string& name, const std::string& actor) {
+  if (!calls_.change(name, {"", "", true, {"removed", actor}})) return no_such_hook(name);
+  if (const Status removed = feed_.remove(hook_consumer(name)); !removed && removed.error().code != Code::not_found)
+    return removed;
+  calls_.erase(name);
+  return Done{};
+}
+
+Result<std::string> HookDesk::test(const std::string& name, const std::string& actor) {
+  const std::optional<std::int64_t> number = calls_.note(name, {"tested", actor});
+  if (!number) return no_such_hook(name);
+  const NoticeId id{RunId{}, *number, NoticeKind::test};
+  if (!calls_.put(name, id)) return no_such_hook(name);
+  return event_id(name, id);
+}
+
+// The kind of an event is not in its id: it follows from the event.
+Result<std::int64_t> HookDesk::again(const std::string& name, const std::string& id, bool passes) {
+  if (!is_there(name)) return no_such_hook(name);
+  if (id.empty()) return calls_.resend(name, {}, passes);
+  std::optional<NoticeId> notice = parse_event_id(name, id);
+  if (!notice)
+    return Error{Code::invalid,
+                 "Expected the id of an event of the hook, like RUN/7, but found " + excerpt(Json(id), 80) + "."};
+  std::int64_t count = calls_.resend(name, notice, passes);
+  if (notice->kind != NoticeKind::finished) return count;
+  for (const NoticeKind kind : {NoticeKind::waits, NoticeKind::budget}) {
+    notice->kind = kind;
+    count += calls_.resend(name, notice, passes);
+  }
+  return count;
+}
+
+Result<std::int64_t> HookDesk::resend(const std::string& name, const std::string& id, const std::string& actor) {
+  const Result<std::int64_t> count = again(name, id, false);
+  if (!count) return count;
+  if (*count == 0 && !id.empty())
+    return Error{Code::not_found, "Expected a notice of hook " + name + ", but it has none of the event " +
+                                      excerpt(Json(id), 80) + ": see `cairn hook show " + name + "`."};
+  if (*count > 0) calls_.note(name, {"resent", actor, id.empty() ? "all that were parked" : id});
+  return count;
+}
+
+Status HookDesk::skip(const std::string& name, const std::string& id, const std::string& actor) {
+  const Result<std::int64_t> count = again(name, id, true);
+  if (!count) return count.error();
+  if (*count == 0)
+    return Error{Code::not_found, "Expected a notice of hook " + name + " that waits or is parked, but the event " +
+                                      excerpt(Json(id), 80) + " has none: see `cairn hook show " + name + "`."};
+  calls_.note(name, {"skipped", actor, id});
+  return Done{};
+}
+
+}  // namespace cairn

@@ -1,0 +1,41 @@
+// The desk of hooks, which carries out what people ask for: add, pause, resume, remove, test, send again, pass over.
+// Each change is on record with its actor. Not thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "workers/hooks/hook_dispatcher.hpp"
+
+namespace cairn {
+
+class HookDesk {
+ public:
+  HookDesk(HookCalls calls, HookFeed feed) : calls_(std::move(calls)), feed_(std::move(feed)) {}
+
+  // Events that are committed from the return on become notices. Refuses `invalid` (the name), `conflict` (it is
+  // taken), and as Feed::add; then there is no hook. Throws StoreUnavailable, PostgresError, as all functions here.
+  Status add(const std::string& name, const HookDefinition& hook, const std::string& actor);
+  // Nothing is sent until it goes on; what happens meanwhile is sent then. Refuse `not_found`.
+  Status pause(const std::string& name, const std::string& reason, const std::string& actor);
+  Status resume(const std::string& name, const std::string& actor);
+  Status remove(const std::string& name, const std::string& actor);
+
+  // Has a sample sent, by whichever process sends for the hook; returns the id of its event. Refuses `not_found`.
+  Result<std::string> test(const std::string& name, const std::string& actor);
+  // The notice of that id is sent again; "": all that are parked. Returns how many. Refuses `not_found`, `invalid`.
+  Result<std::int64_t> resend(const std::string& name, const std::string& id, const std::string& actor);
+  // A notice that was not delivered is never sent. Refuses as resend().
+  Status skip(const std::string& name, const std::string& id, const std::string& actor);
+
+ private:
+  bool is_there(const std::string& name) const;
+  Result<std::int64_t> again(const std::string& name, const std::string& id, bool passes);
+
+  const HookCalls calls_;
+  const HookFeed feed_;
+};
+
+Error no_such_hook(const std::string& name);
+
+}  // namespace cairn
