@@ -1,14 +1,14 @@
-// A store that forwards every call to another one: the simulator and tests derive stores from it that fail, count or
-// crash at some calls. Safe from any thread if the other store is.
+// A store that forwards every call to another one: the base of stores that add something to some calls, such as
+// counting them, or failing at them in a test. Safe from any thread if the other store is.
 #pragma once
 
-#include "storage/store.hpp"
+#include "storage/limit_book.hpp"
 
 namespace cairn {
 
-class ForwardingStore : public Store {
+class ForwardingStore : public Store, public KeepsLimits {
  public:
-  explicit ForwardingStore(Store& store) : store_(store) {}
+  explicit ForwardingStore(Store& store) : KeepsLimits{limit_book(store)}, store_(store) {}
 
   std::int32_t shards() const override { return store_.shards(); }
   std::string identity() const override { return store_.identity(); }
@@ -30,6 +30,7 @@ class ForwardingStore : public Store {
   std::vector<RunId> runs_between(const RunId& first, const RunId& last, std::int32_t limit) override {
     return store_.runs_between(first, last, limit);
   }
+  std::optional<ImportOrigin> imported(const RunId& id) override { return store_.imported(id); }
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
     return store_.events(id, after_seq, limit);
   }

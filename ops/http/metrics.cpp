@@ -4,6 +4,8 @@
 #include <map>
 
 #include "ops/answers/sessions.hpp"
+#include "ops/metrics/work_counts.hpp"
+#include "storage/clock.hpp"
 #include "storage/postgres/administration.hpp"
 
 namespace cairn {
@@ -27,18 +29,50 @@ std::string metric(const std::string& name, const std::string& says, const Sampl
   return text;
 }
 
-Samples runs_by_status(const std::string& dsn) {
+RunCounts counts_between(Administration& database, const StartPlace& after, const StartPlace& until) {
+  const AdminRows rows = database.query(
+      "run_counts", {std::to_string(after.started_at), after.run, std::to_string(until.started_at), until.run});
+  rows.expect_columns({"status", "waiting", "count"});
+  RunCounts counts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool waits = rows.text(i, 0) == "running" && rows.boolean(i, 1);
+    counts[waits ? "waiting" : rows.text(i, 0)] += rows.number(i, 2);
+  }
+  return counts;
+}
+
+std::optional<StartPlace> place_after(Administration& database, const StartPlace& after, std::int64_t rows) {
+  const AdminRows found =
+      database.query("run_place", {std::to_string(after.started_at), after.run, std::to_string(rows - 1)});
+  found.expect_columns({"started_at", "run_id"});
+  if (found.size() == 0) return std::nullopt;
+  return StartPlace{found.number(0, 0), found.text(0, 1)};
+}
+
+// The index is taken whatever the planner knows of the table: a scan of it would read all runs.
+std::string run_metrics(const std::string& dsn, RunTally& runs) {
+  Administration database(dsn, "cairn metrics", opening_limit_ms);
+  database.begin();
+  database.execute("set local enable_seqscan = off");
+  const RunReader reader{
+      [&](const StartPlace& after, std::int64_t rows) { return place_after(database, after, rows); },
+      [&](const StartPlace& after, const StartPlace& until) { return counts_between(database, after, until); }};
+  const TimeUs now_us = steady_us();
+  const std::optional<RunTally::Reading> reading = runs.read(reader, now_us);
+  database.commit();
+  if (!reading) return "";
   Samples samples;
   for (const char* status : {"running", "waiting", "paused", "done", "failed", "aborted"})
     samples[label("status", status)] = 0;
-  Administration database(dsn, "cairn metrics", opening_limit_ms);
-  const AdminRows rows = database.query("run_counts");
-  rows.expect_columns({"status", "waiting", "count"});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool waits = rows.text(i, 0) == "running" && rows.boolean(i, 1);
-    samples[label("status", waits ? "waiting" : rows.text(i, 0))] += static_cast<double>(rows.number(i, 2));
-  }
-  return samples;
+  for (const auto& [status, count] : reading->runs) samples[label("status", status)] = static_cast<double>(count);
+  return metric("cairn_runs", "Runs by status.", samples) +
+         plain_metric("cairn_runs_counted_seconds", "How long ago the part of these was counted that is the oldest.",
+                      static_cast<double>(now_us - reading->oldest_us) / 1e6);
+}
+
+// The first so many names have labels of their own.
+std::string bounded_label(const std::string& name, const std::string& value, std::size_t place) {
+  return label(name, place < queue_labels_max ? value : "other");
 }
 
 Samples sessions_by_state(Store& store, TimeUs now_us) {
@@ -51,10 +85,11 @@ Samples sessions_by_state(Store& store, TimeUs now_us) {
 // Consumers of the feed: commits that they have not confirmed, and the age of the oldest.
 std::string feed_metrics(Feed& feed, TimeUs now_us) {
   Samples behind, oldest;
+  std::size_t place = 0;
   for (const FeedStanding& standing : feed.consumers()) {
-    const std::string name = label("consumer", standing.consumer.name);
-    behind[name] = static_cast<double>(standing.behind);
-    oldest[name] = standing.oldest ? static_cast<double>(now_us - *standing.oldest) / 1e6 : 0;
+    const std::string name = bounded_label("consumer", standing.consumer.name, place++);
+    behind[name] += static_cast<double>(standing.behind);
+    oldest[name] = std::max(oldest[name], standing.oldest ? static_cast<double>(now_us - *standing.oldest) / 1e6 : 0);
   }
   return metric("cairn_feed_behind", "Commits that a consumer of the feed has not confirmed.", behind) +
          metric("cairn_feed_oldest_seconds", "How long the oldest of them has been committed.", oldest);
@@ -83,19 +118,19 @@ std::string hook_metrics(HookTable& hooks, TimeUs now_us) {
 
 }  // namespace
 
-std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables) {
+std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables, RunTally& runs) {
   const TimeUs now_us = store.database_time();
   Samples jobs;
   Samples oldest;
+  std::size_t place = 0;
   for (const QueueRow& queue : store.queues()) {
-    const std::string name = label("queue", queue.name);
-    jobs[name + "," + label("state", "ready")] = static_cast<double>(queue.ready);
-    jobs[name + "," + label("state", "later")] = static_cast<double>(queue.later);
-    jobs[name + "," + label("state", "held")] = static_cast<double>(queue.held);
-    oldest[name] = queue.oldest_us ? static_cast<double>(now_us - *queue.oldest_us) / 1e6 : 0;
+    const std::string name = bounded_label("queue", queue.name, place++);
+    jobs[name + "," + label("state", "ready")] += static_cast<double>(queue.ready);
+    jobs[name + "," + label("state", "later")] += static_cast<double>(queue.later);
+    jobs[name + "," + label("state", "held")] += static_cast<double>(queue.held);
+    oldest[name] = std::max(oldest[name], queue.oldest_us ? static_cast<double>(now_us - *queue.oldest_us) / 1e6 : 0);
   }
-  return metric("cairn_runs", "Runs by status.", runs_by_status(dsn)) +
-         metric("cairn_jobs", "Jobs by queue and state.", jobs) +
+  return run_metrics(dsn, runs) + metric("cairn_jobs", "Jobs by queue and state.", jobs) +
          metric("cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", oldest) +
          metric("cairn_sessions", "Worker sessions by state.", sessions_by_state(store, now_us)) +
          feed_metrics(tables.feed, now_us) + schedule_metrics(tables.schedules) + hook_metrics(tables.hooks, now_us);
@@ -121,7 +156,7 @@ std::string CachedMetrics::counted() {
   constexpr std::chrono::seconds fresh_least{5};
   constexpr int share = 20;
   const auto began = std::chrono::steady_clock::now();
-  std::string text = metrics_text(store_, dsn_, tables_);
+  std::string text = metrics_text(store_, dsn_, tables_, runs_);
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   text_ = text;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "ops/metrics/run_tally.hpp"
 #include "storage/feed/feed.hpp"
 #include "storage/hooks/hook_table.hpp"
 #include "storage/schedules/schedule_table.hpp"
@@ -19,11 +20,12 @@ struct CountedTables {
   HookTable& hooks;
 };
 
-// Counts every run and every job. Throws PostgresError and StoreUnavailable.
-std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables);
+// Counts every job, and of the runs a part of bounded size (run_tally.hpp); until all parts have been counted once,
+// there is no metric of runs. Throws PostgresError and StoreUnavailable.
+std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables, RunTally& runs);
 
 // The metrics as they were some seconds ago, so that a scrape costs nothing. They are counted again after five seconds,
-// and seldom enough that counting takes at most a twentieth of the time, however many runs there are.
+// and seldom enough that counting takes at most a twentieth of the time, however many jobs there are.
 class CachedMetrics {
  public:
   // `store` and the tables live longer.
@@ -40,6 +42,7 @@ class CachedMetrics {
   const std::string dsn_;
   const CountedTables tables_;
   std::mutex counting_;
+  RunTally runs_;  // under counting_
   std::mutex mutex_;
   std::string text_;
   std::chrono::steady_clock::time_point fresh_until_;

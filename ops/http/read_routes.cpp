@@ -22,6 +22,7 @@
 #include "ops/http/metrics.hpp"
 #include "ops/http/streams/event_stream.hpp"
 #include "ops/http/transport/entity_tag.hpp"
+#include "ops/metrics/exposition.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "storage/digest.hpp"
@@ -316,8 +317,9 @@ RouteReply show_metrics(RouteCall& call) {
   return ApiResponse{
       200,
       call.parts.metrics.text() +
-          plain_metric("cairn_api_wrong_tokens", "Wrong tokens that this process was shown since it started.", wrong),
-      "text/plain; version=0.0.4; charset=utf-8"};
+          plain_metric("cairn_api_wrong_tokens", "Wrong tokens that this process was shown since it started.", wrong) +
+          work_metrics_text(*call.parts.primary.opened.counts) + process_metrics_text(),
+      metrics_type};
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ops/metrics/counting_store.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_ids.hpp"
 #include "ops/service/embedded_database.hpp"
@@ -103,10 +104,10 @@ Error without_schema(Error error) {
   return error;
 }
 
-Result<std::unique_ptr<Store>> opened_store(const PostgresOptions& options) {
+Result<std::unique_ptr<Store>> opened_store(const PostgresOptions& options, std::shared_ptr<WorkCounts> counts) {
   Result<std::unique_ptr<Store>> store = open_postgres_store(options);
   if (!store) return without_schema(store.error());
-  return store;
+  return make_counting_store(*std::move(store), std::move(counts));
 }
 
 DatabaseChoice choose_primary(const Settings& settings) {
@@ -163,7 +164,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connection
   options.dsn = dsn;
   options.connections_max = connections_max;
   options.committed = std::move(committed);
-  return opened_store(options);
+  return opened_store(options, std::make_shared<WorkCounts>());
 }
 
 Result<std::unique_ptr<Store>> open_store_to_read(const std::string& dsn, int connections_max, bool& is_replica) {
@@ -171,7 +172,7 @@ Result<std::unique_ptr<Store>> open_store_to_read(const std::string& dsn, int co
   options.dsn = dsn;
   options.connections_max = connections_max;
   options.found_replica = [&is_replica] { is_replica = true; };
-  return opened_store(options);
+  return opened_store(options, std::make_shared<WorkCounts>());
 }
 
 Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings) {
@@ -217,7 +218,7 @@ Result<Opened> open_chosen(const Settings& settings, const DatabaseChoice& choic
   options.committed = heads->watch();
   Opened opened;
   if (choice.may_lag) options.found_replica = [&opened] { opened.is_replica = true; };
-  Result<std::unique_ptr<Store>> store = opened_store(options);
+  Result<std::unique_ptr<Store>> store = opened_store(options, opened.counts);
   if (!store) return store.error();
   opened.dsn = reached->dsn;
   opened.heads = std::move(heads);

@@ -7,6 +7,7 @@
 
 #include "engine/id.hpp"
 #include "engine/result.hpp"
+#include "ops/metrics/work_counts.hpp"
 #include "ops/requests/requests.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "storage/postgres/reachable.hpp"
@@ -56,6 +57,7 @@ struct Opened {
   std::string dsn;          // "": there is no database, the store is in memory
   bool is_replica = false;  // nothing is written there
   std::unique_ptr<GatheredHeads> heads;
+  std::shared_ptr<WorkCounts> counts = std::make_shared<WorkCounts>();  // of what passes through the store
   std::unique_ptr<Store> store;
   std::unique_ptr<Catalogue> catalogue;
   std::unique_ptr<Client> client;
@@ -69,7 +71,7 @@ Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms 
 // The replica of CAIRN_READ_DSN, next to the opened database; nothing if there is none. Refuses as open_database.
 Result<std::optional<Opened>> open_replica(const Settings& settings, std::int64_t patience_ms);
 inline constexpr int store_connections = 4;
-// `committed` is called for each batch that the store commits.
+// `committed` is called for each batch that the store commits. It counts as an opened database's does, for no one.
 Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max = store_connections,
                                           CommitWatch committed = {});
 // For reads alone: a replica will do, and sets `is_replica`.

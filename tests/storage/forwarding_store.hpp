@@ -1,4 +1,5 @@
-// The store that forwards every call, for tests. Safe from any thread if the other store is.
+// The forwarding store under the name by which tests derive their stores from it. Safe from any thread if the other
+// store is.
 #pragma once
 
 #include "storage/forwarding_store.hpp"

@@ -129,6 +129,7 @@ struct CommitterCounts {
   std::int64_t refused = 0;    // entries that the database will never take
   std::int64_t fused = 0;      // steps executed here, in the entry of the step before
   std::int64_t forgotten = 0;  // folded states that made room for others
+  std::int64_t hits = 0;       // states that were asked for and at hand
 };
 
 class Committer {
@@ -179,6 +180,7 @@ class Committer {
   int created_held_under_way() const { return keep_rules_.created_held(); }
   TimeUs due_us() const;  // steady: when drain_actions() is worth a call although nothing arrived; `never_us`: not
   const CommitterCounts& counts() const { return counts_; }
+  std::size_t states() const { return runs_.size(); }
   std::int64_t states_bytes() const { return states_bytes_; }  // an estimate
 
  private:

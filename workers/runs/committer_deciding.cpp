@@ -111,6 +111,7 @@ void Committer::await_state(Ticket ticket, const RunId& id, std::int64_t min_hea
   Run& run = run_of(id);
   if (run.loaded && run.head > 0 && run.head >= min_head) {
     run.kept_until = drains_ + 1;
+    ++counts_.hits;
     actions_.replies.push_back({.ticket = ticket, .status = {}, .is_state = true, .head = run.head, .next = {}});
     return;
   }

@@ -188,6 +188,7 @@ struct Worker::Parts {
   Parts& operator=(const Parts&) = delete;
 
   WorkerReport run();
+  WorkerReport report();
   std::atomic<bool> stopping{false};
   std::atomic<bool> hurrying{false};
 
@@ -384,6 +385,10 @@ LockedDecision Worker::Parts::decide_locked(std::uint64_t batch, std::vector<Loc
   });
 }
 
+WorkerReport Worker::Parts::report() {
+  return with_session([](const Session& session) { return session.report(); });
+}
+
 void Worker::Parts::on_answer(StoreCall call) {
   with_session([&](Session& session) {
     session.tick(steady_us());
@@ -567,5 +572,6 @@ Worker::~Worker() = default;
 WorkerReport Worker::run() { return parts_->run(); }
 void Worker::stop() { parts_->stopping = true; }
 void Worker::hurry() { parts_->hurrying = true; }
+WorkerReport Worker::report() const { return parts_->report(); }
 
 }  // namespace cairn

@@ -1,6 +1,6 @@
 // A worker process: drives one session (session.hpp) with real time, threads and a store. A few threads make the store
 // calls, one waits for sockets and timers; what touches the session runs in a serial executor (serial_executor.hpp),
-// and the thread that made a store call also handles its answer. Not thread-safe but for stop().
+// and the thread that made a store call also handles its answer. Not thread-safe but for stop(), hurry() and report().
 #pragma once
 
 #include <memory>
@@ -28,6 +28,9 @@ class Worker {
   // not. Neither depends on a database that answers.
   void stop();
   void hurry();
+
+  // How it stands now. Safe from any thread; waits for a turn at most.
+  WorkerReport report() const;
 
  private:
   struct Parts;

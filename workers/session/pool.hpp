@@ -102,6 +102,7 @@ class Pool {
   void drain();  // from now on nothing is claimed, started or kept
   bool is_draining() const { return draining_; }
   bool is_idle() const { return slots_.empty() && claiming_ == 0; }
+  std::size_t held() const { return slots_.size(); }
   bool finds_nothing() const { return slots_.empty() && found_nothing_; }  // nor did the latest claim
 
   Actions drain_actions();

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "workers/runs/trace_ids.hpp"
 #include "workers/session/declared_work.hpp"
 
 namespace cairn {
@@ -152,6 +153,11 @@ WorkerReport Session::report() const {
           .stale = steps_.late(),
           .lost_swept = sweeping_.lost(),
           .forgotten = counts.forgotten,
+          .fused = counts.fused,
+          .state_hits = counts.hits,
+          .holds = static_cast<std::int64_t>(pool_.held()),
+          .states = static_cast<std::int64_t>(committer_.states()),
+          .states_bytes = committer_.states_bytes(),
           .refusal = refusal_};
 }
 
@@ -323,6 +329,7 @@ void Session::note_taken_over(const Sweeping::TakenOver& taken) {
   const Step* step = state == nullptr ? nullptr : find_step(*state, taken.fence.step);
   Json fields = fields_of(taken);
   if (state != nullptr) fields["graph"] = state->graph->name;
+  if (state != nullptr) fields["trace"] = trace_id(taken.run, state->tags);
   if (step != nullptr) fields["node"] = state->node(*step).name;
   actions_.notes.push_back({Note::Level::info, "A step was lost, and is taken over: " + taken.why, std::move(fields)});
 }

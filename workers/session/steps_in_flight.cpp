@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workers/runs/history.hpp"
+#include "workers/runs/trace_ids.hpp"
 
 namespace cairn {
 namespace {
@@ -37,8 +38,22 @@ const HeldJob* StepsInFlight::job(Ticket slot) const {
   return found == steps_.end() ? nullptr : &found->second.job;
 }
 
-void StepsInFlight::note(Note::Level level, std::string text) {
-  outside_.notes.push_back({level, std::move(text), nullptr});
+void StepsInFlight::note(Note::Level level, std::string text, const Step& step) {
+  outside_.notes.push_back({level, std::move(text), fields_of(step)});
+}
+
+// By which a line of the log leads to the history, the metrics and the trace.
+Json StepsInFlight::fields_of(const Step& step) const {
+  const HeldJob& held = step.job;
+  Json fields = {{"run", to_string(held.run)},
+                 {"step", held.job.step},
+                 {"attempt", held.job.attempt},
+                 {"worker", options_.session},
+                 {"trace", step.trace.empty() ? trace_id(held.run, {}) : step.trace}};
+  if (step.graph == nullptr) return fields;
+  fields["graph"] = step.graph->name;
+  fields["node"] = step.graph->node(step.node).name;
+  return fields;
 }
 
 void StepsInFlight::drain_actions(Actions& drained) {
@@ -91,6 +106,7 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   if (auto* command = std::get_if<Command>(&prepared)) return submit(slot, std::move(*command));
   step.graph = state->graph;
   step.node = find_step(*state, step.job.job.step)->node;
+  if (const std::optional<TraceParent> parent = parent_of_trace(state->tags)) step.trace = parent->trace;
   Work& work = std::get<Work>(prepared);
   if (work.blobs.empty() && !work.recorded) return run_work(slot, std::move(work));
   read_values(slot, std::move(work), graphs);
@@ -197,12 +213,13 @@ void StepsInFlight::forget(Ticket slot) {
 // --- what it reads ---------------------------------------------------------------------------------------------------
 
 void StepsInFlight::cannot_be_read(Ticket slot, const Error& error) {
-  const HeldJob* held = job(slot);
-  if (held == nullptr) return;
+  const auto found = steps_.find(slot);
+  if (found == steps_.end()) return;
   const bool is_stopped = error.code == Code::corrupt;
   const char* const follows =
       is_stopped ? " The run stops until its history can be read and the queue is rebuilt." : " It is left to others.";
-  note(Note::Level::error, "Expected to execute " + step_text(*held) + ", but: " + error.message + follows);
+  note(Note::Level::error, "Expected to execute " + step_text(found->second.job) + ", but: " + error.message + follows,
+       found->second);
   is_stopped ? finish(slot, Ended::How::left_to_others, never_us) : finish(slot, Ended::How::run_left_to_others, now_);
 }
 
@@ -270,9 +287,11 @@ void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
   const bool is_told = shortage_told_at_ == never_us || steady_ - shortage_told_at_ >= second_us;
   if (is_told) {
     const std::int64_t others = std::exchange(untold_shortages_, 0);
-    note(Note::Level::warning, lacking + ". " + step_text(found->second.job, "Step ") + " is given back" +
-                                   (others > 0 ? ", as " + std::to_string(others) + " others were" : "") +
-                                   ", and this worker takes fewer steps for a while.");
+    note(Note::Level::warning,
+         lacking + ". " + step_text(found->second.job, "Step ") + " is given back" +
+             (others > 0 ? ", as " + std::to_string(others) + " others were" : "") +
+             ", and this worker takes fewer steps for a while.",
+         found->second);
     shortage_told_at_ = steady_;
   } else {
     ++untold_shortages_;
@@ -294,13 +313,8 @@ void StepsInFlight::note_result(const Step& step, const StepResult& result) {
   constexpr TimeUs slow_us = 10 * second_us;
   const TimeUs took = steady_ - step.began;
   if (result && took < slow_us) return;
-  const Job& job = step.job.job;
-  Json fields = {{"run", to_string(step.job.run)},
-                 {"graph", step.graph->name},
-                 {"node", step.graph->node(step.node).name},
-                 {"step", job.step},
-                 {"attempt", job.attempt},
-                 {"took_ms", took / 1'000}};
+  Json fields = fields_of(step);
+  fields["took_ms"] = took / 1'000;
   std::string text = result ? "A step was slow." : "An attempt failed: " + result.error().message;
   if (!result) fields["error"] = result.error().error;
   if (!result) fields["retryable"] = result.error().retryable;
@@ -333,7 +347,7 @@ void StepsInFlight::refused(Ticket slot, const Error& error) {
   Step& step = found->second;
   const bool lacks_memory = error.code == Code::limit;
   const bool is_broken = error.code == Code::corrupt || error.code == Code::unsupported || lacks_memory;
-  note(is_broken ? Note::Level::error : Note::Level::debug, error.message);
+  note(is_broken ? Note::Level::error : Note::Level::debug, error.message, step);
   if (error.code == Code::stale || error.code == Code::closed) {
     ++late_;
     forget(slot);
@@ -366,9 +380,12 @@ void StepsInFlight::give_back(Ticket slot, TimeUs run_at_us) {
 }
 
 void StepsInFlight::leave_to_others(Ticket slot, const Missing& missing) {
-  const HeldJob& held = steps_.at(slot).job;
-  note(Note::Level::debug, "Step " + std::to_string(held.job.step) + " of run " + to_string(held.run) +
-                               " is given back: there is no " + missing.what + " here.");
+  const Step& step = steps_.at(slot);
+  const HeldJob& held = step.job;
+  note(Note::Level::debug,
+       "Step " + std::to_string(held.job.step) + " of run " + to_string(held.run) + " is given back: there is no " +
+           missing.what + " here.",
+       step);
   actions_.lacking_in.push_back(held.job.queue);
   elsewhere_.contains(missing.what) ? finish(slot, Ended::How::run_left_to_others, now_)
                                     : finish(slot, Ended::How::left_to_others, now_ + lacking_pause_us);

@@ -128,6 +128,7 @@ class StepsInFlight {
     bool has_said = false;         // its progress
     std::size_t values_bytes = 0;  // its part of values_bytes_
     bool was_unfit = false;        // its outcome could not be written; the attempt is reported as failed
+    std::string trace = {};        // that its run was started under; "": the run's own
   };
   struct WaitsForRoom {
     TimeUs since = 0;  // steady
@@ -153,7 +154,8 @@ class StepsInFlight {
   void give_back(Ticket slot, TimeUs run_at_us);
   void leave_to_others(Ticket slot, const Missing& missing);
   void finish(Ticket slot, Ended::How how, TimeUs run_at_us);
-  void note(Note::Level level, std::string text);
+  void note(Note::Level level, std::string text, const Step& step);
+  Json fields_of(const Step& step) const;
   void note_result(const Step& step, const StepResult& result);
 
   const Executor& executor_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/commit_rules.hpp"
+#include "workers/runs/trace_ids.hpp"
 
 namespace cairn {
 namespace {
@@ -22,10 +23,8 @@ bool is_unreadable(const Error& error) { return error.code == Code::unsupported 
 }  // namespace
 
 Json fields_of(const Sweeping::TakenOver& taken) {
-  return {{"run", to_string(taken.run)},
-          {"step", taken.fence.step},
-          {"attempt", taken.attempt},
-          {"session", taken.fence.session}};
+  return {{"run", to_string(taken.run)},    {"step", taken.fence.step},      {"attempt", taken.attempt},
+          {"session", taken.fence.session}, {"worker", taken.fence.session}, {"trace", trace_id(taken.run, {})}};
 }
 
 Sweeping::Sweeping(SweepOptions options)

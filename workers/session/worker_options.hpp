@@ -46,8 +46,14 @@ struct WorkerReport {
   std::int64_t conflicts = 0;
   std::int64_t stale = 0;  // reports refused because the hold was lost or the run had ended
   std::int64_t lost_swept = 0;
-  std::int64_t forgotten = 0;  // folded states that made room for others
-  std::string refusal = {};    // not empty: it ended by itself, because the database takes none of its commits
+  std::int64_t forgotten = 0;   // folded states that made room for others
+  std::int64_t fused = 0;       // of the steps: executed in the commit of the step before
+  std::int64_t state_hits = 0;  // steps whose run's folded state was at hand
+  // Now:
+  std::int64_t holds = 0;         // branches held
+  std::int64_t states = 0;        // folded states kept
+  std::int64_t states_bytes = 0;  // their memory, by an estimate
+  std::string refusal = {};       // not empty: it ended by itself, because the database takes none of its commits
 };
 
 }  // namespace cairn

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <thread>
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
@@ -8,7 +7,7 @@
 #include "ops/hooks/hook_thread.hpp"
 #include "ops/http/access/guard.hpp"
 #include "ops/http/api.hpp"
-#include "ops/http/transport/server.hpp"
+#include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"
@@ -29,34 +28,16 @@ struct ServeOptions {
   ServerLimits limits;
 };
 
-// A server of its own for probes, on a thread of its own, until the end of its life.
-class ProbeListener {
- public:
-  ProbeListener(std::unique_ptr<HttpServer> server, std::function<void()> give_up)
-      : server_(std::move(server)), thread_([this, give_up = std::move(give_up)] { server_->run(give_up); }) {}
-  ~ProbeListener() {
-    server_->stop();
-    thread_.join();
-  }
-  std::string address() const { return to_string(server_->address()); }
-  ProbeListener(const ProbeListener&) = delete;
-  ProbeListener& operator=(const ProbeListener&) = delete;
-
- private:
-  std::unique_ptr<HttpServer> server_;
-  std::thread thread_;
-};
-
 // Nothing if none is wanted. Refuses as HttpServer::open.
-Result<std::unique_ptr<ProbeListener>> listen_for_probes(const ServeOptions& options, Api& api,
-                                                         const std::function<void()>& give_up) {
-  if (!options.probes) return std::unique_ptr<ProbeListener>();
+Result<std::unique_ptr<ServerThread>> listen_for_probes(const ServeOptions& options, Api& api,
+                                                        const std::function<void()>& give_up) {
+  if (!options.probes) return std::unique_ptr<ServerThread>();
   ServerLimits limits = options.limits;
   limits.threads = probe_threads;
   Result<std::unique_ptr<HttpServer>> server =
       HttpServer::open(*options.probes, limits, [&api](const ApiRequest& request) { return api.admit_probe(request); });
   if (!server) return server.error();
-  return std::make_unique<ProbeListener>(*std::move(server), give_up);
+  return std::make_unique<ServerThread>(*std::move(server), give_up);
 }
 
 void print_listening(const Settings& settings, const ServeOptions& options, const std::string& address,
@@ -96,7 +77,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
     opened->store->give_up();
     if (*replica) (*replica)->store->give_up();
   };
-  const Result<std::unique_ptr<ProbeListener>> probes = listen_for_probes(options, api, give_up);
+  const Result<std::unique_ptr<ServerThread>> probes = listen_for_probes(options, api, give_up);
   if (!probes) return probes.error();
   print_listening(settings, options, to_string((*server)->address()), *probes ? (*probes)->address() : "");
   (*server)->run(give_up);

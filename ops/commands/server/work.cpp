@@ -6,7 +6,9 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/hooks/hook_thread.hpp"
+#include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
+#include "ops/metrics/exposition.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
@@ -25,15 +27,53 @@ struct WorkOptions {
   int concurrency = 256;
   int turn_seconds = 60;
   std::int64_t memory = 512;  // MiB
+  std::optional<ListenAddress> metrics = {};
 };
 
-void print_ready(const Settings& settings, const WorkOptions& options) {
+// `metrics`: where they are answered; "": nowhere.
+void print_ready(const Settings& settings, const WorkOptions& options, const std::string& metrics) {
   const std::int64_t pid = getpid();
-  if (settings.json)
-    print_json({{"ready", true}, {"pid", pid}, {"queues", options.queues}, {"concurrency", options.concurrency}});
-  else
+  if (settings.json) {
+    Json said = {{"ready", true}, {"pid", pid}, {"queues", options.queues}, {"concurrency", options.concurrency}};
+    if (!metrics.empty()) said["metrics"] = metrics;
+    print_json(said);
+  } else {
     print_line("Worker " + std::to_string(pid) + " is ready: " + list_text(options.queues, "all queues") + ".");
+    if (!metrics.empty()) print_line("Its metrics are at http://" + metrics + "/metrics.");
+  }
   std::cout.flush();
+}
+
+ApiResponse answer_for_watchers(const ApiRequest& request, const Worker& worker, const WorkCounts& counts,
+                                const WorkOptions& options) {
+  if (request.method != "GET" && request.method != "HEAD")
+    return error_response(405, "invalid", "Expected GET, but found " + request.method + ".");
+  const bool is_short = request.segments.size() == 1;
+  if (is_short && request.segments.front() == "healthz") return json_response({{"alive", true}});
+  if (!is_short || request.segments.front() != "metrics")
+    return error_response(404, "not_found", "Expected /metrics or /healthz, but found another path.");
+  return {
+      200,
+      work_metrics_text(counts) + worker_metrics_text(worker.report(), options.concurrency) + process_metrics_text(),
+      metrics_type};
+}
+
+// Answers /metrics and /healthz while it lives; nothing if that is not wanted. Refuses as HttpServer::open.
+Result<std::unique_ptr<ServerThread>> listen_for_watchers(const WorkOptions& options, const Worker& worker,
+                                                          const WorkCounts& counts) {
+  if (!options.metrics) return std::unique_ptr<ServerThread>();
+  ServerLimits limits;
+  limits.connections = 16;
+  limits.threads = 1;
+  limits.hears_signals = false;
+  Result<std::unique_ptr<HttpServer>> server =
+      HttpServer::open(*options.metrics, limits, [&options, &worker, &counts](const ApiRequest&) {
+        return Admitted{Lane::probes, [&options, &worker, &counts](const ApiRequest& request) -> ApiAnswer {
+                          return answer_for_watchers(request, worker, counts, options);
+                        }};
+      });
+  if (!server) return server.error();
+  return std::make_unique<ServerThread>(*std::move(server), [] {});
 }
 
 void print_done(const Settings& settings, const WorkerReport& report) {
@@ -88,8 +128,10 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   worker_options.turn_max_ms = options.turn_seconds * 1'000;
   worker_options.states_bytes_max = worker_options.values_bytes_max = (options.memory << 20) / 2;
   Worker worker(*opened->store, *opened->catalogue, worker_options);
+  const Result<std::unique_ptr<ServerThread>> watchers = listen_for_watchers(options, worker, *opened->counts);
+  if (!watchers) return watchers.error();
   signals.watch(&worker);
-  print_ready(settings, options);
+  print_ready(settings, options, *watchers ? (*watchers)->address() : "");
   const WorkerReport report = worker.run();
   signals.watch(nullptr);
   print_done(settings, report);
@@ -125,6 +167,9 @@ void add_work(CommandLine& line) {
       ->check(CLI::Range(16, 1'000'000))
       ->type_name("MIB")
       ->capture_default_str();
+  add_text(command, "--metrics", "ADDRESS",
+           "Answer /metrics (for Prometheus) and /healthz there, without a token; port 0: a free one",
+           [&](const std::string& text) { return assign(options.metrics, listen_argument(text)); });
   add_tools(line, command);
 }
 

@@ -194,6 +194,9 @@ struct HttpServer::Parts {
         pool(limits.threads),
         probes(1) {
     mail->io = &io;
+    if (!limits.hears_signals) return;
+    signals.add(SIGINT);
+    signals.add(SIGTERM);
   }
   ~Parts() {
     const std::lock_guard lock(mail->mutex);
@@ -305,7 +308,7 @@ struct HttpServer::Parts {
   const std::shared_ptr<Mail> mail = std::make_shared<Mail>();
   tcp::acceptor acceptor;
   asio::steady_timer room{io};
-  asio::signal_set signals{io, SIGINT, SIGTERM};
+  asio::signal_set signals{io};
   asio::signal_set hangups{io};
   ThreadPool pool;
   ThreadPool probes;
@@ -419,6 +422,7 @@ void HttpServer::Parts::let_go() {
 }
 
 void HttpServer::Parts::await_signals() {
+  if (!limits.hears_signals) return;
   signals.async_wait([this](const error_code& fault, int) {
     if (fault) return;
     stop();

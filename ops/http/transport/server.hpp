@@ -28,6 +28,7 @@ struct ServerLimits {
   int threads = 4;                       // of the lane `work`
   std::size_t unsent_bytes = 128 << 20;  // of larger answers that clients have not taken yet; beyond them 503
   bool peers_of_here = false;            // peer_connections holds for this machine's addresses, too
+  bool hears_signals = true;             // SIGINT and SIGTERM stop it; else stop() alone, and the signals are others'
 
   // Streams at once; the remaining connections are kept for requests that end by themselves.
   int streams() const { return connections - (connections + 7) / 8 + (connections == 1 ? 1 : 0); }
@@ -52,8 +53,9 @@ class HttpServer {
 
   ListenAddress address() const;  // with the port it got
 
-  // Serves until SIGINT, SIGTERM or stop(); then finishes the requests that have begun and accepts no others. Requests
-  // that last for seconds more, or until another signal, are hurried by `give_up`, called on the thread of the sockets.
+  // Serves until stop(), or SIGINT or SIGTERM where it hears them; then finishes the requests that have begun and
+  // accepts no others. Requests that last for seconds more, or until another signal, are hurried by `give_up`, called
+  // on the thread of the sockets.
   void run(std::function<void()> give_up);
   void stop();  // from any thread
 

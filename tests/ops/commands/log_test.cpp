@@ -5,6 +5,7 @@
 #include "engine/id.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
+#include "workers/runs/trace_ids.hpp"
 
 namespace cairn::program {
 namespace {
@@ -37,9 +38,23 @@ TEST(Log, F10_an_attempt_that_fails_is_a_line_with_run_step_node_and_attempt) {
     EXPECT_EQ(line["run"], run) << line;
     EXPECT_EQ(line["node"], "run") << line;
     EXPECT_EQ(line["level"], "info") << line;
+    EXPECT_GT(line["worker"].get<std::int64_t>(), 0) << line;
+    EXPECT_EQ(line["trace"], trace_id(*parse_run_id(run), {})) << line;
     EXPECT_EQ(line["message"], "An attempt failed: No \"water\".") << line;
   }
   EXPECT_EQ(told, 3) << "as often as the graph tries a sub-goal: " << ran.err;
+}
+
+TEST(Log, a_line_about_a_step_has_the_trace_that_its_run_was_started_under) {
+  const std::string tag = "traceparent=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const Ran ran = with_log("info", "json", {"start", "plan_runner", "--input", plan, "--tag", tag, "--wait", "--json"});
+  int lines = 0;
+  for (const Json& line : json_lines(ran.err)) {
+    if (line.value("error", "") != "error") continue;
+    ++lines;
+    EXPECT_EQ(line["trace"], "4bf92f3577b34da6a3ce929d0e0e4736") << line;
+  }
+  EXPECT_EQ(lines, 3) << ran.err;
 }
 
 TEST(Log, F10_the_same_as_text_and_nothing_of_it_by_default) {

@@ -120,6 +120,8 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"runs_tagged", {"run_tags"}},
       {"runs_tagged_lately", {"run_started_at"}},
       {"runs_of_graph", {"run_graph"}},
+      {"run_counts", {"run_started_at"}},
+      {"run_place", {"run_started_at"}},
       {"archive_due", {"run_graph"}},
       {"kept_for_open_runs", {"run_continues", "run_origin"}},
       {"runs_called", {"event_pkey", "run_pkey"}},

@@ -1,0 +1,146 @@
+#include "ops/metrics/counting_store.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "ops/metrics/counted_events.hpp"
+#include "storage/clock.hpp"
+#include "storage/forwarding_store.hpp"
+
+namespace cairn {
+namespace {
+
+double seconds_since(TimeUs began_us) { return static_cast<double>(steady_us() - began_us) / 1e6; }
+
+class CountingStore final : public ForwardingStore {
+ public:
+  CountingStore(std::unique_ptr<Store> store, std::shared_ptr<WorkCounts> counts)
+      : ForwardingStore(*store), owned_(std::move(store)), counts_(std::move(counts)) {}
+
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
+    return counted(StoreCallKind::commit, [&] {
+      const TimeUs began = steady_us();
+      std::vector<Verdict> verdicts = store_.commit(shard, batch, options);
+      count_commit(batch, verdicts, options, began);
+      return verdicts;
+    });
+  }
+
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    return counted(StoreCallKind::commit, [&] {
+      const TimeUs began = steady_us();
+      LockedDecision decision;
+      LockedCommitted committed = store_.commit_locked(shard, runs, [&](std::vector<LockedRun> locked) {
+        decision = decide(std::move(locked));
+        return decision;
+      });
+      if (!decision.entries.empty()) count_commit(decision.entries, committed.verdicts, decision.options, began);
+      count_claimed(committed.claimed, decision.claim ? decision.claim->now_us : 0);
+      return committed;
+    });
+  }
+
+  ClaimedBatch claim(const ClaimRequest& request) override {
+    return counted(StoreCallKind::claim, [&] {
+      const TimeUs began = steady_us();
+      ClaimedBatch claimed = store_.claim(request);
+      counts_->claim_seconds.add(seconds_since(began));
+      count_claimed(claimed.jobs, request.now_us);
+      return claimed;
+    });
+  }
+  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
+    counted(StoreCallKind::claim, [&] { store_.release(holds, run_at_us); });
+  }
+
+  std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
+    return counted(StoreCallKind::read, [&] {
+      std::vector<StoredHistory> histories = store_.histories(requests, limit);
+      counts_->histories_read.add(requests.size());
+      return histories;
+    });
+  }
+  std::optional<RunRow> run(const RunId& id) override {
+    return counted(StoreCallKind::read, [&] { return store_.run(id); });
+  }
+  std::vector<RunRow> runs(const RunFilter& filter) override {
+    return counted(StoreCallKind::read, [&] { return store_.runs(filter); });
+  }
+  std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
+    return counted(StoreCallKind::read, [&] { return store_.events(id, after_seq, limit); });
+  }
+  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
+    return counted(StoreCallKind::read, [&] { return store_.snapshot(id, fold_version, at_most); });
+  }
+  std::optional<std::string> blob(Shard shard, const Hash& hash) override {
+    return counted(StoreCallKind::read, [&] { return store_.blob(shard, hash); });
+  }
+
+  void open_session(const SessionRow& session) override {
+    counted(StoreCallKind::session, [&] { store_.open_session(session); });
+  }
+  void beat(SessionId session) override {
+    counted(StoreCallKind::session, [&] { store_.beat(session); });
+  }
+  HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
+    return counted(StoreCallKind::session, [&] { return store_.scan_held(session, now_us, limit); });
+  }
+
+  TimeUs database_time() override {
+    return counted(StoreCallKind::other, [&] { return store_.database_time(); });
+  }
+  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
+    counted(StoreCallKind::other, [&] { store_.put_snapshot(id, snapshot); });
+  }
+  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
+    counted(StoreCallKind::other, [&] { store_.put_blob(shard, hash, bytes); });
+  }
+  bool await_notification(std::int64_t timeout_ms) override {
+    return counted(StoreCallKind::other, [&] {
+      const bool is_notified = store_.await_notification(timeout_ms);
+      if (is_notified) counts_->wake_ups.add();
+      return is_notified;
+    });
+  }
+
+ private:
+  template <class Call>
+  std::invoke_result_t<Call> counted(StoreCallKind kind, Call call) {
+    try {
+      return call();
+    } catch (...) {
+      counts_->faults[static_cast<std::size_t>(kind)].add();
+      throw;
+    }
+  }
+
+  void count_commit(std::span<const Entry> entries, std::span<const Verdict> verdicts, const CommitOptions& options,
+                    TimeUs began_us) {
+    counts_->commit_seconds.add(seconds_since(began_us));
+    counts_->commit_entries.add(static_cast<double>(entries.size()));
+    if (options.notify) counts_->wake_ups_sent.add();
+    for (std::size_t n = 0; n < std::min(entries.size(), verdicts.size()); ++n) {
+      counts_->entries[static_cast<std::size_t>(verdicts[n].kind)].add();
+      if (verdicts[n].kind == Verdict::Kind::committed) count_events(*counts_, entries[n]);
+    }
+  }
+
+  void count_claimed(std::span<const HeldJob> jobs, TimeUs now_us) {
+    counts_->jobs_claimed.add(jobs.size());
+    for (const HeldJob& held : jobs)
+      counts_->waits.of({held.job.queue})
+          .add(static_cast<double>(std::max<TimeUs>(now_us - held.job.run_at_us, 0)) / 1e6);
+  }
+
+  const std::unique_ptr<Store> owned_;
+  const std::shared_ptr<WorkCounts> counts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_counting_store(std::unique_ptr<Store> store, std::shared_ptr<WorkCounts> counts) {
+  return std::make_unique<CountingStore>(std::move(store), std::move(counts));
+}
+
+}  // namespace cairn

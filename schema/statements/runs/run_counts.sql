@@ -1,3 +1,0 @@
-select status, waiting, count(*)
-from cairn.run
-group by status, waiting
