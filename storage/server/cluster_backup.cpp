@@ -65,9 +65,6 @@ Result<fs::path> absolute_place(const std::string& text) {
   return path;
 }
 
-// The folder next to it in which the work is done.
-fs::path next_to(const fs::path& path, const std::string& ending) { return path.string() + ending; }
-
 Status check_free(const fs::path& path) {
   std::error_code fault;
   if (!fs::exists(fs::symlink_status(path, fault))) return Done{};
@@ -75,8 +72,19 @@ Status check_free(const fs::path& path) {
   return Error{Code::conflict, "Expected " + path.string() + " to be free, but it is not."};
 }
 
-Status make_private_folder(const fs::path& path) {
+// Proof, which a worker that still runs goes on to write, and logs may be there already.
+Status check_free_of_data(const fs::path& path) {
   std::error_code fault;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, fault)) {
+    const std::string name = entry.path().filename();
+    if (name == checkpoints_name || name == key_name || name == "logs") continue;
+    return Error{Code::conflict, "Expected " + path.string() + " to be free, but it holds " + name + "."};
+  }
+  return Done{};
+}
+
+Status make_private_folder(const fs::path& path) {
+  std::error_code fault;  // without a folder above it the next call fails
   fs::create_directories(path.parent_path(), fault);
   if (mkdir(path.c_str(), 0700) == 0) return Done{};
   if (errno == EEXIST)
@@ -109,21 +117,19 @@ Status renamed(const fs::path& from, const fs::path& to) {
                "Expected to rename " + from.string() + " to " + to.string() + ", but: " + fault.message() + "."};
 }
 
-// Removes what is in the way of a next attempt, unless the work was done.
+// Removes the folder of the work at the end: what was done of it is elsewhere then.
 class Attempt {
  public:
   explicit Attempt(fs::path folder) : folder_(std::move(folder)) {}
   ~Attempt() {
     std::error_code fault;
-    if (!is_done_) fs::remove_all(folder_, fault);
+    fs::remove_all(folder_, fault);
   }
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
-  void done() { is_done_ = true; }
 
  private:
   const fs::path folder_;
-  bool is_done_ = false;
 };
 
 // --- backup ----------------------------------------------------------------------------------------------------------
@@ -180,12 +186,13 @@ Status check_files(const std::string& programs, const fs::path& folder, const fs
                                   " as they were copied, but: " + last_lines(ran.says)};
 }
 
-// The server's files are its account's.
+// The server's files are its account's, which must reach them.
 Status give_all(const fs::path& folder) {
   const Result<ServerAccount> account = server_account(folder / "none");
   if (!account) return account.error();
   if (geteuid() != 0) return Done{};
-  bool is_given = give_to(*account, folder) && give_to(*account, folder / data_name);
+  bool is_given =
+      give_to(*account, folder.parent_path()) && give_to(*account, folder) && give_to(*account, folder / data_name);
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder / data_name))
     is_given = is_given && give_to(*account, entry.path());
   is_given = is_given && give_to(*account, folder / pass_name);
@@ -227,6 +234,14 @@ Status check_fit(const ClusterBackup& backup) {
                                       ": a newer program restores it."};
 }
 
+// Into its place; with the marker, which comes last, it is a cluster there.
+Status settle(const fs::path& staged, const fs::path& target) {
+  for (const std::string_view part : {pass_name, data_name})
+    if (const Status done = renamed(staged / part, target / part); !done) return done;
+  if (mark_cluster(target.string())) return Done{};
+  return Error{Code::unavailable, "Expected to write in " + target.string() + ", but could not."};
+}
+
 // The copy, marked as a cluster, in the folder where it is started once.
 Status stage(const fs::path& folder, const fs::path& staged) {
   for (const std::string_view part : {data_name, pass_name})
@@ -244,12 +259,12 @@ Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces&
   if (!target) return target.error();
   const Result<std::string> programs = server_programs();
   if (!programs) return programs.error();
-  const fs::path partial = next_to(*target, ".partial");
+  const fs::path partial = target->string() + ".partial";
   const fs::path directory = cluster.directory;
   if (const Status free = check_free(*target); !free) return free.error();
   if (const Status space = check_space(*target, bytes_below(directory / data_name)); !space) return space.error();
   if (const Status made = make_private_folder(partial); !made) return made.error();
-  Attempt attempt(partial);
+  const Attempt attempt(partial);
   // The database may be ahead of the checkpoints; checkpoints that are ahead of it look like an older one in its place.
   if (const Status done = copied_if_there(places.checkpoints, partial / checkpoints_name); !done) return done.error();
   if (const Status done = copied_if_there(places.signing_key, partial / key_name); !done) return done.error();
@@ -259,7 +274,6 @@ Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces&
   if (const Status done = run_copy(cluster, *programs, partial); !done) return done.error();
   if (const Status noted = write_note(partial, *backup); !noted) return noted.error();
   if (const Status done = renamed(partial, *target); !done) return done.error();
-  attempt.done();
   return backup;
 }
 
@@ -296,17 +310,16 @@ Result<RestoredCluster> restore_cluster(const std::string& folder, const std::st
   if (!source) return source.error();
   if (!target) return target.error();
   if (!programs) return programs.error();
-  const fs::path staged = next_to(*target, ".restoring");
-  if (const Status free = check_free(*target); !free) return free.error();
+  if (const Status free = check_free_of_data(*target); !free) return free.error();
   if (const Status space = check_space(*target, bytes_below(*source)); !space) return space.error();
+  const fs::path staged = *target / "restoring";  // which is on the disk that is meant
   if (const Status made = make_private_folder(staged); !made) return made.error();
-  Attempt attempt(staged);
+  const Attempt attempt(staged);
   if (const Status whole = check_files(*programs, *source, staged / "said"); !whole) return whole.error();
   if (const Status done = stage(*source, staged); !done) return done.error();
   const Result<RestoredCluster> restored = begin_again(staged);
   if (!restored) return restored;
-  if (const Status done = renamed(staged, *target); !done) return done.error();
-  attempt.done();
+  if (const Status done = settle(staged, *target); !done) return done.error();
   if (const Status done = restore_proof(*source, places); !done) return done.error();
   return restored;
 }

@@ -6,8 +6,8 @@
 //   checkpoints/                   the signed checkpoints, copied before the data
 //   checkpoints_signing_key.pem    the key that signs them
 //
-// Nothing is half-written: both work in a folder next to the one that is meant, and rename it at the end. Safe from any
-// thread.
+// Nothing is half-written: both work in a folder of their own, DIR.partial and DATA/restoring, and rename at the end
+// what they have made. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -45,11 +45,11 @@ struct RestoredCluster {
   std::int64_t holds = 0;     // of theirs, whose steps are lost
 };
 
-// Makes the cluster in `directory`, which does not exist or is empty, and leaves it stopped. No session of the backup
-// is honoured there. Checkpoints and key come along unless `places` has some already: those are newer, and `verify`
-// then says which runs lack their end. Refuses as read_backup; `corrupt` (the files are not those that were copied),
-// `conflict` (something is in the directory), `limit` (too little space), `unsupported` (data of another PostgreSQL, a
-// newer schema), `unavailable` (no start: the server's words).
+// Makes the cluster in `directory`, which holds no data yet, and leaves it stopped. No hold of the backup is honoured
+// there. Checkpoints and key come along unless `places` has some already: those are newer, and `verify` then says which
+// runs lack their end. Refuses as read_backup; `corrupt` (the files are not those that were copied), `conflict`
+// (something is in the directory), `limit` (too little space), `unsupported` (data of another PostgreSQL, a newer
+// schema), `unavailable` (no start: the server's words).
 Result<RestoredCluster> restore_cluster(const std::string& folder, const std::string& directory,
                                         const ProofPlaces& places);
 

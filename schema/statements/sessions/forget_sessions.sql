@@ -1,6 +1,6 @@
--- A restored past begins again without its sessions: no worker that still runs finds its own, so that it ends, and no
--- hold is honoured. A held job names a session that never was, which makes its fence refuse all who held it; the next
--- sweep finds it and its step is lost.
+-- A restored past begins again without its sessions, and no hold of it is honoured. A held job names a session that
+-- never was, which makes its fence refuse all who held it, also a worker that lives on and opens its session again; the
+-- next sweep finds the job, and its step is lost.
 with forgotten as (
   delete from cairn.worker returning session
 ), unheld as (
