@@ -108,6 +108,25 @@ TEST_F(Backup, says_before_it_begins_that_the_disk_is_too_small) {
   EXPECT_FALSE(fs::exists(to + ".partial"));
 }
 
+// A fence that names the session or the epoch of before is refused, whichever comes first: the holder or a sweep.
+TEST(Restore, gives_every_hold_to_a_session_that_never_was_under_the_next_epoch) {
+  const std::string data = place("held");
+  cairn_ok({"start", "plan_runner", "--input", plan("sleep", {{"ms", 60'000}}), "--data", data});
+  Beside worker({"work", "--data", data});
+  ASSERT_TRUE(wait_until([&] { return asked(data, "select count(*) from cairn.job where session > 0") == 1; }));
+  const std::int64_t session = asked(data, "select session from cairn.job where session is not null");
+  const std::int64_t epoch = asked(data, "select epoch from cairn.job where session is not null");
+  const std::string kept = place("kept_held"), to = place("held_again");
+  cairn_ok({"backup", kept, "--data", data});
+  cairn_ok({"restore", kept, "--data", to});
+  EXPECT_EQ(asked(to, "select count(*) from cairn.worker"), 0);
+  EXPECT_EQ(asked(to, "select session from cairn.job where session is not null"), -session);
+  EXPECT_EQ(asked(to, "select epoch from cairn.job where session is not null"), epoch + 1);
+  EXPECT_EQ(asked(data, "select session from cairn.job where session is not null"), session);
+  cairn_ok({"down", "--data", to});
+  cairn_ok({"down", "--data", data});
+}
+
 // The worker holds a step when the backup is made, ends it in a present that is lost, and lives on when that past is
 // back in its place.
 TEST(Restore, honours_no_hold_of_the_past_under_a_worker_that_still_runs) {
