@@ -27,10 +27,9 @@ const std::set<std::string, std::less<>> tables_of_runs = {"run",     "event",  
 const std::set<std::string, std::less<>> tables_of_all = {"graph",    "queue",     "worker",       "token",
                                                           "identity", "migration", "feed_consumer"};
 // Written and read apart from runs: one node keeps them, all can ask.
-const std::set<std::string, std::less<>> tables_of_one = {"checkpoint",    "passage",    "schedule",
-                                                          "schedule_note", "saved_view", "link_key",
-                                                          "hook",          "hook_note",  "hook_delivery",
-                                                          "queue_change"};
+const std::set<std::string, std::less<>> tables_of_one = {"checkpoint",    "passage",     "schedule", "schedule_note",
+                                                          "saved_view",    "link_key",    "hook",     "hook_note",
+                                                          "hook_delivery", "queue_change"};
 
 std::string_view cluster_file(std::string_view name) {
   for (const EmbeddedFile& file : schema_files())
