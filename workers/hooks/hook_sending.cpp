@@ -5,13 +5,11 @@
 
 #include "workers/hooks/public_address.hpp"
 #include "workers/ports/tool_process.hpp"
-#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::size_t answer_bytes_max = 64 * 1024;
-constexpr std::size_t shown_answer_bytes = 200;
 constexpr std::int32_t gone_status = 410;
 constexpr std::int32_t too_many_status = 429;
 
@@ -30,16 +28,15 @@ HttpRequest request_of(const HookParcel& parcel, const std::string& secret, std:
   return request;
 }
 
-HookAnswer answered(std::int32_t status, const std::string& body, std::int64_t retry_after_ms) {
+// The answer's text is not kept: it may repeat what was sent, which must be in no second place.
+HookAnswer answered(std::int32_t status, std::int64_t retry_after_ms) {
   HookAnswer answer;
   answer.status = status;
   answer.is_success = status >= 200 && status <= 299;
   answer.is_gone = status == gone_status;
   answer.is_busy = status == too_many_status || status >= 500;
   answer.retry_after_ms = retry_after_ms;
-  if (answer.is_success) return answer;
-  const std::string shown = readable_line(body, shown_answer_bytes);
-  answer.says = "The receiver answered " + std::to_string(status) + (shown.empty() ? "." : ": " + shown);
+  if (!answer.is_success) answer.says = "The receiver answered " + std::to_string(status) + ".";
   return answer;
 }
 
@@ -68,8 +65,7 @@ HookAnswer answer_of_command(const ProcessEnd& end, std::int64_t timeout_ms) {
   switch (end.kind) {
     case ProcessEnd::Kind::exited:
       answer.is_success = end.number == 0;
-      answer.says = "The command ended with exit status " + std::to_string(end.number) + ": " +
-                    readable_line(end.err, shown_answer_bytes);
+      answer.says = "The command ended with exit status " + std::to_string(end.number) + ".";
       break;
     case ProcessEnd::Kind::signalled:
       answer.says = "The command was ended by signal " + std::to_string(end.number) + ".";
@@ -96,9 +92,8 @@ boost::asio::awaitable<HookAnswer> send_to_url(HttpClient& client, HookParcel pa
   const auto status_of_long = std::make_shared<std::int32_t>(0);
   request.on_part = [status_of_long](int status, std::string_view) { *status_of_long = status; };
   const HttpResult result = co_await client.send(std::move(request));
-  if (result) co_return answered(result->status, result->body, result->retry_after_ms);
-  if (result.error().kind == HttpFault::Kind::too_big && *status_of_long != 0)
-    co_return answered(*status_of_long, "", 0);
+  if (result) co_return answered(result->status, result->retry_after_ms);
+  if (result.error().kind == HttpFault::Kind::too_big && *status_of_long != 0) co_return answered(*status_of_long, 0);
   HookAnswer none;
   none.is_busy = result.error().kind != HttpFault::Kind::invalid;
   none.says = result.error().message;

@@ -253,7 +253,10 @@ asio::awaitable<error_code> talk(Stream& stream, Exchange& exchange, Parser& par
     buffer.commit(bytes);
     if (error != asio::error::eof) continue;
     error = {};
-    parser.put_eof(error);
+    if (parser.got_some())
+      parser.put_eof(error);
+    else
+      error = http::error::end_of_stream;  // it would be a whole answer to the parser
   }
   co_return error;
 }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr TimeUs hook_second_us = 1'000'000;
 constexpr TimeUs act_us = 100'000;
+constexpr TimeUs eager_us = 800'000;  // a fifth of a second is a standstill here, so that there are some
 constexpr std::int32_t page_max = 50;
 constexpr int heal_rounds = 4'000;
 constexpr std::uint64_t hook_salt = 0x686f6f6b73ull;
@@ -26,7 +27,7 @@ std::map<std::string, Json> simulated_hooks() {
   };
   return {{"any", hook({{"on", {"ended", "waits", "budget"}}, {"attempts", 3}})},
           {"ordered", hook({{"on", {"ended", "waits", "budget"}}, {"attempts", 4}, {"ordered", true}})},
-          {"still", hook({{"on", Json::array({"stalled"})}, {"attempts", 5}, {"stalled_after_ms", 2'000}})}};
+          {"still", hook({{"on", Json::array({"stalled"})}, {"attempts", 5}, {"stalled_after_ms", 1'000}})}};
 }
 
 HookDefinition definition_of(const Json& hook) {
@@ -163,8 +164,8 @@ StalledAnswer SimulatedHooks::stalled(const StalledQuestion& question) const {
   answer.is_end = true;
   for (const RunId& id : world_.checker.runs()) {
     const std::optional<RunRow> run = world_.store->run(id);
-    const bool stands = run && run->status == RunStatus::running && run->updated_at <= question.moved_before &&
-                        run->updated_at > question.moved_after;
+    const bool stands = run && run->status == RunStatus::running &&
+                        run->updated_at <= question.moved_before + eager_us && run->updated_at > question.moved_after;
     if (stands) answer.found.push_back({id, run->head, NoticeKind::stalled});
   }
   return answer;

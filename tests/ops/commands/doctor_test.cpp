@@ -103,6 +103,17 @@ TEST(Doctor, a_schedule_that_no_process_fires_is_a_fault) {
   }
 }
 
+TEST(Doctor, a_hook_that_has_parked_notices_or_that_no_process_sends_for_is_a_fault) {
+  DoctorFacts facts = healthy();
+  facts.schema->hooks = {{"chat", 0, 2, 0, {}, {}}};
+  expect_fault(facts, "hooks", "chat has 2 parked: `cairn hook resend chat` sends them again");
+  facts.schema->hooks = {{"chat", 1, 0, 0, noon - 70'000'000, noon - 61'000'000}};
+  expect_fault(facts, "hooks", "chat has one that has been due for 61 s, and no process has sent it");
+  facts.schema->hooks = {{"chat", 1, 0, 0, noon - 70'000'000, noon - 5'000'000}};
+  facts.schema->paused_hooks = {"desk"};
+  EXPECT_TRUE(faults(facts).empty());
+}
+
 TEST(Doctor, D15_tells_a_server_that_cannot_write) {
   DoctorFacts facts = healthy();
   facts.written = Error{Code::unavailable, "ERROR:  could not extend file: No space left on device"};

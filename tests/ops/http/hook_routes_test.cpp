@@ -77,6 +77,8 @@ TEST(HookRoutes, a_server_sends_what_is_tested_parks_it_and_sends_it_again) {
   ASSERT_TRUE(wait_until([&] { return ask("GET", "/chat").json()["delivered"] == 1; }));
   EXPECT_EQ(ask("POST", "/chat/skip", Json{{"event", event}}.dump()).status, 404) << "it is over";
   EXPECT_EQ(ask("POST", "/chat/resend", Json{{"event", "7"}}.dump()).status, 400);
+  const std::string metrics = ApiConnection(server.port()).ask("GET", "/metrics", "", as_ops).body;
+  EXPECT_NE(metrics.find("cairn_hook_notices{hook=\"chat\",state=\"parked\"} 0"), std::string::npos) << metrics;
   const Json history = ask("GET", "/chat/history").json();
   EXPECT_EQ(history[0]["actor"], "token:ops");
   EXPECT_EQ(history[0]["kind"], "resent");

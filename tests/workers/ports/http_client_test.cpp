@@ -201,6 +201,36 @@ TEST(HttpClient, a_new_connection_that_ends_without_a_word_is_not_tried_again) {
   EXPECT_EQ(server.requests().size(), 1U);
 }
 
+// It was an answer with status 200 and no body.
+TEST(HttpClient, an_answer_that_is_read_in_parts_and_never_begins_is_none) {
+  const LoopbackServer server(in_turn({gone(), kept("one"), gone(), Reply{200, "two"}}));
+  boost::asio::io_context io;
+  HttpClient client;
+  HttpRequest request = request_to(server.url("/"));
+  request.on_part = [](int, std::string_view) {};
+  EXPECT_EQ(fault_of(testing::run(io, client.send(request))).kind, HttpFault::Kind::unreachable);
+  EXPECT_EQ(body_of(testing::run(io, client.send(request))), "one");
+  EXPECT_EQ(body_of(testing::run(io, client.send(request))), "two") << "a kept connection had ended without a word";
+}
+
+TEST(HttpClient, an_address_that_may_not_be_connected_to_is_left_alone) {
+  const LoopbackServer server(in_turn({Reply{200, "one"}}));
+  std::vector<std::string> asked;
+  bool may = false;
+  HttpRequest request = request_to(server.url("/"));
+  request.may_connect = [&](const std::string& address) {
+    asked.push_back(address);
+    return may;
+  };
+  const HttpFault fault = fault_of(post(request));
+  EXPECT_EQ(fault.kind, HttpFault::Kind::unreachable);
+  EXPECT_NE(fault.message.find("an address that may not be connected to"), std::string::npos) << fault.message;
+  EXPECT_EQ(server.connections(), 0);
+  may = true;
+  EXPECT_EQ(body_of(post(request)), "one");
+  EXPECT_EQ(asked, (std::vector<std::string>{"127.0.0.1", "127.0.0.1"}));
+}
+
 TEST(HttpClient, an_answer_that_is_cut_off_over_a_kept_connection_is_not_asked_for_again) {
   Reply cut{200, "half of this"};
   cut.cut = true;
