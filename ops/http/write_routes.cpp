@@ -11,6 +11,7 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/service/run_commands.hpp"
 #include "workers/ids.hpp"
+#include "workers/runs/trace_ids.hpp"
 
 namespace cairn {
 namespace {
@@ -27,6 +28,13 @@ Refusal add_scope_tags(const Scope& scope, Tags& tags) {
                                 "=" + tag->second + ".");
   }
   return {};
+}
+
+// The span of another system under which the run is started. A header that is none is passed over, as W3C has it.
+void add_traceparent(const RouteCall& call, Tags& tags) {
+  const std::string text = call.request.header("traceparent");
+  if (const std::optional<TraceParent> parent = parse_traceparent(text))
+    tags.emplace(traceparent_tag, "00-" + parent->trace + "-" + parent->span + "-01");
 }
 
 // The key of a run that the scope does not cover stays taken, and nothing is said of that run.
@@ -71,6 +79,7 @@ Result<std::vector<std::pair<StartRun, std::string>>, ApiResponse> start_command
   for (StartRequest& request : requests) {
     Refusal refusal = check_start(call, request);
     if (!refusal) refusal = add_scope_tags(call.scope(), request.tags);
+    add_traceparent(call, request.tags);
     if (refusal) return refusal_of_one(commands.size(), *std::move(refusal));
     Result<StartRun> command = start_command(request);
     if (!command) return refusal_of_one(commands.size(), error_response(command.error()));
@@ -124,6 +133,7 @@ RouteReply start_run(RouteCall& call) {
   if (!request) return request.error();
   if (Refusal outside = check_start(call, *request)) return *std::move(outside);
   if (Refusal other = add_scope_tags(call.scope(), request->tags)) return *std::move(other);
+  add_traceparent(call, request->tags);
   if (!request->continues.empty()) {
     const Result<RunId> earlier = run_named(call, request->continues);
     if (!earlier) return earlier.error();

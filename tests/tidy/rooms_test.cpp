@@ -111,7 +111,7 @@ const std::map<std::string, Floors> house = {
       {"ops/terminal", "ops/metrics"},
       {"ops/service"},
       {"ops/audit"},
-      {"ops/keeping", "ops/scheduling", "ops/hooks"},
+      {"ops/keeping", "ops/scheduling", "ops/hooks", "ops/traces"},
       {"ops/http/transport"},
       {"ops/http/access", "ops/http/bodies", "ops/http/streams", "ops/http/console", "ops/mcp"},
       {"ops/http", "ops/bench/rig", "ops/commands"},

@@ -8,6 +8,7 @@
 
 #include "ops/answers/words.hpp"
 #include "ops/audit/exporter.hpp"
+#include "ops/commands/audit/export_traces.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
@@ -15,6 +16,7 @@
 #include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
+#include "ops/traces/otlp_client.hpp"
 #include "storage/private_file.hpp"
 #include "storage/proof/checkpoint_table.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -27,6 +29,7 @@ struct ExportOptions {
   bool zstd = false;
   std::string out;  // "": stdout
   std::vector<std::string> except;
+  TraceExportOptions traces;
 };
 
 constexpr std::size_t runs_at_once = 100;
@@ -108,9 +111,18 @@ class Destination {
   std::ofstream file_;
 };
 
+// Traces go to a collector, and no export is written then.
+Status check_destination(const ExportOptions& options) {
+  if (options.traces.url.empty() && options.traces.with_contents)
+    return Error{Code::invalid, "Expected --otlp with --otlp-contents, but it is missing."};
+  if (!options.traces.url.empty() && (!options.out.empty() || options.zstd))
+    return Error{Code::invalid, "Expected --otlp or a file, but found both."};
+  return need_selection(options.of, "export");
+}
+
 // See ops/audit/export_format.md.
 Exit export_runs(const Settings& settings, const ExportOptions& options) {
-  const Result<Opened> opened = open_database(settings);
+  Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   Store& store = *opened->store;
   const Result<std::set<RunId>> except = runs_meant(store, options.except);
@@ -119,6 +131,7 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   if (!named) return named.error();
   const Result<RunFilter> where = known_filter(store, options.of.where.value_or(RunQuery{}));
   if (!where) return where.error();
+  if (!options.traces.url.empty()) return export_traces(settings, *opened, *named, *where, *except, options.traces);
   Destination destination(options.out);
   std::ostream& out = destination.stream();
   ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); },
@@ -148,12 +161,20 @@ void add_export(CommandLine& line) {
   CLI::App& command = add_command(
       line, "export", "Write runs with their whole history to stdout or a file",
       [&](const Settings& settings) { return export_runs(settings, options); },
-      [&] { return need_selection(options.of, "export"); });
+      [&] { return check_destination(options); });
   add_selection(command, options.of, "Every run");
   add_text(command, "--out", "FILE", "Where they go (default: stdout); compressed if the name ends in .zst",
            [&](const std::string& path) { return assign(options.out, output_argument(path)); });
   command.add_flag("--zstd", options.zstd, "Compressed");
   add_except(command, options.except);
+  add_text(command, "--otlp", "URL", "Send the traces of ended runs to this collector instead (OTLP over HTTP, JSON)",
+           [&](const std::string& url) {
+             if (const Result<OtlpEndpoint> fits = otlp_endpoint(url); !fits) return Status(fits.error());
+             options.traces.url = url;
+             return Status(Done{});
+           });
+  command.add_flag("--otlp-contents", options.traces.with_contents,
+                   "With prompts, replies, inputs and outputs in the traces");
 }
 
 }  // namespace cairn

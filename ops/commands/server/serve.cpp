@@ -12,6 +12,7 @@
 #include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
+#include "ops/traces/trace_thread.hpp"
 
 namespace cairn {
 namespace {
@@ -26,6 +27,8 @@ struct ServeOptions {
   GraphLimits graphs;
   std::int64_t mcp_wait_ms = ApiOptions().mcp_wait_ms;
   ServerLimits limits;
+  std::string otlp;  // the collector's URL; "": traces are sent nowhere
+  bool otlp_contents = false;
 };
 
 // Nothing if none is wanted. Refuses as HttpServer::open.
@@ -38,6 +41,14 @@ Result<std::unique_ptr<ServerThread>> listen_for_probes(const ServeOptions& opti
       HttpServer::open(*options.probes, limits, [&api](const ApiRequest& request) { return api.admit_probe(request); });
   if (!server) return server.error();
   return std::make_unique<ServerThread>(*std::move(server), give_up);
+}
+
+// Nothing if none are wanted. Refuses as TraceThread::start.
+Result<std::unique_ptr<TraceThread>> send_traces(const ServeOptions& options, Opened& opened) {
+  if (options.otlp.empty()) return std::unique_ptr<TraceThread>();
+  Result<OtlpEndpoint> endpoint = otlp_endpoint(options.otlp);
+  if (!endpoint) return endpoint.error();
+  return TraceThread::start(opened, *std::move(endpoint), {options.otlp_contents});
 }
 
 void print_listening(const Settings& settings, const ServeOptions& options, const std::string& address,
@@ -73,6 +84,8 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   if (!keeper) return keeper.error();
   const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
   const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
+  const Result<std::unique_ptr<TraceThread>> traces = send_traces(options, *opened);
+  if (!traces) return traces.error();
   const auto give_up = [&opened, &replica] {
     opened->store->give_up();
     if (*replica) (*replica)->store->give_up();
@@ -142,6 +155,13 @@ void add_serve(CommandLine& line) {
               limits.idle);
   add_seconds(command, "--write-seconds", "How long a client may take no more of an answer (default 30)", limits.write);
   add_mcp_wait(command, options.mcp_wait_ms);
+  add_text(command, "--otlp", "URL", "Send the trace of each run that ends to this collector (OTLP over HTTP, JSON)",
+           [&](const std::string& url) {
+             if (const Result<OtlpEndpoint> fits = otlp_endpoint(url); !fits) return Status(fits.error());
+             options.otlp = url;
+             return Status(Done{});
+           });
+  command.add_flag("--otlp-contents", options.otlp_contents, "With prompts, replies, inputs and outputs in the traces");
   add_tools(line, command);
 }
 

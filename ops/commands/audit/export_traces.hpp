@@ -1,0 +1,23 @@
+// `cairn export --otlp`: the traces of ended runs, sent to a collector. Used from one thread.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "ops/requests/requests.hpp"
+#include "ops/service/database.hpp"
+#include "ops/terminal/exit_code.hpp"
+
+namespace cairn {
+
+struct TraceExportOptions {
+  std::string url;  // the collector's; "": none is wanted
+  bool with_contents = false;
+};
+
+// Runs that are under way are left out, and so are those that cannot be read, which is a finding. Refuses as
+// otlp_endpoint and send_with_patience.
+Exit export_traces(const Settings& settings, Opened& opened, const std::vector<RunRow>& named, const RunFilter& where,
+                   const std::set<RunId>& except, const TraceExportOptions& options);
+
+}  // namespace cairn
