@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "storage/limits/queue_limits.hpp"
+#include "storage/limits/queue_room.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -24,6 +25,11 @@ struct LimitBook {
 
   // When all starts of these queues' rates are free again (rate.hpp); none of a queue from which nothing was claimed.
   std::function<std::map<std::string, TimeUs>(const std::vector<std::string>& queues)> rates_full_at;
+
+  // The keys of the run's jobs, of those that have one, by their branches; and what is used of keys of a queue.
+  std::function<std::map<BranchId, std::string>(const RunId& run)> keys_of_run;
+  std::function<std::map<std::string, QueueUse>(const std::string& queue, const std::vector<std::string>& keys)>
+      key_uses;
 
   // The newest first, those before the revision `before`.
   std::function<std::vector<LimitChangeRow>(const std::string& queue, std::int64_t before, std::int32_t limit)>

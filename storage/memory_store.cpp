@@ -15,6 +15,7 @@
 #include "storage/commit_rules.hpp"
 #include "storage/limit_book.hpp"
 #include "storage/limits/queue_room.hpp"
+#include "storage/limits/turns.hpp"
 
 namespace cairn {
 namespace {
@@ -112,6 +113,8 @@ class MemoryStore final : public Store, public KeepsLimits {
     book = {.queue_limits = [this] { return queue_limits(); },
             .change_limits = [this](const LimitChange& change) { return change_limits(change); },
             .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
+            .keys_of_run = [this](const RunId& run) { return keys_of_run(run); },
+            .key_uses = [this](const auto& queue, const auto& keys) { return key_uses(queue, keys); },
             .limit_changes = [this](const auto& queue, std::int64_t before,
                                     std::int32_t limit) { return limit_changes(queue, before, limit); }};
   }
@@ -148,22 +151,20 @@ class MemoryStore final : public Store, public KeepsLimits {
       }
     }
     sort_by_turn(due, request.now_us);
-    // Found once for all: under the lock no other claim takes from a limited queue meanwhile.
     const TimeUs now_us = clock_();
-    std::map<std::string, QueueRoom> rooms = rooms_of(request.queues, now_us);
     ClaimedBatch claimed;
+    take_of_keys(request, now_us, due, claimed);
+    // Found once for all: under the lock no other claim takes from a limited queue meanwhile.
+    std::map<std::string, QueueRoom> rooms = rooms_of(request.queues, now_us);
     for (HeldJob* job : due) {
       if (static_cast<std::int32_t>(claimed.jobs.size()) >= request.limit) break;
-      if (const auto room = rooms.find(job->job.queue); room != rooms.end()) {
+      const std::string& queue = job->job.queue;
+      if (job->session != 0 || limits_of(queue).has_keys()) continue;
+      if (const auto room = rooms.find(queue); room != rooms.end()) {
         if (room->second.free-- <= 0) continue;
-        if (room->second.pace_us > 0) full_at_[room->first] = room->second.full_at += room->second.pace_us;
+        if (room->second.pace_us > 0) full_at_[queue] = room->second.full_at += room->second.pace_us;
       }
-      CHECK(job->session == 0);  // pairs with is_due
-      job->session = request.session;
-      runs_.at(job->run).at_home.erase(job->job.branch);
-      ++job->epoch;
-      job->deadline_us = deadline_of(job->job, request.default_timeout_ms, request.now_us);
-      claimed.jobs.push_back(with_head(*job));
+      take(*job, request, claimed);
     }
     std::sort(claimed.jobs.begin(), claimed.jobs.end(), [](const HeldJob& a, const HeldJob& b) {
       return std::tie(a.job.priority, a.job.run_at_us, a.run, a.job.branch) <
@@ -426,6 +427,28 @@ class MemoryStore final : public Store, public KeepsLimits {
     for (const std::string& queue : queues)
       if (const auto full_at = full_at_.find(queue); full_at != full_at_.end()) found.insert(*full_at);
     return found;
+  }
+
+  std::map<BranchId, std::string> keys_of_run(const RunId& id) {
+    const std::lock_guard lock(mutex_);
+    std::map<BranchId, std::string> keys;
+    for (const HeldJob& job : select([&](const HeldJob& one) { return one.run == id; }, never_us))
+      if (const QueueLimits limits = limits_of(job.job.queue); limits.has_keys())
+        keys[job.job.branch] = key_of(job, limits);
+    return keys;
+  }
+
+  std::map<std::string, QueueUse> key_uses(const std::string& queue, const std::vector<std::string>& keys) {
+    const std::lock_guard lock(mutex_);
+    const std::map<std::string, std::int64_t> held = held_by_key(limits_of(queue));
+    std::map<std::string, QueueUse> uses;
+    for (const std::string& key : keys) {
+      const auto count = held.find(key);
+      const auto full_at = key_full_at_.find({queue, key});
+      uses[key] = {count == held.end() ? 0 : count->second,
+                   full_at == key_full_at_.end() ? std::nullopt : std::optional(full_at->second)};
+    }
+    return uses;
   }
 
   std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit) {
@@ -778,6 +801,72 @@ class MemoryStore final : public Store, public KeepsLimits {
     return {row.head, row.chain_hash, {events.begin() + first, events.begin() + last}};
   }
 
+  void take(HeldJob& job, const ClaimRequest& request, ClaimedBatch& claimed) {
+    CHECK(job.session == 0);  // pairs with is_due
+    job.session = request.session;
+    runs_.at(job.run).at_home.erase(job.job.branch);
+    ++job.epoch;
+    job.deadline_us = deadline_of(job.job, request.default_timeout_ms, request.now_us);
+    claimed.jobs.push_back(with_head(job));
+  }
+
+  std::string key_of(const HeldJob& job, const QueueLimits& limits) const {
+    const StoredRun& run = runs_.at(job.run);
+    return limit_key(limits.key, run.row.tags, parse_stored(run.events.front().payload).value("input", Json::object()));
+  }
+
+  // From each queue with keys, its jobs in the order in which they are due.
+  void take_of_keys(const ClaimRequest& request, TimeUs now_us, const std::vector<HeldJob*>& due,
+                    ClaimedBatch& claimed) {
+    for (const std::string& name : request.queues) {
+      const QueueLimits limits = limits_of(name);
+      if (!limits.has_keys()) continue;
+      const QueueRoom room = rooms_of({name}, now_us).at(name);
+      std::map<std::string, std::vector<HeldJob*>> jobs;
+      for (HeldJob* job : due)
+        if (job->session == 0 && job->job.queue == name) jobs[key_of(*job, limits)].push_back(job);
+      const std::int64_t limit = std::min<std::int64_t>(request.limit - std::ssize(claimed.jobs), room.free);
+      KeyTurn& turn = turns_[{name, request.shard}];
+      for (const KeyShare& share : take_turns({waiting_keys(limits, jobs, turn, now_us)}, limit, turn)) {
+        for (std::int64_t n = 0; n < share.count; ++n)
+          take(*jobs.at(share.key)[static_cast<std::size_t>(n)], request, claimed);
+        if (limits.key_rate) spend(key_full_at_[{name, share.key}], *limits.key_rate, share.count, now_us);
+        if (limits.rate) spend(full_at_[name], *limits.rate, share.count, now_us);
+      }
+    }
+  }
+
+  static void spend(TimeUs& full_at, const StartRate& rate, std::int64_t count, TimeUs now_us) {
+    full_at = full_at_after(rate, full_at, now_us, count);
+  }
+
+  // REQUIRES: a queue with keys.
+  std::map<std::string, std::int64_t> held_by_key(const QueueLimits& limits) const {
+    std::map<std::string, std::int64_t> held;
+    const auto is_held = [&](const HeldJob& one) { return one.session != 0 && one.job.queue == limits.name; };
+    for (const HeldJob& job : select(is_held, never_us)) ++held[key_of(job, limits)];
+    return held;
+  }
+
+  // In the order in which they come round.
+  std::vector<WaitingKey> waiting_keys(const QueueLimits& limits,
+                                       const std::map<std::string, std::vector<HeldJob*>>& jobs, const KeyTurn& turn,
+                                       TimeUs now_us) const {
+    std::map<std::string, std::int64_t> held = held_by_key(limits);
+    std::vector<WaitingKey> keys;
+    for (const auto& [key, waiting] : jobs) {
+      const auto full_at = key_full_at_.find({limits.name, key});
+      const auto weight = limits.weights.find(key);
+      QueueUse use{held[key], full_at == key_full_at_.end() ? std::nullopt : std::optional(full_at->second)};
+      keys.push_back({key, std::ssize(waiting), room_of(limits.of_key(), use, now_us).free,
+                      weight == limits.weights.end() ? 1 : weight->second});
+    }
+    const auto first =
+        std::find_if(keys.begin(), keys.end(), [&](const WaitingKey& one) { return one.key >= turn.key; });
+    std::rotate(keys.begin(), first, keys.end());
+    return keys;
+  }
+
   ClaimRequest without_limited(ClaimRequest request) const {
     std::erase_if(request.queues, [this](const std::string& queue) { return limits_of(queue).is_bound(); });
     return request;
@@ -881,8 +970,10 @@ class MemoryStore final : public Store, public KeepsLimits {
   std::map<std::pair<std::string, std::string>, GraphRow> graphs_;
   std::map<SessionId, SessionRow> sessions_;
   std::map<std::string, QueueLimits> limits_;
-  std::map<std::string, std::vector<LimitChangeRow>> limit_changes_;  // by queue, the oldest first
-  std::map<std::string, TimeUs> full_at_;                             // of rates, by queue
+  std::map<std::string, std::vector<LimitChangeRow>> limit_changes_;   // by queue, the oldest first
+  std::map<std::string, TimeUs> full_at_;                              // of rates, by queue
+  std::map<std::pair<std::string, std::string>, TimeUs> key_full_at_;  // of rates, by queue and key
+  std::map<std::pair<std::string, Shard>, KeyTurn> turns_;             // by queue
 };
 
 }  // namespace

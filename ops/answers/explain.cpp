@@ -161,9 +161,14 @@ class Queued {
     const std::vector<const SessionRow*> serving = servers();
     if (serving.empty()) return no_worker("No worker that is alive serves queue " + queue() + ".", Json::object());
     if (std::optional<Reason> lacking = nobody_has_it(serving)) return *std::move(lacking);
-    if (set != nullptr && set->concurrency && use().held >= *set->concurrency) return at_limit(*set->concurrency);
-    if (set != nullptr && set->rate && free_starts(*set->rate, full_at(), situation_.now_us) <= 0)
-      return at_rate(*set->rate);
+    if (set == nullptr) return ready();
+    if (std::optional<Reason> full = at_limits(*set, use(), "Queue " + queue(), Json::object()))
+      return *std::move(full);
+    if (!set->has_keys()) return ready();
+    const std::string key = this->key();
+    const std::string named = "Key " + excerpt(Json(key), 100) + " of queue " + queue();
+    if (std::optional<Reason> full = at_limits(set->of_key(), key_use(key), named, {{"key", key}}))
+      return *std::move(full);
     return ready();
   }
 
@@ -181,27 +186,43 @@ class Queued {
     const auto found = situation_.uses.find(queue());
     return found == situation_.uses.end() ? QueueUse{} : found->second;
   }
-  TimeUs full_at() const { return use().full_at.value_or(situation_.now_us); }
-
-  Reason at_limit(std::int32_t concurrency) const {
-    return reason(Kind::queue_limit,
-                  "Queue " + queue() + " may hold " + std::to_string(concurrency) + " at once, and holds " +
-                      std::to_string(use().held) + ".",
-                  {{"queue", queue()}, {"concurrency", concurrency}, {"held", use().held}});
+  std::string key() const {
+    const auto found = situation_.keys.find(job_.job.branch);
+    return found == situation_.keys.end() ? "" : found->second;
+  }
+  QueueUse key_use(const std::string& key) const {
+    const auto found = situation_.key_uses.find({queue(), key});
+    return found == situation_.key_uses.end() ? QueueUse{} : found->second;
   }
 
-  // With what is ready before it, the time at which it may begin itself.
-  Reason at_rate(const StartRate& rate) const {
-    const TimeUs next = next_start_at(rate, full_at(), situation_.now_us);
+  // Nothing if neither limit of the queue, or of a key of it, stands before the job. `of` names which.
+  std::optional<Reason> at_limits(const QueueLimits& limits, const QueueUse& use, const std::string& of,
+                                  Json details) const {
+    details["queue"] = queue();
+    if (limits.concurrency && use.held >= *limits.concurrency) {
+      details["concurrency"] = *limits.concurrency;
+      details["held"] = use.held;
+      return reason(Kind::queue_limit,
+                    of + " may hold " + std::to_string(*limits.concurrency) + " at once, and holds " +
+                        std::to_string(use.held) + ".",
+                    std::move(details));
+    }
+    const TimeUs full_at = use.full_at.value_or(situation_.now_us);
+    if (!limits.rate || free_starts(*limits.rate, full_at, situation_.now_us) > 0) return std::nullopt;
+    const TimeUs next = next_start_at(*limits.rate, full_at, situation_.now_us);
+    details["rate"] = rate_shown(*limits.rate);
+    details["next"] = time_text(next);
+    std::string says = of + " may begin " + rate_text(*limits.rate) + ", and that is used up until " + said(next) + ".";
+    return reason(Kind::queue_rate, says + before_at_rate(*limits.rate, next, details), std::move(details));
+  }
+
+  // The jobs that come earlier, of all keys, and when that lets this one begin.
+  std::string before_at_rate(const StartRate& rate, TimeUs next, Json& details) const {
     const auto before = situation_.before.find(job_.job.branch);
-    const std::int64_t ahead = before == situation_.before.end() ? 0 : before->second;
-    std::string says =
-        "Queue " + queue() + " may begin " + rate_text(rate) + ", and that is used up until " + said(next) + ".";
-    if (ahead > 0)
-      says += " " + counted(ahead, "job") + (ahead == 1 ? " is" : " are") + " before it, so it may begin at " +
-              said(next + ahead * interval_us(rate)) + ".";
-    return reason(Kind::queue_rate, std::move(says),
-                  {{"queue", queue()}, {"rate", rate_shown(rate)}, {"before", ahead}, {"next", time_text(next)}});
+    if (before == situation_.before.end() || before->second == 0 || details.contains("key")) return "";
+    details["before"] = before->second;
+    return " " + counted(before->second, "job") + (before->second == 1 ? " is" : " are") +
+           " before it, so it may begin at " + said(next + before->second * interval_us(rate)) + ".";
   }
 
   const SessionRow* session() const {

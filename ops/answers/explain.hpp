@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/state.hpp"
@@ -18,7 +19,9 @@ struct Situation {
   std::vector<HeldJob> jobs;
   std::vector<SessionRow> sessions;
   std::vector<QueueLimits> queues;
-  std::map<std::string, QueueUse> uses;     // by queue, for queues that have a concurrency or a rate
+  std::map<std::string, QueueUse> uses;  // by queue, for queues that have a concurrency or a rate
+  std::map<BranchId, std::string> keys;  // of jobs in queues with limits for each key
+  std::map<std::pair<std::string, std::string>, QueueUse> key_uses;  // by queue and key
   std::map<BranchId, std::int64_t> before;  // ready jobs in front of the branch's job, where they were counted
   std::map<RunId, std::string> called;      // status words of the called runs
   std::map<StepId, ProgressRow> progress;   // of held steps that have written something

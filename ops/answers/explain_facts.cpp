@@ -63,6 +63,18 @@ std::map<std::string, QueueUse> uses_of_queues(Store& store, const Situation& si
   return uses;
 }
 
+void read_keys(Store& store, const RunId& run, Situation& situation) {
+  const auto has_keys = [](const QueueLimits& set) { return set.has_keys(); };
+  if (std::none_of(situation.queues.begin(), situation.queues.end(), has_keys)) return;
+  situation.keys = limit_book(store).keys_of_run(run);
+  for (const HeldJob& job : waiting_jobs(situation)) {
+    const auto key = situation.keys.find(job.job.branch);
+    if (key == situation.keys.end()) continue;
+    for (auto& [of, use] : limit_book(store).key_uses(job.job.queue, {key->second}))
+      situation.key_uses[{job.job.queue, of}] = use;
+  }
+}
+
 }  // namespace
 
 Result<Explained> read_explained(Client& client, Store& store, const std::string& dsn, const RunId& run) {
@@ -78,6 +90,7 @@ Result<Explained> read_explained(Client& client, Store& store, const std::string
     situation.queues = limit_book(store).queue_limits();
     situation.now_us = store.database_time();
     situation.uses = uses_of_queues(store, situation);
+    read_keys(store, run, situation);
     situation.called = runs_called(store, *state);
     situation.before = jobs_before(store, dsn, run, situation);
     for (auto& [id, question] : state->questions)

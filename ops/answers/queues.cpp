@@ -39,6 +39,10 @@ Json limits_json(const QueueLimits& limits) {
   return {{"queue", limits.name},
           {"concurrency", limits.concurrency ? Json(*limits.concurrency) : Json(nullptr)},
           {"rate", limits.rate ? rate_shown(*limits.rate) : Json(nullptr)},
+          {"key", limits.has_keys() ? Json(limits.key) : Json(nullptr)},
+          {"key_concurrency", limits.key_concurrency ? Json(*limits.key_concurrency) : Json(nullptr)},
+          {"key_rate", limits.key_rate ? rate_shown(*limits.key_rate) : Json(nullptr)},
+          {"weights", Json(limits.weights)},
           {"ageing_ms", limits.ageing_us > 0 ? Json(limits.ageing_us / 1'000) : Json(nullptr)},
           {"paused", limits.paused},
           {"revision", limits.revision}};
@@ -68,6 +72,10 @@ std::string rate_text(const StartRate& rate) {
 std::string limits_words(const QueueLimits& limits) {
   std::string words = "limit " + (limits.concurrency ? std::to_string(*limits.concurrency) : "none");
   if (limits.rate) words += ", rate " + rate_text(*limits.rate);
+  if (limits.has_keys()) words += ", in turns by " + limits.key;
+  if (limits.key_concurrency) words += ", each limit " + std::to_string(*limits.key_concurrency);
+  if (limits.key_rate) words += ", each rate " + rate_text(*limits.key_rate);
+  for (const auto& [key, weight] : limits.weights) words += ", " + key + " weighs " + std::to_string(weight);
   if (limits.ageing_us > 0) words += ", ageing " + span_text(limits.ageing_us);
   return words + (limits.paused ? ", paused" : "");
 }

@@ -22,7 +22,8 @@ std::map<std::string, QueueLine> queue_lines(Store& store);
 // {"queue", "ready", "later", "held", "oldest"} and the fields of limits_json().
 Json queue_json(const std::string& name, const QueueLine& line);
 
-// {"queue", "concurrency", "rate", "ageing_ms", "paused", "revision"}; "rate" is null or {"n", "per_ms", "burst"}.
+// {"queue", "concurrency", "rate", "key", "key_concurrency", "key_rate", "weights", "ageing_ms", "paused", "revision"};
+// a rate is null or {"n", "per_ms", "burst"}.
 Json limits_json(const QueueLimits& limits);
 
 Json rate_shown(const StartRate& rate);  // {"n", "per_ms", "burst"}

@@ -96,9 +96,11 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/limits/exact_rate_test.cpp
   tests/storage/limits/noted_starts.cpp
   tests/storage/limits/queue_limits_test.cpp
+  tests/storage/limits/keys_test.cpp
   tests/storage/limits/rate_test.cpp
   tests/storage/hooks/hook_table_test.cpp
   tests/storage/hooks/stalled_runs_test.cpp
+  tests/storage/limits/turns_test.cpp
   tests/storage/schedules/schedule_table_test.cpp
   tests/storage/migration/migrator_test.cpp
   tests/storage/postgres/bench_copies_test.cpp

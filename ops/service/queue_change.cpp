@@ -13,17 +13,29 @@ QueueLimits limits_of_queue(Store& store, const std::string& queue) {
   return {.name = queue};
 }
 
-Status change_rate(QueueLimits& limits, const QueueChange& change) {
-  if (change.is_rate_gone) limits.rate.reset();
-  if (!change.rate && !change.per_ms && !change.burst) return Done{};
-  if (!limits.rate && !change.rate)
-    return Error{Code::invalid, "Expected a number of starts as the rate of queue " + limits.name +
+Status change_rate(std::optional<StartRate>& rate, const RateChange& change, const std::string& of) {
+  if (change.is_gone) rate.reset();
+  if (!change.n && !change.per_ms && !change.burst) return Done{};
+  if (!rate && !change.n)
+    return Error{Code::invalid, "Expected a number of starts as the rate of " + of +
                                     ", which has none, but got only what belongs to one."};
-  if (!limits.rate) limits.rate = StartRate{};
-  limits.rate->n = change.rate.value_or(limits.rate->n);
-  if (change.per_ms) limits.rate->per_us = *change.per_ms * 1'000;
-  limits.rate->burst = change.burst.value_or(limits.rate->burst);
+  if (!rate) rate = StartRate{};
+  rate->n = change.n.value_or(rate->n);
+  if (change.per_ms) rate->per_us = *change.per_ms * 1'000;
+  rate->burst = change.burst.value_or(rate->burst);
   return Done{};
+}
+
+Status change_keys(QueueLimits& limits, const QueueChange& change) {
+  if (change.key) limits.key = *change.key;
+  if (change.key && change.key->empty()) {
+    limits.key_concurrency.reset();
+    limits.key_rate.reset();
+    limits.weights.clear();
+  }
+  if (change.is_key_limit_given) limits.key_concurrency = change.key_concurrency;
+  for (const auto& [key, weight] : change.weights) limits.weights[key] = weight;
+  return change_rate(limits.key_rate, change.key_rate, "each key of queue " + limits.name);
 }
 
 }  // namespace
@@ -33,7 +45,8 @@ Result<QueueLimits> change_queue(Store& store, const QueueChange& change, const 
     QueueLimits limits = limits_of_queue(store, change.queue);
     if (change.revision && limits.revision != *change.revision) return stale_limits(limits, *change.revision);
     if (change.is_limit_given) limits.concurrency = change.concurrency;
-    if (const Status fine = change_rate(limits, change); !fine) return fine.error();
+    if (const Status fine = change_rate(limits.rate, change.rate, "queue " + limits.name); !fine) return fine.error();
+    if (const Status fine = change_keys(limits, change); !fine) return fine.error();
     if (change.ageing_ms) limits.ageing_us = *change.ageing_ms * 1'000;
     limits.paused = change.paused.value_or(limits.paused);
     Result<QueueLimits> changed = limit_book(store).change_limits({std::move(limits), actor});

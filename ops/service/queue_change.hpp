@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -9,21 +10,34 @@
 
 namespace cairn {
 
+// The parts of a rate that are given; one that is not given stays.
+struct RateChange {
+  bool is_gone = false;  // there shall be no rate
+  std::optional<std::int64_t> n = {};
+  std::optional<std::int64_t> per_ms = {};
+  std::optional<std::int64_t> burst = {};
+
+  bool is_empty() const { return !is_gone && !n && !per_ms && !burst; }
+};
+
 // A setting that is not given stays as it is, whatever other changes come between.
 struct QueueChange {
   std::string queue;
   bool is_limit_given = false;
   std::optional<int> concurrency = {};  // with is_limit_given; nothing: no limit
-  bool is_rate_gone = false;            // there shall be no rate; else the parts of it that are given
-  std::optional<std::int64_t> rate = {};
-  std::optional<std::int64_t> per_ms = {};
-  std::optional<std::int64_t> burst = {};
-  std::optional<std::int64_t> ageing_ms = {};  // 0: none
+  RateChange rate = {};
+  std::optional<std::string> key = {};  // "": none, and none of its limits
+  bool is_key_limit_given = false;
+  std::optional<int> key_concurrency = {};  // with is_key_limit_given
+  RateChange key_rate = {};
+  std::map<std::string, std::int32_t> weights = {};  // of these keys; of others they stay
+  std::optional<std::int64_t> ageing_ms = {};        // 0: none
   std::optional<bool> paused = {};
   std::optional<std::int64_t> revision = {};  // of the limits that the change is about
 
   bool is_empty() const {
-    return !is_limit_given && !is_rate_gone && !rate && !per_ms && !burst && !ageing_ms && !paused;
+    return !is_limit_given && rate.is_empty() && !key && !is_key_limit_given && key_rate.is_empty() &&
+           weights.empty() && !ageing_ms && !paused;
   }
 };
 

@@ -7,7 +7,8 @@ comment on column cairn.queue.limits is
   'What only releases since 28 know of the limits, as JSON; null: nothing. Then `paused` is true for those before.';
 
 -- When the starts that a rate allows at once are all free again, after the last claim in this shard. The greatest time
--- of a queue's rows counts; one in the past is as good as none. An empty key: the queue as a whole.
+-- of a queue's rows counts; one in the past is as good as none. An empty key: the queue as a whole;
+-- one that begins with =: that key.
 create table cairn.rate (
   shard int not null,
   queue text not null,
@@ -19,6 +20,21 @@ create table cairn.rate (
         autovacuum_vacuum_cost_delay = 0);
 
 comment on column cairn.rate.at is 'When that claim was made, by the one clock of the database.';
+
+-- A queue may have limits for each key of its jobs: a tag of the run, or a value in its input. Null: its queue had no
+-- keys when the job was offered. Ordered by bytes, as the turns of the keys are.
+alter table cairn.job add column limit_key text collate "C";
+alter table cairn.permit add column key text collate "C";
+
+-- The key of a queue whose turn it is in this shard, and how many of its jobs were begun in this turn.
+create table cairn.key_turn (
+  shard int not null,
+  queue text not null,
+  key text not null,
+  served bigint not null,
+  primary key (queue, shard)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
+        autovacuum_vacuum_cost_delay = 0);
 
 create table cairn.queue_change (
   queue text not null,
@@ -36,7 +52,7 @@ comment on table cairn.queue_change is 'What was set for a queue by each change;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'cairn_app') then
-    grant select, insert, update, delete on cairn.rate to cairn_app;
+    grant select, insert, update, delete on cairn.rate, cairn.key_turn to cairn_app;
     grant select, insert on cairn.queue_change to cairn_app;
   end if;
 exception

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,16 +23,26 @@ struct QueueLimits {
   std::optional<std::int32_t> concurrency = {};  // jobs held at once
   bool paused = false;                           // nothing is claimed
   std::optional<StartRate> rate = {};            // of claims
-  TimeUs ageing_us = 0;       // a job that has waited so long goes before younger ones of one priority less; 0: never
+  TimeUs ageing_us = 0;  // a job that has waited so long goes before younger ones of one priority less; 0: never
+  // Limits of each key of its jobs; a queue with keys is served key by key, in turns (turns.hpp).
+  std::string key = {};  // "tag.NAME", or a JSON pointer into the run's input; "": none
+  std::optional<std::int32_t> key_concurrency = {};
+  std::optional<StartRate> key_rate = {};
+  std::map<std::string, std::int32_t> weights = {};  // of keys, jobs in a turn; 1 of any other
   bool is_understood = true;  // false: set by a newer release, with a limit that this one does not know
 
-  bool is_governed() const { return rate || ageing_us > 0 || !is_understood; }
+  bool has_keys() const { return !key.empty(); }
+  bool is_governed() const { return rate || ageing_us > 0 || has_keys() || !is_understood; }
+  // As if they were those of a queue.
+  QueueLimits of_key() const { return {.name = name, .concurrency = key_concurrency, .rate = key_rate}; }
+  bool is_counted() const { return concurrency || key_concurrency; }  // what is held
   bool is_bound() const { return paused || concurrency || is_governed(); }
   bool operator==(const QueueLimits&) const = default;
 };
 
 // Refuses `invalid`: a name that is none, a concurrency below 1, a rate that check_rate() refuses, an ageing of less
-// than a millisecond or more than 30 days, any limit for the queue of timers.
+// than a millisecond or more than 30 days, any limit for the queue of timers; a key that is neither a tag nor a
+// pointer, limits of keys without a key, weights from 1 to 1,000 of more than 1,000 keys.
 Status check_limits(const QueueLimits& limits);
 
 // A change that an operator wants, with who that is.
@@ -54,6 +65,9 @@ Error stale_limits(const QueueLimits& found, std::int64_t expected);
 // governed. Reading it back sets `paused` too. A text that this release does not understand leaves is_understood false.
 std::string limits_text(const QueueLimits& limits);
 void read_limits_text(std::string_view text, QueueLimits& limits);
+
+// The key of a job, whose run has these tags and this input; "" where they have none. As the statements find it.
+std::string limit_key(const std::string& key, const std::map<std::string, std::string>& tags, const Json& input);
 
 // The priority by which a job is chosen now, as waiting raises it: lower is sooner.
 std::int64_t aged_priority(std::int32_t priority, TimeUs run_at_us, TimeUs ageing_us, TimeUs now_us);

@@ -24,6 +24,8 @@ constexpr std::size_t levels_max = 100;  // priorities remembered of a queue; wi
 
 // A change of the limits, which may come from another process, is noticed after this.
 constexpr std::int64_t held_back_max_us = 1'000'000;
+constexpr std::int64_t repair_every_us = 10'000'000;
+constexpr std::int32_t keys_min = 64;  // looked at by a claim
 
 bool contains(const std::vector<RunId>& runs, const RunId& run) {
   return std::find(runs.begin(), runs.end(), run) != runs.end();
@@ -154,7 +156,18 @@ JobClaimer::Attempt JobClaimer::claim_limited(ClaimRequest request) {
     std::erase_if(governed.queues,
                   [&](const std::string& queue) { return !governed_.contains(queue) || held_back_.contains(queue); });
   }
+  std::vector<std::string> keyed;
+  {
+    const std::lock_guard lock(mutex_);
+    std::copy_if(governed.queues.begin(), governed.queues.end(), std::back_inserter(keyed),
+                 [&](const std::string& queue) { return keyed_.contains(queue); });
+    std::erase_if(governed.queues, [&](const std::string& queue) { return keyed_.contains(queue); });
+  }
   Attempt claimed = claim_governed(governed);
+  for (const std::string& queue : keyed) {
+    governed.limit = request.limit - static_cast<std::int32_t>(claimed->jobs.size());
+    if (governed.limit > 0) append(*claimed, claim_keyed(governed, queue));
+  }
   request.limit -= static_cast<std::int32_t>(claimed->jobs.size());
   if (request.limit <= 0 || request.queues.empty()) return claimed;
   const bool is_of_runs = !request.only_runs.empty();
@@ -189,19 +202,202 @@ JobClaimer::Attempt JobClaimer::claim_across(const ClaimRequest& request, Statem
   const PgParameters queues = PgParameters().add(text_array(request.queues));
   return placements_.whole().run([&](PgConnection& lock) -> Attempt {
     lock.execute("BEGIN");
-    const PgResult limits = lock.query(statement("lock_queues"), queues);
-    placements_.query_each("retire_permits", queues);
-    Uses uses;
-    const std::vector<PgResult> permits = placements_.query_each("permit_counts", queues);
-    const std::vector<PgResult> rates = placements_.query_each("queue_rates", queues);
-    for (const PgResult& part : permits) uses.add_permits(part);
-    for (const PgResult& part : rates) uses.add_rates(part);
-    const Rooms rooms = rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
+    const Rooms rooms = find_rooms_across(lock, queues);
     Attempt claimed = execute({claim.name, with_rooms(claim.parameters, request.queues, rooms), claim.kind}, request);
     lock.execute("COMMIT");
     record_rooms(request.queues, rooms, claimed->jobs);
     return claimed;
   });
+}
+
+JobClaimer::Rooms JobClaimer::find_rooms_across(PgConnection& lock, const PgParameters& queues) {
+  const PgResult limits = lock.query(statement("lock_queues"), queues);
+  placements_.query_each("retire_permits", queues);
+  Uses uses;
+  for (const PgResult& part : placements_.query_each("permit_counts", queues)) uses.add_permits(part);
+  for (const PgResult& part : placements_.query_each("queue_rates", queues)) uses.add_rates(part);
+  return rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
+}
+
+// --- queues with keys -----------------------------------------------------------------------------------------------
+
+ClaimedBatch JobClaimer::claim_keyed(const ClaimRequest& request, const std::string& queue) {
+  if (is_time_to_repair(queue, request.shard))
+    placements_.query(request.shard, "key_jobs", PgParameters().add(request.shard).add(queue).add(true));
+  ClaimRequest one = request;
+  one.queues = {queue};
+  return placements_.are_distributed() ? claim_keyed_across(one, queue) : claim_keyed_here(one, queue);
+}
+
+bool JobClaimer::is_time_to_repair(const std::string& queue, Shard shard) {
+  const std::lock_guard lock(mutex_);
+  std::int64_t& at_us = repaired_[{queue, shard}];
+  if (at_us != 0 && steady_us() < at_us + repair_every_us) return false;
+  at_us = steady_us();
+  return true;
+}
+
+namespace {
+
+std::map<std::string, std::int64_t> count_by_key(const PgResult& claimed) {
+  std::map<std::string, std::int64_t> counts;
+  const int key = claimed.column("limit_key");
+  for (int row = 0; row < claimed.rows(); ++row) ++counts[std::string(claimed.text(row, key))];
+  return counts;
+}
+
+std::string_view keyed_statement(const ClaimRequest& request) {
+  return request.only_runs.empty() ? "claim_of_keys" : "claim_of_keys_of_runs";
+}
+
+}  // namespace
+
+ClaimedBatch JobClaimer::claim_keyed_here(const ClaimRequest& request, const std::string& queue) {
+  std::vector<HeldJob> in_doubt;
+  return placements_.run(request.shard, [&](PgConnection& connection) {
+    if (!in_doubt.empty()) {
+      ClaimedBatch ours = still_ours(connection, request, in_doubt);
+      if (!ours.jobs.empty()) return ours;
+      in_doubt.clear();
+    }
+    connection.begin_pipeline();
+    connection.send(begin_statement());
+    const Rooms rooms = find_rooms(connection, request.queues);
+    const auto ask = [&](std::string_view name, const PgParameters& parameters) {
+      connection.send(statement(name), parameters);
+      connection.sync();
+      return connection.receive();
+    };
+    const KeyPlan plan = plan_keys(request, queue, rooms, ask, [&](const PgParameters& parameters) {
+      std::vector<PgResult> uses;
+      uses.push_back(ask("key_uses", parameters));
+      return uses;
+    });
+    ClaimedBatch batch;
+    std::map<std::string, std::int64_t> taken;
+    if (!plan.ring.keys.empty()) {
+      const PgResult claimed = ask(keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue)));
+      batch.jobs = read_claimed_jobs(claimed);
+      taken = count_by_key(claimed);
+    }
+    in_doubt = batch.jobs;
+    batch = end_claim(connection, request, std::move(batch));
+    record_rooms(request.queues, rooms, batch.jobs);
+    record_plan(plan, taken);
+    return batch;
+  });
+}
+
+// The last round trip of a claim.
+ClaimedBatch JobClaimer::end_claim(PgConnection& connection, const ClaimRequest& request, ClaimedBatch batch) {
+  if (!batch.jobs.empty()) send_heads_query(connection, request, batch.jobs);
+  connection.send(commit_statement());
+  connection.sync();
+  if (!batch.jobs.empty()) receive_heads(connection, batch);
+  connection.finish();
+  return batch;
+}
+
+ClaimedBatch JobClaimer::claim_keyed_across(const ClaimRequest& request, const std::string& queue) {
+  const PgParameters queues = PgParameters().add(text_array(request.queues));
+  return placements_.whole().run([&](PgConnection& lock) {
+    lock.execute("BEGIN");
+    const Rooms rooms = find_rooms_across(lock, queues);
+    const auto ask = [&](std::string_view name, const PgParameters& parameters) {
+      return placements_.query(request.shard, name, parameters);
+    };
+    const KeyPlan plan = plan_keys(request, queue, rooms, ask, [&](const PgParameters& parameters) {
+      return placements_.query_each("key_uses", parameters);
+    });
+    ClaimedBatch batch;
+    if (!plan.ring.keys.empty())
+      batch = *execute(
+          {keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue)), Statement::Kind::given},
+          request);
+    lock.execute("COMMIT");
+    record_rooms(request.queues, rooms, batch.jobs);
+    std::map<std::string, std::int64_t> all;  // as if each share had been taken: at worst it looks again too early
+    for (const KeyShare& share : plan.shares) all[share.key] = share.count;
+    record_plan(plan, all);
+    return batch;
+  });
+}
+
+// Empty without keys: the queue has none any more, or no job that is due.
+JobClaimer::KeyPlan JobClaimer::plan_keys(const ClaimRequest& request, const std::string& queue, const Rooms& rooms,
+                                          const Ask& ask,
+                                          const std::function<std::vector<PgResult>(const PgParameters&)>& ask_uses) {
+  KeyPlan plan{.queue = queue, .limits = {}, .ring = {}, .rooms = {}, .shares = {}, .turn = {}, .now_us = rooms.now_us};
+  const auto limits = rooms.limits.find(queue);
+  if (limits == rooms.limits.end() || !limits->second.has_keys()) return plan;
+  plan.limits = limits->second;
+  const std::int64_t limit = std::min<std::int64_t>(request.limit, rooms.left.at(queue).free);
+  if (limit <= 0) return plan;
+  const PgParameters place = PgParameters().add(request.shard).add(queue);
+  if (const PgResult turn = ask("key_turn", place); turn.rows() > 0)
+    plan.turn = {std::string(turn.text(0, 0)), turn.int8(0, 1)};
+  const std::int32_t keys_max = std::max(keys_min, request.limit);
+  const bool is_of_runs = !request.only_runs.empty();
+  PgParameters which(place);
+  if (is_of_runs)
+    which.add(id_array(wanted_runs(request))).add(request.now_us).add(request.session);
+  else
+    which.add(plan.turn.key).add(keys_max).add(request.now_us).add(request.limit + 1).add(id_array(request.not_of));
+  const PgResult waiting = ask(is_of_runs ? "waiting_keys_of_runs" : "waiting_keys", which);
+  PgArray keys(PgType::text);
+  for (int row = 0; row < waiting.rows(); ++row) {
+    const std::string key(waiting.text(row, 0));
+    const auto weight = plan.limits.weights.find(key);
+    plan.ring.keys.push_back({key, waiting.int8(row, 1), 0, weight == plan.limits.weights.end() ? 1 : weight->second});
+    keys.add(key);
+  }
+  if (plan.ring.keys.empty()) return plan;
+  std::map<std::string, QueueUse> uses;
+  for (const PgResult& part : ask_uses(PgParameters().add(queue).add(std::move(keys)))) add_key_uses(part, uses);
+  for (WaitingKey& one : plan.ring.keys) {
+    plan.rooms[one.key] = room_of(plan.limits.of_key(), uses[one.key], plan.now_us);
+    one.room = plan.rooms[one.key].free;
+  }
+  plan.ring.is_whole = is_of_runs || std::ssize(plan.ring.keys) < keys_max;
+  plan.shares = take_turns(plan.ring, limit, plan.turn);
+  return plan;
+}
+
+void JobClaimer::add_key_uses(const PgResult& rows, std::map<std::string, QueueUse>& uses) {
+  for (int row = 0; row < rows.rows(); ++row) {
+    QueueUse& use = uses[std::string(rows.text(row, 0))];
+    use.held += rows.int8(row, 1);
+    if (!rows.is_null(row, 2)) use.full_at = std::max(use.full_at.value_or(rows.int8(row, 2)), rows.int8(row, 2));
+  }
+}
+
+PgParameters JobClaimer::keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room) {
+  PgParameters scope;
+  scope.add(request.shard).add(plan.queue).add(request.limit);
+  PgParameters parameters = claim_parameters(std::move(scope), request);
+  parameters.add(id_array(request.only_runs.empty() ? request.not_of : wanted_runs(request)));
+  PgArray keys(PgType::text), counts(PgType::int4), full_at(PgType::int8);
+  for (const KeyShare& share : plan.shares) {
+    keys.add(share.key);
+    counts.add(static_cast<std::int32_t>(share.count));
+    full_at.add(plan.rooms.at(share.key).full_at);
+  }
+  const std::int64_t key_pace_us = plan.limits.key_rate ? interval_us(*plan.limits.key_rate) : 0;
+  parameters.add(std::move(keys)).add(std::move(counts)).add(std::move(full_at)).add(key_pace_us);
+  parameters.add(room.full_at).add(room.pace_us).add(plan.limits.ageing_us).add(plan.limits.is_counted());
+  return parameters.add(plan.now_us).add(plan.turn.key).add(plan.turn.served);
+}
+
+// Where keys that have jobs wait for their rate alone, others may go on: so the queue is not held back, but looked at.
+void JobClaimer::record_plan(const KeyPlan& plan, const std::map<std::string, std::int64_t>& taken) {
+  std::optional<TimeUs> next;
+  for (const WaitingKey& one : plan.ring.keys) {
+    const auto count = taken.find(one.key);
+    const std::optional<TimeUs> until = held_back_until(plan.limits.of_key(), plan.rooms.at(one.key),
+                                                        count == taken.end() ? 0 : count->second, plan.now_us);
+    if (until && one.waiting > one.room) next = std::min(next.value_or(*until), *until);
+  }
+  if (next && wake_at_) wake_at_(steady_us() + std::max<TimeUs>(*next - plan.now_us, 0));
 }
 
 void JobClaimer::Uses::add_permits(const PgResult& rows) {
@@ -250,11 +446,11 @@ PgParameters JobClaimer::with_rooms(PgParameters parameters, const std::vector<s
     const auto found = rooms.left.find(queue);
     const QueueLimits limits = found == rooms.left.end() ? QueueLimits{} : rooms.limits.at(queue);
     const QueueRoom room = found == rooms.left.end() ? room_of(limits, {}, rooms.now_us) : found->second;
-    free.add(static_cast<std::int32_t>(room.free));
+    free.add(limits.has_keys() ? 0 : static_cast<std::int32_t>(room.free));  // the next claim goes key by key
     full_at.add(room.full_at);
     pace.add(room.pace_us);
     ageing.add(limits.ageing_us);
-    is_counted.add(limits.concurrency.has_value());
+    is_counted.add(limits.is_counted());
   }
   parameters.add(std::move(free)).add(std::move(full_at)).add(std::move(pace));
   return parameters.add(std::move(ageing)).add(std::move(is_counted)).add(rooms.now_us);
@@ -403,10 +599,12 @@ void JobClaimer::record_limited(const std::vector<std::string>& asked, const std
   for (const std::string& queue : asked) {
     limited_.erase(queue);
     governed_.erase(queue);
+    keyed_.erase(queue);
   }
   for (const QueueLimits& queue : limits) {
     limited_.insert(queue.name);
     if (queue.is_governed()) governed_.insert(queue.name);
+    if (queue.has_keys()) keyed_.insert(queue.name);
   }
 }
 

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "storage/limits/queue_room.hpp"
+#include "storage/limits/turns.hpp"
 #include "storage/postgres/notifier.hpp"
 #include "storage/postgres/placements.hpp"
 #include "storage/store.hpp"
@@ -43,6 +44,9 @@ class JobClaimer {
   // `many`: marks are used once this many jobs were claimed.
   JobClaimer(Placements& placements, NotifiedJobs& notified, std::int64_t many = 1'000)
       : placements_(placements), notified_(notified), many_(many) {}
+
+  // Adds the rows of key_uses.sql of one database.
+  static void add_key_uses(const PgResult& rows, std::map<std::string, QueueUse>& uses);
 
   // The limits of the queue are others now: it is not held back by what was known of them.
   void limits_changed(const std::string& queue);
@@ -83,6 +87,9 @@ class JobClaimer {
   Attempt claim_notified(const ClaimRequest& request, const NotifiedJob& job);
   Attempt claim_limited(ClaimRequest request);
   Attempt claim_governed(const ClaimRequest& request);
+  ClaimedBatch claim_keyed(const ClaimRequest& request, const std::string& queue);
+  ClaimedBatch claim_keyed_here(const ClaimRequest& request, const std::string& queue);
+  ClaimedBatch claim_keyed_across(const ClaimRequest& request, const std::string& queue);
   Attempt claim_of_runs(const ClaimRequest& request);
   Attempt scan(const ClaimRequest& request, ScanFrom from);
   PgParameters scan_parameters(const ClaimRequest& request, ScanFrom from);
@@ -112,7 +119,26 @@ class JobClaimer {
   };
   static Rooms rooms_of(const PgResult& limits, const Uses& uses, TimeUs now_us);
   static Rooms find_rooms(PgConnection& connection, const std::vector<std::string>& queues);
+  Rooms find_rooms_across(PgConnection& lock, const PgParameters& queues);
   static PgParameters with_rooms(PgParameters parameters, const std::vector<std::string>& queues, const Rooms& rooms);
+  // The keys of a queue that have jobs, and the jobs of each that a claim takes.
+  struct KeyPlan {
+    std::string queue;
+    QueueLimits limits;
+    KeyRing ring;
+    std::map<std::string, QueueRoom> rooms;  // by key
+    std::vector<KeyShare> shares;
+    KeyTurn turn;
+    TimeUs now_us = 0;
+  };
+  using Ask = std::function<PgResult(std::string_view, const PgParameters&)>;
+  static KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const Rooms& rooms, const Ask& ask,
+                           const std::function<std::vector<PgResult>(const PgParameters&)>& ask_uses);
+  static PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);
+  void record_plan(const KeyPlan& plan, const std::map<std::string, std::int64_t>& taken);
+  bool is_time_to_repair(const std::string& queue, Shard shard);
+  ClaimedBatch end_claim(PgConnection& connection, const ClaimRequest& request, ClaimedBatch batch);
+
   void record_rooms(const std::vector<std::string>& asked, const Rooms& rooms, const std::vector<HeldJob>& claimed);
   static ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request,
                                  const std::vector<HeldJob>& claimed);
@@ -130,11 +156,13 @@ class JobClaimer {
   const std::int64_t many_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;
-  std::size_t rotation_ = 0;                       // which queue comes first
-  std::set<std::string> limited_;                  // queues that were limited when they were last claimed from
-  std::set<std::string> governed_;                 // of these, those that were governed
-  std::map<std::string, std::int64_t> held_back_;  // by their rate; until when, on the monotonic clock
-  bool limited_first_ = false;                     // changes with each claim
+  std::size_t rotation_ = 0;       // which queue comes first
+  std::set<std::string> limited_;  // queues that were limited when they were last claimed from
+  std::set<std::string> keyed_;    // of the governed ones, those with keys
+  std::map<std::pair<std::string, Shard>, std::int64_t> repaired_;  // when jobs without keys were last looked for
+  std::set<std::string> governed_;                                  // of these, those that were governed
+  std::map<std::string, std::int64_t> held_back_;                   // by their rate; until when, on the monotonic clock
+  bool limited_first_ = false;                                      // changes with each claim
   std::function<void(std::int64_t)> wake_at_;
 };
 

@@ -134,6 +134,8 @@ class PostgresStore final : public Store, public KeepsLimits {
     book = {.queue_limits = [this] { return queue_limits(); },
             .change_limits = [this](const LimitChange& change) { return change_limits(change); },
             .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
+            .keys_of_run = [this](const RunId& run) { return keys_of_run(run); },
+            .key_uses = [this](const auto& queue, const auto& keys) { return key_uses(queue, keys); },
             .limit_changes = [this](const auto& queue, std::int64_t before,
                                     std::int32_t limit) { return limit_changes(queue, before, limit); }};
     claimer_.on_held_back([this](std::int64_t at_us) { notifier_.notify_at(at_us); });
@@ -409,12 +411,13 @@ class PostgresStore final : public Store, public KeepsLimits {
   // Waits for the claims under way (exclude_claims), so that the jobs they take are counted.
   Result<QueueLimits> change_limits(const LimitChange& change) {
     if (const Status fine = check_limits(change.limits); !fine) return fine.error();
-    if (placements_.are_distributed() && change.limits.concurrency)
+    if (placements_.are_distributed() && change.limits.is_counted())
       if (const Status paused = pause_in_cluster(change); !paused) return paused.error();
     Result<QueueLimits> changed = placements_.whole().run_widely([&](PgConnection& connection) -> Result<QueueLimits> {
       if (!placements_.are_distributed()) connection.query(statement("exclude_claims"));
       return put_limits(connection, change);
     });
+    if (changed && changed->has_keys()) find_keys(change.limits.name);
     claimer_.limits_changed(change.limits.name);
     return changed;
   }
@@ -427,6 +430,20 @@ class PostgresStore final : public Store, public KeepsLimits {
         full_at = std::max(full_at, part.int8(row, 1));
       }
     return found;
+  }
+
+  std::map<BranchId, std::string> keys_of_run(const RunId& run) {
+    std::map<BranchId, std::string> keys;
+    const PgResult rows = query_of(run, "keys_of_run", of_run(run));
+    for (int row = 0; row < rows.rows(); ++row) keys[rows.int4(row, 0)] = rows.text(row, 1);
+    return keys;
+  }
+
+  std::map<std::string, QueueUse> key_uses(const std::string& queue, const std::vector<std::string>& keys) {
+    std::map<std::string, QueueUse> uses;
+    for (const PgResult& part : placements_.query_each("key_uses", PgParameters().add(queue).add(text_array(keys))))
+      JobClaimer::add_key_uses(part, uses);
+    return uses;
   }
 
   std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit) {
@@ -618,8 +635,17 @@ class PostgresStore final : public Store, public KeepsLimits {
     const PgParameters parameters = limit_parameters(next);
     connection.query(statement("put_limits"), parameters);
     connection.query(statement("put_queue_change"), PgParameters(parameters).add(database_time()).add(change.actor));
-    if (next.concurrency && !placements_.are_distributed()) connection.query(statement("permit_queue"), queue);
+    if (next.is_counted() && !placements_.are_distributed()) connection.query(statement("permit_queue"), queue);
     return next;
+  }
+
+  // The keys of the queue's jobs and permits, as its limits name them now. Claims find what was keyed before by its old
+  // keys until this has come by.
+  void find_keys(const std::string& queue) {
+    for (Shard shard = 0; shard < shards_; ++shard) {
+      placements_.query_widely(shard, "key_jobs", PgParameters().add(shard).add(queue).add(false));
+      placements_.query_widely(shard, "key_permits", PgParameters().add(shard).add(queue));
+    }
   }
 
   // In several transactions, for no lock spans the nodes. A queue that gets a concurrency is paused until the claims

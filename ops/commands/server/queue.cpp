@@ -103,23 +103,57 @@ Status read_span(const std::string& text, const std::string& option, std::option
   return Done{};
 }
 
-void add_rate_options(CLI::App& set, QueueChange& change, std::vector<CLI::Option*>& settable) {
-  settable.push_back(add_text(set, "--rate", "N|none", "At most so many of its steps begin in each --per",
-                              [&](const std::string& text) {
-                                change.is_rate_gone = text == "none";
-                                return read_number(text, "a rate", change.rate);
+// `prefix` of the options: "--" for the queue as a whole, "--key-" for each of its keys.
+void add_rate_options(CLI::App& set, const std::string& prefix, RateChange& change,
+                      std::vector<CLI::Option*>& settable) {
+  const std::string of = prefix == "--" ? "its steps" : "the steps of each key";
+  settable.push_back(add_text(set, prefix + "rate", "N|none", "At most so many of " + of + " begin in each time",
+                              [&change](const std::string& text) {
+                                change.is_gone = text == "none";
+                                return read_number(text, "a rate", change.n);
                               }));
-  settable.push_back(add_text(set, "--per", "DURATION", "The time that the rate is about; 1s if never given",
-                              [&](const std::string& text) { return read_span(text, "--per", change.per_ms); }));
-  settable.push_back(add_text(set, "--burst", "N", "So many may begin at once, on top of it; 1 if never given",
-                              [&](const std::string& text) { return read_number(text, "a burst", change.burst); }));
-  settable.push_back(add_text(set, "--ageing", "DURATION|none",
-                              "A step that has waited so long goes before newer ones of one priority less",
-                              [&](const std::string& text) {
-                                if (text != "none") return read_span(text, "--ageing", change.ageing_ms);
-                                change.ageing_ms = 0;
+  settable.push_back(
+      add_text(set, prefix + "per", "DURATION", "The time that this rate is about; 1s if never given",
+               [&change, prefix](const std::string& text) { return read_span(text, prefix + "per", change.per_ms); }));
+  settable.push_back(
+      add_text(set, prefix + "burst", "N", "So many may begin at once, on top of it; 1 if never given",
+               [&change](const std::string& text) { return read_number(text, "a burst", change.burst); }));
+}
+
+Status read_limit(const std::string& text, bool& is_given, std::optional<int>& to) {
+  std::optional<std::int64_t> number;
+  const Status read = read_number(text, "a concurrency", number);
+  is_given = true;
+  if (number) to = static_cast<int>(*number);
+  return read;
+}
+
+Status read_weights(const std::vector<std::string>& texts, std::map<std::string, std::int32_t>& to) {
+  const Result<std::map<std::string, Json>> weights = values_argument(texts, "--weight");
+  if (!weights) return weights.error();
+  for (const auto& [key, weight] : *weights) {
+    if (!weight.is_number_integer() || weight < 1 || weight > 1'000)
+      return Error{Code::invalid, "Expected a weight from 1 to 1000, but found " + excerpt(weight, 60) + "."};
+    to[key] = weight.get<std::int32_t>();
+  }
+  return Done{};
+}
+
+void add_key_options(CLI::App& set, QueueChange& change, std::vector<CLI::Option*>& settable) {
+  settable.push_back(add_text(set, "--key", "KEY|none",
+                              "Serve the keys of its steps in turns: tag.NAME, or a JSON pointer into the run's input",
+                              [&change](const std::string& text) {
+                                change.key = text == "none" ? "" : text;
                                 return Status(Done{});
                               }));
+  settable.push_back(add_text(set, "--key-concurrency", "N|none", "At most so many of each key are held at once",
+                              [&change](const std::string& text) {
+                                return read_limit(text, change.is_key_limit_given, change.key_concurrency);
+                              }));
+  add_rate_options(set, "--key-", change.key_rate, settable);
+  settable.push_back(
+      add_list(set, "--weight", "KEY=N", "So many of the key's steps begin in its turn; 1 if never given",
+               [&change](const std::vector<std::string>& texts) { return read_weights(texts, change.weights); }));
 }
 
 void add_queue_set(CommandLine& line, CLI::App& queue) {
@@ -132,18 +166,21 @@ void add_queue_set(CommandLine& line, CLI::App& queue) {
         for (const CLI::Option* option : settable)
           if (!option->empty()) return Done{};
         return Error{Code::invalid,
-                     "Expected --concurrency, --rate, --ageing, --pause or --resume, but got none of them."};
+                     "Expected a limit as --concurrency or --rate, --pause or --resume, but got none of them."};
       });
   set.add_option("NAME", change.queue, "The queue's name")->required()->type_name("");
-  settable.push_back(add_text(set, "--concurrency", "N|none", "At most so many of its jobs are held at once",
+  settable.push_back(
+      add_text(set, "--concurrency", "N|none", "At most so many of its jobs are held at once",
+               [&](const std::string& text) { return read_limit(text, change.is_limit_given, change.concurrency); }));
+  add_rate_options(set, "--", change.rate, settable);
+  add_key_options(set, change, settable);
+  settable.push_back(add_text(set, "--ageing", "DURATION|none",
+                              "A step that has waited so long goes before newer ones of one priority less",
                               [&](const std::string& text) {
-                                std::optional<std::int64_t> number;
-                                const Status read = read_number(text, "a concurrency", number);
-                                change.is_limit_given = true;
-                                if (number) change.concurrency = static_cast<int>(*number);
-                                return read;
+                                if (text != "none") return read_span(text, "--ageing", change.ageing_ms);
+                                change.ageing_ms = 0;
+                                return Status(Done{});
                               }));
-  add_rate_options(set, change, settable);
   CLI::Option* pause = set.add_flag_callback(
       "--pause", [&] { change.paused = true; }, "Nothing more of it is begun");
   CLI::Option* resume = set.add_flag_callback(

@@ -181,30 +181,64 @@ Result<Json> move_body(const ApiRequest& request) {
   return graph ? named_graph(*std::move(graph)) : graph;
 }
 
+namespace {
+
+constexpr std::int64_t queue_count_max = 1'000'000;
+constexpr std::int64_t queue_ms_max = 366LL * 24 * 3'600 * 1'000;
+
+// A rate that is null shall be none.
+Result<RateChange> rate_of(Fields& body, const Json& given, const char* name) {
+  RateChange change{.is_gone = given.contains(name) && !body.has(name)};
+  if (!body.has(name)) return change;
+  Fields rate(known_fields(body.object(name), {"n", "per_ms", "burst"}));
+  if (rate.has("n")) change.n = rate.number_between("n", 1, queue_count_max, 1);
+  if (rate.has("per_ms")) change.per_ms = rate.number_between("per_ms", 1, queue_ms_max, 1);
+  if (rate.has("burst")) change.burst = rate.number_between("burst", 1, queue_count_max, 1);
+  return rate.result(change);
+}
+
+std::optional<int> count_of(Fields& body, const char* name) {
+  if (!body.has(name)) return std::nullopt;
+  return static_cast<int>(body.number_between(name, 1, queue_count_max, 1));
+}
+
+// The limits of keys.
+Status read_keys(Fields& body, const Json& given, QueueChange& change) {
+  if (given.contains("key")) change.key = body.has("key") ? body.text("key") : "";
+  change.is_key_limit_given = given.contains("key_concurrency");
+  change.key_concurrency = count_of(body, "key_concurrency");
+  const Result<RateChange> rate = rate_of(body, given, "key_rate");
+  if (!rate) return rate.error();
+  change.key_rate = *rate;
+  if (!body.has("weights")) return Done{};
+  const Json given_weights = body.object("weights");
+  for (const auto& [key, weight] : given_weights.items()) {
+    if (!weight.is_number_integer() || weight < 1 || weight > 1'000)
+      return bad_request("Expected weights from 1 to 1000, but found " + excerpt(weight, 60) + ".");
+    change.weights[key] = weight.get<std::int32_t>();
+  }
+  return Done{};
+}
+
+}  // namespace
+
 Result<QueueChange> queue_body(const ApiRequest& request) {
-  constexpr std::int64_t count_max = 1'000'000;
-  constexpr std::int64_t ms_max = 366LL * 24 * 3'600 * 1'000;
-  const Result<Json> given = object_body(request, {"concurrency", "rate", "ageing_ms", "paused", "revision"});
+  const Result<Json> given = object_body(request, {"concurrency", "rate", "key", "key_concurrency", "key_rate",
+                                                   "weights", "ageing_ms", "paused", "revision"});
   if (!given) return given.error();
   Fields body(*given);
   QueueChange change{.queue = {}, .is_limit_given = given->contains("concurrency")};
-  if (body.has("concurrency"))
-    change.concurrency = static_cast<int>(body.number_between("concurrency", 1, count_max, 1));
-  change.is_rate_gone = given->contains("rate") && !body.has("rate");
-  if (body.has("rate")) {
-    Fields rate(known_fields(body.object("rate"), {"n", "per_ms", "burst"}));
-    if (rate.has("n")) change.rate = rate.number_between("n", 1, count_max, 1);
-    if (rate.has("per_ms")) change.per_ms = rate.number_between("per_ms", 1, ms_max, 1);
-    if (rate.has("burst")) change.burst = rate.number_between("burst", 1, count_max, 1);
-    if (const auto fine = rate.result(Done{}); !fine) return fine.error();
-  }
+  change.concurrency = count_of(body, "concurrency");
+  const Result<RateChange> rate = rate_of(body, *given, "rate");
+  if (!rate) return rate.error();
+  change.rate = *rate;
+  if (const Status fine = read_keys(body, *given, change); !fine) return fine.error();
   if (given->contains("ageing_ms"))
-    change.ageing_ms = body.has("ageing_ms") ? body.number_between("ageing_ms", 1, ms_max, 1) : 0;
+    change.ageing_ms = body.has("ageing_ms") ? body.number_between("ageing_ms", 1, queue_ms_max, 1) : 0;
   if (body.has("paused")) change.paused = body.flag("paused");
   if (body.has("revision"))
     change.revision = body.number_between("revision", 0, std::numeric_limits<std::int64_t>::max(), 0);
-  if (change.is_empty())
-    body.refuse(bad_request(R"(Expected "concurrency", "rate", "ageing_ms" or "paused", but found none of them.)"));
+  if (change.is_empty()) body.refuse(bad_request("Expected a limit or \"paused\" in the body, but found neither."));
   return body.result(std::move(change));
 }
 

@@ -20,6 +20,9 @@ set session = null, offered = true, epoch = j.epoch + 1, deadline = 922337203685
       when (select r.status from cairn.run r where r.shard = $1::int and r.run_id = j.run_id) = 'paused'
       then 9223372036854775807 else $7::bigint end,
     queue = coalesce(held.adjusted->>'queue', j.queue),
+    limit_key = (select (
+-- part limit_key
+       ) from (select j.run_id as run_id, coalesce(held.adjusted->>'queue', j.queue) as queue) k),
     priority = coalesce((held.adjusted->>'priority')::int, j.priority),
     timeout_ms = coalesce((held.adjusted->>'timeout_ms')::bigint, j.timeout_ms), on_release = null
 from held

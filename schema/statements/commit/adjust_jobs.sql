@@ -2,6 +2,9 @@
 -- A held row stays as it is until release_jobs.
 update cairn.job j
 set queue = case when j.session is null then u.queue else j.queue end,
+    limit_key = case when j.session is null then (select (
+-- part limit_key
+       ) from (select u.run_id as run_id, u.queue as queue) k) else j.limit_key end,
     priority = case when j.session is null then u.priority else j.priority end,
     run_at = case when j.session is null then u.run_at else j.run_at end,
     timeout_ms = case when j.session is null then u.timeout_ms else j.timeout_ms end,

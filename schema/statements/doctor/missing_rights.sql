@@ -3,6 +3,6 @@ select coalesce(string_agg(w.privilege || ' on ' || w.name, ', ' order by w.name
 from (values ('event', 'insert'), ('run', 'update'), ('job', 'update'), ('worker', 'insert'),
              ('question', 'insert'), ('blob', 'insert'), ('snapshot', 'insert'),
              ('home', 'insert'), ('progress', 'insert'), ('feed', 'insert'),
-             ('rate', 'insert'), ('schedule', 'update'), ('schedule_note', 'insert'),
+             ('rate', 'insert'), ('key_turn', 'insert'), ('schedule', 'update'), ('schedule_note', 'insert'),
              ('hook', 'update'), ('hook_delivery', 'update'), ('hook_note', 'insert')) as w (name, privilege)
 where not has_table_privilege('cairn.' || w.name, w.privilege)

@@ -10,6 +10,8 @@ with stranded as materialized (
   for update of j skip locked
 )
 update cairn.job j
-set offered = true
+set offered = true, limit_key = (select (
+-- part limit_key
+       ) from (select j.run_id as run_id, j.queue as queue) k)
 from stranded
 where j.shard = any (array[stranded.shard]) and j.run_id = stranded.run_id and j.branch = stranded.branch

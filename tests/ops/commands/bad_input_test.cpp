@@ -424,24 +424,27 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
   const std::string dsn = new_database("older");
   cairn_ok({"migrate", "--dsn", dsn});
   const int newest = cairn_ok({"migrate", "--dsn", dsn, "--json"}).json()["to"];
-  run_sql(dsn,
-          "DELETE FROM cairn.migration WHERE number > 2; ALTER TABLE cairn.worker DROP COLUMN beat_at, "
-          "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
-          "DROP COLUMN machine, DROP COLUMN alone, DROP COLUMN has_model, DROP COLUMN allows, "
-          "DROP COLUMN feeds, DROP COLUMN caller, DROP COLUMN declares; ALTER TABLE cairn.job "
-          "DROP COLUMN offered, "
-          "DROP COLUMN on_release; "
-          "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
-          "cairn.tombstone, cairn.import, cairn.token, cairn.erasing, cairn.home, cairn.progress, "
-          "cairn.feed, cairn.feed_consumer, cairn.feed_place, cairn.schedule, cairn.schedule_note, cairn.saved_view, "
-          "cairn.link_key, cairn.rate, cairn.queue_change, cairn.hook, cairn.hook_note, cairn.hook_delivery; "
-          "ALTER TABLE cairn.queue DROP COLUMN limits, DROP COLUMN revision; ALTER TABLE "
-          "cairn.blob DROP COLUMN put_at; DROP "
-          "INDEX cairn.checkpoint_at; ALTER TABLE cairn.graph DROP COLUMN at, DROP COLUMN actor; ALTER TABLE cairn.run "
-          "DROP COLUMN caller_knows, DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE, ADD CONSTRAINT "
-          "run_head_check CHECK (head >= 1), "
-          "ADD CONSTRAINT run_status_check CHECK (status <> ''); DELETE FROM cairn.checkpoint; "
-          "ALTER TABLE cairn.checkpoint DROP COLUMN key");
+  run_sql(
+      dsn,
+      "DELETE FROM cairn.migration WHERE number > 2; ALTER TABLE cairn.worker DROP COLUMN beat_at, "
+      "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
+      "DROP COLUMN machine, DROP COLUMN alone, DROP COLUMN has_model, DROP COLUMN allows, "
+      "DROP COLUMN feeds, DROP COLUMN caller, DROP COLUMN declares; ALTER TABLE cairn.job "
+      "DROP COLUMN offered, "
+      "DROP COLUMN on_release; "
+      "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
+      "cairn.tombstone, cairn.import, cairn.token, cairn.erasing, cairn.home, cairn.progress, "
+      "cairn.feed, cairn.feed_consumer, cairn.feed_place, cairn.schedule, cairn.schedule_note, cairn.saved_view, "
+      "cairn.link_key, cairn.rate, cairn.key_turn, cairn.queue_change, cairn.hook, cairn.hook_note, "
+       "cairn.hook_delivery; ALTER TABLE cairn.queue DROP COLUMN limits, "
+      "DROP COLUMN revision; ALTER TABLE cairn.job DROP COLUMN limit_key; ALTER TABLE cairn.permit DROP COLUMN key; "
+      "ALTER TABLE "
+      "cairn.blob DROP COLUMN put_at; DROP "
+      "INDEX cairn.checkpoint_at; ALTER TABLE cairn.graph DROP COLUMN at, DROP COLUMN actor; ALTER TABLE cairn.run "
+      "DROP COLUMN caller_knows, DROP COLUMN origin CASCADE, DROP COLUMN origin_seq CASCADE, ADD CONSTRAINT "
+      "run_head_check CHECK (head >= 1), "
+      "ADD CONSTRAINT run_status_check CHECK (status <> ''); DELETE FROM cairn.checkpoint; "
+      "ALTER TABLE cairn.checkpoint DROP COLUMN key");
   expect_refused(cairn({"runs", "--dsn", dsn}), 5, "found version 2: `cairn migrate` moves it forward");
   const Ran check = cairn({"migrate", "--check", "--dsn", dsn, "--json"});
   EXPECT_EQ(check.exit, 1);

@@ -55,6 +55,7 @@ TEST(ApiQueues, a_queue_is_limited_and_paused_as_by_the_command_and_what_is_not_
   const auto set = [&](const Json& change) { return server.post(path, change).json(); };
   Json expected = {{"queue", "slow"},      {"concurrency", 3}, {"rate", nullptr},
                    {"ageing_ms", nullptr}, {"paused", false},  {"revision", 1}};
+  expected.update({{"key", nullptr}, {"key_concurrency", nullptr}, {"key_rate", nullptr}, {"weights", Json::object()}});
   EXPECT_EQ(set({{"concurrency", 3}}), expected);
   expected["paused"] = true;
   expected["revision"] = 2;

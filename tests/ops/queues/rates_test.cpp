@@ -77,6 +77,30 @@ TEST(QueueRates, a_run_that_a_rate_holds_back_says_when_it_may_begin) {
   EXPECT_TRUE(wait_until([&] { return cairn_ok({"show", run, "--json"}).json()["status"] == "done"; }));
 }
 
+TEST(QueueKeys, a_run_whose_key_is_at_its_limit_is_told_the_key_and_others_go_on) {
+  const std::string queue = sleeping_graph("shared");
+  cairn_ok({"queue", "set", queue, "--key", "tag.customer", "--key-rate", "1", "--key-per", "1h"});
+  const Beside worker({"work", "--queue", queue});
+  const auto start = [&](const std::string& customer) {
+    return cairn_ok({"start", queue, "--tag", "customer=" + customer, "--json"}).json()["run"].get<std::string>();
+  };
+  const auto reason = [](const std::string& run) { return cairn_ok({"explain", run, "--json"}).json()["reasons"][0]; };
+  const std::string acme = start("acme");
+  ASSERT_TRUE(wait_until([&] { return reason(acme)["kind"] == "queue_rate"; })) << reason(acme);
+  EXPECT_EQ(reason(acme)["key"], "acme");
+  EXPECT_NE(reason(acme)["says"].get<std::string>().find("Key \"acme\" of queue shared may begin 1 per 1h"),
+            std::string::npos)
+      << reason(acme);
+  const std::string best = start("best");
+  ASSERT_TRUE(wait_until([&] { return reason(best)["key"] == "best"; })) << "its first step has ended";
+  cairn_ok({"queue", "set", queue, "--key", "none"});
+  for (const std::string& run : {acme, best})
+    EXPECT_TRUE(wait_until([&] { return cairn_ok({"show", run, "--json"}).json()["status"] == "done"; }));
+  expect_refused(cairn({"queue", "set", queue, "--key-concurrency", "3"}), 4, "Expected a key");
+  expect_refused(cairn({"queue", "set", queue, "--key", "customer"}), 4, "tag.NAME or a JSON pointer");
+  expect_refused(cairn({"queue", "set", queue, "--key", "tag.a", "--weight", "a=0"}), 2, "a weight from 1 to 1000");
+}
+
 TEST(QueueRates, what_is_set_is_on_record_and_an_edit_of_what_has_changed_is_refused) {
   const std::string name = "recorded";
   cairn_ok({"queue", "set", name, "--rate", "50", "--burst", "10"});

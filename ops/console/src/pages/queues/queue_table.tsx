@@ -62,6 +62,7 @@ function Row({ queue, workers, isChosen, onChange }: RowProps) {
     <tr class={isChosen ? "chosen" : undefined}>
       <td class="name">
         <a href={link(["queues", name])} aria-current={isChosen ? "true" : undefined}><bdi>{name}</bdi></a>
+        {queue.key !== null && <span class="rate muted" title="Its keys are served in turns">by {queue.key}</span>}
         {queue.rate !== null && <span class="rate muted" title="Steps that may begin">{rateWords(queue.rate)}</span>}
         {queue.paused && <span class="status is-paused"><span aria-hidden="true">Ⅱ</span>paused</span>}
       </td>

@@ -1,0 +1,170 @@
+// Limits for each key of a queue, and the turns of its keys, on both stores.
+#include <algorithm>
+#include <map>
+
+#include "storage/limit_book.hpp"
+#include "tests/storage/store_test.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+using Kind = Verdict::Kind;
+
+constexpr TimeUs hour_us = 3'600'000'000;
+
+class QueueKeysTest : public StoreTest {
+ protected:
+  void set(QueueLimits limits) {
+    for (const QueueLimits& found : limit_book(store()).queue_limits())
+      if (found.name == limits.name) limits.revision = found.revision;
+    const Result<QueueLimits> changed = limit_book(store()).change_limits({limits, "ada"});
+    EXPECT_TRUE(changed) << changed.error().message;
+  }
+  // A run for each of these customers, in this order, on the first shard.
+  std::vector<TestRun> runs_of(const std::vector<std::string>& customers, std::int32_t priority = 0) {
+    std::vector<TestRun> runs;
+    for (const std::string& customer : customers) {
+      runs.emplace_back(store(), 0);
+      TestRun& run = runs.back();
+      if (!customer.empty()) run.row.tags = {{"customer", customer}};
+      Entry entry = run.entry();
+      entry.events[0].payload = canonical(Json{{"input", {{"customer", {{"id", customer}}}}}});
+      entry.jobs = {offer(job_of(1, 1, noon - 1'000 + (++started_), "model", priority))};
+      EXPECT_EQ(run.commit(entry).kind, Kind::committed);
+      customer_of_[run.id()] = customer;
+    }
+    return runs;
+  }
+  std::vector<HeldJob> claim_model(std::int32_t most, const std::vector<RunId>& only_runs = {}) {
+    ClaimRequest request = claim_request(7, most, 0);
+    request.queues = {"model"};
+    request.only_runs = only_runs;
+    return store().claim(request).jobs;
+  }
+  // The customers whose jobs claims bring, `most` at once, until there is none.
+  std::map<std::string, int> counts(std::int32_t most, int claims = 20) {
+    std::map<std::string, int> counts;
+    for (int n = 0; n < claims; ++n)
+      for (const HeldJob& job : claim_model(most)) ++counts[customer_of_.at(job.run)];
+    return counts;
+  }
+  std::string order_of(int claims) {
+    std::string order;
+    for (int n = 0; n < claims; ++n)
+      for (const HeldJob& job : claim_model(1)) order += customer_of_.at(job.run);
+    return order;
+  }
+
+  std::map<RunId, std::string> customer_of_;
+  TimeUs started_ = 0;
+};
+
+using Counts = std::map<std::string, int>;
+
+TEST_P(QueueKeysTest, no_more_of_a_key_is_held_than_its_concurrency_by_tag_and_by_input) {
+  for (const char* key : {"tag.customer", "/customer/id"}) {
+    SCOPED_TRACE(key);
+    set({.name = "model", .key = key, .key_concurrency = 2});
+    std::vector<TestRun> runs = runs_of({"a", "a", "a", "a", "b", "c", "c", "c"});
+    EXPECT_EQ(counts(10), (Counts{{"a", 2}, {"b", 1}, {"c", 2}}));
+    set({.name = "model", .concurrency = {}, .paused = false});
+    counts(100);  // the rest, so that nothing of it is left for the next key
+    for (TestRun& run : runs) {
+      Entry entry = run.entry();
+      entry.jobs = {drop(1)};
+      EXPECT_EQ(run.commit(entry).kind, Kind::committed);
+    }
+  }
+}
+
+TEST_P(QueueKeysTest, the_end_of_a_step_makes_room_for_the_next_of_its_key) {
+  set({.name = "model", .key = "tag.customer", .key_concurrency = 1});
+  std::vector<TestRun> runs = runs_of({"a", "a", "b"});
+  const std::vector<HeldJob> held = claim_model(10);
+  ASSERT_EQ(held.size(), 2u);
+  EXPECT_TRUE(claim_model(10).empty());
+  Entry entry = runs[0].entry();
+  entry.fences.push_back(fence_of(held[0]));
+  entry.jobs = {drop(1)};
+  ASSERT_EQ(runs[0].commit(entry).kind, Kind::committed);
+  ASSERT_EQ(claim_model(10).size(), 1u);
+}
+
+TEST_P(QueueKeysTest, each_key_has_a_rate_of_its_own_within_that_of_the_queue) {
+  set({.name = "model", .rate = StartRate{1, hour_us, 5}, .key = "tag.customer", .key_rate = StartRate{1, hour_us, 2}});
+  runs_of({"a", "a", "a", "a", "b", "b", "b", "c", "c", "c"});
+  EXPECT_EQ(counts(10), (Counts{{"a", 2}, {"b", 2}, {"c", 1}})) << "five in all";
+}
+
+TEST_P(QueueKeysTest, keys_take_turns_by_their_weights_whatever_one_of_them_floods) {
+  set({.name = "model", .key = "tag.customer", .weights = {{"b", 2}}});
+  runs_of({"a", "a", "a", "a", "a", "a", "b", "b", "b", "c"});
+  EXPECT_EQ(order_of(10), "abbcabaaaa");
+}
+
+TEST_P(QueueKeysTest, within_a_key_claims_go_by_priority_and_ageing) {
+  set({.name = "model", .key = "tag.customer"});
+  const std::vector<TestRun> late = runs_of({"a"}, 5);
+  const std::vector<TestRun> soon = runs_of({"a"}, 1);
+  const std::vector<HeldJob> held = claim_model(1);
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_EQ(held[0].run, soon[0].id());
+}
+
+TEST_P(QueueKeysTest, jobs_whose_runs_have_no_key_share_the_empty_one) {
+  set({.name = "model", .key = "tag.customer", .key_concurrency = 1});
+  runs_of({"", "", "a"});
+  EXPECT_EQ(counts(10), (Counts{{"", 1}, {"a", 1}}));
+}
+
+TEST_P(QueueKeysTest, a_key_that_is_set_later_counts_what_waits_and_what_is_held) {
+  runs_of({"a", "a", "a", "b"});
+  ASSERT_EQ(claim_model(1).size(), 1u);
+  set({.name = "model", .key = "tag.customer", .key_concurrency = 1});
+  EXPECT_EQ(counts(10), (Counts{{"b", 1}})) << "the one of a is held already";
+}
+
+TEST_P(QueueKeysTest, what_is_given_back_is_found_by_its_key) {
+  set({.name = "model", .key = "tag.customer", .key_concurrency = 1});
+  runs_of({"a", "a"});
+  const std::vector<HeldJob> held = claim_model(10);
+  ASSERT_EQ(held.size(), 1u);
+  const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}};
+  store().release(holds, noon);
+  EXPECT_EQ(counts(10), (Counts{{"a", 1}}));
+}
+
+TEST_P(QueueKeysTest, a_claim_of_certain_runs_obeys_the_limits_of_keys) {
+  set({.name = "model", .key = "tag.customer", .key_concurrency = 2});
+  const std::vector<TestRun> runs = runs_of({"a", "a", "a", "b"});
+  EXPECT_EQ(claim_model(10, {runs[0].id(), runs[1].id(), runs[2].id()}).size(), 2u);
+  EXPECT_TRUE(claim_model(10, {runs[0].id(), runs[1].id(), runs[2].id()}).empty());
+  EXPECT_EQ(counts(10), (Counts{{"b", 1}}));
+}
+
+TEST_P(QueueKeysTest, keys_that_are_none_and_weights_without_a_key_are_refused) {
+  for (const QueueLimits& bad :
+       std::vector<QueueLimits>{{.name = "model", .key = "customer"},
+                                {.name = "model", .key = "tag."},
+                                {.name = "model", .key = "/"},
+                                {.name = "model", .key = "/a~2"},
+                                {.name = "model", .key = "/" + std::string(300, 'a')},
+                                {.name = "model", .key_concurrency = 2},
+                                {.name = "model", .key_rate = StartRate{1, hour_us, 1}},
+                                {.name = "model", .weights = {{"a", 2}}},
+                                {.name = "model", .key = "tag.a", .key_concurrency = 0},
+                                {.name = "model", .key = "tag.a", .key_rate = StartRate{0, 0, 0}},
+                                {.name = "model", .key = "tag.a", .weights = {{"a", 0}}}}) {
+    const Result<QueueLimits> refused = limit_book(store()).change_limits({bad, "ada"});
+    ASSERT_FALSE(refused) << bad.key;
+    EXPECT_EQ(refused.error().code, Code::invalid);
+    EXPECT_EQ(refused.error().message.rfind("Expected ", 0), 0u);
+  }
+  EXPECT_TRUE(limit_book(store()).queue_limits().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, QueueKeysTest, testing::ValuesIn(every_store()), name_of_store);
+
+}  // namespace
+}  // namespace cairn
