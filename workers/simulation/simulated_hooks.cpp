@@ -10,7 +10,7 @@ namespace {
 
 constexpr TimeUs hook_second_us = 1'000'000;
 constexpr TimeUs act_us = 100'000;
-constexpr TimeUs eager_us = 800'000;  // a fifth of a second is a standstill here, so that there are some
+constexpr TimeUs eager_us = 950'000;  // a twentieth of a second is a standstill here, so that there are some
 constexpr std::int32_t page_max = 50;
 constexpr int heal_rounds = 4'000;
 constexpr std::uint64_t hook_salt = 0x686f6f6b73ull;

@@ -87,7 +87,9 @@ class HookTableTest : public testing::TestWithParam<const char*> {
   HookCalls calls_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Hooks, HookTableTest, testing::Values("memory", "postgres"),
+INSTANTIATE_TEST_SUITE_P(Hooks, HookTableTest,
+                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"memory", "postgres", "citus"}
+                                                               : std::vector<const char*>{"memory", "postgres"}),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(HookTableTest, a_name_is_given_once_and_a_new_hook_is_its_makers_for_a_while) {

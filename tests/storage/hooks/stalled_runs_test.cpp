@@ -50,7 +50,9 @@ class StalledRunsTest : public testing::TestWithParam<const char*> {
   std::unique_ptr<StalledRuns> stalled_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Databases, StalledRunsTest, testing::Values("postgres"),
+INSTANTIATE_TEST_SUITE_P(Databases, StalledRunsTest,
+                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"postgres", "citus"}
+                                                               : std::vector<const char*>{"postgres"}),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(StalledRunsTest, finds_open_runs_that_nothing_was_committed_to_in_any_shard_and_in_any_portion) {
