@@ -1,5 +1,6 @@
 #include "ops/service/embedded_database.hpp"
 
+#include <filesystem>
 #include <spdlog/spdlog.h>
 
 #include "ops/answers/sessions.hpp"
@@ -54,6 +55,17 @@ Status check_older_workers(const Cluster& cluster) {
   }
 }
 
+// Said by the command that starts the server, while there is room left: on a full disk nothing is written.
+void warn_of_little_space(const std::string& directory) {
+  constexpr std::uintmax_t free_bytes_min = 1'000'000'000;
+  constexpr std::uintmax_t megabyte = 1'000'000;
+  std::error_code fault;
+  const std::filesystem::space_info space = std::filesystem::space(directory, fault);
+  if (fault || space.available >= free_bytes_min) return;
+  spdlog::warn("Only {} MB are free at {}, where the database is; when nothing is free, nothing is written.",
+               space.available / megabyte, directory);
+}
+
 }  // namespace
 
 Result<Cluster> reach_cluster(const std::string& directory) {
@@ -64,6 +76,7 @@ Result<Cluster> reach_cluster(const std::string& directory) {
   }
   Result<Cluster> cluster = start_cluster(directory);
   if (!cluster) return cluster;
+  if (cluster->started) warn_of_little_space(directory);
   if (has_older_programs(directory))
     spdlog::warn(
         "The PostgreSQL in {} was started before its programs were replaced; end what works on it, and the next "

@@ -108,6 +108,22 @@ TEST_F(Backup, says_before_it_begins_that_the_disk_is_too_small) {
   EXPECT_FALSE(fs::exists(to + ".partial"));
 }
 
+TEST(Embedded, says_when_it_is_started_that_the_disk_is_nearly_full) {
+  const SmallDisk disk("nearly_full", 300);
+  if (!disk.is_there()) {
+    std::cout << "skipped: a small disk: mounting one of its own needs root" << std::endl;
+    return;
+  }
+  const std::string data = (disk.place() / "data").string();
+  const Ran first = cairn_ok({"runs", "--data", data});
+  EXPECT_NE(first.err.find(" MB are free at " + data), std::string::npos) << first.err;
+  EXPECT_EQ(cairn_ok({"runs", "--data", data}).err, "");
+  cairn_ok({"down", "--data", data});
+  const std::string roomy = place("roomy");
+  EXPECT_EQ(cairn_ok({"runs", "--data", roomy}).err.find("MB are free"), std::string::npos);
+  cairn_ok({"down", "--data", roomy});
+}
+
 // A fence that names the session or the epoch of before is refused, whichever comes first: the holder or a sweep.
 TEST(Restore, gives_every_hold_to_a_session_that_never_was_under_the_next_epoch) {
   const std::string data = place("held");
