@@ -69,7 +69,7 @@ TEST(ApiQueues, a_queue_is_limited_and_paused_as_by_the_command_and_what_is_not_
 
 TEST(ApiQueues, a_rate_is_set_in_parts_a_stale_revision_is_refused_and_each_change_has_its_actor) {
   const std::string dsn = new_database();
-  const std::string token = new_token(dsn, "ops", {"--role", "operate"});
+  const std::string token = new_token(dsn, "ops", {"--role", "operate", "--role", "read"});
   const Server server({"--dsn", dsn});
   const Headers as_ops = bearer(token);
   const std::string path = queues + "/slow";
