@@ -5,6 +5,7 @@
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/runs/keep_rules.hpp"
+#include "workers/runs/trace_ids.hpp"
 #include "workers/session/session_lifecycle.hpp"
 #include "workers/session/steps_in_flight.hpp"
 #include "workers/session/sweeping.hpp"
@@ -318,8 +319,9 @@ TEST_F(StepsInFlightTest, F10_a_slow_step_is_a_line_with_run_step_node_and_attem
   ASSERT_EQ(outside_.notes.size(), 1u);
   EXPECT_EQ(outside_.notes[0].level, Note::Level::info);
   EXPECT_EQ(outside_.notes[0].text, "A step was slow.");
-  const Json fields = {{"run", to_string(held.run)}, {"graph", "linear"}, {"node", "a"}, {"step", 1}, {"attempt", 1},
-                       {"took_ms", 10'000}};
+  const Json fields = {
+      {"run", to_string(held.run)},      {"graph", "linear"}, {"node", "a"}, {"step", 1}, {"attempt", 1}, {"worker", 5},
+      {"trace", trace_id(held.run, {})}, {"took_ms", 10'000}};
   EXPECT_EQ(outside_.notes[0].fields, fields);
 }
 
