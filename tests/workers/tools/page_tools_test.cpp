@@ -5,7 +5,6 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
-#include <set>
 #include <sstream>
 #include <unistd.h>
 
@@ -126,23 +125,20 @@ TEST(PageTools, a_page_is_told_and_acted_upon) {
   EXPECT_TRUE(wait_until_no_browser());
 }
 
-// Each browser left a folder in the machine's own for temporary files.
+// Each browser left a folder in the machine's own for temporary files. Here that is one which no other browser uses.
 TEST(PageTools, a_browser_leaves_no_files_behind) {
-  const auto left = [] {
-    std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::temp_directory_path())) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with("org.chromium.") || name.starts_with(".org.chromium.")) names.insert(name);
-    }
-    return names;
-  };
-  const std::set<std::string> before = left();
+  const fs::path before = fs::temp_directory_path();
+  const fs::path folder = before / ("cairn_pages_" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  ::setenv("TMPDIR", folder.c_str(), 1);
   {
     const auto tools = browser_tools();
     Calls(*tools).observe();
   }
+  ::setenv("TMPDIR", before.c_str(), 1);
   EXPECT_TRUE(wait_until_no_browser());
-  EXPECT_EQ(left(), before);
+  EXPECT_TRUE(fs::is_empty(folder));
+  fs::remove_all(folder);
 }
 
 TEST(PageTools, one_key_acts_once_and_what_is_not_there_is_not_touched) {
