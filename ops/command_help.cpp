@@ -126,8 +126,8 @@ const std::map<std::string, std::string>& examples_of_others() {
       {"version", "cairn version --json"},
       {"manual", "cairn manual schedule | man -l -"},
       {"completion", "source <(cairn completion bash)"},
-      {"completion bash", "source <(cairn completion bash)"},
-      {"completion zsh", "source <(cairn completion zsh)"},
+      {"completion bash", "cairn completion bash > ~/.local/share/bash-completion/completions/cairn"},
+      {"completion zsh", "cairn completion zsh > ~/.zfunc/_cairn"},
       {"completion fish", "cairn completion fish | source"},
   };
   return of;

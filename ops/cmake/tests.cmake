@@ -12,13 +12,13 @@ target_link_libraries(cairn_test_headers PRIVATE cairn_flags nlohmann_json::nloh
 target_compile_options(cairn_test_headers PRIVATE $<$<CONFIG:Release>:-O0>)
 target_precompile_headers(cairn_test_headers PRIVATE <gtest/gtest.h> <nlohmann/json.hpp>)
 
-set(cairn_test_seconds 1200)
+set(cairn_test_seconds 2400)
 if(CAIRN_SANITIZE OR CAIRN_TSAN)
   set(cairn_test_seconds 7200)
 endif()
 
 # A program whose tests mostly wait for processes and servers is run in parts, side by side; the longest start first.
-set(cairn_parts_of_ops 4)
+set(cairn_parts_of_ops 5)
 set(cairn_parts_of_workers 2)
 
 function(cairn_tests folder label library)

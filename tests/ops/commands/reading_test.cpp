@@ -230,7 +230,7 @@ TEST(Reading, F27_refusals_name_the_real_cause) {
   expect_refused(cairn({"answer", run, "--value", R"("large")"}), 4, "q1 of run " + run + " to be open, but it was");
   expect_refused(cairn({"start", "reading", "--options", R"({"budgets": {"cups": 1}})"}), 4,
                  "Expected a budget that graph reading has, but found cups.");
-  expect_refused(cairn({"version"}), 2, "did you mean --version?");
+  expect_refused(cairn({"verson"}), 2, "did you mean version?");
 }
 
 TEST(Reading, a_second_answer_hears_who_gave_the_first_one_and_when) {

@@ -63,6 +63,8 @@ class Watched {
     cairn_ok({"graph", "add", "--dsn", dsn_, write_file("resting.json", resting_graph.dump())});
     cairn_ok({"start", "resting", "--dsn", dsn_, "--no-work"});
     cairn_ok({"feed", "add", "watcher", "--dsn", dsn_});
+    cairn_ok({"hook", "add", "never", "--url", "http://127.0.0.1:9/", "--private", "--on", "stalled", "--stalled-after",
+              "1d", "--dsn", dsn_});
   }
 
   void run_jobs() {
@@ -251,7 +253,8 @@ TEST(Monitoring, the_guide_has_every_metric_with_its_type_and_labels) {
   EXPECT_TRUE(wait_until([&] {
     add_metrics(Watched::text_at(watched.server_address()), metrics);
     add_metrics(Watched::text_at(watched.worker_address()), metrics);
-    return metrics["cairn_feed_behind"].labels.size() == 1 && metrics["cairn_jobs"].labels.size() == 2;
+    return metrics["cairn_feed_behind"].labels.size() == 1 && metrics["cairn_jobs"].labels.size() == 2 &&
+           metrics["cairn_hook_notices"].labels.size() == 2;
   }));
   EXPECT_EQ(shown(metrics), shown(metrics_of_guide()));
 }
