@@ -4,8 +4,8 @@
 #include <array>
 #include <initializer_list>
 
+#include "engine/definition_fields.hpp"
 #include "engine/id.hpp"
-#include "engine/nearest.hpp"
 
 namespace cairn {
 namespace {
@@ -14,39 +14,26 @@ constexpr std::array<std::string_view, 6> overlap_words = {"skip",         "buff
                                                            "cancel_other", "terminate_other", "allow_all"};
 constexpr std::size_t names_bytes_max = 200;
 constexpr std::size_t tags_max = 50;
+const std::vector<std::string> field_names = {"graph",       "input",     "tags", "cron",    "every_ms",
+                                              "phase_ms",    "zone",      "dst",  "exclude", "overlap",
+                                              "catch_up_ms", "jitter_ms", "from", "until"};
 
-Error bad_schedule(const std::string& expected, const Json& found) {
-  return {Code::invalid, "Expected " + expected + " of a schedule, but found " + excerpt(found, 60) + "."};
-}
-
-// The fields of what was asked; the first fault is kept.
-class ScheduleFields {
+class ScheduleFields : public DefinitionFields {
  public:
-  explicit ScheduleFields(const Json& asked) : asked_(asked) {}
+  explicit ScheduleFields(const Json& asked) : DefinitionFields(asked, "schedule", field_names) {}
 
-  std::string text(const char* name, const std::string& without) {
-    const Json* value = find(name);
-    if (value == nullptr) return without;
-    if (value->is_string() && !value->get_ref<const std::string&>().empty() &&
-        value->get_ref<const std::string&>().size() <= names_bytes_max)
-      return value->get<std::string>();
-    refuse(bad_schedule("a text of 1 to " + std::to_string(names_bytes_max) + " bytes as " + name, *value));
-    return without;
+  std::string text_or(const char* name, const std::string& without) {
+    const std::string found = text(name, names_bytes_max);
+    return found.empty() ? without : found;
   }
-  std::int64_t number(const char* name, std::int64_t least, std::int64_t without) {
-    const Json* value = find(name);
-    if (value == nullptr) return without;
-    if (value->is_number_integer() && *value >= least && *value <= schedule_span_ms_max)
-      return value->get<std::int64_t>();
-    refuse(
-        bad_schedule("a whole number of milliseconds from " + std::to_string(least) + " to a year as " + name, *value));
-    return without;
+  std::int64_t ms(const char* name, std::int64_t least, std::int64_t without) {
+    return number(name, least, schedule_span_ms_max, without);
   }
   // A number of whole seconds.
   std::int64_t seconds(const char* name, std::int64_t least_s) {
-    const std::int64_t ms = number(name, least_s * 1'000, 0);
-    if (ms % 1'000 != 0) refuse(bad_schedule(std::string("whole seconds as ") + name, ms));
-    return ms / 1'000;
+    const std::int64_t found = ms(name, least_s * 1'000, 0);
+    if (found % 1'000 != 0) refuse(std::string("whole seconds as ") + name, found);
+    return found / 1'000;
   }
   std::vector<std::string> texts(const char* name) {
     const Json* value = find(name);
@@ -57,49 +44,23 @@ class ScheduleFields {
                            return one.is_string() && one.get_ref<const std::string&>().size() <= cron_line_bytes_max;
                          });
     if (is_list) return value->get<std::vector<std::string>>();
-    refuse(bad_schedule("at most " + std::to_string(schedule_lines_max) + " texts of at most 256 bytes as " + name,
-                        *value));
+    refuse("at most " + std::to_string(schedule_lines_max) + " texts of at most 256 bytes as " + name, *value);
     return all;
   }
   std::optional<UtcSeconds> moment(const char* name) {
     const Json* value = find(name);
     if (value == nullptr) return std::nullopt;
     const std::optional<TimeUs> at = value->is_string() ? parse_time(value->get<std::string>()) : std::nullopt;
-    if (!at) refuse(bad_schedule(std::string("a time like 2026-11-23T09:00:00Z as ") + name, *value));
+    if (!at) refuse(std::string("a time like 2026-11-23T09:00:00Z as ") + name, *value);
     return at ? std::optional<UtcSeconds>(*at / 1'000'000) : std::nullopt;
   }
   Json object(const char* name) {
     const Json* value = find(name);
     if (value == nullptr) return Json::object();
-    if (!value->is_object()) refuse(bad_schedule(std::string("an object as ") + name, *value));
+    if (!value->is_object()) refuse(std::string("an object as ") + name, *value);
     return *value;
   }
-
-  const Json* find(const char* name) const {
-    const auto found = asked_.find(name);
-    return found == asked_.end() || found->is_null() ? nullptr : &*found;
-  }
-  void refuse(const Error& fault) {
-    if (!fault_) fault_ = fault;
-  }
-  const std::optional<Error>& fault() const { return fault_; }
-
- private:
-  const Json& asked_;
-  std::optional<Error> fault_;
 };
-
-Status check_fields(const Json& asked) {
-  static const std::vector<std::string> known = {"graph",       "input",     "tags", "cron",    "every_ms",
-                                                 "phase_ms",    "zone",      "dst",  "exclude", "overlap",
-                                                 "catch_up_ms", "jitter_ms", "from", "until"};
-  if (!asked.is_object()) return Error{Code::invalid, "Expected a schedule as an object, but found another value."};
-  for (auto field = asked.begin(); field != asked.end(); ++field)
-    if (std::find(known.begin(), known.end(), field.key()) == known.end())
-      return Error{Code::invalid, "Expected the fields of a schedule, but found " + excerpt(Json(field.key()), 60) +
-                                      did_you_mean(field.key(), known) + "."};
-  return Done{};
-}
 
 Status read_times(ScheduleFields& fields, ScheduleDefinition& read) {
   for (const std::string& text : fields.texts("cron")) {
@@ -119,7 +80,7 @@ Status read_times(ScheduleFields& fields, ScheduleDefinition& read) {
     return Error{Code::invalid, "Expected at most " + std::to_string(schedule_excluded_max) +
                                     " days and ranges to leave out, but found " +
                                     std::to_string(read.times.excluded.size()) + "."};
-  const Result<DstRule> dst = parse_dst(fields.text("dst", "first,next"));
+  const Result<DstRule> dst = parse_dst(fields.text_or("dst", "first,next"));
   if (!dst) return dst.error();
   read.times.dst = *dst;
   read.times.from = fields.moment("from");
@@ -136,10 +97,10 @@ Status read_times(ScheduleFields& fields, ScheduleDefinition& read) {
   return Done{};
 }
 
-Result<Tags> read_tags(const Json& tags) {
-  if (tags.size() > tags_max) return bad_schedule("at most " + std::to_string(tags_max) + " tags", tags);
+Result<Tags> read_tags(const ScheduleFields& fields, const Json& tags) {
+  if (tags.size() > tags_max) return fields.unlike("at most " + std::to_string(tags_max) + " tags", tags);
   for (auto tag = tags.begin(); tag != tags.end(); ++tag) {
-    if (!tag->is_string()) return bad_schedule("texts as tags", *tag);
+    if (!tag->is_string()) return fields.unlike("texts as tags", *tag);
     if (tag.key() == "schedule" || tag.key() == "occurrence")
       return Error{Code::invalid,
                    "Expected tags of your own, but " + tag.key() + " is what the schedule gives its runs itself."};
@@ -161,24 +122,24 @@ Result<Overlap> parse_overlap(const std::string& text) {
 }
 
 Result<ScheduleDefinition> parse_schedule(const Json& asked) {
-  if (const Status known = check_fields(asked); !known) return known.error();
   ScheduleFields fields(asked);
+  if (fields.fault()) return *fields.fault();
   ScheduleDefinition read;
-  read.graph = fields.text("graph", "");
+  read.graph = fields.text("graph", names_bytes_max);
   if (read.graph.empty() && !fields.fault())
     return Error{Code::invalid, "Expected the graph of a schedule, but found none."};
   read.input = fields.object("input");
   if (canonical(read.input).size() > schedule_input_bytes_max)
     return Error{Code::invalid, "Expected an input of a schedule of at most 65536 bytes, but it is larger."};
-  read.zone = fields.text("zone", "UTC");
-  const Result<Overlap> overlap = parse_overlap(fields.text("overlap", "skip"));
+  read.zone = fields.text_or("zone", "UTC");
+  const Result<Overlap> overlap = parse_overlap(fields.text_or("overlap", "skip"));
   if (!overlap) return overlap.error();
   read.overlap = *overlap;
-  read.catch_up_ms = fields.number("catch_up_ms", 10'000, read.catch_up_ms);
-  read.jitter_ms = fields.number("jitter_ms", 0, 0);
+  read.catch_up_ms = fields.ms("catch_up_ms", 10'000, read.catch_up_ms);
+  read.jitter_ms = fields.ms("jitter_ms", 0, 0);
   const Json tags = fields.object("tags");
   if (const Status times = read_times(fields, read); !times) return times.error();
-  Result<Tags> own = read_tags(tags);
+  Result<Tags> own = read_tags(fields, tags);
   if (!own) return own.error();
   read.tags = *std::move(own);
   return read;
@@ -206,18 +167,6 @@ Json schedule_json(const ScheduleDefinition& of) {
   return shown;
 }
 
-Status check_schedule_name(const std::string& name) {
-  constexpr std::size_t bytes_max = 100;
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  const auto may_stand = [&](char c) { return is_plain(c) || c == '.' || c == '_' || c == '-'; };
-  if (!name.empty() && name.size() <= bytes_max && is_plain(name.front()) &&
-      std::all_of(name.begin(), name.end(), may_stand))
-    return Done{};
-  return Error{Code::invalid,
-               "Expected a name of a schedule of 1 to 100 letters, digits, dots, underscores and hyphens, but found " +
-                   excerpt(Json(name), 60) + "."};
-}
+Status check_schedule_name(const std::string& name) { return check_definition_name(name, "schedule", 100); }
 
 }  // namespace cairn

@@ -151,10 +151,6 @@ TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_u
   return now_us + (std::min(timeout_ms, timeout_ms_max) + deadline_grace_ms) * 1000;
 }
 
-Status check_queue(const QueueSettings& settings) {
-  return check_limits({.name = settings.name, .concurrency = settings.concurrency, .paused = settings.paused});
-}
-
 bool matches(const RunFilter& filter, const RunRow& run) {
   if (!filter.graph.empty() && run.graph != filter.graph) return false;
   if (filter.status && run.status != *filter.status) return false;

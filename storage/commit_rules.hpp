@@ -70,9 +70,6 @@ inline std::int64_t first_epoch(std::int64_t head) { return head << 20; }
 // worker's own timeout comes first. `never_us` without a timeout.
 TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us);
 
-// Refuses `invalid`: a queue without a name, a concurrency below 1, any setting of the timers' queue.
-Status check_queue(const QueueSettings& settings);
-
 // True if the run passes the filter, `lineage` and `limit` left aside.
 bool matches(const RunFilter& filter, const RunRow& run);
 

@@ -2,13 +2,13 @@
 // counting them, or failing at them in a test. Safe from any thread if the other store is.
 #pragma once
 
-#include "storage/limit_book.hpp"
+#include "storage/store.hpp"
 
 namespace cairn {
 
-class ForwardingStore : public Store, public KeepsLimits {
+class ForwardingStore : public Store {
  public:
-  explicit ForwardingStore(Store& store) : KeepsLimits{limit_book(store)}, store_(store) {}
+  explicit ForwardingStore(Store& store) : store_(store) {}
 
   std::int32_t shards() const override { return store_.shards(); }
   std::string identity() const override { return store_.identity(); }
@@ -77,8 +77,7 @@ class ForwardingStore : public Store, public KeepsLimits {
   }
   std::vector<HeldJob> jobs(const RunId& id) override { return store_.jobs(id); }
   std::vector<QueueRow> queues() override { return store_.queues(); }
-  Status set_queue(const QueueSettings& settings) override { return store_.set_queue(settings); }
-  std::vector<QueueSettings> queue_settings() override { return store_.queue_settings(); }
+  LimitBook& limits() override { return store_.limits(); }
   void notify() override { store_.notify(); }
   bool await_notification(std::int64_t timeout_ms) override { return store_.await_notification(timeout_ms); }
 

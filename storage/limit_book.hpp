@@ -10,7 +10,7 @@
 
 #include "storage/limits/queue_limits.hpp"
 #include "storage/limits/queue_room.hpp"
-#include "storage/store.hpp"
+#include "storage/log.hpp"
 
 namespace cairn {
 
@@ -18,9 +18,10 @@ struct LimitBook {
   // The limits of all queues ever set, by name.
   std::function<std::vector<QueueLimits>()> queue_limits;
 
-  // Takes effect with the first claim after it; jobs held at that moment stay held, and count. A process that a rate
-  // held back notices another's change within a second. The limits as they are then, with their new revision. Refuses
-  // `invalid` as check_limits(), and `stale` if the queue has another revision.
+  // Takes effect with the first claim after it; jobs held at that moment stay held, and count. A worker keeps no step
+  // in a bound queue; it learns of a change within seconds, and one that a rate held back within a second. The limits
+  // as they are then, with their new revision. Refuses `invalid` as check_limits(), `stale` and `unsupported` as
+  // check_change().
   std::function<Result<QueueLimits>(const LimitChange&)> change_limits;
 
   // When all starts of these queues' rates are free again (rate.hpp); none of a queue from which nothing was claimed.
@@ -35,13 +36,5 @@ struct LimitBook {
   std::function<std::vector<LimitChangeRow>(const std::string& queue, std::int64_t before, std::int32_t limit)>
       limit_changes;
 };
-
-// Each store is one. `book` is set by its constructor.
-struct KeepsLimits {
-  LimitBook book;
-};
-
-// That of a store. REQUIRES: one that make_memory_store() or a database gave; it outlives the book.
-LimitBook& limit_book(Store& store);
 
 }  // namespace cairn

@@ -106,17 +106,17 @@ bool has_called(const StoredRun& run, const std::string& tool) {
          });
 }
 
-class MemoryStore final : public Store, public KeepsLimits {
+class MemoryStore final : public Store {
  public:
   MemoryStore(std::int32_t shards, std::function<TimeUs()> clock)
       : shards_(shards), clock_(clock ? std::move(clock) : system_time) {
-    book = {.queue_limits = [this] { return queue_limits(); },
-            .change_limits = [this](const LimitChange& change) { return change_limits(change); },
-            .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
-            .keys_of_run = [this](const RunId& run) { return keys_of_run(run); },
-            .key_uses = [this](const auto& queue, const auto& keys) { return key_uses(queue, keys); },
-            .limit_changes = [this](const auto& queue, std::int64_t before,
-                                    std::int32_t limit) { return limit_changes(queue, before, limit); }};
+    book_ = {.queue_limits = [this] { return queue_limits(); },
+             .change_limits = [this](const LimitChange& change) { return change_limits(change); },
+             .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
+             .keys_of_run = [this](const RunId& run) { return keys_of_run(run); },
+             .key_uses = [this](const auto& queue, const auto& keys) { return key_uses(queue, keys); },
+             .limit_changes = [this](const auto& queue, std::int64_t before,
+                                     std::int32_t limit) { return limit_changes(queue, before, limit); }};
   }
 
   std::int32_t shards() const override { return shards_; }
@@ -382,24 +382,7 @@ class MemoryStore final : public Store, public KeepsLimits {
     return rows;
   }
 
-  Status set_queue(const QueueSettings& settings) override {
-    if (Status fine = check_queue(settings); !fine) return fine;
-    const std::lock_guard lock(mutex_);
-    LimitChange change{limits_of(settings.name), ""};
-    change.limits.concurrency = settings.concurrency;
-    change.limits.paused = settings.paused;
-    const Result<QueueLimits> changed = change_limits(change);
-    return changed ? Status(Done{}) : changed.error();
-  }
-
-  std::vector<QueueSettings> queue_settings() override {
-    const std::lock_guard lock(mutex_);
-    std::vector<QueueSettings> all;
-    for (const auto& [name, limits] : limits_)
-      all.push_back({name, limits.concurrency, limits.paused || limits.is_governed()});
-    return all;
-  }
-
+  LimitBook& limits() override { return book_; }
   std::vector<QueueLimits> queue_limits() {
     const std::lock_guard lock(mutex_);
     std::vector<QueueLimits> all;
@@ -415,7 +398,7 @@ class MemoryStore final : public Store, public KeepsLimits {
     QueueLimits next = change.limits;
     ++next.revision;
     if (found == next) return next;
-    if (found.revision != change.limits.revision) return stale_limits(found, change.limits.revision);
+    if (const Status fits = check_change(found, change); !fits) return fits.error();
     limits_[next.name] = next;
     limit_changes_[next.name].push_back({next, now_us, change.actor});
     return next;
@@ -959,6 +942,7 @@ class MemoryStore final : public Store, public KeepsLimits {
 
   const std::int32_t shards_;
   const std::function<TimeUs()> clock_;
+  LimitBook book_;
   mutable std::recursive_mutex mutex_;  // a test may look while an entry is decided under the lock
   std::condition_variable_any notified_;
   std::uint64_t notifications_ = 0;

@@ -83,16 +83,6 @@ struct ClaimedBatch {
   std::vector<ShortHistory> histories;  // of the jobs' runs that are short, each once
 };
 
-// An operator's settings of a queue. They hold across all workers and shards.
-struct QueueSettings {
-  std::string name;
-  std::optional<std::int32_t> concurrency = {};  // jobs held at once; nothing: any number
-  bool paused = false;                           // nothing more is claimed; held jobs stay held
-
-  bool is_limited() const { return paused || concurrency.has_value(); }
-  friend bool operator==(const QueueSettings&, const QueueSettings&) = default;
-};
-
 struct QueueRow {
   std::string name;
   std::int64_t ready = 0;  // due and unowned

@@ -25,6 +25,8 @@
 
 namespace cairn {
 
+struct LimitBook;
+
 class StoreUnavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -148,10 +150,7 @@ class Store {
   virtual std::vector<HeldJob> jobs(const RunId& id) = 0;
   virtual std::vector<QueueRow> queues() = 0;
 
-  // Takes effect with the first claim after it; jobs held at that moment stay held, and count. Refuses `invalid` (see
-  // check_queue). A worker keeps no step in a limited queue; it learns of a change within seconds.
-  virtual Status set_queue(const QueueSettings& settings) = 0;
-  virtual std::vector<QueueSettings> queue_settings() = 0;  // of all queues ever set, by name
+  virtual LimitBook& limits() = 0;  // of queues (limit_book.hpp); as long as the store
 
   // Notifications: "a job may be ready". Correctness never needs one. await_notification() returns true if one arrived
   // since this thread's last call, or arrives within the time. With NOTIFY off they stay within this process.

@@ -59,18 +59,18 @@ std::map<std::string, QueueUse> uses_of_queues(Store& store, const Situation& si
   if (is_counted)
     for (const QueueRow& row : store.queues()) uses[row.name].held = row.held;
   if (!rated.empty())
-    for (const auto& [queue, full_at] : limit_book(store).rates_full_at(rated)) uses[queue].full_at = full_at;
+    for (const auto& [queue, full_at] : store.limits().rates_full_at(rated)) uses[queue].full_at = full_at;
   return uses;
 }
 
 void read_keys(Store& store, const RunId& run, Situation& situation) {
   const auto has_keys = [](const QueueLimits& set) { return set.has_keys(); };
   if (std::none_of(situation.queues.begin(), situation.queues.end(), has_keys)) return;
-  situation.keys = limit_book(store).keys_of_run(run);
+  situation.keys = store.limits().keys_of_run(run);
   for (const HeldJob& job : waiting_jobs(situation)) {
     const auto key = situation.keys.find(job.job.branch);
     if (key == situation.keys.end()) continue;
-    for (auto& [of, use] : limit_book(store).key_uses(job.job.queue, {key->second}))
+    for (auto& [of, use] : store.limits().key_uses(job.job.queue, {key->second}))
       situation.key_uses[{job.job.queue, of}] = use;
   }
 }
@@ -87,7 +87,7 @@ Result<Explained> read_explained(Client& client, Store& store, const std::string
     if (row && row->head != state->seq && read < reads_max) continue;
     situation.sessions = store.sessions();
     for (ProgressRow& one : store.progress(run)) situation.progress.insert_or_assign(one.place.step, std::move(one));
-    situation.queues = limit_book(store).queue_limits();
+    situation.queues = store.limits().queue_limits();
     situation.now_us = store.database_time();
     situation.uses = uses_of_queues(store, situation);
     read_keys(store, run, situation);

@@ -26,7 +26,7 @@ std::string span_text(TimeUs us) {
 std::map<std::string, QueueLine> queue_lines(Store& store) {
   std::map<std::string, QueueLine> lines;
   for (QueueRow& row : store.queues()) lines[row.name].row = std::move(row);
-  for (QueueLimits& limits : limit_book(store).queue_limits()) lines[limits.name].limits = std::move(limits);
+  for (QueueLimits& limits : store.limits().queue_limits()) lines[limits.name].limits = std::move(limits);
   std::erase_if(lines, [](const auto& entry) { return is_unused(entry.second); });
   return lines;
 }

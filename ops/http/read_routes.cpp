@@ -26,6 +26,7 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "storage/digest.hpp"
+#include "storage/limit_book.hpp"
 #include "storage/proof/run_records.hpp"
 
 namespace cairn {
@@ -273,9 +274,8 @@ RouteReply history_of_queue(RouteCall& call) {
   const Result<std::int64_t> before = number_query(call.request, "before", {1, never_us});
   if (!before) return before.error();
   std::vector<Json> lines;
-  for (const LimitChangeRow& change : limit_book(call.store())
-                                          .limit_changes(call.name, has_before ? *before : never_us,
-                                                         static_cast<std::int32_t>(has_limit ? *limit : limit_without)))
+  for (const LimitChangeRow& change : call.store().limits().limit_changes(
+           call.name, has_before ? *before : never_us, static_cast<std::int32_t>(has_limit ? *limit : limit_without)))
     lines.push_back(limit_change_json(change));
   return list_response(call.request, lines);
 }

@@ -8,7 +8,7 @@ namespace {
 constexpr int tries_max = 100;  // so often others may change the queue between our look and our change
 
 QueueLimits limits_of_queue(Store& store, const std::string& queue) {
-  for (QueueLimits& limits : limit_book(store).queue_limits())
+  for (QueueLimits& limits : store.limits().queue_limits())
     if (limits.name == queue) return std::move(limits);
   return {.name = queue};
 }
@@ -49,7 +49,7 @@ Result<QueueLimits> change_queue(Store& store, const QueueChange& change, const 
     if (const Status fine = change_keys(limits, change); !fine) return fine.error();
     if (change.ageing_ms) limits.ageing_us = *change.ageing_ms * 1'000;
     limits.paused = change.paused.value_or(limits.paused);
-    Result<QueueLimits> changed = limit_book(store).change_limits({std::move(limits), actor});
+    Result<QueueLimits> changed = store.limits().change_limits({std::move(limits), actor});
     if (!changed && changed.error().code == Code::stale && !change.revision && tries < tries_max) continue;
     if (changed) store.notify();
     return changed;

@@ -1,4 +1,4 @@
-// Hooks in memory, for the simulator and tests. Safe from any thread (one lock).
+// The table of hooks in memory, for the simulator and tests. Safe from any thread.
 #pragma once
 
 #include <functional>

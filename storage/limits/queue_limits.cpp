@@ -145,6 +145,13 @@ Error stale_limits(const QueueLimits& found, std::int64_t expected) {
                            " to change, but it has revision " + std::to_string(found.revision) + " by now."};
 }
 
+Status check_change(const QueueLimits& found, const LimitChange& change) {
+  if (found.revision != change.limits.revision) return stale_limits(found, change.limits.revision);
+  if (found.is_understood) return Done{};
+  return Error{Code::unsupported, "Expected limits of queue " + found.name +
+                                      " that this release knows, but a newer one has set them: it changes them, too."};
+}
+
 std::string limits_text(const QueueLimits& limits) {
   if (!limits.is_governed()) return "";
   Json text = {{"paused", limits.paused}};

@@ -61,6 +61,10 @@ struct LimitChangeRow {
 // The refusal `stale` of a change to limits that have another revision by now.
 Error stale_limits(const QueueLimits& found, std::int64_t expected);
 
+// Refuses `stale` a change of other limits than were found, and `unsupported` one of limits that a newer release has
+// set, of which this one would lose a part.
+Status check_change(const QueueLimits& found, const LimitChange& change);
+
 // The part of a governed queue's limits that only releases since 28 know, as text for its row; "" for one that is not
 // governed. Reading it back sets `paused` too. A text that this release does not understand leaves is_understood false.
 std::string limits_text(const QueueLimits& limits);

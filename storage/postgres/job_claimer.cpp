@@ -148,21 +148,8 @@ JobClaimer::Attempt JobClaimer::claim_limited(ClaimRequest request) {
   if (request.limit <= 0 || request.queues.empty()) return ClaimedBatch{};
   request.queues = rotated(request.queues);
   ClaimRequest governed = request;
-  {
-    const std::lock_guard lock(mutex_);
-    const std::int64_t now_us = steady_us();
-    std::erase_if(held_back_, [&](const auto& entry) { return entry.second <= now_us; });
-    std::erase_if(request.queues, [&](const std::string& queue) { return governed_.contains(queue); });
-    std::erase_if(governed.queues,
-                  [&](const std::string& queue) { return !governed_.contains(queue) || held_back_.contains(queue); });
-  }
   std::vector<std::string> keyed;
-  {
-    const std::lock_guard lock(mutex_);
-    std::copy_if(governed.queues.begin(), governed.queues.end(), std::back_inserter(keyed),
-                 [&](const std::string& queue) { return keyed_.contains(queue); });
-    std::erase_if(governed.queues, [&](const std::string& queue) { return keyed_.contains(queue); });
-  }
+  take_governed(request.queues, governed.queues, keyed);
   Attempt claimed = claim_governed(governed);
   for (const std::string& queue : keyed) {
     governed.limit = request.limit - static_cast<std::int32_t>(claimed->jobs.size());
@@ -180,6 +167,20 @@ JobClaimer::Attempt JobClaimer::claim_limited(ClaimRequest request) {
                               request));
   }
   return claimed;
+}
+
+// Moves the governed queues to `governed`, or to `keyed` if they have keys; those that are held back by their rate go
+// to none.
+void JobClaimer::take_governed(std::vector<std::string>& queues, std::vector<std::string>& governed,
+                               std::vector<std::string>& keyed) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now_us = steady_us();
+  std::erase_if(held_back_, [&](const auto& entry) { return entry.second <= now_us; });
+  governed.clear();
+  for (const std::string& queue : queues)
+    if (governed_.contains(queue) && !held_back_.contains(queue))
+      (keyed_.contains(queue) ? keyed : governed).push_back(queue);
+  std::erase_if(queues, [&](const std::string& queue) { return governed_.contains(queue); });
 }
 
 void JobClaimer::limits_changed(const std::string& queue) {
@@ -253,49 +254,30 @@ std::string_view keyed_statement(const ClaimRequest& request) {
 }  // namespace
 
 ClaimedBatch JobClaimer::claim_keyed_here(const ClaimRequest& request, const std::string& queue) {
-  std::vector<HeldJob> in_doubt;
-  return placements_.run(request.shard, [&](PgConnection& connection) {
-    if (!in_doubt.empty()) {
-      ClaimedBatch ours = still_ours(connection, request, in_doubt);
-      if (!ours.jobs.empty()) return ours;
-      in_doubt.clear();
-    }
-    connection.begin_pipeline();
-    connection.send(begin_statement());
-    const Rooms rooms = find_rooms(connection, request.queues);
+  Rooms rooms;
+  KeyPlan plan;
+  std::map<std::string, std::int64_t> taken;
+  const Attempt claimed = transact(request, [&](PgConnection& connection) -> Attempt {
+    rooms = find_rooms(connection, request.queues);
     const auto ask = [&](std::string_view name, const PgParameters& parameters) {
       connection.send(statement(name), parameters);
       connection.sync();
       return connection.receive();
     };
-    const KeyPlan plan = plan_keys(request, queue, rooms, ask, [&](const PgParameters& parameters) {
+    plan = plan_keys(request, queue, rooms, ask, [&](const PgParameters& parameters) {
       std::vector<PgResult> uses;
       uses.push_back(ask("key_uses", parameters));
       return uses;
     });
-    ClaimedBatch batch;
-    std::map<std::string, std::int64_t> taken;
-    if (!plan.ring.keys.empty()) {
-      const PgResult claimed = ask(keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue)));
-      batch.jobs = read_claimed_jobs(claimed);
-      taken = count_by_key(claimed);
-    }
-    in_doubt = batch.jobs;
-    batch = end_claim(connection, request, std::move(batch));
-    record_rooms(request.queues, rooms, batch.jobs);
-    record_plan(plan, taken);
-    return batch;
+    taken.clear();
+    if (plan.ring.keys.empty()) return ClaimedBatch{};
+    const PgResult found = ask(keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue)));
+    taken = count_by_key(found);
+    return ClaimedBatch{read_claimed_jobs(found), {}};
   });
-}
-
-// The last round trip of a claim.
-ClaimedBatch JobClaimer::end_claim(PgConnection& connection, const ClaimRequest& request, ClaimedBatch batch) {
-  if (!batch.jobs.empty()) send_heads_query(connection, request, batch.jobs);
-  connection.send(commit_statement());
-  connection.sync();
-  if (!batch.jobs.empty()) receive_heads(connection, batch);
-  connection.finish();
-  return batch;
+  record_rooms(request.queues, rooms, claimed->jobs);
+  record_plan(plan, taken);
+  return *claimed;
 }
 
 ClaimedBatch JobClaimer::claim_keyed_across(const ClaimRequest& request, const std::string& queue) {
@@ -512,12 +494,11 @@ JobClaimer::Mark JobClaimer::earliest(const ClaimRequest& request, ScanFrom from
   return from == ScanFrom::minute ? Mark{request.now_us - minute_us, RunId{}} : lowest_mark;
 }
 
-// Two round trips: the claim, then the claimed runs' heads and COMMIT. The jobs are known before COMMIT is sent: if its
-// answer is lost, the next attempt finds out whether they are ours, so that no job stays held by a worker that does not
-// know of it.
-JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimRequest& request) {
-  using Kind = Statement::Kind;
-  const PgParameters queues = PgParameters().add(text_array(request.queues));
+// A transaction in which `claim` finds jobs and makes them ours, or finds that it must not (nothing). The claimed runs'
+// heads and COMMIT are one round trip more. The jobs are known before COMMIT is sent: if its answer is lost, the next
+// attempt finds out whether they are ours, so that no job stays held by a worker that does not know of it.
+JobClaimer::Attempt JobClaimer::transact(const ClaimRequest& request,
+                                         const std::function<Attempt(PgConnection&)>& claim) {
   std::vector<HeldJob> in_doubt;
   return placements_.run(request.shard, [&](PgConnection& connection) -> Attempt {
     if (!in_doubt.empty()) {
@@ -527,7 +508,26 @@ JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimReque
     }
     connection.begin_pipeline();
     connection.send(begin_statement());
-    Rooms rooms;
+    Attempt batch = claim(connection);
+    if (!batch) return std::nullopt;
+    for (const HeldJob& held : batch->jobs) CHECK(held.session == request.session);  // claimed for us: still_ours()
+    // The heads are read after the claim, by a newer snapshot: a head is never older than the job it comes with, so a
+    // stale cached state is always recognized.
+    if (!batch->jobs.empty()) send_heads_query(connection, request, batch->jobs);
+    connection.send(commit_statement());
+    in_doubt = batch->jobs;
+    connection.sync();
+    if (!batch->jobs.empty()) receive_heads(connection, *batch);
+    connection.finish();
+    return batch;
+  });
+}
+
+JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimRequest& request) {
+  using Kind = Statement::Kind;
+  const PgParameters queues = PgParameters().add(text_array(request.queues));
+  Rooms rooms;
+  Attempt claimed = transact(request, [&](PgConnection& connection) -> Attempt {
     if (claim.kind == Kind::governed) {
       rooms = find_rooms(connection, request.queues);
       connection.send(statement(claim.name), with_rooms(claim.parameters, request.queues, rooms));
@@ -543,20 +543,10 @@ JobClaimer::Attempt JobClaimer::execute(const Statement& claim, const ClaimReque
       record_limited(request.queues, read_queue_limits(connection.query(statement("lock_queues"), queues)));
       return std::nullopt;
     }
-    ClaimedBatch batch;
-    batch.jobs = read_claimed_jobs(connection.receive());
-    for (const HeldJob& held : batch.jobs) CHECK(held.session == request.session);  // claimed for us, see still_ours()
-    // The heads are read after the claim, by a newer snapshot: a head is never older than the job it comes with, so a
-    // stale cached state is always recognized.
-    if (!batch.jobs.empty()) send_heads_query(connection, request, batch.jobs);
-    connection.send(commit_statement());
-    in_doubt = batch.jobs;
-    connection.sync();
-    if (!batch.jobs.empty()) receive_heads(connection, batch);
-    connection.finish();
-    if (claim.kind == Kind::governed) record_rooms(request.queues, rooms, batch.jobs);
-    return batch;
+    return ClaimedBatch{read_claimed_jobs(connection.receive()), {}};
   });
+  if (claim.kind == Kind::governed) record_rooms(request.queues, rooms, claimed->jobs);
+  return claimed;
 }
 
 // All that follows BEGIN in a claim of limited or of unlimited queues.

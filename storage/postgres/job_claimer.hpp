@@ -87,6 +87,8 @@ class JobClaimer {
   Attempt claim_notified(const ClaimRequest& request, const NotifiedJob& job);
   Attempt claim_limited(ClaimRequest request);
   Attempt claim_governed(const ClaimRequest& request);
+  void take_governed(std::vector<std::string>& queues, std::vector<std::string>& governed,
+                     std::vector<std::string>& keyed);
   ClaimedBatch claim_keyed(const ClaimRequest& request, const std::string& queue);
   ClaimedBatch claim_keyed_here(const ClaimRequest& request, const std::string& queue);
   ClaimedBatch claim_keyed_across(const ClaimRequest& request, const std::string& queue);
@@ -103,6 +105,7 @@ class JobClaimer {
     PgParameters parameters;
     Kind kind = Kind::unlimited;
   };
+  Attempt transact(const ClaimRequest& request, const std::function<Attempt(PgConnection&)>& claim);
   Attempt execute(const Statement& claim, const ClaimRequest& request);
   static void send_first(PgConnection& connection, const Statement& claim, const PgParameters& queues);
   Attempt claim_across(const ClaimRequest& request, Statement claim);
@@ -137,7 +140,6 @@ class JobClaimer {
   static PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);
   void record_plan(const KeyPlan& plan, const std::map<std::string, std::int64_t>& taken);
   bool is_time_to_repair(const std::string& queue, Shard shard);
-  ClaimedBatch end_claim(PgConnection& connection, const ClaimRequest& request, ClaimedBatch batch);
 
   void record_rooms(const std::vector<std::string>& asked, const Rooms& rooms, const std::vector<HeldJob>& claimed);
   static ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request,

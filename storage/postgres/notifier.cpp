@@ -132,18 +132,16 @@ void Notifier::notify_at(std::int64_t at_us) {
   local_.look();
 }
 
-// True once for each time of notify_at() that has come.
-bool Notifier::is_time() {
+// Once for each time of notify_at() that has come.
+void Notifier::notify_if_due() {
   std::int64_t at_us = notify_at_;
-  if (steady_us() < at_us || !notify_at_.compare_exchange_strong(at_us, never_us)) return false;
-  notify_here(std::nullopt);
-  return true;
+  if (steady_us() >= at_us && notify_at_.compare_exchange_strong(at_us, never_us)) notify_here(std::nullopt);
 }
 
 bool Notifier::await(std::int64_t timeout_ms) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   do {
-    is_time();
+    notify_if_due();
     if (local_.await(0)) return true;
     const std::int64_t until_us = std::min(end_us, notify_at_.load());
     const std::int64_t left_ms = std::max<std::int64_t>((until_us - steady_us() + 999) / 1'000, 0);
@@ -154,7 +152,7 @@ bool Notifier::await(std::int64_t timeout_ms) {
     else
       local_.wait(left_ms);
   } while (steady_us() < end_us);
-  is_time();
+  notify_if_due();
   return local_.await(0);
 }
 

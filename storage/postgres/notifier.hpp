@@ -93,7 +93,7 @@ class Notifier {
   std::unique_ptr<PgConnection> open_directly(const PgConnectOptions& pooled) const;
   bool wait_for_any(std::int64_t timeout_ms);
   bool receive_foreign(PgConnection& connection);
-  bool is_time();
+  void notify_if_due();
 
   Placements& placements_;
   const bool notify_;

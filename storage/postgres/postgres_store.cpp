@@ -117,7 +117,7 @@ class FenceArrays {
       steps_{PgType::int4};
 };
 
-class PostgresStore final : public Store, public KeepsLimits {
+class PostgresStore final : public Store {
  public:
   PostgresStore(const PostgresOptions& options, std::int32_t shards, std::string identity, bool is_replica)
       : shards_(shards),
@@ -131,13 +131,13 @@ class PostgresStore final : public Store, public KeepsLimits {
                   {options.direct_dsn.empty() ? direct_dsn_of_environment() : options.direct_dsn, identity_}),
         claimer_(placements_, notifier_.jobs()) {
     placements_.expect_identity(identity_);
-    book = {.queue_limits = [this] { return queue_limits(); },
-            .change_limits = [this](const LimitChange& change) { return change_limits(change); },
-            .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
-            .keys_of_run = [this](const RunId& run) { return keys_of_run(run); },
-            .key_uses = [this](const auto& queue, const auto& keys) { return key_uses(queue, keys); },
-            .limit_changes = [this](const auto& queue, std::int64_t before,
-                                    std::int32_t limit) { return limit_changes(queue, before, limit); }};
+    book_ = {.queue_limits = [this] { return queue_limits(); },
+             .change_limits = [this](const LimitChange& change) { return change_limits(change); },
+             .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
+             .keys_of_run = [this](const RunId& run) { return keys_of_run(run); },
+             .key_uses = [this](const auto& queue, const auto& keys) { return key_uses(queue, keys); },
+             .limit_changes = [this](const auto& queue, std::int64_t before,
+                                     std::int32_t limit) { return limit_changes(queue, before, limit); }};
     claimer_.on_held_back([this](std::int64_t at_us) { notifier_.notify_at(at_us); });
   }
 
@@ -393,19 +393,7 @@ class PostgresStore final : public Store, public KeepsLimits {
     return rows;
   }
 
-  Status set_queue(const QueueSettings& settings) override {
-    if (Status fine = check_queue(settings); !fine) return fine;
-    for (;;) {
-      LimitChange change{
-          limits_of(placements_.whole().query("limits_of_queue", PgParameters().add(settings.name)), settings.name),
-          ""};
-      change.limits.concurrency = settings.concurrency;
-      change.limits.paused = settings.paused;
-      const Result<QueueLimits> changed = change_limits(change);
-      if (changed || changed.error().code != Code::stale) return changed ? Status(Done{}) : changed.error();
-    }
-  }
-
+  LimitBook& limits() override { return book_; }
   std::vector<QueueLimits> queue_limits() { return read_queue_limits(placements_.whole().query("queue_limits")); }
 
   // Waits for the claims under way (exclude_claims), so that the jobs they take are counted.
@@ -455,10 +443,6 @@ class PostgresStore final : public Store, public KeepsLimits {
       changes.push_back({std::move(limits), rows.int8(row, 5), std::string(rows.text(row, 6))});
     }
     return changes;
-  }
-
-  std::vector<QueueSettings> queue_settings() override {
-    return read_queue_settings(placements_.whole().query("queue_settings"));
   }
 
   void open_session(const SessionRow& session) override {
@@ -631,7 +615,7 @@ class PostgresStore final : public Store, public KeepsLimits {
     QueueLimits next = change.limits;
     ++next.revision;
     if (found == next) return next;
-    if (found.revision != change.limits.revision) return stale_limits(found, change.limits.revision);
+    if (const Status fits = check_change(found, change); !fits) return fits.error();
     const PgParameters parameters = limit_parameters(next);
     connection.query(statement("put_limits"), parameters);
     connection.query(statement("put_queue_change"), PgParameters(parameters).add(database_time()).add(change.actor));
@@ -654,7 +638,7 @@ class PostgresStore final : public Store, public KeepsLimits {
   Status pause_in_cluster(const LimitChange& change) {
     const PgParameters queue = PgParameters().add(change.limits.name);
     const QueueLimits found = limits_of(placements_.whole().query("limits_of_queue", queue), change.limits.name);
-    if (found.revision != change.limits.revision) return stale_limits(found, change.limits.revision);
+    if (const Status fits = check_change(found, change); !fits) return fits.error();
     placements_.whole().query("pause_queue", queue);
     for (const Shard shard : placements_.one_shard_of_each())
       placements_.run_widely(shard, [&](PgConnection& connection) {
@@ -819,6 +803,7 @@ class PostgresStore final : public Store, public KeepsLimits {
   SharedClock clock_;
   Notifier notifier_;
   JobClaimer claimer_;
+  LimitBook book_;
 };
 
 }  // namespace

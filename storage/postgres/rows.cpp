@@ -223,19 +223,6 @@ std::vector<QueueRow> read_queues(const PgResult& rows) {
   return queues;
 }
 
-std::vector<QueueSettings> read_queue_settings(const PgResult& rows) {
-  const int name = rows.column("name"), concurrency = rows.column("concurrency"), paused = rows.column("paused");
-  std::vector<QueueSettings> all;
-  for (int row = 0; row < rows.rows(); ++row) {
-    QueueSettings settings;
-    settings.name = rows.text(row, name);
-    if (!rows.is_null(row, concurrency)) settings.concurrency = rows.int4(row, concurrency);
-    settings.paused = rows.boolean(row, paused);
-    all.push_back(std::move(settings));
-  }
-  return all;
-}
-
 std::vector<QueueLimits> read_queue_limits(const PgResult& rows) {
   static constexpr auto names =
       std::to_array<std::string_view>({"name", "revision", "concurrency", "paused", "limits"});

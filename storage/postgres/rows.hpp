@@ -35,7 +35,6 @@ std::vector<QuestionRow> read_questions(const PgResult& rows);
 std::vector<SnapshotRow> read_snapshots(const PgResult& rows);
 std::vector<GraphRow> read_graphs(const PgResult& rows);
 std::vector<QueueRow> read_queues(const PgResult& rows);
-std::vector<QueueSettings> read_queue_settings(const PgResult& rows);
 std::vector<QueueLimits> read_queue_limits(const PgResult& rows);
 std::vector<SessionRow> read_sessions(const PgResult& rows);
 

@@ -20,7 +20,7 @@ std::string_view part_named(std::string_view name) {
   CHECK(false);
 }
 
-// Each line "-- part NAME" stands for the lines of that part, which several statements have in common.
+// Each line "-- part NAME" stands for the lines of that part, which several statements or parts have in common.
 std::string with_parts(std::string_view text) {
   constexpr std::string_view mark = "-- part ";
   std::string whole;
@@ -28,7 +28,7 @@ std::string with_parts(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1);
     const std::string_view line = text.substr(0, end);
     if (line.starts_with(mark))
-      whole += part_named(line.substr(mark.size()));
+      whole += with_parts(part_named(line.substr(mark.size())));
     else
       whole += text.substr(0, end + 1);
     text.remove_prefix(end + 1);

@@ -4,6 +4,7 @@
 #include <map>
 #include <thread>
 
+#include "tests/storage/limits/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -25,7 +26,7 @@ TEST_P(ClaimTest, a_claim_holds_with_a_new_epoch_a_deadline_and_the_head) {
   EXPECT_EQ(held.session, 7);
   EXPECT_EQ(held.epoch, before.epoch + 1);
   EXPECT_EQ(held.run_head, 3);
-  EXPECT_EQ(held.deadline_us, noon + 1'000'000 + (2'000 + deadline_grace_ms) * 1000);
+  EXPECT_EQ(held.deadline_us, noon + 100'000 + (2'000 + deadline_grace_ms) * 1000);
   EXPECT_EQ(this->job(run, 1).deadline_us, held.deadline_us);
   EXPECT_TRUE(claim(8).empty());
 }
@@ -66,7 +67,7 @@ TEST_P(ClaimTest, a_young_run_comes_once_however_many_of_its_jobs_are_claimed) {
 TEST_P(ClaimTest, a_job_without_a_timeout_gets_the_default_or_no_deadline) {
   started_run();
   started_run();
-  EXPECT_EQ(claim_one(7).deadline_us, noon + 1'000'000 + (60'000 + deadline_grace_ms) * 1000);
+  EXPECT_EQ(claim_one(7).deadline_us, noon + 100'000 + (60'000 + deadline_grace_ms) * 1000);
   ClaimRequest request = claim_request(7, 1, last_shard());
   request.default_timeout_ms = 0;
   EXPECT_EQ(store().claim(request).jobs.at(0).deadline_us, never_us);
@@ -76,7 +77,7 @@ TEST_P(ClaimTest, a_timeout_beyond_all_time_does_not_break_claims) {
   Job job = job_of(1, 1);
   job.timeout_ms = std::numeric_limits<std::int64_t>::max();
   started_run(job);
-  EXPECT_GT(claim_one(7).deadline_us, noon + 1'000'000);
+  EXPECT_GT(claim_one(7).deadline_us, noon + 100'000);
 }
 
 TEST_P(ClaimTest, claims_go_by_priority_then_by_time) {
@@ -108,7 +109,7 @@ TEST_P(ClaimTest, only_due_jobs_of_the_asked_queues_and_shard_are_claimed) {
   started_run(job_of(1, 1, noon + 2'000'000));
   started_run(job_of(1, 1, noon, "other"));
   EXPECT_TRUE(claim(7).empty());
-  TestRun due = started_run(job_of(1, 1, noon + 1'000'000));
+  TestRun due = started_run(job_of(1, 1, noon + 100'000));
   if (store().shards() > 1) {
     EXPECT_TRUE(store().claim(claim_request(7, 10, 0)).jobs.empty());
   }
@@ -251,7 +252,7 @@ TEST_P(ClaimTest, A19_a_claim_passes_by_the_runs_that_it_is_told_to) {
   const TestRun left = started_run();
   const TestRun other = started_run();
   for (const bool is_limited : {false, true}) {
-    const Status set = is_limited ? store().set_queue({.name = "default", .concurrency = 5}) : Done{};
+    const Status set = is_limited ? set_limits(store(), {.name = "default", .concurrency = 5}) : Done{};
     ASSERT_TRUE(set);
     ClaimRequest request = claim_request(7, 10, shard_of(other.id(), store().shards()));
     request.not_of = {left.id()};

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/storage/limits/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -183,7 +184,7 @@ TEST_P(CommitTest, A7_a_locked_commit_claims_other_jobs_of_its_runs_and_of_no_li
   start.jobs.push_back(offer(job_of(5, 5, noon, "limited")));
   start.jobs.push_back(offer(job_of(6, 6, noon + 60'000'000)));
   run.commit(start);
-  ASSERT_TRUE(store().set_queue({.name = "limited", .concurrency = 5}));
+  ASSERT_TRUE(set_limits(store(), {.name = "limited", .concurrency = 5}));
   ClaimRequest request = claim_request(7, 1, last_shard());
   request.only_runs = {run.id()};
   const HeldJob held = store().claim(request).jobs.at(0);

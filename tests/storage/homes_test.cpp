@@ -1,4 +1,5 @@
 // Homes of runs: a job that is freed meanwhile is found by the session that keeps something open for its run.
+#include "tests/storage/limits/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -87,9 +88,9 @@ TEST_P(HomesTest, a_queue_that_the_home_does_not_serve_is_everybodys) {
 TEST_P(HomesTest, a_pause_and_a_limit_of_the_queue_hold_at_home_too) {
   TestRun run = run_at_home();
   free_job(run);
-  ASSERT_TRUE(store().set_queue({.name = "default", .concurrency = {}, .paused = true}));
+  ASSERT_TRUE(set_limits(store(), {.name = "default", .concurrency = {}, .paused = true}));
   EXPECT_TRUE(claim_of(7, run).empty());
-  ASSERT_TRUE(store().set_queue({.name = "default", .concurrency = 1}));
+  ASSERT_TRUE(set_limits(store(), {.name = "default", .concurrency = 1}));
   EXPECT_EQ(claim_of(7, run).size(), 1u);
   TestRun second = new_run();
   second.start(job_of(1, 1));

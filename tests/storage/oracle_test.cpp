@@ -3,6 +3,7 @@
 #include <random>
 
 #include "storage/memory_store.hpp"
+#include "tests/storage/limits/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -127,12 +128,11 @@ class Twins {
   }
 
   void set_queue() {
-    QueueSettings settings;
-    settings.name = "default";
+    QueueLimits settings{.name = "default"};
     if (pick(2) == 0) settings.concurrency = 1 + pick(6);
     settings.paused = pick(4) == 0;
-    EXPECT_TRUE(store_.set_queue(settings));
-    EXPECT_TRUE(model_->set_queue(settings));
+    EXPECT_TRUE(set_limits(store_, settings));
+    EXPECT_TRUE(set_limits(*model_, settings));
   }
 
   void release() {

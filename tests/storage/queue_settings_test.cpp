@@ -4,6 +4,7 @@
 #include <map>
 #include <thread>
 
+#include "tests/storage/limits/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -15,7 +16,7 @@ using Kind = Verdict::Kind;
 class QueueSettingsTest : public StoreTest {
  protected:
   void limit(const std::string& queue, std::optional<std::int32_t> concurrency, bool paused = false) {
-    const Status set = store().set_queue({queue, concurrency, paused});
+    const Status set = set_limits(store(), {.name = queue, .concurrency = concurrency, .paused = paused});
     EXPECT_TRUE(set) << set.error().message;
   }
   // Started in turn on every shard.
@@ -49,24 +50,27 @@ class QueueSettingsTest : public StoreTest {
 };
 
 TEST_P(QueueSettingsTest, are_read_back_as_they_were_set) {
-  EXPECT_TRUE(store().queue_settings().empty());
+  const auto queues = [this] { return store().limits().queue_limits(); };
+  EXPECT_TRUE(queues().empty());
   limit("model", 3);
   limit("a queue", {}, true);
   limit("model", 5, true);
-  EXPECT_EQ(store().queue_settings(), (std::vector<QueueSettings>{{"a queue", {}, true}, {"model", 5, true}}));
+  EXPECT_EQ(queues(), (std::vector<QueueLimits>{{.name = "a queue", .revision = 1, .paused = true},
+                                                {.name = "model", .revision = 2, .concurrency = 5, .paused = true}}));
   limit("model", {});
-  EXPECT_EQ(store().queue_settings()[1], (QueueSettings{"model", {}, false}));
+  EXPECT_EQ(queues()[1], (QueueLimits{.name = "model", .revision = 3}));
 }
 
 TEST_P(QueueSettingsTest, that_make_no_sense_are_refused) {
-  for (const QueueSettings& bad :
-       {QueueSettings{"", 1, false}, QueueSettings{"model", 0, false}, QueueSettings{"model", -1, false},
-        QueueSettings{"cairn.timer", 1, false}, QueueSettings{"cairn.timer", {}, true}}) {
-    const Status refused = store().set_queue(bad);
+  for (const QueueLimits& bad :
+       {QueueLimits{.name = "", .concurrency = 1}, QueueLimits{.name = "model", .concurrency = 0},
+        QueueLimits{.name = "model", .concurrency = -1}, QueueLimits{.name = "cairn.timer", .concurrency = 1},
+        QueueLimits{.name = "cairn.timer", .paused = true}}) {
+    const Status refused = set_limits(store(), bad);
     ASSERT_FALSE(refused) << bad.name;
     EXPECT_EQ(refused.error().code, Code::invalid);
   }
-  EXPECT_TRUE(store().queue_settings().empty());
+  EXPECT_TRUE(store().limits().queue_limits().empty());
 }
 
 TEST_P(QueueSettingsTest, no_more_jobs_of_a_limited_queue_are_held_than_it_allows_over_all_shards) {

@@ -95,7 +95,7 @@ ClaimRequest claim_request(SessionId session, std::int32_t limit, Shard shard) {
   request.queues = {"default"};
   request.session = session;
   request.limit = limit;
-  request.now_us = noon + 1'000'000;
+  request.now_us = noon + 100'000;
   request.default_timeout_ms = 60'000;
   return request;
 }

@@ -46,6 +46,8 @@ class TestRun {
   Shard shard_;
 };
 
+// At 0.1 s after noon: jobs of noon are due, and no low-water mark passes them. On a slow machine a claim may leave out
+// for a while the jobs before its marks.
 ClaimRequest claim_request(SessionId session, std::int32_t limit = 10, Shard shard = 0);
 
 // Empty if the run's events have no gap and every hash follows from the one before and the bytes; else what is wrong.

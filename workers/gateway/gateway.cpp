@@ -413,8 +413,8 @@ void Gateway::on_answer(LookAround& look) {
   for (const std::string& fault : look.answer.graphs.faults) note(Note::Level::warning, fault);
   for (const GraphRef& graph : look.answer.graphs.graphs) committer_.add_graph(graph, true);
   limited_queues_.clear();
-  for (const QueueSettings& one : look.answer.queue_settings)
-    if (one.is_limited()) limited_queues_.insert(one.name);
+  for (const QueueLimits& one : look.answer.queue_limits)
+    if (one.is_bound()) limited_queues_.insert(one.name);
   learn(look.answer.sessions);
   forget_unserved_queues();
   QueueNames open = queues_;

@@ -42,7 +42,7 @@ void LookAround::carry_out(const CallSite& at) {
   answer.database_us = at.store.database_time();
   answer.steady_us = at.steady();
   answer.graphs = read_new_graphs(at.store, known, false);
-  answer.queue_settings = at.store.queue_settings();
+  answer.queue_limits = at.store.limits().queue_limits();
   answer.sessions = at.store.sessions();
 }
 

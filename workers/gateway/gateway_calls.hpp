@@ -40,7 +40,7 @@ struct LookAround {
     TimeUs database_us = 0;
     TimeUs steady_us = 0;  // at that moment
     ReadGraphsOf graphs;
-    std::vector<QueueSettings> queue_settings;
+    std::vector<QueueLimits> queue_limits;
     std::vector<SessionRow> sessions;
   };
   Answer answer = {};

@@ -244,10 +244,10 @@ void Session::learn(const ReadGraphsOf& read, bool are_current) {
   open_queues_changed();
 }
 
-void Session::learn(const std::vector<QueueSettings>& settings) {
+void Session::learn(const std::vector<QueueLimits>& limits) {
   const QueueNames before = std::exchange(limited_queues_, {});
-  for (const QueueSettings& one : settings)
-    if (one.is_limited()) limited_queues_.insert(one.name);
+  for (const QueueLimits& one : limits)
+    if (one.is_bound()) limited_queues_.insert(one.name);
   if (limited_queues_ == before) return;
   pool_.something_ready();  // a limit that is gone frees jobs without a commit, so without a notification
   open_queues_changed();

@@ -99,7 +99,7 @@ class Session {
   void write_row_if_changed();
   void observe_clock(TimeUs database_us, TimeUs steady_us);
   void learn(const ReadGraphsOf& read, bool are_current);
-  void learn(const std::vector<QueueSettings>& settings);
+  void learn(const std::vector<QueueLimits>& limits);
   void open_queues_changed();
   void call(StoreCall call);
   void note(Note::Level level, std::string text);

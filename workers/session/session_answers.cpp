@@ -15,7 +15,7 @@ void Session::on_answer(OpenSession& open) {
   tick_parts();
   known_graphs_ = std::move(open.known);
   learn(open.answer.graphs, true);
-  learn(open.answer.queue_settings);
+  learn(open.answer.queue_limits);
   write_row_if_changed();
   for (const RunId& run : home_of_) call(SetHome{id(), run, true});  // the store takes it of sessions on record only
 }
@@ -166,7 +166,7 @@ void Session::on_failure(const KeepProgress& keep) {
 template <>
 void Session::on_answer(ScanSessions& scan) {
   observe_clock(scan.answer.database_us, scan.answer.steady_us);
-  learn(scan.answer.queue_settings);
+  learn(scan.answer.queue_limits);
   learn_means(scan.answer.sessions, scan.asked_us);
   const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
   if (options_.only_runs.empty()) {

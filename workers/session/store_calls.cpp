@@ -31,7 +31,7 @@ void OpenSession::carry_out(const CallSite& at) {
   answer.database_us = at.store.database_time();
   answer.steady_us = at.steady();
   answer.graphs = read_new_graphs(at.store, known, wants_queues);
-  answer.queue_settings = at.store.queue_settings();
+  answer.queue_limits = at.store.limits().queue_limits();
   row.started_at = row.beat_at = answer.database_us;
   at.store.open_session(row);
 }
@@ -149,7 +149,7 @@ void ScanSessions::carry_out(const CallSite& at) {
   answer.orphans = at.store.orphans(orphans_from, orphans_max);
   answer.loose_ends = at.store.loose_ends(loose_after, loose_ends_max);
   answer.are_last = std::ssize(answer.loose_ends) < loose_ends_max;
-  answer.queue_settings = at.store.queue_settings();
+  answer.queue_limits = at.store.limits().queue_limits();
   if (!at.has_exited) return;
   for (const SessionRow& row : answer.sessions)
     if (at.has_exited(row)) answer.exited.push_back(row.id);

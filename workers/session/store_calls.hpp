@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "storage/limit_book.hpp"
 #include "storage/store.hpp"
 #include "workers/runs/blob_texts.hpp"
 #include "workers/runs/committer.hpp"
@@ -40,7 +41,7 @@ struct OpenSession {
     TimeUs database_us = 0;
     TimeUs steady_us = 0;  // at that moment
     ReadGraphsOf graphs;
-    std::vector<QueueSettings> queue_settings;
+    std::vector<QueueLimits> queue_limits;
   };
   Answer answer = {};
   static const char* purpose() { return "open a session"; }
@@ -187,7 +188,7 @@ struct ScanSessions {
     std::vector<RunId> orphans;
     std::vector<LooseEnd> loose_ends;
     bool are_last = true;  // of the loose ends
-    std::vector<QueueSettings> queue_settings;
+    std::vector<QueueLimits> queue_limits;
     TimeUs database_us = 0;
     TimeUs steady_us = 0;  // at that moment
   };

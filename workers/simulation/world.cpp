@@ -57,7 +57,7 @@ void World::limit_queue() {
     checker.limit("other", scenario.other_limit);
   }
   if (limits.rate) checker.rate("other", *limits.rate);
-  if (limits.is_bound()) CHECK(limit_book(*store).change_limits({limits, "the scenario"}).ok());
+  if (limits.is_bound()) CHECK(store->limits().change_limits({limits, "the scenario"}).ok());
 }
 
 void World::add_handlers(const Cast& cast) {

@@ -71,15 +71,6 @@ ClaimClientsOptions clients_of(const ServeProcess& serve, const std::string& que
   return {.url = serve.url(), .queue = queue, .handler = "bench.remote", .connections = connections, .max = max};
 }
 
-// Each worker's first request opens its session.
-void wait_for_sessions(Store& store, std::size_t count) {
-  const Clock::time_point limit = Clock::now() + stand_still_max;
-  while (store.sessions().size() < count) {
-    if (Clock::now() > limit) throw std::runtime_error("Expected idle workers to open their sessions in a minute.");
-    std::this_thread::sleep_for(poll_pause);
-  }
-}
-
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
 }  // namespace
@@ -101,7 +92,8 @@ Result<Json> measure_claims(const std::string& dsn, BenchServer& server, const B
     costs.push_back(one.serve_us);
     steps += one.steps;
     const ClaimClients idle(clients_of(serve, "idle", pollers, 1));
-    wait_for_sessions(*opened->store, static_cast<std::size_t>(workers + pollers * (turn + 1)));
+    const auto sessions = static_cast<std::size_t>(workers + pollers * (turn + 1));  // opened by their first requests
+    wait_until("idle workers to open their sessions", [&] { return opened->store->sessions().size() >= sessions; });
     beside.push_back(measured(stream, claiming, serve, seconds).rate);
     idle.check();
   }

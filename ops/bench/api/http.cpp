@@ -36,15 +36,6 @@ HttpRequest start_of(const std::string& url) {
   return request;
 }
 
-void wait_for_followers(const Followers& followers) {
-  const Clock::time_point limit = Clock::now() + stand_still_max;
-  while (followers.connected() < followed_runs) {
-    followers.check();
-    if (Clock::now() > limit) throw std::runtime_error("Expected all followers to have an event within a minute.");
-    std::this_thread::sleep_for(poll_pause);
-  }
-}
-
 // The followed runs have news, one after the other.
 void signal_for(Client& client, const std::vector<RunId>& runs, std::chrono::seconds time) {
   const Clock::time_point began = Clock::now();
@@ -74,7 +65,10 @@ Result<Json> measure_http(const std::string& dsn, BenchServer& server, const Ben
   const std::vector<RunId> runs = start_runs(*opened->client, "bench_signals", followed_runs, Json::object());
   server.checkpoint();
   Followers followers(serve.url(), runs);
-  wait_for_followers(followers);
+  wait_until("all followers to have an event", [&] {
+    followers.check();
+    return followers.connected() == followed_runs;
+  });
   PacedCalls reads({reads_per_second, reading_connections, 200, [&](std::int64_t number) {
                       return read_of(serve.url(), runs[static_cast<std::size_t>(number) % runs.size()]);
                     }});

@@ -16,7 +16,7 @@ Result<TrafficReport> measure_turn(const std::string& dsn, BenchServer& server, 
   Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   if (limits.is_bound())
-    if (const auto set = limit_book(*opened->store).change_limits({limits, "bench"}); !set) return set.error();
+    if (const auto set = opened->store->limits().change_limits({limits, "bench"}); !set) return set.error();
   return measure_traffic(server, database, *opened, traffic);
 }
 

@@ -65,6 +65,14 @@ void wait_for_all(FreshDatabase& database, std::int64_t runs) {
   }
 }
 
+void wait_until(const std::string& what, const std::function<bool()>& is_so) {
+  const auto limit = Clock::now() + stand_still_max;
+  while (!is_so()) {
+    if (Clock::now() > limit) throw std::runtime_error("Expected " + what + " within a minute, but it is not so.");
+    std::this_thread::sleep_for(poll_pause);
+  }
+}
+
 double time_of_one(Client& client, const WorkerProcesses& workers, const std::string& graph, const Json& input) {
   const std::int64_t ended = workers.executed().ended;
   const TimeUs called_at = steady_us();

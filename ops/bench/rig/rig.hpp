@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int
 // Throws std::runtime_error if the runs stand still.
 void wait_for_all(FreshDatabase& database, std::int64_t runs);
 inline constexpr std::chrono::milliseconds poll_pause{20};
+
+// Throws std::runtime_error if it is not so within a minute. `what`: a clause, as "all followers to have an event".
+void wait_until(const std::string& what, const std::function<bool()>& is_so);
 
 // Before a run is measured alone, so that the machine is idle when it starts.
 inline constexpr std::chrono::milliseconds idle_pause{25};

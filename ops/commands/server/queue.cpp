@@ -13,6 +13,7 @@
 #include "ops/service/queue_change.hpp"
 #include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
+#include "storage/limit_book.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -45,7 +46,7 @@ Exit show_history(const Settings& settings, const HistoryOptions& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   const std::vector<LimitChangeRow> changes =
-      limit_book(*opened->store).limit_changes(options.queue, never_us, static_cast<std::int32_t>(options.limit));
+      opened->store->limits().limit_changes(options.queue, never_us, static_cast<std::int32_t>(options.limit));
   if (changes.empty())
     return Error{Code::not_found, "Expected a queue for which something was set, but none is named " +
                                       excerpt(Json(options.queue), 100) + "."};

@@ -11,15 +11,7 @@
   where c.nth <= s.count
   limit $3::int
 ), taken as (
-  update cairn.job j
-  set session = $5::bigint, epoch = j.epoch + 1,
-      deadline = case
-        when j.timeout_ms > 0 then $4::bigint + (least(j.timeout_ms, 1000000000000) + $7::bigint) * 1000
-        when $6::bigint > 0 then $4::bigint + (least($6::bigint, 1000000000000) + $7::bigint) * 1000
-        else 9223372036854775807 end
-  from due
-  where j.shard = any (array[due.shard]) and j.run_id = due.run_id and j.branch = due.branch
-  returning j.*
+-- part taken_jobs
 ), noted as (
   insert into cairn.permit (queue, shard, run_id, branch, epoch, key)
   select t.queue, t.shard, t.run_id, t.branch, t.epoch, t.limit_key from taken t

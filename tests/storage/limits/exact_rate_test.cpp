@@ -23,7 +23,7 @@ TEST(ExactRate, of_claimers_at_once_on_four_shards_no_window_has_more_than_n_and
   const std::unique_ptr<Store> store = store_on(dsn);
   for (int n = 0; n < jobs; ++n)
     ASSERT_EQ(TestRun(*store, n % shards).start(job_of(1, 1, noon, "model")).kind, Verdict::Kind::committed);
-  ASSERT_TRUE(limit_book(*store).change_limits({{.name = "model", .rate = rate}, "ada"}));
+  ASSERT_TRUE(store->limits().change_limits({{.name = "model", .rate = rate}, "ada"}));
   std::atomic<int> claimed{0};
   const auto work = [&](SessionId session) {
     const std::unique_ptr<Store> own = store_on(dsn);
@@ -47,7 +47,7 @@ TEST(ExactRate, a_claimer_whom_the_rate_holds_back_is_woken_when_it_may_go_on) {
   const std::unique_ptr<Store> store = store_on(dsn);
   for (int n = 0; n < 3; ++n)
     ASSERT_EQ(TestRun(*store).start(job_of(1, 1, noon, "model")).kind, Verdict::Kind::committed);
-  ASSERT_TRUE(limit_book(*store).change_limits({{.name = "model", .rate = StartRate{1, 200'000, 1}}, "ada"}));
+  ASSERT_TRUE(store->limits().change_limits({{.name = "model", .rate = StartRate{1, 200'000, 1}}, "ada"}));
   ClaimRequest request = claim_request(7);
   request.queues = {"model"};
   store->await_notification(0);

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "storage/limit_book.hpp"
+#include "tests/storage/limits/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {
@@ -11,14 +12,12 @@ namespace {
 using namespace test;
 using Kind = Verdict::Kind;
 
-constexpr TimeUs hour_us = 3'600'000'000;
+constexpr TimeUs an_hour_us = 3'600'000'000;
 
 class QueueKeysTest : public StoreTest {
  protected:
   void set(QueueLimits limits) {
-    for (const QueueLimits& found : limit_book(store()).queue_limits())
-      if (found.name == limits.name) limits.revision = found.revision;
-    const Result<QueueLimits> changed = limit_book(store()).change_limits({limits, "ada"});
+    const Status changed = set_limits(store(), std::move(limits));
     EXPECT_TRUE(changed) << changed.error().message;
   }
   // A run for each of these customers, in this order, on the first shard.
@@ -92,7 +91,10 @@ TEST_P(QueueKeysTest, the_end_of_a_step_makes_room_for_the_next_of_its_key) {
 }
 
 TEST_P(QueueKeysTest, each_key_has_a_rate_of_its_own_within_that_of_the_queue) {
-  set({.name = "model", .rate = StartRate{1, hour_us, 5}, .key = "tag.customer", .key_rate = StartRate{1, hour_us, 2}});
+  set({.name = "model",
+       .rate = StartRate{1, an_hour_us, 5},
+       .key = "tag.customer",
+       .key_rate = StartRate{1, an_hour_us, 2}});
   runs_of({"a", "a", "a", "a", "b", "b", "b", "c", "c", "c"});
   EXPECT_EQ(counts(10), (Counts{{"a", 2}, {"b", 2}, {"c", 1}})) << "five in all";
 }
@@ -151,17 +153,17 @@ TEST_P(QueueKeysTest, keys_that_are_none_and_weights_without_a_key_are_refused) 
                                 {.name = "model", .key = "/a~2"},
                                 {.name = "model", .key = "/" + std::string(300, 'a')},
                                 {.name = "model", .key_concurrency = 2},
-                                {.name = "model", .key_rate = StartRate{1, hour_us, 1}},
+                                {.name = "model", .key_rate = StartRate{1, an_hour_us, 1}},
                                 {.name = "model", .weights = {{"a", 2}}},
                                 {.name = "model", .key = "tag.a", .key_concurrency = 0},
                                 {.name = "model", .key = "tag.a", .key_rate = StartRate{0, 0, 0}},
                                 {.name = "model", .key = "tag.a", .weights = {{"a", 0}}}}) {
-    const Result<QueueLimits> refused = limit_book(store()).change_limits({bad, "ada"});
+    const Result<QueueLimits> refused = store().limits().change_limits({bad, "ada"});
     ASSERT_FALSE(refused) << bad.key;
     EXPECT_EQ(refused.error().code, Code::invalid);
     EXPECT_EQ(refused.error().message.rfind("Expected ", 0), 0u);
   }
-  EXPECT_TRUE(limit_book(store()).queue_limits().empty());
+  EXPECT_TRUE(store().limits().queue_limits().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, QueueKeysTest, testing::ValuesIn(every_store()), name_of_store);

@@ -15,7 +15,7 @@ constexpr TimeUs hour_us = 3'600'000'000;
 
 class QueueLimitsTest : public StoreTest {
  protected:
-  LimitBook& book() { return limit_book(store()); }
+  LimitBook& book() { return store().limits(); }
   QueueLimits limits_of(const std::string& queue) {
     for (QueueLimits& limits : book().queue_limits())
       if (limits.name == queue) return std::move(limits);
@@ -174,17 +174,6 @@ TEST_P(QueueLimitsTest, a_paused_queue_with_a_rate_goes_on_with_it) {
   limits.paused = false;
   change(limits);
   EXPECT_EQ(claim_model().size(), 2u);
-}
-
-TEST_P(QueueLimitsTest, those_who_know_a_concurrency_and_a_pause_alone_find_a_governed_queue_paused) {
-  set_rate(StartRate{1, hour_us, 2});
-  ASSERT_EQ(store().queue_settings().size(), 1u);
-  EXPECT_TRUE(store().queue_settings()[0].paused);
-  EXPECT_TRUE(store().queue_settings()[0].is_limited());
-  EXPECT_FALSE(limits_of("model").paused);
-  ASSERT_TRUE(store().set_queue({"model", 5, false}));
-  EXPECT_EQ(limits_of("model").rate, (StartRate{1, hour_us, 2})) << "a change of the concurrency leaves the rate";
-  EXPECT_EQ(limits_of("model").concurrency, 5);
 }
 
 TEST_P(QueueLimitsTest, a_job_that_has_waited_goes_before_younger_ones_of_a_better_priority) {

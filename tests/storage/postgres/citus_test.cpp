@@ -17,6 +17,7 @@
 #include "storage/postgres/placements.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "storage/proof/run_records.hpp"
+#include "tests/storage/limits/set_limits.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 #include "tests/waiting.hpp"
@@ -206,7 +207,7 @@ TEST_P(CitusTest, a_queue_holds_no_more_than_its_concurrency_over_all_nodes) {
   };
   // Held before there is a limit: they count as well.
   ASSERT_EQ(claim(0).size(), 3u);
-  ASSERT_TRUE(store_->set_queue({"few", 5, false}));
+  ASSERT_TRUE(set_limits(*store_, {.name = "few", .concurrency = 5}));
   std::vector<HeldJob> held;
   std::atomic<int> taken{0};
   std::vector<std::thread> claimers;
@@ -214,9 +215,9 @@ TEST_P(CitusTest, a_queue_holds_no_more_than_its_concurrency_over_all_nodes) {
     claimers.emplace_back([&, shard] { taken += static_cast<int>(claim(shard).size()); });
   for (std::thread& claimer : claimers) claimer.join();
   EXPECT_EQ(taken, 2);
-  ASSERT_TRUE(store_->set_queue({"few", 7, true}));
+  ASSERT_TRUE(set_limits(*store_, {.name = "few", .concurrency = 7, .paused = true}));
   for (Shard shard = 1; shard < shards; ++shard) EXPECT_TRUE(claim(shard).empty()) << "it is paused";
-  ASSERT_TRUE(store_->set_queue({"few", std::nullopt, false}));
+  ASSERT_TRUE(set_limits(*store_, {.name = "few"}));
   EXPECT_EQ(claim(7).size() + claim(6).size() + claim(5).size() + claim(4).size() + claim(3).size() + claim(2).size() +
                 claim(1).size(),
             19u);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 
+#include "tests/storage/limits/set_limits.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 #include "tests/waiting.hpp"
@@ -52,6 +53,13 @@ class JobClaimerTest : public testing::Test {
     return run.id();
   }
 
+  // So much after noon that marks may pass jobs of noon.
+  static ClaimRequest later_request(std::int32_t limit) {
+    ClaimRequest request = claim_request(7, limit);
+    request.now_us = noon + 1'000'000;
+    return request;
+  }
+
   const std::string dsn_ = new_database(1);
   const std::unique_ptr<Store> store_ = store_on(dsn_);
   Placements placements_{{dsn_, "test", true}, 2};
@@ -83,7 +91,7 @@ TEST_F(JobClaimerTest, on_a_hint_the_job_it_names_is_taken_and_without_one_whate
 // A limit holds for a job that is claimed by its key as for any other.
 TEST_F(JobClaimerTest, a_hint_of_a_paused_queue_gives_nothing) {
   const RunId run = start();
-  ASSERT_TRUE(store_->set_queue({.name = "default", .paused = true}));
+  ASSERT_TRUE(set_limits(*store_, {.name = "default", .paused = true}));
   JobClaimer desk(placements_, hinted_);
   ClaimRequest request = claim_request(7);
   request.notified_only = true;
@@ -93,9 +101,30 @@ TEST_F(JobClaimerTest, a_hint_of_a_paused_queue_gives_nothing) {
   }
 }
 
+// Earlier releases know a concurrency and a pause alone. They would begin as many steps as they like.
+TEST_F(JobClaimerTest, a_queue_with_a_rate_is_a_paused_one_for_releases_that_know_none) {
+  ASSERT_TRUE(set_limits(*store_, {.name = "default", .rate = StartRate{1, 1'000'000, 1}}));
+  PgConnection database({dsn_, "a test", false});
+  EXPECT_TRUE(database.query({"whole", "select paused from cairn.queue"}).boolean(0, 0));
+  ASSERT_TRUE(set_limits(*store_, {.name = "default"}));
+  EXPECT_FALSE(database.query({"whole", "select paused from cairn.queue"}).boolean(0, 0));
+}
+
+TEST_F(JobClaimerTest, a_limit_of_a_newer_release_is_obeyed_by_leaving_the_queue_alone_and_is_not_lost) {
+  start();
+  ASSERT_TRUE(set_limits(*store_, {.name = "default", .rate = StartRate{1, 1'000'000, 9}}));
+  PgConnection database({dsn_, "a test", false});
+  database.query({"whole", R"(update cairn.queue set limits = '{"paused":false,"phase":"moon"}')"});
+  JobClaimer desk(placements_, hinted_);
+  for (int n = 0; n < 2; ++n) EXPECT_TRUE(desk.claim(claim_request(7)).jobs.empty());
+  const Status refused = set_limits(*store_, {.name = "default", .concurrency = 3});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unsupported);
+}
+
 TEST_F(JobClaimerTest, with_marks_no_job_is_left_behind) {
   JobClaimer desk(placements_, hinted_, 1);  // marks are used from the second claim on
-  const auto claim_one = [&] { return desk.claim(claim_request(7, 1)).jobs; };
+  const auto claim_one = [&] { return desk.claim(later_request(1)).jobs; };
   start(noon + 10, 5);
   ASSERT_EQ(claim_one().size(), 1u);
   const RunId later = start(noon + 20, 5);
@@ -115,7 +144,7 @@ TEST_F(JobClaimerTest, every_priority_is_found_those_at_the_ends_too) {
   using Limits = std::numeric_limits<std::int32_t>;
   std::vector<std::int32_t> found;
   const auto claim = [&] {
-    for (const HeldJob& held : desk.claim(claim_request(7, 10)).jobs) found.push_back(held.job.priority);
+    for (const HeldJob& held : desk.claim(later_request(10)).jobs) found.push_back(held.job.priority);
   };
   const std::vector<std::int32_t> all{Limits::min(), -2, -1, 3, 4, Limits::max()};
   for (const std::int32_t priority : all) start(noon, priority);
@@ -141,7 +170,7 @@ TEST_F(JobClaimerTest, a_mark_stays_behind_now_for_rows_committed_late) {
 
 TEST_F(JobClaimerTest, where_a_look_everywhere_is_dear_one_from_a_minute_ago_still_finds_what_came_late) {
   JobClaimer desk(placements_, hinted_);
-  ClaimRequest request = claim_request(7, 2);
+  ClaimRequest request = later_request(2);
   const auto claim_slowly = [&] {
     PgConnection other({dsn_, "test", false});
     other.execute("BEGIN; LOCK TABLE cairn.queue IN EXCLUSIVE MODE");

@@ -158,7 +158,7 @@ TEST(Silence, D1_a_statement_that_was_given_up_ends_on_the_server) {
   PgConnection holder({dsn, "holder"});
   holder.execute("BEGIN; LOCK TABLE cairn.queue");
   PostgresPool pool({dsn, "given up"}, 1, 1'000);
-  EXPECT_THROW(pool.query("queue_settings"), StoreUnavailable);
+  EXPECT_THROW(pool.query("queue_limits"), StoreUnavailable);
   const auto left = [&] {
     return ask_number(dsn, "select count(*) from pg_stat_activity where application_name = 'given up'");
   };

@@ -7,6 +7,7 @@
 
 #include "storage/memory_store.hpp"
 #include "storage/postgres/postgres_store.hpp"
+#include "tests/storage/limits/set_limits.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/runtime/worker.hpp"
@@ -43,7 +44,7 @@ const char* long_graph = R"({"name": "long", "start": "a", "limits": {"steps": 1
     "a": {"do": "t.slow", "labels": ["ok", "never"], "queue": "narrow", "on": {"ok": "a", "never": "z"}},
     "z": {"end": "done"}}})";
 
-class QueueLimits : public testing::TestWithParam<const char*> {
+class LimitedQueues : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (std::string_view(GetParam()) == "memory") {
@@ -125,30 +126,30 @@ class QueueLimits : public testing::TestWithParam<const char*> {
   std::unique_ptr<Client> client_;
 };
 
-TEST_P(QueueLimits, no_more_steps_run_at_once_than_the_queue_allows) {
-  ASSERT_TRUE(store_->set_queue({"narrow", 2, false}));
+TEST_P(LimitedQueues, no_more_steps_run_at_once_than_the_queue_allows) {
+  ASSERT_TRUE(set_limits(*store_, {.name = "narrow", .concurrency = 2}));
   const std::vector<RunId> runs = start("narrow", 20);
   work_until([&] { return all_ended(runs); });
   EXPECT_LE(gauge_.most, 2);
   EXPECT_EQ(gauge_.steps, 20 * 6);
 }
 
-TEST_P(QueueLimits, without_a_limit_more_run_at_once) {
+TEST_P(LimitedQueues, without_a_limit_more_run_at_once) {
   const std::vector<RunId> runs = start("narrow", 20);
   work_until([&] { return all_ended(runs); });
   EXPECT_GT(gauge_.most, 2);
 }
 
 // The place of an ended step was found free by the next poll only, twice a second.
-TEST_P(QueueLimits, an_ended_step_makes_room_at_once) {
-  ASSERT_TRUE(store_->set_queue({"narrow", 1, false}));
+TEST_P(LimitedQueues, an_ended_step_makes_room_at_once) {
+  ASSERT_TRUE(set_limits(*store_, {.name = "narrow", .concurrency = 1}));
   const std::vector<RunId> runs = start("narrow", 3);
   const auto began = Clock::now();
   work_until([&] { return all_ended(runs); });
   EXPECT_LT(Clock::now() - began, std::chrono::seconds(5)) << "18 steps of 3 ms, one after the other";
 }
 
-TEST_P(QueueLimits, a_paused_queue_stands_still_and_goes_on) {
+TEST_P(LimitedQueues, a_paused_queue_stands_still_and_goes_on) {
   start("long", 5);
   int at_pause = 0, later = 0;
   bool paused = false, resumed = false;
@@ -156,13 +157,13 @@ TEST_P(QueueLimits, a_paused_queue_stands_still_and_goes_on) {
   work_until([&] {
     const auto now = Clock::now();
     if (!paused && gauge_.steps > 50) {
-      paused = static_cast<bool>(store_->set_queue({"narrow", {}, true}));
+      paused = static_cast<bool>(set_limits(*store_, {.name = "narrow", .paused = true}));
       since = now;
     } else if (paused && !resumed && at_pause == 0 && now - since > std::chrono::seconds(2)) {
       at_pause = gauge_.steps;
     } else if (at_pause > 0 && !resumed && now - since > std::chrono::seconds(3)) {
       later = gauge_.steps;
-      resumed = static_cast<bool>(store_->set_queue({"narrow", {}, false}));
+      resumed = static_cast<bool>(set_limits(*store_, {.name = "narrow"}));
       store_->notify();
     }
     return resumed && gauge_.steps > later;
@@ -170,7 +171,7 @@ TEST_P(QueueLimits, a_paused_queue_stands_still_and_goes_on) {
   EXPECT_EQ(at_pause, later);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, QueueLimits, testing::Values("memory", "postgres"),
+INSTANTIATE_TEST_SUITE_P(Stores, LimitedQueues, testing::Values("memory", "postgres"),
                          [](const auto& of) { return std::string(of.param); });
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What happened to a schedule, the newest first: each occurrence with its run or why it has none, each change with who
 // made it.
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { ScheduleNote } from "../../api/types";
@@ -21,11 +22,7 @@ const marks: Record<ScheduleNote["kind"], [string, string]> = {
 export function History({ path, stamp }: { path: string; stamp: string }) {
   const newest = useResource<ScheduleNote[]>(
     path, (signal) => get<ScheduleNote[]>(`${path}/history`, { limit: pageNotes }, signal), 5000);
-  const shownAt = useSignal(stamp);
-  if (shownAt.value !== stamp) {
-    shownAt.value = stamp;
-    newest.reload();
-  }
+  useEffect(() => newest.reload(), [stamp]);
   return (
     <section class="schedule-history" aria-label="History">
       <h2>History</h2>
