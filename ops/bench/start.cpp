@@ -12,7 +12,7 @@ namespace cairn {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::int64_t at_once = 500;
+constexpr std::int64_t runs_in_batch = 500;
 
 // By one client on one thread, `in_each_call` at once.
 Spent measure_starts(BenchServer& server, FreshDatabase& database, Client& client, const Extent& extent,
@@ -50,7 +50,7 @@ Result<Json> measure_start(const std::string& dsn, BenchServer& server, const Be
   RunFilter one;
   one.limit = 1;
   const CannedRun sample = canned_run(*opened->store, opened->store->runs(one).front());
-  const Spent in_batch = measure_starts(server, database, *opened->client, extent, at_once);
+  const Spent in_batch = measure_starts(server, database, *opened->client, extent, runs_in_batch);
   FreshDatabase second(dsn);
   if (const Result<MigrateReport> report = migrate(second.dsn(), 1); !report) return report.error();
   server.checkpoint();
@@ -60,7 +60,7 @@ Result<Json> measure_start(const std::string& dsn, BenchServer& server, const Be
   line["unit"] = "runs/s";
   line["limit"] = std::round(limit_rate);
   line["ratio"] = rounded(in_batch.rate() / limit_rate, 1'000);
-  line["in_each_batch"] = at_once;
+  line["in_each_batch"] = runs_in_batch;
   line["one_by_one"] = part_of(one_by_one);
   return line;
 }

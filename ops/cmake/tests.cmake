@@ -28,7 +28,7 @@ function(cairn_tests folder label library)
   target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_precompile_headers(test_${folder} REUSE_FROM cairn_test_headers)
   if(NOT folder MATCHES "^(ops|faults)$")  # which see cairn::testing or cairn::program, by their files
-    cairn_jumbo(test_${folder} 4)
+    cairn_jumbo(test_${folder} 40000)
   endif()
   if(NOT cairn_parts_of_${folder})
     add_test(NAME ${folder} COMMAND test_${folder})

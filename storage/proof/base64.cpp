@@ -2,14 +2,9 @@
 
 #include <openssl/evp.h>
 
+#include "storage/proof/octets.hpp"
+
 namespace cairn {
-namespace {
-
-const unsigned char* octets(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
-unsigned char* octets(std::string& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
-
-}  // namespace
-
 std::string base64(std::string_view bytes) {
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // with the zero that OpenSSL ends it with
   EVP_EncodeBlock(octets(text), octets(bytes), static_cast<int>(bytes.size()));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "storage/chain.hpp"
+#include "storage/proof/octets.hpp"
 
 namespace cairn {
 namespace {
@@ -24,8 +25,6 @@ struct Free {
 using Bio = std::unique_ptr<BIO, Free>;
 using Key = std::unique_ptr<EVP_PKEY, Free>;
 using Context = std::unique_ptr<EVP_MD_CTX, Free>;
-
-const unsigned char* octets(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
 std::string text_of(const Bio& bio) {
   char* text = nullptr;

@@ -11,7 +11,7 @@ using namespace test;
 constexpr std::int64_t count = 3'000;
 
 // Run n starts at n: each has team = n % 2, every thousandth has rare = yes.
-class TaggedRuns : public testing::Test {
+class TaggedRuns : public ::testing::Test {
  protected:
   TaggedRuns() : dsn_(new_database(1)), store_(store_on(dsn_)) {
     ask(dsn_,

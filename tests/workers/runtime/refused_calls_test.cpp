@@ -52,7 +52,7 @@ class RefusingStore : public ForwardingStore {
   }
 };
 
-class RefusedCalls : public testing::Test {
+class RefusedCalls : public ::testing::Test {
  protected:
   RunId start(Json input = {{"text", "hello"}}) {
     StartRun command;

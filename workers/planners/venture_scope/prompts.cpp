@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "workers/handlers/model_call.hpp"
+#include "workers/handlers/step_fields.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
