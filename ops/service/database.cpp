@@ -18,6 +18,7 @@
 #include "storage/postgres/reachable.hpp"
 #include "storage/postgres/schema.hpp"
 #include "storage/server/cluster.hpp"
+#include "storage/server/cluster_parts.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -248,7 +249,7 @@ Result<std::optional<Opened>> open_replica(const Settings& settings, std::int64_
   return std::optional<Opened>(*std::move(opened));
 }
 
-std::string log_folder(const DatabaseChoice& choice) { return folder_of(choice) + "/logs"; }
+std::string log_folder(const DatabaseChoice& choice) { return folder_of(choice) + "/" + std::string(logs_name); }
 
 std::string current_actor() {
   const passwd* user = getpwuid(getuid());

@@ -19,6 +19,7 @@
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/schema.hpp"
+#include "storage/server/cluster_parts.hpp"
 #include "storage/server/server_process.hpp"
 
 namespace cairn {
@@ -32,7 +33,6 @@ constexpr std::string_view lock_name = "cairn.lock";
 constexpr std::string_view marker_text = "A private PostgreSQL cluster of cairn.\n";
 constexpr std::string_view marker_begun = "A private PostgreSQL cluster of cairn, being made.\n";
 constexpr std::string_view output_name = "cairn.out";
-constexpr std::string_view password_name = "owner.pass";
 constexpr std::string_view stopped_name = "cairn.stopped";
 constexpr std::string_view owner_login = "postgres";
 constexpr std::string_view command_login = "cairn";
@@ -141,7 +141,7 @@ class DirectoryLock {
 
 // --- states ----------------------------------------------------------------------------------------------------------
 
-fs::path data_of(const fs::path& directory) { return directory / "data"; }
+fs::path data_of(const fs::path& directory) { return directory / data_name; }
 
 bool is_ours(const fs::path& directory) { return read_text(directory / marker_name) == marker_text; }
 
@@ -191,11 +191,8 @@ Status prepare_directory(const fs::path& directory) {
 }
 
 Status check_version(const fs::path& directory, const fs::path& programs) {
-  const int data = std::atoi(read_text(data_of(directory) / "PG_VERSION").c_str());
-  const ProgramRun ran =
-      run_program({geteuid(), getegid()}, {(programs / "postgres").string(), "--version"}, directory / output_name);
-  const std::size_t digits = ran.says.find_first_of("0123456789");
-  const int program = digits == std::string::npos ? 0 : std::atoi(ran.says.c_str() + digits);
+  const int data = version_of_data(data_of(directory));
+  const int program = version_of_programs(programs, directory / output_name);
   if (data == program) return Done{};
   return Error{Code::unsupported, "Expected data of PostgreSQL " + std::to_string(program) + ", but " +
                                       directory.string() + " holds data of version " + std::to_string(data) + "."};
@@ -298,13 +295,18 @@ Status make_socket_folder(const fs::path& folder, const ServerAccount& account) 
                      " to the server, but: " + std::strerror(errno) + ".");
 }
 
-// Waits for a server that has been started until it answers. `server`: nothing if it has ended.
+// It would be the same in a minute: the file with the password is not this server's.
+bool is_final(const Error& refusal) { return refusal.message.find("authentication failed") != std::string::npos; }
+
+// Waits for a server that has been started until it answers; the time of a recovery does not count where that is
+// what the server was started for. `server`: nothing if it has ended.
 template <class FindServer>
-Status wait_for_answer(const fs::path& directory, const FindServer& server) {
-  const auto until = std::chrono::steady_clock::now() + start_max;
-  for (;;) {
+Status wait_for_answer(const fs::path& directory, StartFor purpose, const FindServer& server) {
+  using Clock = std::chrono::steady_clock;
+  for (Clock::time_point until = Clock::now() + start_max;;) {
     Status reached = reach(directory, "postgres");
-    if (reached || !server() || std::chrono::steady_clock::now() > until) return reached;
+    if (reached || is_final(reached.error()) || !server() || Clock::now() > until) return reached;
+    if (purpose == StartFor::recovery && is_recovering(data_of(directory))) until = Clock::now() + start_max;
     std::this_thread::sleep_for(look_pause);
   }
 }
@@ -315,7 +317,14 @@ void wait_until_unused(const fs::path& data) {
   while (is_in_use(data) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(look_pause);
 }
 
-Status launch(const fs::path& directory, const fs::path& programs, const ServerAccount& account) {
+// A server that recovers a copy archives nothing: its WAL has the names of that of the original.
+std::vector<std::string> server_command(const fs::path& programs, const fs::path& data, StartFor purpose) {
+  std::vector<std::string> command = {(programs / "postgres").string(), "-D", data.string()};
+  if (purpose == StartFor::recovery) command.insert(command.end(), {"-c", "archive_mode=off"});
+  return command;
+}
+
+Status launch(const fs::path& directory, const fs::path& programs, const ServerAccount& account, StartFor purpose) {
   const fs::path data = data_of(directory), socket = socket_folder(directory), log = directory / "server.log";
   if (socket != directory)
     if (const Status made = make_socket_folder(socket, account); !made) return made;
@@ -328,9 +337,9 @@ Status launch(const fs::path& directory, const fs::path& programs, const ServerA
   remove_stale_lock(data / "postmaster.pid");
   remove_stale_lock(socket / (".s.PGSQL." + std::to_string(port) + ".lock"));
   const std::uintmax_t logged = fs::exists(log) ? fs::file_size(log, none) : 0;
-  const Result<pid_t> server = start_program(account, {(programs / "postgres").string(), "-D", data.string()}, log);
+  const Result<pid_t> server = start_program(account, server_command(programs, data, purpose), log);
   if (!server) return server.error();
-  const Status answered = wait_for_answer(directory, [&] { return is_running(*server); });
+  const Status answered = wait_for_answer(directory, purpose, [&] { return is_running(*server); });
   if (answered) return Done{};
   const std::string text = read_text(log);
   return unavailable("Expected the database server to start, but: " +
@@ -361,15 +370,6 @@ Status complete(const fs::path& directory, const ServerAccount& account) {
   } catch (const PostgresError& failure) {
     return unavailable(std::string("Expected to create the database cairn, but: ") + failure.what());
   }
-}
-
-Result<fs::path> absolute_path(const std::string& directory) {
-  std::error_code fault;
-  fs::path path = fs::weakly_canonical(fs::absolute(directory, fault), fault);
-  if (directory.empty()) return Error{Code::invalid, "Expected a directory, but got none."};
-  if (fault)
-    return Error{Code::invalid, "Expected a directory, but got \"" + directory + "\": " + fault.message() + "."};
-  return path;
 }
 
 Result<fs::path> need_programs() {
@@ -405,13 +405,13 @@ Result<bool> is_to_be_restarted(const fs::path& directory, pid_t server) {
 }
 
 // True if the server runs and answers; false: it is to be launched.
-Result<bool> is_up(const fs::path& directory, const ServerAccount& account) {
+Result<bool> is_up(const fs::path& directory, const ServerAccount& account, StartFor purpose) {
   const fs::path data = data_of(directory), socket = socket_folder(directory);
   const std::optional<pid_t> server = server_of(data);
   if (!server) return false;
   if (socket != directory)
     if (const Status safe = check_socket_folder(socket, account); !safe) return safe.error();
-  const Status answered = wait_for_answer(directory, [&] { return server_of(data).has_value(); });
+  const Status answered = wait_for_answer(directory, purpose, [&] { return server_of(data).has_value(); });
   if (!server_of(data)) return false;
   if (!answered) return unavailable("Expected the database server to answer, but: " + answered.error().message);
   const Result<bool> restarts = is_to_be_restarted(directory, *server);
@@ -420,14 +420,14 @@ Result<bool> is_up(const fs::path& directory, const ServerAccount& account) {
   return false;
 }
 
-Result<Cluster> start_locked(const fs::path& directory) {
+Result<Cluster> start_locked(const fs::path& directory, StartFor purpose) {
   const Status fit = prepare_directory(directory);
   if (!fit) return fit.error();
   const Result<ServerAccount> account = server_account(data_of(directory));
   if (!account) return account.error();
   Cluster cluster = cluster_in(directory);
   if (is_ours(directory)) {
-    const Result<bool> up = is_up(directory, *account);
+    const Result<bool> up = is_up(directory, *account, purpose);
     if (!up) return up.error();
     if (*up) {
       const Status done = complete(directory, *account);
@@ -437,7 +437,7 @@ Result<Cluster> start_locked(const fs::path& directory) {
   const Result<fs::path> programs = need_programs();
   if (!programs) return programs.error();
   Status done = is_ours(directory) ? check_version(directory, *programs) : initialise(directory, *programs, *account);
-  if (done) done = launch(directory, *programs, *account);
+  if (done) done = launch(directory, *programs, *account, purpose);
   if (done) done = complete(directory, *account);
   if (!done) return done.error();
   cluster.started = true;
@@ -446,7 +446,7 @@ Result<Cluster> start_locked(const fs::path& directory) {
 
 }  // namespace
 
-Result<Cluster> start_cluster(const std::string& directory) {
+Result<Cluster> start_cluster(const std::string& directory, StartFor purpose) {
   const Result<fs::path> path = absolute_path(directory);
   if (!path) return path.error();
   std::error_code fault, not_made;
@@ -463,7 +463,7 @@ Result<Cluster> start_cluster(const std::string& directory) {
   if (!lock.is_held()) {
     return Error{Code::invalid, "Expected to lock the directory " + path->string() + ", but may not write there."};
   }
-  return start_locked(*path);
+  return start_locked(*path, purpose);
 }
 
 Status stop_cluster(const std::string& directory) {

@@ -23,6 +23,11 @@ struct Cluster {
   bool started = false;   // by this call
 };
 
+enum class StartFor {
+  work,
+  recovery,  // of a copy: waited for as long as the server is at it, and no WAL is archived
+};
+
 // Makes the directory and runs initdb if it is empty, starts the server unless it runs, waits until it answers, and
 // creates the database `cairn`. When the caller is root, files belong to the unprivileged user `postgres` (or to the
 // owner of an existing data directory) and the server runs as that user. A server whose programs on disk were replaced
@@ -30,7 +35,7 @@ struct Cluster {
 // Refuses `invalid` (a directory that holds something else), `unavailable` (no server program, no start: the last
 // lines of its log are in the sentence; a socket folder that others made), `unsupported` (data of another major
 // version).
-Result<Cluster> start_cluster(const std::string& directory);
+Result<Cluster> start_cluster(const std::string& directory, StartFor purpose = StartFor::work);
 
 // Makes the login `cairn` and gives it the rights of cairn_app. REQUIRES: the database is migrated.
 Status let_commands_in(const Cluster& cluster);

@@ -1,15 +1,16 @@
 #include "storage/server/cluster_backup.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "engine/json.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/schema.hpp"
+#include "storage/server/cluster_parts.hpp"
 #include "storage/server/server_process.hpp"
 
 namespace cairn {
@@ -18,8 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view note_name = "cairn_backup.json";
-constexpr std::string_view data_name = "data";
-constexpr std::string_view pass_name = "owner.pass";
 constexpr std::string_view checkpoints_name = "checkpoints";
 constexpr std::string_view key_name = "checkpoints_signing_key.pem";
 constexpr int backup_format = 1;
@@ -49,20 +48,12 @@ fs::path standing_part(fs::path path) {
 }
 
 Status check_space(const fs::path& place, std::uintmax_t bytes) {
-  struct statvfs found {};
-  if (statvfs(standing_part(place).c_str(), &found) != 0) return Done{};  // the copy will say it
-  const std::uintmax_t free = static_cast<std::uintmax_t>(found.f_bavail) * found.f_frsize;
-  if (free >= bytes + spare_bytes) return Done{};
+  std::error_code fault;
+  const fs::space_info space = fs::space(standing_part(place), fault);
+  if (fault || space.available >= bytes + spare_bytes) return Done{};  // a fault: the copy will say it
   constexpr std::uintmax_t mebibyte = 1u << 20;
   return Error{Code::limit, "Expected " + std::to_string((bytes + spare_bytes) / mebibyte) + " MiB of space for " +
-                                place.string() + ", but " + std::to_string(free / mebibyte) + " are free."};
-}
-
-Result<fs::path> absolute_place(const std::string& text) {
-  std::error_code fault;
-  fs::path path = fs::weakly_canonical(fs::absolute(text, fault), fault);
-  if (text.empty() || fault) return Error{Code::invalid, "Expected a folder, but got \"" + text + "\"."};
-  return path;
+                                place.string() + ", but " + std::to_string(space.available / mebibyte) + " are free."};
 }
 
 Status check_free(const fs::path& path) {
@@ -72,13 +63,25 @@ Status check_free(const fs::path& path) {
   return Error{Code::conflict, "Expected " + path.string() + " to be free, but it is not."};
 }
 
+// A copy of the server's data there would copy itself.
+Status check_outside(const fs::path& path, const fs::path& cluster) {
+  std::error_code fault;
+  const fs::path data = fs::weakly_canonical(cluster / data_name, fault);
+  if (std::mismatch(data.begin(), data.end(), path.begin(), path.end()).first != data.end()) return Done{};
+  return Error{Code::invalid,
+               "Expected a folder outside of the server's data " + data.string() + ", but got " + path.string() + "."};
+}
+
+fs::path partial_of(const fs::path& path) { return path.string() + ".partial"; }
+
 // Proof, which a worker that still runs goes on to write, and logs may be there already.
 Status check_free_of_data(const fs::path& path) {
   std::error_code fault;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, fault)) {
-    const std::string name = entry.path().filename();
-    if (name == checkpoints_name || name == key_name || name == "logs") continue;
-    return Error{Code::conflict, "Expected " + path.string() + " to be free, but it holds " + name + "."};
+    const fs::path name = entry.path().filename();
+    if (name == checkpoints_name || name == key_name || name == logs_name) continue;
+    if (name == partial_of(checkpoints_name) || name == partial_of(key_name)) continue;
+    return Error{Code::conflict, "Expected " + path.string() + " to be free, but it holds " + name.string() + "."};
   }
   return Done{};
 }
@@ -117,13 +120,13 @@ Status renamed(const fs::path& from, const fs::path& to) {
                "Expected to rename " + from.string() + " to " + to.string() + ", but: " + fault.message() + "."};
 }
 
-// Removes the folder of the work at the end: what was done of it is elsewhere then.
+// Removes the working folder at the end; the result has been renamed out of it. It stays while a server works in it.
 class Attempt {
  public:
   explicit Attempt(fs::path folder) : folder_(std::move(folder)) {}
   ~Attempt() {
     std::error_code fault;
-    fs::remove_all(folder_, fault);
+    if (!server_of(folder_ / data_name)) fs::remove_all(folder_, fault);
   }
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
@@ -156,8 +159,7 @@ Result<ClusterBackup> facts_of(const Cluster& cluster, const std::string& progra
     backup.program = program;
     backup.schema = found->version;
     backup.identity = database.query("identity").text(0, 0);
-    backup.postgres = std::atoi(read_text(fs::path(cluster.directory) / data_name / "PG_VERSION").c_str());
-    backup.made_at = database.query("database_time").number(0, 0);
+    backup.postgres = version_of_data(fs::path(cluster.directory) / data_name);
     return backup;
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
@@ -165,8 +167,11 @@ Result<ClusterBackup> facts_of(const Cluster& cluster, const std::string& progra
 }
 
 Status write_note(const fs::path& folder, const ClusterBackup& backup) {
-  const Json note = {{"format", backup_format},     {"program", backup.program},   {"schema", backup.schema},
-                     {"identity", backup.identity}, {"postgres", backup.postgres}, {"made_at_us", backup.made_at}};
+  const Json note = {{"format", backup_format},
+                     {"program", backup.program},
+                     {"schema", backup.schema},
+                     {"identity", backup.identity},
+                     {"postgres", backup.postgres}};
   std::ofstream file(folder / note_name, std::ios::binary);
   file << note.dump(1) << '\n';
   file.close();
@@ -193,90 +198,69 @@ Status give_all(const fs::path& folder) {
   if (geteuid() != 0) return Done{};
   bool is_given =
       give_to(*account, folder.parent_path()) && give_to(*account, folder) && give_to(*account, folder / data_name);
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder / data_name))
-    is_given = is_given && give_to(*account, entry.path());
-  is_given = is_given && give_to(*account, folder / pass_name);
+  std::error_code fault;
+  for (fs::recursive_directory_iterator at(folder / data_name, fault), end; at != end; at.increment(fault))
+    is_given = is_given && give_to(*account, at->path());
+  is_given = is_given && !fault && give_to(*account, folder / password_name);
   if (is_given) return Done{};
   return Error{Code::unavailable, "Expected to give " + folder.string() + " to the server, but could not."};
 }
 
+// The server of a copy, which is stopped at the end of any attempt.
+class StartedCopy {
+ public:
+  explicit StartedCopy(const fs::path& directory)
+      : directory_(directory.string()), cluster_(start_cluster(directory_, StartFor::recovery)) {}
+  ~StartedCopy() { static_cast<void>(stop()); }
+  StartedCopy(const StartedCopy&) = delete;
+  StartedCopy& operator=(const StartedCopy&) = delete;
+  const Result<Cluster>& cluster() const { return cluster_; }
+  Status stop() const { return stop_cluster(directory_); }
+
+ private:
+  const std::string directory_;
+  const Result<Cluster> cluster_;
+};
+
 // Started once, so that it becomes one moment again, and forgets who was at work.
 Result<RestoredCluster> begin_again(const fs::path& directory) {
-  const Result<Cluster> cluster = start_cluster(directory.string());
-  if (!cluster) return cluster.error();
+  const StartedCopy copy(directory);
+  if (!copy.cluster()) return copy.cluster().error();
   RestoredCluster restored;
   try {
-    Administration database(cluster->owner_dsn, "cairn restore");
+    Administration database(copy.cluster()->owner_dsn, "cairn restore");
     const AdminRows rows = database.query("forget_sessions");
     restored = {rows.number(0, 0), rows.number(0, 1)};
   } catch (const PostgresError& failure) {
-    static_cast<void>(stop_cluster(directory.string()));
     return Error{Code::unavailable, std::string("Expected the restored database to answer, but: ") + failure.what()};
   }
-  if (const Status stopped = stop_cluster(directory.string()); !stopped) return stopped.error();
+  if (const Status stopped = copy.stop(); !stopped) return stopped.error();
   return restored;
 }
 
-Status restore_proof(const fs::path& folder, const ProofPlaces& places) {
+bool is_there(const fs::path& path) {
   std::error_code fault;
-  if (const fs::path to = places.checkpoints; !fs::exists(to, fault) || fs::is_empty(to, fault)) {
-    fs::create_directories(to.parent_path(), fault);
-    if (const Status done = copied_if_there(folder / checkpoints_name, to); !done) return done;
-  }
-  if (fs::exists(places.signing_key, fault)) return Done{};
-  return copied_if_there(folder / key_name, places.signing_key);
+  return fs::is_directory(path, fault) ? !fs::is_empty(path, fault) : fs::exists(path, fault);
 }
 
-Status check_fit(const ClusterBackup& backup) {
-  if (backup.schema <= newest_schema()) return Done{};
-  return Error{Code::unsupported, "Expected a backup of schema version " + std::to_string(newest_schema()) +
-                                      " or older, but it has version " + std::to_string(backup.schema) +
-                                      ": a newer program restores it."};
+// In one step. A part that is there, or comes there meanwhile, is left.
+Status restore_part(const fs::path& from, const fs::path& to) {
+  std::error_code fault;
+  if (!fs::exists(from, fault) || is_there(to)) return Done{};
+  const Attempt attempt(partial_of(to));
+  fs::create_directories(to.parent_path(), fault);
+  fs::remove_all(partial_of(to), fault);  // of an interrupted attempt
+  if (const Status done = copied(from, partial_of(to)); !done) return done;
+  const Status done = renamed(partial_of(to), to);
+  return is_there(to) ? Status(Done{}) : done;
 }
 
-// Into its place; with the marker, which comes last, it is a cluster there.
-Status settle(const fs::path& staged, const fs::path& target) {
-  for (const std::string_view part : {pass_name, data_name})
-    if (const Status done = renamed(staged / part, target / part); !done) return done;
-  if (mark_cluster(target.string())) return Done{};
-  return Error{Code::unavailable, "Expected to write in " + target.string() + ", but could not."};
+Status restore_proof(const fs::path& folder, const ProofPlaces& places) {
+  if (const Status done = restore_part(folder / checkpoints_name, places.checkpoints); !done) return done;
+  return restore_part(folder / key_name, places.signing_key);
 }
 
-// The copy, marked as a cluster, in the folder where it is started once.
-Status stage(const fs::path& folder, const fs::path& staged) {
-  for (const std::string_view part : {data_name, pass_name})
-    if (const Status done = copied(folder / part, staged / part); !done) return done;
-  if (const Status given = give_all(staged); !given) return given;
-  if (mark_cluster(staged.string())) return Done{};
-  return Error{Code::unavailable, "Expected to write in " + staged.string() + ", but could not."};
-}
-
-}  // namespace
-
-Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces& places, const std::string& program,
-                                      const std::string& folder) {
-  const Result<fs::path> target = absolute_place(folder);
-  if (!target) return target.error();
-  const Result<std::string> programs = server_programs();
-  if (!programs) return programs.error();
-  const fs::path partial = target->string() + ".partial";
-  const fs::path directory = cluster.directory;
-  if (const Status free = check_free(*target); !free) return free.error();
-  if (const Status space = check_space(*target, bytes_below(directory / data_name)); !space) return space.error();
-  if (const Status made = make_private_folder(partial); !made) return made.error();
-  const Attempt attempt(partial);
-  // The database may be ahead of the checkpoints; checkpoints that are ahead of it look like an older one in its place.
-  if (const Status done = copied_if_there(places.checkpoints, partial / checkpoints_name); !done) return done.error();
-  if (const Status done = copied_if_there(places.signing_key, partial / key_name); !done) return done.error();
-  if (const Status done = copied(directory / pass_name, partial / pass_name); !done) return done.error();
-  const Result<ClusterBackup> backup = facts_of(cluster, program);
-  if (!backup) return backup;
-  if (const Status done = run_copy(cluster, *programs, partial); !done) return done.error();
-  if (const Status noted = write_note(partial, *backup); !noted) return noted.error();
-  if (const Status done = renamed(partial, *target); !done) return done.error();
-  return backup;
-}
-
+// Refuses `not_found` (no such folder), `invalid` (it holds no whole backup), `unsupported` (of a newer format).
 Result<ClusterBackup> read_backup(const std::string& folder) {
   std::error_code fault;
   if (!fs::is_directory(folder, fault))
@@ -293,19 +277,73 @@ Result<ClusterBackup> read_backup(const std::string& folder) {
     backup.schema = note.at("schema").get<int>();
     backup.identity = note.at("identity").get<std::string>();
     backup.postgres = note.at("postgres").get<int>();
-    backup.made_at = note.at("made_at_us").get<std::int64_t>();
   } catch (const Json::exception&) {
     return none;
   }
   return fs::is_directory(fs::path(folder) / data_name, fault) ? Result<ClusterBackup>(backup) : none;
 }
 
+Status check_fit(const ClusterBackup& backup, int postgres) {
+  if (backup.schema > newest_schema())
+    return Error{Code::unsupported, "Expected a backup of schema version " + std::to_string(newest_schema()) +
+                                        " or older, but it has version " + std::to_string(backup.schema) +
+                                        ": a newer program restores it."};
+  if (backup.postgres == postgres) return Done{};
+  return Error{Code::unsupported, "Expected a backup of PostgreSQL " + std::to_string(postgres) +
+                                      ", but it is of version " + std::to_string(backup.postgres) +
+                                      ": CAIRN_PG_BIN may name the programs of that one."};
+}
+
+// Into its place; with the marker, which comes last, it is a cluster there. The data first: the rename is refused where
+// there are some, before anything is touched.
+Status settle(const fs::path& staged, const fs::path& target) {
+  for (const std::string_view part : {data_name, password_name})
+    if (const Status done = renamed(staged / part, target / part); !done) return done;
+  if (mark_cluster(target.string())) return Done{};
+  return Error{Code::unavailable, "Expected to write in " + target.string() + ", but could not."};
+}
+
+// The copy, marked as a cluster, in the folder where it is started once.
+Status stage(const fs::path& folder, const fs::path& staged) {
+  for (const std::string_view part : {data_name, password_name})
+    if (const Status done = copied(folder / part, staged / part); !done) return done;
+  if (const Status given = give_all(staged); !given) return given;
+  if (mark_cluster(staged.string())) return Done{};
+  return Error{Code::unavailable, "Expected to write in " + staged.string() + ", but could not."};
+}
+
+}  // namespace
+
+Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces& places, const std::string& program,
+                                      const std::string& folder) {
+  const Result<fs::path> target = absolute_path(folder);
+  if (!target) return target.error();
+  const Result<std::string> programs = server_programs();
+  if (!programs) return programs.error();
+  const fs::path partial = partial_of(*target);
+  const fs::path directory = cluster.directory;
+  if (const Status outside = check_outside(*target, directory); !outside) return outside.error();
+  if (const Status free = check_free(*target); !free) return free.error();
+  if (const Status space = check_space(*target, bytes_below(directory / data_name)); !space) return space.error();
+  if (const Status made = make_private_folder(partial); !made) return made.error();
+  const Attempt attempt(partial);
+  // The database may be ahead of the checkpoints; checkpoints that are ahead of it look like an older one in its place.
+  if (const Status done = copied_if_there(places.checkpoints, partial / checkpoints_name); !done) return done.error();
+  if (const Status done = copied_if_there(places.signing_key, partial / key_name); !done) return done.error();
+  if (const Status done = copied(directory / password_name, partial / password_name); !done) return done.error();
+  if (const Status done = run_copy(cluster, *programs, partial); !done) return done.error();
+  const Result<ClusterBackup> backup = facts_of(cluster, program);  // the schema of the copy, or a newer one
+  if (!backup) return backup;
+  if (const Status noted = write_note(partial, *backup); !noted) return noted.error();
+  if (const Status done = renamed(partial, *target); !done) return done.error();
+  return backup;
+}
+
 Result<RestoredCluster> restore_cluster(const std::string& folder, const std::string& directory,
                                         const ProofPlaces& places) {
   const Result<ClusterBackup> backup = read_backup(folder);
   if (!backup) return backup.error();
-  if (const Status fit = check_fit(*backup); !fit) return fit.error();
-  const Result<fs::path> source = absolute_place(folder), target = absolute_place(directory);
+  const Result<fs::path> source = absolute_path(folder), target = absolute_path(directory);
   const Result<std::string> programs = server_programs();
   if (!source) return source.error();
   if (!target) return target.error();
@@ -315,12 +353,15 @@ Result<RestoredCluster> restore_cluster(const std::string& folder, const std::st
   const fs::path staged = *target / "restoring";  // which is on the disk that is meant
   if (const Status made = make_private_folder(staged); !made) return made.error();
   const Attempt attempt(staged);
-  if (const Status whole = check_files(*programs, *source, staged / "said"); !whole) return whole.error();
+  const fs::path said = staged / "said";
+  const Status fit = check_fit(*backup, version_of_programs(*programs, said));
+  if (!fit) return fit.error();
+  if (const Status whole = check_files(*programs, *source, said); !whole) return whole.error();
   if (const Status done = stage(*source, staged); !done) return done.error();
   const Result<RestoredCluster> restored = begin_again(staged);
   if (!restored) return restored;
-  if (const Status done = settle(staged, *target); !done) return done.error();
   if (const Status done = restore_proof(*source, places); !done) return done.error();
+  if (const Status done = settle(staged, *target); !done) return done.error();
   return restored;
 }
 

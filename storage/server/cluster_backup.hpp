@@ -1,13 +1,13 @@
-// Backups of the embedded cluster, and what is made of them again. A backup is a folder for its owner alone:
+// Backups of the embedded cluster, and their restoration. A backup is a folder for its owner alone:
 //
 //   cairn_backup.json              what it is of; written last
 //   data/                          a base copy of the server's data, with the WAL that makes it one moment
-//   owner.pass                     the password that is in it
+//   owner.pass                     the password of its owner
 //   checkpoints/                   the signed checkpoints, copied before the data
 //   checkpoints_signing_key.pem    the key that signs them
 //
-// Nothing is half-written: both work in a folder of their own, DIR.partial and DATA/restoring, and rename at the end
-// what they have made. Safe from any thread.
+// Nothing is half-written. Both work in a folder of their own (DIR.partial, DATA/restoring) and rename the result at
+// the end. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,17 @@ struct ProofPlaces {
 };
 
 struct ClusterBackup {
-  std::string program;       // the version of Cairn that made it
-  int schema = 0;            // the newest migration that the database had
-  std::string identity;      // of the database
-  int postgres = 0;          // the major version
-  std::int64_t made_at = 0;  // by the database's clock, in microseconds
+  std::string program;   // the version of Cairn that made it
+  int schema = 0;        // the newest migration that the database had
+  std::string identity;  // of the database
+  int postgres = 0;      // the major version
 };
 
-// Copies a running cluster while others work on it. Refuses `conflict` (the folder is there already, or an interrupted
-// backup is), `limit` (too little space for it), `unavailable` (the copy failed: the server's words).
+// Copies a running cluster while others work on it. Refuses `invalid` (no place, or one in the server's data),
+// `conflict` (the folder is there already, or an interrupted backup is), `limit` (too little space for it),
+// `unavailable` (the copy failed: the server's words).
 Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces& places, const std::string& program,
                                       const std::string& folder);
-
-// Refuses `not_found` (no such folder), `invalid` (it holds no whole backup), `unsupported` (of a newer format).
-Result<ClusterBackup> read_backup(const std::string& folder);
 
 struct RestoredCluster {
   std::int64_t sessions = 0;  // that were at work, and are no more
@@ -47,9 +44,10 @@ struct RestoredCluster {
 
 // Makes the cluster in `directory`, which holds no data yet, and leaves it stopped. No hold of the backup is honoured
 // there. Checkpoints and key come along unless `places` has some already: those are newer, and `verify` then says which
-// runs lack their end. Refuses as read_backup; `corrupt` (the files are not those that were copied), `conflict`
-// (something is in the directory), `limit` (too little space), `unsupported` (data of another PostgreSQL, a newer
-// schema), `unavailable` (no start: the server's words).
+// runs lack their end. Refuses `not_found` (no such folder), `invalid` (it holds no whole backup), `unsupported` (data
+// of another PostgreSQL, a newer schema or format), `corrupt` (the files are not those that were copied), `conflict`
+// (something is in the directory), `limit` (too little space), `unavailable` (no start: the server's words). After a
+// refusal DATA/restoring is gone, unless a server there does not stop.
 Result<RestoredCluster> restore_cluster(const std::string& folder, const std::string& directory,
                                         const ProofPlaces& places);
 

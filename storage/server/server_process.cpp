@@ -191,6 +191,15 @@ std::optional<pid_t> server_of(const fs::path& data) {
   return pid;
 }
 
+// The state is in the eighth line.
+bool is_recovering(const fs::path& data) {
+  std::ifstream file(data / "postmaster.pid");
+  std::string line;
+  for (int number = 1; number <= 8; ++number)
+    if (!std::getline(file, line)) return false;
+  return line.starts_with("starting");
+}
+
 bool is_program_replaced(pid_t server) { return link_of(server, "exe").string().ends_with(replaced); }
 
 bool is_in_use(const fs::path& data) {

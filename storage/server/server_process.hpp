@@ -51,6 +51,9 @@ bool is_running(pid_t pid);
 // `postgres` at work in the directory: a stale file may name anybody's process.
 std::optional<pid_t> server_of(const std::filesystem::path& data);
 
+// True if the server of the data directory has said in its postmaster.pid that it starts, and not yet that it is ready.
+bool is_recovering(const std::filesystem::path& data);
+
 // True if the program that the server was started from is gone from the disk or was replaced there.
 bool is_program_replaced(pid_t server);
 

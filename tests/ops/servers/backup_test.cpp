@@ -1,11 +1,13 @@
 // `cairn backup` and `cairn restore`: the embedded database with its proof in one folder, taken while workers are at
 // work; made again elsewhere, where no session of that past is honoured; and each thing that they refuse.
 #include <csignal>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <iostream>
 
 #include "storage/postgres/connection.hpp"
 #include "storage/server/cluster.hpp"
+#include "tests/ops/http/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/ops/small_disk.hpp"
 
@@ -68,6 +70,8 @@ TEST_F(Backup, refuses_what_would_overwrite_and_leaves_it_alone) {
   fs::create_directories(place("other.partial"));
   expect_refused(cairn({"backup", place("other"), "--data", data()}), 4, "of an interrupted attempt");
   EXPECT_TRUE(fs::exists(place("other.partial")));
+  expect_refused(cairn({"backup", data() + "/data/kept", "--data", data()}), 4, "outside of the server's data");
+  EXPECT_FALSE(fs::exists(data() + "/data/kept.partial"));
   cairn_ok({"verify", "--all", "--data", data()});
 }
 
@@ -84,11 +88,38 @@ TEST_F(Backup, refuses_what_is_no_backup_or_is_not_as_it_was_copied) {
   expect_refused(cairn({"restore", copy, "--data", place("to")}), 4, "pg_filenode.map");
   fs::copy(kept() + "/data/global/pg_filenode.map", directory() / file, fs::copy_options::overwrite_existing);
   Json note = Json::parse(read_file(copy / "cairn_backup.json"));
+  note["postgres"] = 9;
+  write_file("damaged/cairn_backup.json", note.dump());
+  expect_refused(cairn({"restore", copy, "--data", place("to")}), 4, "but it is of version 9");
   note["schema"] = 9'999;
   write_file("damaged/cairn_backup.json", note.dump());
   expect_refused(cairn({"restore", copy, "--data", place("to")}), 4, "a newer program restores it");
   EXPECT_FALSE(fs::exists(place("to/data")));
   EXPECT_FALSE(fs::exists(place("to/restoring")));
+}
+
+// The server of the copy was started before its password was refused.
+TEST_F(Backup, whose_restoration_fails_leaves_neither_a_server_nor_a_folder) {
+  const fs::path copy = place("other_password"), to = place("no_entry");
+  fs::copy(kept(), copy, fs::copy_options::recursive);
+  write_file("other_password/owner.pass", "*:*:*:postgres:another\n");
+  expect_refused(cairn({"restore", copy, "--data", to}), 5, "authentication failed");
+  EXPECT_TRUE(fs::exists(to));
+  EXPECT_TRUE(fs::is_empty(to)) << fs::directory_iterator(to)->path();
+}
+
+TEST_F(Backup, is_restored_by_a_second_try_where_the_proof_found_no_place) {
+  const std::string to = place("second_try");
+  write_file("no_folder", "");
+  {
+    const Variable checkpoints("CAIRN_CHECKPOINTS", place("no_folder/checkpoints"));
+    expect_refused(cairn({"restore", kept(), "--data", to}), 5, "Expected to copy");
+  }
+  const Variable checkpoints("CAIRN_CHECKPOINTS", place("its/own/checkpoints"));
+  cairn_ok({"restore", kept(), "--data", to});
+  EXPECT_FALSE(fs::is_empty(place("its/own/checkpoints")));
+  EXPECT_FALSE(fs::exists(place("its/own/checkpoints.partial")));
+  cairn_ok({"down", "--data", to});
 }
 
 TEST_F(Backup, is_of_an_embedded_database_alone) {
@@ -169,6 +200,41 @@ TEST(Restore, honours_no_hold_of_the_past_under_a_worker_that_still_runs) {
   EXPECT_EQ(worker.wait(), 0) << worker.err();
   cairn_ok({"verify", "--all", "--data", data});
   cairn_ok({"down", "--data", data});
+}
+
+// They are signed in a present that is lost.
+TEST(Restore, names_the_run_that_newer_checkpoints_know) {
+  const std::string data = place("rolled_back"), lost = data + "_lost", kept = place("kept_early");
+  done_run(data);
+  cairn_ok({"backup", kept, "--data", data});
+  const std::string later = done_run(data);
+  cairn_ok({"down", "--data", data});
+  fs::rename(data, lost);
+  fs::create_directory(data);
+  for (const char* part : {"checkpoints", "checkpoints_signing_key.pem"})
+    fs::rename(lost + "/" + part, data + "/" + part);
+  const Ran restored = cairn({"restore", kept, "--data", data});
+  EXPECT_EQ(restored.exit, 1) << restored.err;
+  EXPECT_NE(restored.out.find(later), std::string::npos) << restored.out;
+  cairn_ok({"down", "--data", data});
+}
+
+// The server of the copy writes WAL under the names of the original.
+TEST(Restore, archives_nothing) {
+  const std::string data = place("archived"), kept = place("kept_archived"), to = place("archived_again");
+  const fs::path archived = fs::path(data) / "data" / "archived";
+  done_run(data);
+  cairn_ok({"down", "--data", data});
+  std::ofstream(fs::path(data) / "data" / "postgresql.conf", std::ios::app)
+      << "archive_mode = on\narchive_command = 'echo %f >> " << archived.string() << "'\n";
+  done_run(data);
+  cairn_ok({"backup", kept, "--data", data});
+  cairn_ok({"down", "--data", data});
+  const std::string before = read_file(archived);
+  EXPECT_FALSE(before.empty());
+  cairn_ok({"restore", kept, "--data", to});
+  EXPECT_EQ(read_file(archived), before);
+  cairn_ok({"down", "--data", to});
 }
 
 }  // namespace
