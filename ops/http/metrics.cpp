@@ -145,8 +145,8 @@ std::string CachedMetrics::text() {
   std::unique_lock counting(counting_, std::try_to_lock);
   {
     const std::lock_guard lock(mutex_);
-    const bool is_fresh = std::chrono::steady_clock::now() < fresh_until_;
-    if (!text_.empty() && (is_fresh || !counting.owns_lock())) return text_;
+    const bool is_due = times_.is_due(RareCount::Clock::now());
+    if (!text_.empty() && (!is_due || !counting.owns_lock())) return text_;
   }
   if (!counting.owns_lock()) counting.lock();
   return counted();
@@ -154,14 +154,11 @@ std::string CachedMetrics::text() {
 
 // REQUIRES: counting_ is locked.
 std::string CachedMetrics::counted() {
-  constexpr std::chrono::seconds fresh_least{5};
-  constexpr int share = 20;
-  const auto began = std::chrono::steady_clock::now();
+  const auto began = RareCount::Clock::now();
   std::string text = metrics_text(store_, dsn_, tables_, runs_);
-  const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   text_ = text;
-  fresh_until_ = now + std::max<std::chrono::steady_clock::duration>(fresh_least, (now - began) * share);
+  times_.end(began, RareCount::Clock::now());
   return text;
 }
 

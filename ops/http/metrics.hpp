@@ -1,11 +1,11 @@
 // Metrics in Prometheus' text format. Safe from any thread.
 #pragma once
 
-#include <chrono>
 #include <mutex>
 #include <string>
 
 #include "ops/metrics/run_tally.hpp"
+#include "ops/service/rare_count.hpp"
 #include "storage/feed/feed.hpp"
 #include "storage/hooks/hook_table.hpp"
 #include "storage/schedules/schedule_table.hpp"
@@ -24,8 +24,8 @@ struct CountedTables {
 // there is no metric of runs. Throws PostgresError and StoreUnavailable.
 std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables, RunTally& runs);
 
-// The metrics as they were some seconds ago, so that a scrape costs nothing. They are counted again after five seconds,
-// and seldom enough that counting takes at most a twentieth of the time, however many jobs there are.
+// The metrics as they were some seconds ago, so that a scrape costs nothing, however many jobs there are: they are
+// counted again as rarely as RareCount says.
 class CachedMetrics {
  public:
   // `store` and the tables live longer.
@@ -45,7 +45,7 @@ class CachedMetrics {
   RunTally runs_;  // under counting_
   std::mutex mutex_;
   std::string text_;
-  std::chrono::steady_clock::time_point fresh_until_;
+  RareCount times_;
 };
 
 // One metric without labels.

@@ -7,9 +7,26 @@
 
 namespace cairn {
 
+constexpr std::chrono::seconds age_wait_max{1};
+
+QueueAges::QueueAges(Store& store) : store_(store), counter_([this] { count_when_wanted(); }) {}
+
+QueueAges::~QueueAges() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_all();
+  counter_.join();
+}
+
 Json QueueAges::of(const std::string& queue, bool covered) {
-  if (const std::unique_lock counting(counting_, std::try_to_lock); counting.owns_lock()) count();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (!is_wanted_ && times_.is_due(Clock::now())) {
+    is_wanted_ = true;
+    changed_.notify_all();
+  }
+  changed_.wait_for(lock, age_wait_max, [this] { return !is_wanted_; });
   const bool is_counted = counted_at_ != Clock::time_point{};
   const auto since = is_counted ? Clock::now() - counted_at_ : Clock::duration{};
   const auto found = rows_.find(queue);
@@ -24,30 +41,38 @@ Json QueueAges::of(const std::string& queue, bool covered) {
           {"counted_seconds_ago", std::chrono::duration<double>(since).count()}};
 }
 
-// Failures of the database end here: an autoscaler that gets no number may take all workers away.
-// REQUIRES: counting_ is locked.
-void QueueAges::count() {
-  constexpr std::chrono::seconds fresh_least{5};
-  constexpr int share = 20;
-  const auto began = Clock::now();
-  {
-    const std::lock_guard lock(mutex_);
-    if (began < fresh_until_) return;
+void QueueAges::count_when_wanted() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return is_wanted_ || closing_; });
+    if (closing_) return;
+    lock.unlock();
+    count();
+    lock.lock();
+    is_wanted_ = false;
+    changed_.notify_all();
   }
+}
+
+// Failures of the database end here: an autoscaler that gets no number may take all workers away.
+void QueueAges::count() {
+  const auto began = Clock::now();
   std::map<std::string, QueueRow> rows;
   TimeUs now_us = 0;
   try {
     now_us = store_.database_time();
     for (QueueRow& row : store_.queues()) rows.emplace(row.name, std::move(row));
   } catch (const StoreUnavailable& failure) {
+    now_us = 0;
     spdlog::warn("The ages of queues are the last known ones; the database is away: {}", failure.what());
   } catch (const PostgresError& failure) {
+    now_us = 0;
     spdlog::warn("The ages of queues are the last known ones; they cannot be counted: {}", failure.what());
   }
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
-  fresh_until_ = now + std::max<Clock::duration>(fresh_least, (now - began) * share);
-  if (now_us == 0) return;
+  if (now_us == 0) return times_.fail(now);
+  times_.end(began, now);
   rows_ = std::move(rows);
   now_us_ = now_us;
   counted_at_ = now;

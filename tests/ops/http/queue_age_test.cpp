@@ -1,6 +1,12 @@
 // The ages of queues, as an autoscaler asks for them: numbers for every name, while the database is away too.
+#include <condition_variable>
+#include <future>
 #include <gtest/gtest.h>
+#include <mutex>
 
+#include "ops/service/queue_ages.hpp"
+#include "storage/forwarding_store.hpp"
+#include "storage/memory_store.hpp"
 #include "tests/ops/http/api_client.hpp"
 
 namespace cairn::program {
@@ -64,6 +70,55 @@ TEST(QueueAge, shows_nothing_of_queues_beyond_the_scope) {
   EXPECT_EQ(server.get(age_of("aged"), bearer(mine)).json()["ready"], 1);
   EXPECT_EQ(server.get(age_of("aged"), bearer(other)).json()["ready"], 0);
   EXPECT_EQ(server.get(age_of("aged")).status, 401);
+}
+
+// Accepts a question, and says nothing until it may.
+class SilentStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::vector<QueueRow> queues() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return may_speak_; });
+    return ForwardingStore::queues();
+  }
+  void speak() {
+    const std::lock_guard lock(mutex_);
+    may_speak_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool may_speak_ = false;
+};
+
+TEST(QueueAges, are_given_while_the_database_accepts_and_says_nothing) {
+  const auto memory = make_memory_store(1, [] { return TimeUs{1'000'000}; });
+  SilentStore store(*memory);
+  QueueAges ages(store);
+  auto asked = std::async(std::launch::async, [&] { return ages.of("any"); });
+  const bool is_answered = asked.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  store.speak();
+  EXPECT_TRUE(is_answered);
+  EXPECT_EQ(asked.get()["counted"], !is_answered);
+  EXPECT_TRUE(wait_until([&] { return ages.of("any")["counted"] == true; }));
+}
+
+TEST(RareCount, takes_a_twentieth_of_the_time_and_a_failed_one_earns_no_long_rest) {
+  using std::chrono::seconds;
+  const RareCount::Clock::time_point began{};
+  RareCount times;
+  EXPECT_TRUE(times.is_due(began));
+  times.end(began, began + seconds(60));
+  EXPECT_FALSE(times.is_due(began + seconds(60 + 20 * 60 - 1)));
+  EXPECT_TRUE(times.is_due(began + seconds(60 + 20 * 60)));
+  times.end(began, began);
+  EXPECT_FALSE(times.is_due(began + seconds(4)));
+  EXPECT_TRUE(times.is_due(began + seconds(5)));
+  times.fail(began + seconds(60));
+  EXPECT_FALSE(times.is_due(began + seconds(64)));
+  EXPECT_TRUE(times.is_due(began + seconds(65)));
 }
 
 }  // namespace
