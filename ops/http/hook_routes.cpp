@@ -1,7 +1,5 @@
 #include "ops/http/hook_routes.hpp"
 
-#include <limits>
-
 #include "ops/hooks/hook_lines.hpp"
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bodies/fields.hpp"
@@ -11,8 +9,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t hook_lines_max = 1'000;
-constexpr std::int64_t hook_lines_without = 100;
+constexpr std::int32_t hook_lines_max = 1'000;
 
 std::optional<ApiResponse> refuse_hooks(const RouteCall& call) { return refuse_scope(call, "for hooks"); }
 
@@ -26,11 +23,6 @@ RouteReply shown_hook(RouteCall& call, int status = 200) {
   if (!row) return no_such_hook(call.name);
   const Json line = hook_line(*row, counts_of(table.counts(), call.name));
   return status == 201 ? created_response(line, "hooks", call.name) : json_response(line);
-}
-
-Result<std::int64_t> hook_limit(const RouteCall& call) {
-  if (query_text(call.request, "limit").empty()) return hook_lines_without;
-  return number_query(call.request, "limit", {1, hook_lines_max});
 }
 
 Result<std::string> event_field(const RouteCall& call, bool is_needed) {
@@ -84,7 +76,7 @@ RouteReply remove_hook(RouteCall& call) {
 RouteReply deliveries_of_hook(RouteCall& call) {
   if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
   if (const Status known = only_query(call.request, {"status", "limit"}); !known) return known.error();
-  const Result<std::int64_t> limit = hook_limit(call);
+  const Result<std::int32_t> limit = limit_query(call.request, hook_lines_max);
   if (!limit) return limit.error();
   const std::string word = query_text(call.request, "status");
   const std::optional<DeliveryStatus> status = parse_delivery_status(word);
@@ -93,23 +85,17 @@ RouteReply deliveries_of_hook(RouteCall& call) {
                        excerpt(Json(word), 40) + ".");
   if (!call.parts.hooks.hook(call.name)) return no_such_hook(call.name);
   std::vector<Json> lines;
-  for (const HookDelivery& one : call.parts.hooks.deliveries(call.name, status, static_cast<std::int32_t>(*limit)))
+  for (const HookDelivery& one : call.parts.hooks.deliveries(call.name, status, *limit))
     lines.push_back(delivery_line(one));
   return list_response(call.request, lines);
 }
 
 RouteReply history_of_hook(RouteCall& call) {
   if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
-  if (const Status known = only_query(call.request, {"limit", "before"}); !known) return known.error();
-  constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
-  const Result<std::int64_t> limit = hook_limit(call);
-  if (!limit) return limit.error();
-  const bool has_before = !query_text(call.request, "before").empty();
-  const Result<std::int64_t> before = number_query(call.request, "before", {1, last});
-  if (!before) return before.error();
-  const std::vector<KeptHookNote> notes =
-      call.parts.hooks.notes(call.name, has_before ? *before : last, static_cast<std::int32_t>(*limit));
-  if (notes.empty() && !has_before) return no_such_hook(call.name);
+  const Result<HistoryPage> page = history_query(call.request, hook_lines_max);
+  if (!page) return page.error();
+  const std::vector<KeptHookNote> notes = call.parts.hooks.notes(call.name, page->before, page->limit);
+  if (notes.empty() && page->is_first) return no_such_hook(call.name);
   std::vector<Json> lines;
   for (const KeptHookNote& kept : notes) lines.push_back(hook_note_line(kept));
   return list_response(call.request, lines);

@@ -262,20 +262,13 @@ RouteReply show_queue_age(RouteCall& call) {
 }
 
 RouteReply history_of_queue(RouteCall& call) {
-  if (const Status known = only_query(call.request, {"limit", "before"}); !known) return known.error();
+  constexpr std::int32_t changes_max = 10'000;
+  const Result<HistoryPage> page = history_query(call.request, changes_max);
+  if (!page) return page.error();
   if (!call.scope().covers_queue(call.name))
     return Error{Code::not_found, "Expected a queue named " + call.name + ", but there is none."};
-  constexpr std::int64_t changes_max = 10'000;
-  constexpr std::int64_t limit_without = 100;
-  const bool has_limit = !query_text(call.request, "limit").empty();
-  const Result<std::int64_t> limit = number_query(call.request, "limit", {1, changes_max});
-  if (!limit) return limit.error();
-  const bool has_before = !query_text(call.request, "before").empty();
-  const Result<std::int64_t> before = number_query(call.request, "before", {1, never_us});
-  if (!before) return before.error();
   std::vector<Json> lines;
-  for (const LimitChangeRow& change : call.store().limits().limit_changes(
-           call.name, has_before ? *before : never_us, static_cast<std::int32_t>(has_limit ? *limit : limit_without)))
+  for (const LimitChangeRow& change : call.store().limits().limit_changes(call.name, page->before, page->limit))
     lines.push_back(limit_change_json(change));
   return list_response(call.request, lines);
 }

@@ -1,7 +1,5 @@
 #include "ops/http/schedule_routes.hpp"
 
-#include <limits>
-
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/list_page.hpp"
 #include "ops/requests/arguments.hpp"
@@ -12,7 +10,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t schedules_at_once = 1'000;
-constexpr std::int64_t notes_max = 10'000;
+constexpr std::int32_t notes_max = 10'000;
 
 std::optional<ApiResponse> refuse_schedules(const RouteCall& call) { return refuse_scope(call, "for schedules"); }
 
@@ -158,19 +156,10 @@ RouteReply next_of_schedule(RouteCall& call) {
 
 RouteReply history_of_schedule(RouteCall& call) {
   if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
-  if (const Status known = only_query(call.request, {"limit", "before"}); !known) return known.error();
-  constexpr std::int64_t limit_without = 100;
-  const bool has_limit = !query_text(call.request, "limit").empty();
-  const Result<std::int64_t> limit = number_query(call.request, "limit", {1, notes_max});
-  if (!limit) return limit.error();
-  const bool has_before = !query_text(call.request, "before").empty();
-  const Result<std::int64_t> before =
-      number_query(call.request, "before", {1, std::numeric_limits<std::int64_t>::max()});
-  if (!before) return before.error();
-  const std::vector<KeptNote> notes =
-      call.parts.schedules.notes(call.name, has_before ? *before : std::numeric_limits<std::int64_t>::max(),
-                                 static_cast<std::int32_t>(has_limit ? *limit : limit_without));
-  if (notes.empty() && !has_before)
+  const Result<HistoryPage> page = history_query(call.request, notes_max);
+  if (!page) return page.error();
+  const std::vector<KeptNote> notes = call.parts.schedules.notes(call.name, page->before, page->limit);
+  if (notes.empty() && page->is_first)
     return Error{Code::not_found,
                  "Expected a schedule, but none is or was named " + excerpt(Json(call.name), 100) + "."};
   std::vector<Json> lines;

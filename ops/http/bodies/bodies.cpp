@@ -350,6 +350,26 @@ Result<PageWanted> page_query(const ApiRequest& request) {
   return set ? Result<PageWanted>(wanted) : Result<PageWanted>(set.error());
 }
 
+Result<std::int32_t> limit_query(const ApiRequest& request, std::int32_t limit_max) {
+  if (query_text(request, "limit").empty()) return history_limit;
+  const Result<std::int64_t> limit = number_query(request, "limit", {1, limit_max});
+  return limit ? Result<std::int32_t>(static_cast<std::int32_t>(*limit)) : limit.error();
+}
+
+Result<HistoryPage> history_query(const ApiRequest& request, std::int32_t limit_max) {
+  if (const Status known = only_query(request, {"limit", "before"}); !known) return known.error();
+  HistoryPage page;
+  const Result<std::int32_t> limit = limit_query(request, limit_max);
+  if (!limit) return limit.error();
+  page.limit = *limit;
+  if (query_text(request, "before").empty()) return page;
+  const Result<std::int64_t> before = number_query(request, "before", {1, page.before});
+  if (!before) return before.error();
+  page.before = *before;
+  page.is_first = false;
+  return page;
+}
+
 Result<RunQuery> filter_query(const ApiRequest& request) {
   const Status known = only_query(request, {"graph", "version", "status", "tag", "since", "until", "lasted", "reason",
                                             "error", "node", "tool", "parent", "lineage", "limit", "after"});

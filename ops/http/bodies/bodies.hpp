@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -67,6 +68,16 @@ struct PageWanted {
   std::string after = {};                  // the cursor of the page before; "": from the beginning
 };
 Result<PageWanted> page_query(const ApiRequest& request);
+
+// The part of a history that is wanted, newest first.
+inline constexpr std::int32_t history_limit = 100;
+struct HistoryPage {
+  std::int32_t limit = history_limit;
+  std::int64_t before = std::numeric_limits<std::int64_t>::max();  // the end
+  bool is_first = true;                                            // without ?before
+};
+Result<std::int32_t> limit_query(const ApiRequest& request, std::int32_t limit_max);   // without: history_limit
+Result<HistoryPage> history_query(const ApiRequest& request, std::int32_t limit_max);  // ?limit, ?before
 
 Result<RunQuery> filter_query(const ApiRequest& request);
 // ?consumer=NAME, with after=CURSOR, limit=N and follow=true. A stream is also asked for by Accept, and goes on after
