@@ -1,6 +1,7 @@
 // Holds a folder of packaging against schemas that others wrote: manifests against those of Kubernetes and KEDA, the
 // compose file against the compose specification, the Dockerfile against a linter. YAML is read strictly: a key that
-// stands twice is a fault. Also, that names which one file uses are what another one says. Prints the faults; exit 1.
+// stands twice is a fault. Also, that names which one file uses are what another one says, and that the folders of the
+// image's ENV are mounted where its root is read-only. Prints the faults; exit 1.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv/dist/2019.js";
@@ -67,8 +68,17 @@ function checkNames(manifests) {
   }
 }
 
-// Every pod is as the namespace demands, and none lacks a bound of memory.
-function checkPods(manifests) {
+const instructions = (dockerfile, word) =>
+  dockerfile.split("\n").filter((line) => line.startsWith(`${word} `)).flatMap((line) => line.split(/\s+/).slice(1));
+
+// Folders that no mount has: the program could not write there.
+function checkFolders(file, name, folders, mounts) {
+  const has = (folder) => mounts.some((mount) => folder === mount || folder.startsWith(`${mount}/`));
+  for (const folder of folders) if (!has(folder)) fault(file, `${name} does not mount ${folder}`);
+}
+
+// Every pod is as the namespace demands, and none lacks a bound of memory or a folder of the image.
+function checkPods(manifests, folders) {
   for (const { file, kind, metadata, spec } of manifests) {
     if (!spec?.template) continue;
     const pod = spec.template.spec;
@@ -77,11 +87,12 @@ function checkPods(manifests) {
       if (!container.resources?.limits?.memory) fault(file, `${metadata.name} has no bound of memory`);
       const isReadOnly = container.securityContext?.readOnlyRootFilesystem === true;
       if (!isReadOnly) fault(file, `${metadata.name} writes into its image`);
+      checkFolders(file, metadata.name, folders, (container.volumeMounts ?? []).map(({ mountPath }) => mountPath));
     }
   }
 }
 
-async function checkKubernetes(place) {
+async function checkKubernetes(place, folders) {
   const files = readdirSync(place).filter((name) => name.endsWith(".yaml")).sort();
   const manifests = files.flatMap((name) => documentsOf(join(place, name)).map((each) => ({ file: name, ...each })));
   for (const { file, ...manifest } of manifests) await checkManifest(file, manifest);
@@ -89,11 +100,12 @@ async function checkKubernetes(place) {
   for (const name of files)
     if (name !== "kustomization.yaml" && !listed.includes(name)) fault(name, "is not in kustomization.yaml");
   checkNames(manifests);
-  checkPods(manifests);
+  checkPods(manifests, folders);
   return manifests.length;
 }
 
-function checkCompose(file) {
+// The engine mounts the volumes of the image itself.
+function checkCompose(file, folders, volumesOfImage) {
   documentsOf(file);
   const merged = parse(readFileSync(file, "utf8"), { merge: true, strict: true });
   const ajv = new Ajv({ strict: false, allErrors: true }).removeKeyword("id");
@@ -107,6 +119,10 @@ function checkCompose(file) {
       if (!(other in merged.services)) fault(file, `${name} depends on ${other}, which is no service`);
     for (const volume of service.volumes ?? [])
       if (!(volume.split(":")[0] in merged.volumes)) fault(file, `${name} mounts ${volume}, which is no volume`);
+    if (service.read_only !== true) continue;
+    const mounts = [...(service.tmpfs ?? []).map((mount) => mount.split(":")[0]),
+      ...(service.volumes ?? []).map((volume) => volume.split(":")[1])];
+    checkFolders(file, name, folders, [...mounts, ...volumesOfImage]);
   }
 }
 
@@ -115,8 +131,11 @@ function checkDockerfile(file) {
     fault(file, `${range.start.line + 1}: ${message}`);
 }
 
-const count = await checkKubernetes(join(folder, "kubernetes"));
-checkCompose(join(folder, "container/compose.yaml"));
+const dockerfile = readFileSync(join(folder, "container/Dockerfile"), "utf8");
+const variables = instructions(dockerfile, "ENV").map((pair) => pair.split("=")[1]);
+const folders = variables.filter((value) => value?.startsWith("/"));
+const count = await checkKubernetes(join(folder, "kubernetes"), folders);
+checkCompose(join(folder, "container/compose.yaml"), folders, instructions(dockerfile, "VOLUME"));
 checkDockerfile(join(folder, "container/Dockerfile"));
 for (const each of faults) console.error(each);
 console.log(`${count} manifests, ${faults.length} faults`);
