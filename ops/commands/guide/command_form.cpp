@@ -1,7 +1,6 @@
 #include "ops/commands/guide/command_form.hpp"
 
 #include <CLI/CLI.hpp>
-#include <array>
 
 namespace cairn {
 namespace {

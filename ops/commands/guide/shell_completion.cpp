@@ -1,8 +1,5 @@
 #include "ops/commands/guide/shell_completion.hpp"
 
-#include <set>
-#include <vector>
-
 namespace cairn {
 namespace {
 
