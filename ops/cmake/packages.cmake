@@ -1,5 +1,5 @@
 # Debian packages by CPack, one of each component of `cmake --install`: cairn, libcairn-dev, python3-cairn,
-# node-cairn-client. ops/package makes them; that which it writes into package_files before is installed if it is there.
+# node-cairn-client. ops/package makes them. Files that ops/package has put into package_files are installed too.
 set(package_files ${CMAKE_BINARY_DIR}/package_files)
 foreach(package cairn libcairn-dev python3-cairn node-cairn-client)
   install(DIRECTORY ${package_files}/${package}/ DESTINATION . COMPONENT ${package} OPTIONAL USE_SOURCE_PERMISSIONS)
@@ -60,7 +60,7 @@ set(CPACK_DEBIAN_CAIRN_PACKAGE_SHLIBDEPS ON)
 cairn_package(libcairn-dev libdevel "durable workflow engine for planners: C++ library"
   "This package has what programs in C++ are built with: a worker, a client, and\nthe engine in memory for tests."
   DEPENDS libboost-dev "libpqxx-dev (>= 6.4)" libpq-dev nlohmann-json3-dev libspdlog-dev libssl-dev libzstd-dev
-          zlib1g-dev SUGGESTS cairn)
+          pkg-config prometheus-cpp-dev zlib1g-dev SUGGESTS cairn)
 cairn_package(python3-cairn python "durable workflow engine for planners: Python client"
   "This package has a client and a worker for Python; it needs the standard\nlibrary alone, and talks to `cairn serve`."
   ARCHITECTURE all DEPENDS python3:any SUGGESTS cairn)

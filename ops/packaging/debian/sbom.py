@@ -21,7 +21,7 @@ from typing import Dict, List, Optional, Set
 
 # Libraries of which a program has what it uses of their headers.
 HEADERS = ("libboost1.81-dev", "nlohmann-json3-dev", "libcli11-dev", "libvalijson-dev", "libspdlog-dev", "libfmt-dev",
-           "libpqxx-dev")
+           "libpqxx-dev", "prometheus-cpp-dev")
 
 
 def output_of(*command: str) -> str:
@@ -54,12 +54,14 @@ def unpacked_facts_of(package: str) -> Optional[Dict[str, str]]:
             "homepage": fields.get("Homepage", "")}
 
 
-def facts_of(package: str) -> Optional[Dict[str, str]]:
-    """Nothing if there is no such package."""
+def facts_of(package: str) -> Dict[str, str]:
     form = "${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\t${Homepage}\n"
     answer = subprocess.run(["dpkg-query", "-W", "-f", form, package], capture_output=True, text=True)
     if answer.returncode != 0 or not answer.stdout.split("\t")[1]:
-        return unpacked_facts_of(package)
+        unpacked = unpacked_facts_of(package)
+        if unpacked is None:
+            raise SystemExit(f"sbom: Expected the package {package}, whose headers are compiled in, but found none.")
+        return unpacked
     names = ("name", "version", "architecture", "source", "source_version", "homepage")
     return dict(zip(names, answer.stdout.split("\n")[0].split("\t")))
 
@@ -112,10 +114,7 @@ def document_of(program: str) -> Dict[str, object]:
                   "relatedSpdxElement": "SPDXRef-cairn"}]
     for kind, names in (("DYNAMIC_LINK", sorted(loaded)), ("STATIC_LINK", sorted(HEADERS))):
         for name in names:
-            facts = facts_of(name)
-            if facts is None:
-                continue
-            entry = entry_of(facts)
+            entry = entry_of(facts_of(name))
             packages.append(entry)
             relations.append(relation(kind, str(entry["SPDXID"])))
     moment = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), timezone.utc)

@@ -1,5 +1,6 @@
 // The Debian packages, as ops/package makes them of this build: without a fault for lintian, the same bytes twice, with
-// a list of what is linked; and installed into a bare Debian 12, where the main job runs as an ordinary user.
+// a list of what is linked; and installed into a bare Debian 12, where the main job runs as an ordinary user and the
+// needs of the library are met.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <iostream>
@@ -45,6 +46,9 @@ class PackageFolder {
     return {};
   }
   std::string contents(const std::string& name) const { return run_program("/usr/bin/dpkg-deb", {"-c", of(name)}).out; }
+  std::string field(const std::string& name, const std::string& field) const {
+    return run_program("/usr/bin/dpkg-deb", {"-f", of(name), field}).out;
+  }
 
  private:
   fs::path place_;
@@ -59,8 +63,20 @@ void expect_contents(const PackageFolder& packages) {
   const std::string library = packages.contents("libcairn-dev");
   for (const char* file : {"/cairn/worker.hpp", "libcairn_library.a", "cairnConfig.cmake"})
     EXPECT_NE(library.find(file), std::string::npos) << file;
+  const std::string needs = packages.field("libcairn-dev", "Depends");
+  for (const char* name : {"libboost-dev", "libpqxx-dev", "libpq-dev", "nlohmann-json3-dev", "libspdlog-dev",
+                           "libssl-dev", "libzstd-dev", "pkg-config", "prometheus-cpp-dev", "zlib1g-dev"})
+    EXPECT_NE(needs.find(name), std::string::npos) << name << " in " << needs;
   EXPECT_NE(packages.contents("python3-cairn").find("dist-packages/cairn/__init__.py"), std::string::npos);
   EXPECT_NE(packages.contents("node-cairn-client").find("nodejs/cairn-client/dist/index.js"), std::string::npos);
+  const Ran page = run_program("/bin/sh", {"-c",
+                                           "dpkg-deb --fsys-tarfile \"$0\" | tar -xO "
+                                           "./usr/share/man/man1/cairn-types.1.gz | zcat",
+                                           packages.of("node-cairn-client")});
+  const Json version = cairn_ok({"version", "--json"}).json();
+  EXPECT_TRUE(page.out.starts_with(".TH CAIRN-TYPES 1 " + version["released"].get<std::string>() + " \"cairn " +
+                                   version["version"].get<std::string>() + "\" Cairn\n"))
+      << page.out << page.err;
 }
 
 void expect_nothing_from_lintian(const PackageFolder& packages) {
@@ -71,18 +87,25 @@ void expect_nothing_from_lintian(const PackageFolder& packages) {
   EXPECT_EQ(ran.out, "");
 }
 
+// The same build is packed twice: packing adds no time and no place. That two builds give the same bytes is shown by
+// ops/reproduce. The folder is named from here, and what else is in it stays.
 void expect_same_bytes_again(const PackageFolder& packages) {
-  const Ran ran = package(directory() / "packages_again");
+  fs::create_directories(directory() / "packages_again");
+  write_file("packages_again/mine.txt", "mine");
+  write_file("packages_again/cairn_0.0.1_amd64.deb", "old");
+  const Ran ran = package(fs::relative(directory() / "packages_again"));
   ASSERT_EQ(ran.exit, 0) << ran.err;
   const std::string sums = read_file(packages.place() / "SHA256SUMS");
   EXPECT_EQ(std::count(sums.begin(), sums.end(), '\n'), 5);
   EXPECT_EQ(read_file(directory() / "packages_again/SHA256SUMS"), sums);
+  EXPECT_EQ(read_file(directory() / "packages_again/mine.txt"), "mine");
+  EXPECT_FALSE(fs::exists(directory() / "packages_again/cairn_0.0.1_amd64.deb"));
 }
 
 void expect_all_that_is_linked(const PackageFolder& packages) {
   const Json document = Json::parse(read_file(packages.place() / "cairn.spdx.json"));
   EXPECT_EQ(document["spdxVersion"], "SPDX-2.3");
-  std::set<std::string> ids, linked;
+  std::set<std::string> ids, linked, compiled_in;
   for (const Json& package : document["packages"]) {
     EXPECT_TRUE(ids.insert(package["SPDXID"]).second) << package["name"];
     EXPECT_FALSE(package["versionInfo"].get<std::string>().empty()) << package["name"];
@@ -90,9 +113,13 @@ void expect_all_that_is_linked(const PackageFolder& packages) {
   for (const Json& relation : document["relationships"]) {
     EXPECT_TRUE(ids.contains(relation["relatedSpdxElement"])) << relation;
     if (relation["relationshipType"] == "DYNAMIC_LINK") linked.insert(relation["relatedSpdxElement"]);
+    if (relation["relationshipType"] == "STATIC_LINK") compiled_in.insert(relation["relatedSpdxElement"]);
   }
   for (const char* library : {"libc6", "libpq5", "libpqxx-6.4", "libssl3", "libzstd1", "libstdc--6"})
     EXPECT_TRUE(linked.contains(std::string("SPDXRef-") + library)) << library;
+  for (const char* headers : {"libboost1.81-dev", "nlohmann-json3-dev", "libcli11-dev", "libvalijson-dev",
+                              "libspdlog-dev", "libfmt-dev", "libpqxx-dev", "prometheus-cpp-dev"})
+    EXPECT_TRUE(compiled_in.contains(std::string("SPDXRef-") + headers)) << headers;
   const std::string digest = document["packages"][0]["checksums"][0]["checksumValue"];
   EXPECT_TRUE(run_program("/usr/bin/sha256sum", {testing::cairn_program()}).out.starts_with(digest)) << digest;
 }
@@ -102,7 +129,7 @@ void expect_main_job_in_bare_debian(const PackageFolder& packages) {
   if (geteuid() != 0) return skipped("making one needs root");
   if (!fs::exists("/usr/bin/mmdebstrap")) return skipped("the package mmdebstrap is not installed");
   const Ran ran = run_long(testing::source_dir() + "/tests/ops/packaging/bare_root",
-                           {packages.of("cairn"), (directory() / "bare").string()});
+                           {packages.of("cairn"), packages.of("libcairn-dev"), (directory() / "bare").string()});
   if (ran.exit == 77) return skipped(ran.out.substr(0, ran.out.find('\n')));
   ASSERT_EQ(ran.exit, 0) << ran.out << ran.err;
   EXPECT_TRUE(ran.out.starts_with("ann\n")) << ran.out;
