@@ -110,6 +110,18 @@ TEST_F(ClusterTest, a_server_that_was_killed_is_started_again) {
   EXPECT_EQ(ask_number(again->owner_dsn, "select count(*) from kept"), 0);
 }
 
+TEST_F(ClusterTest, a_server_recovers_as_long_as_its_file_says_that_it_starts) {
+  fs::create_directories(data());
+  EXPECT_FALSE(is_recovering(data()));
+  const std::string seven_lines = "1\n/data\n1764270000\n5432\n/socket\n\n  5432001         1\n";
+  std::ofstream(data() / "postmaster.pid") << seven_lines;
+  EXPECT_FALSE(is_recovering(data()));
+  std::ofstream(data() / "postmaster.pid") << seven_lines << "starting\n";
+  EXPECT_TRUE(is_recovering(data()));
+  std::ofstream(data() / "postmaster.pid") << seven_lines << "ready   \n";
+  EXPECT_FALSE(is_recovering(data()));
+}
+
 TEST_F(ClusterTest, a_directory_that_holds_something_else_is_refused) {
   fs::create_directories(directory_);
   std::ofstream(directory_ + "/letter.txt") << "mine";
