@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "workers/ports/url_place.hpp"
+#include "workers/schemas/percent_encoding.hpp"
 
 namespace cairn {
 namespace {

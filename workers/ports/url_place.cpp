@@ -5,6 +5,7 @@
 
 #include "engine/json.hpp"
 #include "workers/ports/http_client.hpp"
+#include "workers/schemas/percent_encoding.hpp"
 
 namespace cairn {
 namespace {
@@ -17,13 +18,6 @@ std::string lower_case(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return lower;
-}
-
-int value_of_hex(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 bool is_dots(std::string_view name) { return name == "." || name == ".."; }
@@ -78,19 +72,6 @@ bool add_host(UrlPlace& url, std::string_view authority) {
 }
 
 }  // namespace
-
-std::string without_percents(std::string_view text) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool has_digits = text[at] == '%' && at + 2 < text.size();
-    const int high = has_digits ? value_of_hex(text[at + 1]) : -1;
-    const int low = has_digits ? value_of_hex(text[at + 2]) : -1;
-    const bool is_read = high >= 0 && low >= 0;
-    plain += is_read ? static_cast<char>(high * 16 + low) : text[at];
-    if (is_read) at += 2;
-  }
-  return plain;
-}
 
 bool is_under(const UrlPlace& url, const UrlPlace& top) {
   if (url.scheme != top.scheme || url.host != top.host || url.port != top.port) return false;

@@ -25,9 +25,6 @@ std::optional<UrlPlace> parse_url_place(std::string_view text);
 
 bool is_under(const UrlPlace& url, const UrlPlace& top);
 
-// With each %XX read once.
-std::string without_percents(std::string_view text);
-
 // URLs of http and https under which others may lie.
 class UrlList {
  public:

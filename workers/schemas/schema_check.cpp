@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/regex.hpp>
-#include <cctype>
 #include <cmath>
 #include <ctime>
 #include <map>
@@ -18,6 +17,7 @@
 #include <valijson/validator.hpp>
 
 #include "engine/id.hpp"
+#include "workers/schemas/percent_encoding.hpp"
 #include "workers/schemas/schema_dialect.hpp"
 
 namespace cairn {
@@ -259,20 +259,6 @@ const Json* at_pointer(const Json& root, const std::string& pointer) {
   }
 }
 
-std::string percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i + 1])) != 0 &&
-        std::isxdigit(static_cast<unsigned char>(text[i + 2])) != 0) {
-      decoded += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16));
-      i += 2;
-    } else {
-      decoded += text[i];
-    }
-  }
-  return decoded;
-}
-
 Error unusable(const std::string& clause) {
   return {Code::invalid, "Expected a JSON Schema that can be used, but " + clause + "."};
 }
@@ -348,7 +334,7 @@ class SchemaWalk {
       fault_ = "it refers to " + excerpt(ref, 100) + ", which is not in the same document";
       return nullptr;
     }
-    const Json* target = at_pointer(root_, percent_decoded(std::string_view(text).substr(1)));
+    const Json* target = at_pointer(root_, without_percents(std::string_view(text).substr(1)));
     if (target == nullptr) fault_ = "it refers to " + excerpt(ref, 100) + ", which does not exist";
     return target;
   }
@@ -438,7 +424,7 @@ const Json* schema_at(const Json& root, const std::vector<std::string>& path) {
     for (std::size_t hops = 0; at != nullptr && at->is_object() && at->contains("$ref"); ++hops) {
       const Json& ref = at->at("$ref");
       const bool followable = hops < levels_max && ref.is_string() && !ref.get_ref<const std::string&>().empty();
-      at = followable ? at_pointer(root, percent_decoded(ref.get_ref<const std::string&>().substr(1))) : nullptr;
+      at = followable ? at_pointer(root, without_percents(ref.get_ref<const std::string&>().substr(1))) : nullptr;
     }
   }
   return at;

@@ -5,6 +5,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "workers/schemas/percent_encoding.hpp"
+
 namespace cairn {
 namespace {
 
