@@ -24,7 +24,8 @@ void Gateway::dispatch_sweeps() {
   for (Submission& one : actions.submissions) committer_.submit(std::move(one));
   for (const auto& [ticket, run] : actions.to_finish) committer_.finish_call(ticket, run);
   for (const Sweeping::TakenOver& one : actions.taken_over)
-    actions_.notes.push_back({Note::Level::info, "A step was lost, and is taken over: " + one.why, fields_of(one)});
+    actions_.notes.push_back({Note::Level::info, "A step was lost, and is taken over: " + one.why,
+                              fields_of(one, committer_.state(one.run))});
 }
 
 void Gateway::on_answer(ScanSessions& scan) {

@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "workers/runs/trace_ids.hpp"
 #include "workers/session/declared_work.hpp"
 
 namespace cairn {
@@ -320,18 +319,9 @@ void Session::dispatch_sweeps() {
   for (const auto& [ticket, run] : actions.to_await) committer_.await_state(ticket, run, 0);
   for (const auto& [ticket, run] : actions.to_finish) committer_.finish_call(ticket, run);
   for (const RunId& run : actions.unreadable) pool_.leave_run(run);
-  for (const Sweeping::TakenOver& one : actions.taken_over) note_taken_over(one);
-}
-
-// A step that is not tried again has left the state, and its node's name with it.
-void Session::note_taken_over(const Sweeping::TakenOver& taken) {
-  const RunState* state = committer_.state(taken.run);
-  const Step* step = state == nullptr ? nullptr : find_step(*state, taken.fence.step);
-  Json fields = fields_of(taken);
-  if (state != nullptr) fields["graph"] = state->graph->name;
-  if (state != nullptr) fields["trace"] = trace_id(taken.run, state->tags);
-  if (step != nullptr) fields["node"] = state->node(*step).name;
-  actions_.notes.push_back({Note::Level::info, "A step was lost, and is taken over: " + taken.why, std::move(fields)});
+  for (const Sweeping::TakenOver& one : actions.taken_over)
+    actions_.notes.push_back({Note::Level::info, "A step was lost, and is taken over: " + one.why,
+                              fields_of(one, committer_.state(one.run))});
 }
 
 void Session::leave(const StepsInFlight::Ended& step) {

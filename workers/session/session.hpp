@@ -121,7 +121,6 @@ class Session {
   void report_awaited();
   void submit(StepsInFlight::Report report);
   void leave(const StepsInFlight::Ended& step);
-  void note_taken_over(const Sweeping::TakenOver& taken);
   void update_capacity();
   bool serves(const std::string& queue) const { return queues_.contains(queue); }
   bool is_limited(const std::string& queue) const { return limited_queues_.contains(queue); }

@@ -42,15 +42,16 @@ void StepsInFlight::note(Note::Level level, std::string text, const Step& step) 
   outside_.notes.push_back({level, std::move(text), fields_of(step)});
 }
 
-// By which a line of the log leads to the history, the metrics and the trace.
+// By which a line of the log leads to the history, the metrics and the trace; the last two once the run's state is
+// read.
 Json StepsInFlight::fields_of(const Step& step) const {
   const HeldJob& held = step.job;
   Json fields = {{"run", to_string(held.run)},
                  {"step", held.job.step},
                  {"attempt", held.job.attempt},
-                 {"worker", options_.session},
-                 {"trace", step.trace.empty() ? trace_id(held.run, {}) : step.trace}};
+                 {"worker", options_.session}};
   if (step.graph == nullptr) return fields;
+  fields["trace"] = step.trace.empty() ? trace_id(held.run, {}) : step.trace;
   fields["graph"] = step.graph->name;
   fields["node"] = step.graph->node(step.node).name;
   return fields;

@@ -22,9 +22,17 @@ bool is_unreadable(const Error& error) { return error.code == Code::unsupported 
 
 }  // namespace
 
-Json fields_of(const Sweeping::TakenOver& taken) {
-  return {{"run", to_string(taken.run)},    {"step", taken.fence.step},      {"attempt", taken.attempt},
-          {"session", taken.fence.session}, {"worker", taken.fence.session}, {"trace", trace_id(taken.run, {})}};
+// A step that is not tried again has left the state, and its node's name with it.
+Json fields_of(const Sweeping::TakenOver& taken, const RunState* state) {
+  Json fields = {{"run", to_string(taken.run)},
+                 {"step", taken.fence.step},
+                 {"attempt", taken.attempt},
+                 {"worker", taken.fence.session}};
+  if (state == nullptr) return fields;
+  fields["graph"] = state->graph->name;
+  fields["trace"] = trace_id(taken.run, state->tags);
+  if (const Step* step = find_step(*state, taken.fence.step)) fields["node"] = state->node(*step).name;
+  return fields;
 }
 
 Sweeping::Sweeping(SweepOptions options)

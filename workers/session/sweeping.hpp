@@ -131,7 +131,8 @@ class Sweeping {
   Actions actions_;
 };
 
-// {"run", "step", "attempt", "session"}, for the log.
-Json fields_of(const Sweeping::TakenOver& taken);
+// {"run", "step", "attempt", "worker"}, for the log; with the run's state, unless it is null, {"graph", "trace",
+// "node"}.
+Json fields_of(const Sweeping::TakenOver& taken, const RunState* state);
 
 }  // namespace cairn

@@ -112,7 +112,7 @@ TEST(Log, F10_a_step_that_is_taken_over_is_a_line_with_run_step_node_and_attempt
     EXPECT_EQ(line["node"], "run") << line;
     EXPECT_EQ(line["graph"], "plan_runner") << line;
     EXPECT_EQ(line["attempt"], 1) << line;
-    EXPECT_TRUE(line["step"].is_number_integer() && line["session"].is_number_integer()) << line;
+    EXPECT_TRUE(line["step"].is_number_integer() && line["worker"].is_number_integer()) << line;
   }
   EXPECT_EQ(told, 1) << ran.err;
 }

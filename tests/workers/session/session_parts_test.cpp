@@ -311,6 +311,29 @@ TEST_F(StepsInFlightTest, A19_a_run_of_another_release_is_left_to_others_and_a_c
   EXPECT_NE(outside_.notes.back().text.find("stops"), std::string::npos);
 }
 
+TEST_F(StepsInFlightTest, a_line_names_the_trace_once_the_tags_are_known_that_may_name_it) {
+  StartRun command;
+  command.graph = "linear";
+  command.tags = {{traceparent_tag, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}};
+  const RunId run = client_->start(std::move(command), "")->run;
+  steps_.begin(1, {run, store_->jobs(run).at(0).job, 5, 1, never_us, 1});
+  steps_.cannot_be_read(1, {Code::corrupt, "it cannot follow"});
+  EXPECT_FALSE(outside_.notes.back().fields.contains("trace")) << outside_.notes.back().fields;
+  const RunState state = *client_->state(run);
+  Sweeping::TakenOver taken{run, {}, 1, "its worker died"};
+  taken.fence.session = 7;
+  taken.fence.step = 1;
+  const Json known = {{"run", to_string(run)},
+                      {"step", 1},
+                      {"attempt", 1},
+                      {"worker", 7},
+                      {"graph", "linear"},
+                      {"node", "a"},
+                      {"trace", "4bf92f3577b34da6a3ce929d0e0e4736"}};
+  EXPECT_EQ(fields_of(taken, &state), known);
+  EXPECT_EQ(fields_of(taken, nullptr), (Json{{"run", to_string(run)}, {"step", 1}, {"attempt", 1}, {"worker", 7}}));
+}
+
 TEST_F(StepsInFlightTest, F10_a_slow_step_is_a_line_with_run_step_node_and_attempt) {
   (void)begin("linear");
   const HeldJob held = *steps_.job(1);
