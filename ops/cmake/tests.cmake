@@ -334,7 +334,9 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/metrics/monitoring_test.cpp
   tests/ops/metrics/prometheus.cpp
   tests/ops/metrics/run_tally_test.cpp
+  tests/ops/traces/collector.cpp
   tests/ops/traces/run_trace_test.cpp
+  tests/ops/traces/trace_thread_test.cpp
   tests/ops/traces/traces_test.cpp
   tests/ops/feed/feed_test.cpp
   tests/ops/hooks/hook_test.cpp

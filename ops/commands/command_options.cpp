@@ -4,6 +4,7 @@
 
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "ops/traces/otlp_client.hpp"
 
 namespace cairn {
 namespace {
@@ -125,6 +126,20 @@ void add_listen(CLI::App& app, const std::string& says, std::function<void(const
     take(*address);
     return Done{};
   });
+}
+
+void add_traces(CLI::App& app, const std::string& says, TraceExportOptions& traces) {
+  add_text(app, "--otlp", "URL", says + " (OTLP over HTTP, JSON)", [&](const std::string& url) {
+    if (const Result<OtlpEndpoint> fits = otlp_endpoint(url); !fits) return Status(fits.error());
+    traces.url = url;
+    return Status(Done{});
+  });
+  app.add_flag("--otlp-contents", traces.with_contents, "With prompts, replies, inputs and outputs in the traces");
+}
+
+Status check_traces(const TraceExportOptions& traces) {
+  if (!traces.with_contents || !traces.url.empty()) return Done{};
+  return Error{Code::invalid, "Expected --otlp with --otlp-contents, but it is missing."};
 }
 
 void add_selection(CLI::App& app, RunSelection& selection, const std::string& all_says) {

@@ -21,6 +21,8 @@ class Option;
 
 namespace cairn {
 
+struct TraceExportOptions;
+
 struct CommandLine {
   explicit CommandLine(CLI::App& of) : app(of) {}
 
@@ -78,6 +80,11 @@ void add_trust(CLI::App& app, std::vector<std::string>& files);
 // --except RUN, repeatable; runs_meant() says which they are.
 void add_except(CLI::App& app, std::vector<std::string>& runs);
 void add_listen(CLI::App& app, const std::string& says, std::function<void(const ListenAddress&)> take);
+
+// --otlp URL and --otlp-contents.
+void add_traces(CLI::App& app, const std::string& says, TraceExportOptions& traces);
+// Refuses `invalid`: contents without a collector.
+Status check_traces(const TraceExportOptions& traces);
 
 // RUN..., --all or --where, each without the others.
 void add_selection(CLI::App& app, RunSelection& selection, const std::string& all_says);

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "ops/traces/span.hpp"
 
 namespace cairn {
 
-// The text, or its beginning with a mark: at most span_text_bytes_max bytes, and whole characters.
-std::string cut_text(std::string_view text);
+// The text as recordable() has it (engine/bounds.hpp): at most span_text_bytes_max bytes, and whole characters.
+std::string cut_text(std::string text);
 
 // The model that was asked, else the one that answered; "": neither is known.
 std::string asked_model(const Json& fields);

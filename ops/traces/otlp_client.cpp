@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <boost/asio.hpp>
 #include <cstdlib>
-#include <optional>
 #include <string_view>
 
 #include "engine/json.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/untrusted_text.hpp"
+#include "workers/schemas/percent_encoding.hpp"
 
 namespace cairn {
 namespace {
@@ -26,25 +26,6 @@ constexpr const char* headers_variable = "OTEL_EXPORTER_OTLP_HEADERS";
 Error bad_headers() {
   return {Code::invalid, std::string("Expected headers as name=value,... in ") + headers_variable +
                              ", but found something else."};  // which may be a secret
-}
-
-// Nothing: a percent sign that no two digits follow.
-std::optional<std::string> percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      decoded += text[at];
-      continue;
-    }
-    if (at + 2 >= text.size()) return std::nullopt;
-    const std::string digits(text.substr(at + 1, 2));
-    char* end = nullptr;
-    const long value = std::strtol(digits.c_str(), &end, 16);
-    if (end != digits.c_str() + 2) return std::nullopt;
-    decoded += static_cast<char>(value);
-    at += 2;
-  }
-  return decoded;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -65,14 +46,20 @@ Result<std::vector<std::pair<std::string, std::string>>> headers_of_environment(
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos) return bad_headers();
     const std::string_view name = trimmed(one.substr(0, equals));
-    const std::optional<std::string> value = percent_decoded(trimmed(one.substr(equals + 1)));
-    if (!is_http_token(name) || !value || !is_header_value(*value)) return bad_headers();
-    headers.emplace_back(name, *value);
+    const std::string_view encoded = trimmed(one.substr(equals + 1));
+    std::string value = without_percents(encoded);
+    if (!is_http_token(name) || !is_percent_encoded(encoded) || !is_header_value(value)) return bad_headers();
+    headers.emplace_back(name, std::move(value));
   }
   return headers;
 }
 
-bool may_be_taken_later(int status) { return status == 429 || status == 502 || status == 503 || status == 504; }
+OtlpAnswer::Kind kind_of(int status) {
+  using Kind = OtlpAnswer::Kind;
+  if (status >= 200 && status < 300) return Kind::taken;
+  if (status == 429 || status == 502 || status == 503 || status == 504) return Kind::again;
+  return status == 400 || status == 413 ? Kind::misfit : Kind::refused;
+}
 
 OtlpAnswer taken(const std::string& body) {
   OtlpAnswer answer;
@@ -90,13 +77,16 @@ OtlpAnswer taken(const std::string& body) {
 OtlpAnswer answer_of(const HttpResult& result) {
   using Kind = OtlpAnswer::Kind;
   if (!result) {
-    const bool is_invalid = result.error().kind == HttpFault::Kind::invalid;
-    return {is_invalid ? Kind::refused : Kind::again, 0, 0, readable_line(result.error().message, 500)};
+    const HttpFault& fault = result.error();
+    Kind kind = fault.kind == HttpFault::Kind::invalid ? Kind::refused : Kind::again;
+    if (fault.kind == HttpFault::Kind::too_big) kind = kind_of(fault.status);
+    return {kind, 0, 0, readable_line(fault.message, 500)};
   }
-  if (result->status >= 200 && result->status < 300) return taken(result->body);
+  const Kind kind = kind_of(result->status);
+  if (kind == Kind::taken) return taken(result->body);
   const std::string says = "it answers " + std::to_string(result->status) +
                            (result->body.empty() ? "" : ": " + readable_line(result->body, 500));
-  return {may_be_taken_later(result->status) ? Kind::again : Kind::refused, 0, result->retry_after_ms, says};
+  return {kind, 0, result->retry_after_ms, says};
 }
 
 Error not_taken(const std::string& says) {
@@ -108,6 +98,10 @@ Error not_taken(const std::string& says) {
 Result<OtlpEndpoint> otlp_endpoint(const std::string& url) {
   constexpr std::string_view path = "/v1/traces";
   if (const Status fits = check_url(url); !fits) return fits.error();
+  if (url.find_first_of("?#") != std::string::npos)
+    return Error{Code::invalid,
+                 "Expected a collector's URL without a query or a fragment, but found one with '?' or "
+                 "'#'."};  // which may be a secret
   auto headers = headers_of_environment();
   if (!headers) return headers.error();
   std::string whole = url;
@@ -151,7 +145,7 @@ Result<OtlpAnswer> send_with_patience(OtlpClient& client, const std::string& doc
   for (int tries = 1;; ++tries) {
     OtlpAnswer answer = client.send(document);
     if (answer.kind == OtlpAnswer::Kind::taken) return answer;
-    if (answer.kind == OtlpAnswer::Kind::refused || tries == tries_max) return not_taken(answer.says);
+    if (answer.kind != OtlpAnswer::Kind::again || tries == tries_max) return not_taken(answer.says);
     pause(std::min(answer.retry_after_ms > 0 ? answer.retry_after_ms : wait_ms, pause_max_ms));
     wait_ms *= 2;
   }

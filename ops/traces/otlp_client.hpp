@@ -12,13 +12,20 @@
 
 namespace cairn {
 
+// Traces that are wanted, as options say it.
+struct TraceExportOptions {
+  std::string url;  // the collector's; "": none are
+  bool with_contents = false;
+};
+
 struct OtlpEndpoint {
   std::string url;                                           // with the path of traces
   std::vector<std::pair<std::string, std::string>> headers;  // secrets, maybe
 };
 
 // The endpoint of a collector's base URL: /v1/traces is added, unless the path ends so. Headers are those of
-// OTEL_EXPORTER_OTLP_HEADERS (name=value,..., values percent-encoded). Refuses `invalid`: no URL, no such list.
+// OTEL_EXPORTER_OTLP_HEADERS (name=value,..., values percent-encoded). Refuses `invalid`: no URL, one with a query or a
+// fragment, no such list.
 Result<OtlpEndpoint> otlp_endpoint(const std::string& url);
 
 // How a document was taken.
@@ -26,7 +33,8 @@ struct OtlpAnswer {
   enum class Kind : std::uint8_t {
     taken,
     again,    // it was not: the collector is away or full, and may take it later
-    refused,  // it never will be
+    misfit,   // it never will be: the collector finds fault with this document
+    refused,  // nor is any other, until the collector or the endpoint is changed: a wrong token, a wrong path
   };
   Kind kind = Kind::taken;
   std::int64_t rejected = 0;        // spans that the collector left out of a document that it took

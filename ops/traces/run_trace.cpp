@@ -5,15 +5,11 @@
 
 #include "engine/evolve.hpp"
 #include "ops/traces/call_attributes.hpp"
+#include "workers/models/chat_message.hpp"
 #include "workers/runs/trace_ids.hpp"
 
 namespace cairn {
 namespace {
-
-std::string text_in(const Json& fields, const char* key) {
-  const auto found = fields.find(key);
-  return found != fields.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 Json parsed(const JsonText& text) {
   Json value = Json::parse(text, nullptr, false);
@@ -170,7 +166,7 @@ void RunTrace::note_model_call(const Event& event, const Json& fields) {
   add_model_call(span.attributes, fields);
   if (options_.with_contents) add_model_contents(span.attributes, fields);
   if (!fields.value("ok", Json()).is_boolean() || !fields["ok"].get<bool>())
-    fail(span, text_in(fields, "error"), text_in(fields, "message"));
+    fail(span, text_at(fields, "error"), text_at(fields, "message"));
   emit(std::move(span), event.at_us);
 }
 
@@ -179,7 +175,7 @@ void RunTrace::note_tool_call(const Event& event, const Json& fields) {
   const auto step = open_.find(event.step);
   if (step != open_.end() && step->second.is_goal) return;
   Span span = call_span(event, fields);
-  const std::string tool = text_in(fields, "tool");
+  const std::string tool = text_at(fields, "tool");
   span.name = "execute_tool " + tool;
   span.attributes.text("gen_ai.operation.name", "execute_tool").text("gen_ai.tool.name", tool);
   if (!fields.value("ok", Json()).is_boolean() || !fields["ok"].get<bool>()) fail(span, "", "");

@@ -1,6 +1,6 @@
 // The trace of a run, made from its history: a span for the run, one for each step, and one for each call of a model or
 // a tool that is on record. The same history always gives the same spans, ids included, however often and wherever it
-// is read. Used by one thread.
+// is read, but for the link to a caller that is archived meanwhile. Used by one thread.
 #pragma once
 
 #include <functional>

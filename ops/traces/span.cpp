@@ -7,6 +7,8 @@ namespace {
 
 std::string nanoseconds(TimeUs us) { return std::to_string(us) + "000"; }
 
+std::string encoded(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 Json event_json(const SpanEvent& event) {
   return {{"timeUnixNano", nanoseconds(event.at_us)}, {"name", event.name}, {"attributes", event.attributes.json()}};
 }
@@ -61,15 +63,16 @@ Json span_json(const Span& span) {
   return json;
 }
 
-std::string spans_document(const std::vector<Json>& spans, const std::string& database) {
+std::string span_text(const Span& span) { return encoded(span_json(span)); }
+
+std::string spans_document(const std::vector<std::string>& spans, const std::string& database) {
   SpanAttributes about;
   about.text("service.name", "cairn").text("cairn.database.id", database);
-  const Json scope = {{"scope", {{"name", "cairn"}}}, {"spans", spans}, {"schemaUrl", conventions_url}};
-  const Json resource = {{"resource", {{"attributes", about.json()}}},
-                         {"scopeSpans", Json::array({scope})},
-                         {"schemaUrl", conventions_url}};
-  const Json document = {{"resourceSpans", Json::array({resource})}};
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string schema = R"("schemaUrl":)" + encoded(conventions_url);
+  std::string text = R"({"resourceSpans":[{"resource":{"attributes":)" + encoded(about.json()) + "}," + schema +
+                     R"(,"scopeSpans":[{)" + schema + R"(,"scope":{"name":"cairn"},"spans":[)";
+  for (std::size_t n = 0; n < spans.size(); ++n) text += (n == 0 ? "" : ",") + spans[n];
+  return text + "]}]}]}";
 }
 
 }  // namespace cairn

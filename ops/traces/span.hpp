@@ -58,8 +58,9 @@ struct Span {
 };
 
 Json span_json(const Span& span);
+std::string span_text(const Span& span);  // the same, encoded
 
-// A document that can be sent: spans with the resource that they are about. `database`: its identity.
-std::string spans_document(const std::vector<Json>& spans, const std::string& database);
+// A document that can be sent: encoded spans with the resource that they are about. `database`: its identity.
+std::string spans_document(const std::vector<std::string>& spans, const std::string& database);
 
 }  // namespace cairn

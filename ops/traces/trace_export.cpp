@@ -1,5 +1,6 @@
 #include "ops/traces/trace_export.hpp"
 
+#include <iterator>
 #include <utility>
 
 #include "engine/corrupt_history.hpp"
@@ -11,40 +12,46 @@ namespace cairn {
 TraceExport::TraceExport(Store& store, Client& client, TraceOptions options, Send send)
     : store_(store), client_(client), options_(options), send_(std::move(send)) {}
 
-Status TraceExport::add(const RunId& run) {
-  const std::optional<RunRow> row = store_.run(run);
-  if (!row) return no_such_run(to_string(run));
-  Status sent = Done{};
-  const Status read_to_end = read(*row, [&](const Span& span) {
-    if (!sent) return;
-    gather(span);
-    if (bytes_ >= document_bytes_max) sent = flush();
-  });
-  return sent ? read_to_end : sent;
+Status TraceExport::add(const RunRow& run) {
+  Spans spans;
+  if (const Status read_to_end = read(run, spans); !read_to_end) return read_to_end;
+  if (const Status sent = make_ready(std::move(spans)); !sent) return sent;
+  whole_.push_back({run.id, run.head});
+  return Done{};
 }
 
-Status TraceExport::read(const RunRow& run, const std::function<void(const Span&)>& take) {
+// The rest of its spans, those that were not sent, are in `spans`.
+Status TraceExport::read(const RunRow& run, Spans& spans) {
   std::optional<std::string> caller;
   if (run.parent)
     if (const std::optional<RunRow> parent = store_.run(*run.parent)) caller = trace_id(parent->id, parent->tags);
-  RunTrace trace(run.id, options_, caller, take);
+  Status sent = Done{};
+  RunTrace trace(run.id, options_, caller, [&](const Span& span) {
+    if (sent) sent = gather(span, spans);
+  });
   try {
-    for (std::int64_t seq = 0; seq < run.head;) {
-      const std::vector<EventRow> rows = store_.events(run.id, seq, history_page);
-      if (rows.empty()) break;
-      for (const EventRow& row : rows) {
-        if (row.seq > run.head) break;
-        const Result<Event> event = event_of(row);
-        if (!event) return event.error();
-        know_graphs(event->body);
-        trace.add(*event, client_.graphs());
-      }
-      seq = rows.back().seq;
-    }
+    if (const Status read_to_end = read_events(run, trace, sent); !read_to_end) return read_to_end;
   } catch (const CorruptHistory& fault) {
     return Error{Code::corrupt, fault.what()};
   }
   trace.finish();
+  return sent;
+}
+
+// Ends early with a refusal of `sent`, which is the caller's.
+Status TraceExport::read_events(const RunRow& run, RunTrace& trace, const Status& sent) {
+  for (std::int64_t seq = 0; seq < run.head && sent;) {
+    const std::vector<EventRow> rows = store_.events(run.id, seq, history_page);
+    if (rows.empty()) break;
+    for (const EventRow& row : rows) {
+      if (row.seq > run.head) break;
+      const Result<Event> event = event_of(row);
+      if (!event) return event.error();
+      know_graphs(event->body);
+      trace.add(*event, client_.graphs());
+    }
+    seq = rows.back().seq;
+  }
   return Done{};
 }
 
@@ -53,19 +60,38 @@ void TraceExport::know_graphs(const EventBody& body) {
     if (client_.graphs().by_version(version) == nullptr) return client_.load_all_graphs();
 }
 
-void TraceExport::gather(const Span& span) {
-  Json json = span_json(span);
-  bytes_ += json.dump(-1, ' ', false, Json::error_handler_t::replace).size();
-  gathered_.push_back(std::move(json));
+// Spans that fill a document are sent when the next one comes, so that the last ones of a run never are.
+Status TraceExport::gather(const Span& span, Spans& to) {
+  Status sent = Done{};
+  if (to.bytes >= document_bytes_max) sent = make_ready(std::exchange(to, {}));
+  if (sent && ready_.bytes >= document_bytes_max) sent = flush();
+  to.texts.push_back(span_text(span));
+  to.bytes += to.texts.back().size();
+  return sent;
+}
+
+// Sends what has no room with them.
+Status TraceExport::make_ready(Spans spans) {
+  if (ready_.bytes + spans.bytes > document_bytes_max)
+    if (const Status sent = flush(); !sent) return sent;
+  ready_.texts.insert(ready_.texts.end(), std::make_move_iterator(spans.texts.begin()),
+                      std::make_move_iterator(spans.texts.end()));
+  ready_.bytes += spans.bytes;
+  return Done{};
 }
 
 Status TraceExport::flush() {
-  if (gathered_.empty()) return Done{};
-  const Status sent = send_(spans_document(gathered_, store_.identity()));
-  if (sent) spans_ += static_cast<std::int64_t>(gathered_.size());
-  gathered_.clear();
-  bytes_ = 0;
+  const Spans spans = std::exchange(ready_, {});
+  const std::vector<TracedRun> whole = std::exchange(whole_, {});
+  if (spans.texts.empty()) return Done{};
+  const Status sent = send_(spans_document(spans.texts, store_.identity()), whole);
+  if (sent) spans_ += static_cast<std::int64_t>(spans.texts.size());
   return sent;
+}
+
+void TraceExport::drop() {
+  ready_ = {};
+  whole_.clear();
 }
 
 }  // namespace cairn

@@ -15,33 +15,48 @@ namespace cairn {
 
 inline constexpr std::size_t document_bytes_max = 1 << 20;  // of spans; one that is larger goes alone
 
+// A run whose trace was sent, up to this event.
+struct TracedRun {
+  RunId run;
+  std::int64_t head = 0;
+};
+
 class TraceExport {
  public:
-  // Sends a document; a refusal ends the export.
-  using Send = std::function<Status(const std::string& document)>;
+  // Sends a document, with which the traces of the runs `whole` are complete; a refusal ends the export.
+  using Send = std::function<Status(const std::string& document, const std::vector<TracedRun>& whole)>;
 
   // `client` knows the graphs, or reads them. Both outlive it.
   TraceExport(Store& store, Client& client, TraceOptions options, Send send);
 
-  // Adds the trace of a run that has ended, or of what has happened of it so far, and sends documents as they fill.
-  // Refuses as `send`; `not_found`: there is no such run; `corrupt`, `unsupported`: its history cannot be read.
-  Status add(const RunId& run);
+  // Adds the trace of a run, up to the event that is its head, and sends documents as they fill. Refuses as `send`;
+  // `corrupt`, `unsupported`: its history cannot be read. Then no span of it is sent, unless those before the damage
+  // fill a document.
+  Status add(const RunRow& run);
   // Sends what is left.
   Status flush();
+  // Drops what was added and is not sent yet.
+  void drop();
 
   std::int64_t spans() const { return spans_; }  // that were sent
 
  private:
-  Status read(const RunRow& run, const std::function<void(const Span&)>& take);
+  struct Spans {
+    std::vector<std::string> texts;
+    std::size_t bytes = 0;
+  };
+  Status read(const RunRow& run, Spans& spans);
+  Status read_events(const RunRow& run, RunTrace& trace, const Status& sent);
+  Status gather(const Span& span, Spans& to);
+  Status make_ready(Spans spans);
   void know_graphs(const EventBody& body);
-  void gather(const Span& span);
 
   Store& store_;
   Client& client_;
   const TraceOptions options_;
   const Send send_;
-  std::vector<Json> gathered_;
-  std::size_t bytes_ = 0;
+  Spans ready_;                   // of the next document
+  std::vector<TracedRun> whole_;  // with it
   std::int64_t spans_ = 0;
 };
 

@@ -1,6 +1,8 @@
 #include "ops/traces/trace_thread.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
 #include <set>
 #include <spdlog/spdlog.h>
 
@@ -26,7 +28,9 @@ struct TraceThread::Parts {
         feed(opened.dsn, opened.store->shards(), opened.store->identity()),
         client(*opened.store, *opened.catalogue, "otlp"),
         collector(std::move(endpoint)),
-        traces(store, client, options, [this](const std::string& document) { return send(document); }) {}
+        traces(store, client, options, [this](const std::string& document, const std::vector<TracedRun>& whole) {
+          return send(document, whole);
+        }) {}
 
   // The pause until the next look.
   long work() {
@@ -36,6 +40,7 @@ struct TraceThread::Parts {
       if (const Status sent = send_ended(*page); !sent) return failed(sent.error().message);
       if (const Status moved = feed.confirm(traces_consumer, to_text(page->cursor)); !moved)
         return failed(moved.error().message);
+      settled.clear();
       pause_ms = failed_ms;
       return page->is_last ? look_ms : 0;
     } catch (const std::exception& failure) {
@@ -43,30 +48,50 @@ struct TraceThread::Parts {
     }
   }
 
-  // A run that cannot be read holds up no other.
   Status send_ended(const FeedPage& page) {
     std::set<RunId> runs;
     for (const FeedEvent& event : page.events) runs.insert(event.run);
-    for (const RunId& run : runs) {
-      const Status added = traces.add(run);
-      if (!added && added.error().code == Code::unavailable) return added;
-      if (!added) spdlog::warn("The trace of run {} is not sent: {}", to_string(run), added.error().message);
-    }
+    for (const RunId& run : runs)
+      if (const Status sent = send_run(run); !sent) return sent;
     return traces.flush();
   }
 
-  // One try: the thread comes again, with the same runs. A document that the collector never takes is left out.
-  Status send(const std::string& document) {
-    const OtlpAnswer answer = collector.send(document);
-    if (answer.rejected > 0) warning.say("The collector left out spans: " + answer.says);
-    if (answer.kind == OtlpAnswer::Kind::refused) warning.say("The collector refuses traces: " + answer.says);
-    if (answer.kind != OtlpAnswer::Kind::again) return Done{};
-    asked_pause_ms = static_cast<long>(answer.retry_after_ms);
-    return Error{Code::unavailable, answer.says};
+  // A run that was retried meanwhile is sent when it ends again. One that cannot be read holds up no other.
+  Status send_run(const RunId& run) {
+    if (is_closing) return closed();
+    const std::optional<RunRow> row = store.run(run);
+    if (!row) {
+      absences.say("The trace of run " + to_string(run) + " is not sent: it is archived.");
+      return Done{};
+    }
+    const auto found = settled.find(run);
+    if (!is_ended(row->status) || (found != settled.end() && found->second == row->head)) return Done{};
+    const Status added = traces.add(*row);
+    if (added || added.error().code == Code::unavailable) return added;
+    spdlog::warn("The trace of run {} is not sent: {}", to_string(run), added.error().message);
+    settled[run] = row->head;
+    return Done{};
   }
 
+  // One try: the thread comes again, with the runs that are not settled.
+  Status send(const std::string& document, const std::vector<TracedRun>& whole) {
+    if (is_closing) return closed();
+    const OtlpAnswer answer = collector.send(document);
+    if (answer.kind == OtlpAnswer::Kind::again || answer.kind == OtlpAnswer::Kind::refused) {
+      asked_pause_ms = static_cast<long>(answer.retry_after_ms);
+      return Error{Code::unavailable, answer.says};
+    }
+    if (answer.kind == OtlpAnswer::Kind::misfit) misfits.say("Traces are left out, because " + answer.says);
+    if (answer.rejected > 0) rejections.say("The collector left out spans: " + answer.says);
+    for (const TracedRun& one : whole) settled[one.run] = one.head;
+    return Done{};
+  }
+
+  static Error closed() { return {Code::unavailable, "Expected to send traces, but this process ends."}; }
+
   long failed(const std::string& says) {
-    warning.say("No traces are sent for now: " + says);
+    traces.drop();
+    if (!is_closing) delays.say("No traces are sent for now: " + says);
     const long asked = std::exchange(asked_pause_ms, 0);
     const long own = std::exchange(pause_ms, std::min(pause_ms * 2, failed_ms_max));
     return asked > 0 ? std::min(asked, failed_ms_max) : own;
@@ -77,25 +102,26 @@ struct TraceThread::Parts {
   Client client;
   OtlpClient collector;
   TraceExport traces;
-  RareWarning warning;
+  std::map<RunId, std::int64_t> settled;  // of the page that is not confirmed: runs that are not sent again, and heads
+  std::atomic<bool> is_closing{false};
+  RareWarning delays, misfits, rejections, absences;
   long pause_ms = failed_ms;
   long asked_pause_ms = 0;
   std::unique_ptr<PeriodicThread> thread;
 };
 
 TraceThread::TraceThread(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-TraceThread::~TraceThread() = default;
+TraceThread::~TraceThread() {
+  parts_->is_closing = true;
+  parts_->thread.reset();
+}
 
 Result<std::unique_ptr<TraceThread>> TraceThread::start(Opened& opened, OtlpEndpoint endpoint, TraceOptions options) {
   auto parts = std::make_unique<Parts>(opened, std::move(endpoint), options);
-  const std::vector<FeedStanding> consumers = parts->feed.consumers();
-  const bool is_there = std::any_of(consumers.begin(), consumers.end(), [](const FeedStanding& standing) {
-    return standing.consumer.name == traces_consumer;
-  });
-  if (!is_there) {
+  if (!parts->feed.consumer(traces_consumer)) {
     const FeedConsumer consumer{traces_consumer, {{}, {}, {"run_finished"}}, current_actor()};
     const Status added = parts->feed.add(consumer, FeedStart::now);
-    if (!added && added.error().code != Code::conflict) return added.error();  // another process was faster
+    if (!added && !parts->feed.consumer(traces_consumer)) return added.error();  // no other process was faster
   }
   parts->thread = std::make_unique<PeriodicThread>([parts = parts.get()] { return parts->work(); });
   return std::unique_ptr<TraceThread>(new TraceThread(std::move(parts)));

@@ -1,6 +1,7 @@
 // The thread of `cairn serve` that sends the trace of each run when it has ended, by a consumer of the feed: runs that
-// ended while no process ran are sent later, and a trace may be sent again, with the same ids. Used by the thread that
-// made it.
+// ended while no process ran are sent later, and a trace may be sent again, with the same ids. A document that the
+// collector does not take now is tried again, and the consumer falls behind; left out are a document that it finds
+// fault with, and a run that cannot be read. Used by the thread that made it.
 #pragma once
 
 #include <memory>
@@ -15,9 +16,10 @@ inline constexpr const char* traces_consumer = "otlp";  // in the feed; `cairn f
 
 class TraceThread {
  public:
-  // Adds the consumer, which begins now, if there is none. Refuses as Feed::add. `opened` outlives it.
+  // Adds the consumer, which begins now, if there is none. Refuses as Feed::add, unless it is there then. `opened`
+  // outlives it.
   static Result<std::unique_ptr<TraceThread>> start(Opened& opened, OtlpEndpoint endpoint, TraceOptions options);
-  ~TraceThread();  // waits for the document that is under way
+  ~TraceThread();  // waits for the document that is under way, ten seconds at most
 
  private:
   struct Parts;

@@ -183,12 +183,13 @@ struct Exchange {
   std::error_code lacking;  // a shortage, besides the result
   bool given_up = false;
   bool is_sent = false;  // it has begun to be
+  int status = 0;        // of an answer that is too big
 };
 
 HttpFault fault(const Exchange& exchange, HttpFault::Kind kind, const std::string& but) {
   const std::string scheme = exchange.destination.tls ? "https://" : "http://";
   return {kind, "Expected an answer from " + scheme + exchange.destination.authority + ", but " + but + ".",
-          exchange.is_sent};
+          exchange.is_sent, exchange.status};
 }
 
 HttpFault fault_of(const Exchange& exchange, const error_code& error) {
@@ -304,6 +305,7 @@ asio::awaitable<error_code> ask(Exchange& exchange, Parser& parser) {
   } else {
     error = co_await talk(connection.plain, exchange, parser);
   }
+  if (error == http::error::body_limit) exchange.status = static_cast<int>(parser.get().result_int());
   co_return error;
 }
 

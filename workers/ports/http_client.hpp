@@ -46,6 +46,7 @@ struct HttpFault {
   Kind kind = Kind::unreachable;
   std::string message;
   bool may_have_arrived = false;  // the request, or a part of it
+  int status = 0;                 // of an answer that is too big
 };
 
 using HttpResult = Result<HttpAnswer, HttpFault>;

@@ -9,6 +9,7 @@
 #include "ops/answers/words.hpp"
 #include "ops/audit/exporter.hpp"
 #include "ops/commands/audit/export_traces.hpp"
+#include "ops/commands/audit/unreadable_runs.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
@@ -19,7 +20,6 @@
 #include "ops/traces/otlp_client.hpp"
 #include "storage/private_file.hpp"
 #include "storage/proof/checkpoint_table.hpp"
-#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -46,28 +46,16 @@ Result<std::vector<RunRow>> named_runs(Store& store, const std::vector<std::stri
   return rows;
 }
 
-// The runs that could not be exported, reported after all others.
-struct LeftOut {
-  std::vector<std::pair<RunId, std::string>> runs;
-  Exporter::LeftOut take() {
-    return [this](const RunId& run, const std::string& says) { runs.emplace_back(run, says); };
-  }
-  ExitCode tell() const {
-    for (const auto& [run, says] : runs)
-      std::cerr << "cairn: Left out run " << to_string(run) << ": " << readable_line(says, 2'000) << '\n';
-    return runs.empty() ? exit_ok : exit_finding;
-  }
-};
-
 // Ends early when the reader of stdout is gone, or the disk is full.
-void add_page(Exporter& exporter, std::span<const RunRow> page, const std::set<RunId>& except, LeftOut& left,
+void add_page(Exporter& exporter, std::span<const RunRow> page, const std::set<RunId>& except, UnreadableRuns& left,
               const std::ostream& out) {
   std::vector<RunRow> wanted;
   for (const RunRow& run : page)
     if (!except.contains(run.id)) wanted.push_back(run);
   for (std::span<const RunRow> rest = wanted; !rest.empty() && out;
        rest = rest.subspan(std::min(rest.size(), runs_at_once)))
-    exporter.add(rest.first(std::min(rest.size(), runs_at_once)), left.take());
+    exporter.add(rest.first(std::min(rest.size(), runs_at_once)),
+                 [&left](const RunId& run, const std::string& says) { left.add(run, says); });
 }
 
 bool is_compressed(const ExportOptions& options) { return options.zstd || options.out.ends_with(".zst"); }
@@ -113,8 +101,7 @@ class Destination {
 
 // Traces go to a collector, and no export is written then.
 Status check_destination(const ExportOptions& options) {
-  if (options.traces.url.empty() && options.traces.with_contents)
-    return Error{Code::invalid, "Expected --otlp with --otlp-contents, but it is missing."};
+  if (const Status fits = check_traces(options.traces); !fits) return fits;
   if (!options.traces.url.empty() && (!options.out.empty() || options.zstd))
     return Error{Code::invalid, "Expected --otlp or a file, but found both."};
   return need_selection(options.of, "export");
@@ -137,7 +124,7 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); },
                       is_compressed(options));
   Exporter exporter(store, writer, current_actor(), Exporter::Purpose::copy);
-  LeftOut left;
+  UnreadableRuns left;
   if (options.of.runs.empty())
     for_each_page(store, unlimited(*where),
                   [&](std::span<const RunRow> page) { add_page(exporter, page, *except, left, out); });
@@ -151,7 +138,7 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   else if (!options.out.empty())
     print_line("Exported into " + options.out + ": " + counted(writer.counts().runs, "run") + " with " +
                counted(writer.counts().events, "event") + ".");
-  return left.tell();
+  return left.report();
 }
 
 }  // namespace
@@ -167,14 +154,7 @@ void add_export(CommandLine& line) {
            [&](const std::string& path) { return assign(options.out, output_argument(path)); });
   command.add_flag("--zstd", options.zstd, "Compressed");
   add_except(command, options.except);
-  add_text(command, "--otlp", "URL", "Send the traces of ended runs to this collector instead (OTLP over HTTP, JSON)",
-           [&](const std::string& url) {
-             if (const Result<OtlpEndpoint> fits = otlp_endpoint(url); !fits) return Status(fits.error());
-             options.traces.url = url;
-             return Status(Done{});
-           });
-  command.add_flag("--otlp-contents", options.traces.with_contents,
-                   "With prompts, replies, inputs and outputs in the traces");
+  add_traces(command, "Send the traces of ended runs to this collector instead", options.traces);
 }
 
 }  // namespace cairn

@@ -2,15 +2,13 @@
 
 #include <chrono>
 #include <iostream>
-#include <span>
 #include <thread>
 
 #include "ops/answers/words.hpp"
+#include "ops/commands/audit/unreadable_runs.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "ops/terminal/print.hpp"
-#include "ops/traces/otlp_client.hpp"
 #include "ops/traces/trace_export.hpp"
-#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -18,7 +16,7 @@ namespace {
 struct Sent {
   std::int64_t runs = 0;
   std::int64_t under_way = 0;
-  std::int64_t unreadable = 0;
+  UnreadableRuns unreadable = {};
   std::int64_t rejected = 0;  // spans
 };
 
@@ -38,12 +36,10 @@ Status add_run(TraceExport& traces, const RunRow& run, Sent& sent) {
     ++sent.under_way;
     return Done{};
   }
-  const Status added = traces.add(run.id);
+  const Status added = traces.add(run);
   if (!added && added.error().code == Code::unavailable) return added;
-  ++(added ? sent.runs : sent.unreadable);
-  if (!added)
-    std::cerr << "cairn: Left out run " << to_string(run.id) << ": " << readable_line(added.error().message, 2'000)
-              << '\n';
+  if (added) ++sent.runs;
+  if (!added) sent.unreadable.add(run.id, added.error().message);
   return Done{};
 }
 
@@ -52,7 +48,7 @@ void print_sent(const Settings& settings, const Sent& sent, std::int64_t spans) 
     return print_json({{"runs", sent.runs},
                        {"spans", spans},
                        {"under_way", sent.under_way},
-                       {"unreadable", sent.unreadable},
+                       {"unreadable", sent.unreadable.runs.size()},
                        {"rejected_spans", sent.rejected}});
   print_line("Sent " + counted(spans, "span") + " of " + counted(sent.runs, "run") + "." +
              (sent.under_way > 0 ? " " + counted(sent.under_way, "run") + " under way left out." : ""));
@@ -67,20 +63,21 @@ Exit export_traces(const Settings& settings, Opened& opened, const std::vector<R
   OtlpClient collector(*std::move(endpoint));
   Sent sent;
   TraceExport traces(*opened.store, *opened.client, {options.with_contents},
-                     [&](const std::string& document) { return send_document(collector, document, sent); });
+                     [&](const std::string& document, const std::vector<TracedRun>&) {
+                       return send_document(collector, document, sent);
+                     });
   Status so_far = Done{};
-  const auto add_all = [&](std::span<const RunRow> runs) {
+  RunPages pages(*opened.store, unlimited(where));
+  std::vector<RunRow> runs = named.empty() ? pages.next() : named;
+  while (so_far && !runs.empty()) {
     for (const RunRow& run : runs)
       if (so_far && !except.contains(run.id)) so_far = add_run(traces, run, sent);
-  };
-  if (!named.empty())
-    add_all(named);
-  else
-    for_each_page(*opened.store, unlimited(where), add_all);
+    runs = named.empty() ? pages.next() : std::vector<RunRow>();
+  }
   if (so_far) so_far = traces.flush();
   if (!so_far) return so_far.error();
   print_sent(settings, sent, traces.spans());
-  return sent.unreadable > 0 ? exit_finding : exit_ok;
+  return sent.unreadable.report();
 }
 
 }  // namespace cairn

@@ -2,18 +2,14 @@
 #pragma once
 
 #include <set>
-#include <string>
+#include <vector>
 
 #include "ops/requests/requests.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/exit_code.hpp"
+#include "ops/traces/otlp_client.hpp"
 
 namespace cairn {
-
-struct TraceExportOptions {
-  std::string url;  // the collector's; "": none is wanted
-  bool with_contents = false;
-};
 
 // Runs that are under way are left out, and so are those that cannot be read, which is a finding. Refuses as
 // otlp_endpoint and send_with_patience.

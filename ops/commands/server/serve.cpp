@@ -27,8 +27,7 @@ struct ServeOptions {
   GraphLimits graphs;
   std::int64_t mcp_wait_ms = ApiOptions().mcp_wait_ms;
   ServerLimits limits;
-  std::string otlp;  // the collector's URL; "": traces are sent nowhere
-  bool otlp_contents = false;
+  TraceExportOptions traces;
 };
 
 // Nothing if none is wanted. Refuses as HttpServer::open.
@@ -45,10 +44,10 @@ Result<std::unique_ptr<ServerThread>> listen_for_probes(const ServeOptions& opti
 
 // Nothing if none are wanted. Refuses as TraceThread::start.
 Result<std::unique_ptr<TraceThread>> send_traces(const ServeOptions& options, Opened& opened) {
-  if (options.otlp.empty()) return std::unique_ptr<TraceThread>();
-  Result<OtlpEndpoint> endpoint = otlp_endpoint(options.otlp);
+  if (options.traces.url.empty()) return std::unique_ptr<TraceThread>();
+  Result<OtlpEndpoint> endpoint = otlp_endpoint(options.traces.url);
   if (!endpoint) return endpoint.error();
-  return TraceThread::start(opened, *std::move(endpoint), {options.otlp_contents});
+  return TraceThread::start(opened, *std::move(endpoint), {options.traces.with_contents});
 }
 
 void print_listening(const Settings& settings, const ServeOptions& options, const std::string& address,
@@ -109,10 +108,10 @@ void add_seconds(CLI::App& command, const std::string& name, const std::string& 
 
 void add_serve(CommandLine& line) {
   auto& options = line.keep<ServeOptions>();
-  CLI::App& command =
-      add_command(line, "serve",
-                  "Answer the commands over HTTP until SIGINT or SIGTERM; /api/v1/runs and so on, and /mcp for agents",
-                  [&](const Settings& settings) { return serve(settings, options); });
+  CLI::App& command = add_command(
+      line, "serve",
+      "Answer the commands over HTTP until SIGINT or SIGTERM; /api/v1/runs and so on, and /mcp for agents",
+      [&](const Settings& settings) { return serve(settings, options); }, [&] { return check_traces(options.traces); });
   ServerLimits& limits = options.limits;
   add_listen(command, "Where (default 127.0.0.1:8080; port 0: a free one); any but a loopback address needs a token",
              [&](const ListenAddress& address) { options.listen = address; });
@@ -155,13 +154,7 @@ void add_serve(CommandLine& line) {
               limits.idle);
   add_seconds(command, "--write-seconds", "How long a client may take no more of an answer (default 30)", limits.write);
   add_mcp_wait(command, options.mcp_wait_ms);
-  add_text(command, "--otlp", "URL", "Send the trace of each run that ends to this collector (OTLP over HTTP, JSON)",
-           [&](const std::string& url) {
-             if (const Result<OtlpEndpoint> fits = otlp_endpoint(url); !fits) return Status(fits.error());
-             options.otlp = url;
-             return Status(Done{});
-           });
-  command.add_flag("--otlp-contents", options.otlp_contents, "With prompts, replies, inputs and outputs in the traces");
+  add_traces(command, "Send the trace of each run that ends to this collector", options.traces);
   add_tools(line, command);
 }
 

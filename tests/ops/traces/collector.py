@@ -1,9 +1,10 @@
 """A small collector of traces that takes OTLP over HTTP (JSON) and nothing that is not exactly so.
 
 collector.py FOLDER [ANSWER ...]: prints its port, and writes each document that it takes to FOLDER/N.json, with the
-headers of its request in FOLDER/N.headers.json. ANSWER is STATUS or STATUS:SECONDS (Retry-After), for the first
-requests in their order. A document with a fault is answered 400, with the fault. It knows nothing of the program that
-sends.
+headers of its request in FOLDER/N.headers.json. ANSWER is for the first requests in their order: STATUS or
+STATUS:SECONDS (Retry-After), and nothing is taken; or it is taken (take), and the answer is late:SECONDS, or says that
+part:SPANS of it were left out, or is long:BYTES. A document with a fault is answered 400, with the fault. It knows
+nothing of the program that sends.
 """
 
 import http.server
@@ -11,6 +12,7 @@ import json
 import pathlib
 import re
 import sys
+import time
 
 HEX = {"traceId": 32, "spanId": 16, "parentSpanId": 16}
 VALUES = {"stringValue": str, "intValue": str, "doubleValue": (int, float), "boolValue": bool, "arrayValue": dict}
@@ -99,9 +101,9 @@ class Collector(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        if Collector.answers:
-            status, _, seconds = Collector.answers.pop(0).partition(":")
-            return self.answer(int(status), {}, seconds)
+        word, _, number = Collector.answers.pop(0).partition(":") if Collector.answers else ("take", "", "")
+        if word.isdigit():
+            return self.answer(int(word), {}, number)
         try:
             expect(self.path == "/v1/traces", f"the path {self.path}")
             expect(self.headers["Content-Type"] == "application/json", "the type of the content")
@@ -111,10 +113,13 @@ class Collector(http.server.BaseHTTPRequestHandler):
             return self.answer(400, {"message": f"{type(fault).__name__}: {fault}"})
         Collector.taken += 1
         (self.folder / f"{Collector.taken}.headers.json").write_text(json.dumps(dict(self.headers)))
-        part = self.folder / "part"
-        part.write_bytes(body)
-        part.rename(self.folder / f"{Collector.taken}.json")
-        self.answer(200, {"partialSuccess": {}})
+        written = self.folder / "written"
+        written.write_bytes(body)
+        written.rename(self.folder / f"{Collector.taken}.json")
+        if word == "late":
+            time.sleep(int(number))
+        part = {"rejectedSpans": number, "errorMessage": "Too old."} if word == "part" else {}
+        self.answer(200, {"partialSuccess": part, "more": "x" * (int(number) if word == "long" else 0)})
 
     def answer(self, status, document, retry_after=""):
         text = json.dumps(document).encode()

@@ -83,15 +83,16 @@ std::map<std::string, Json> attributes_of(const Json& span) {
 
 TEST(RunTrace, every_golden_history_gives_spans_that_fit_each_other) {
   int histories = 0;
-  for (const char* name :
-       {"everything_ended.json", "everything_open.json", "map_items.json", "cleanup.json", "language.json"}) {
+  for (const auto& file : fs::directory_iterator(testing::source_dir() + "/tests/golden/histories")) {
+    const std::string name = file.path().filename();
+    if (name == "older_versions.json") continue;  // as no program ever wrote it: see upcaster_test.cpp
     SCOPED_TRACE(name);
     const std::vector<Json> spans = spans_of(golden_history(name));
     EXPECT_GT(spans.size(), 2u);
     expect_well_formed(spans);
     ++histories;
   }
-  EXPECT_EQ(histories, 5);
+  EXPECT_GE(histories, 5);
 }
 
 TEST(RunTrace, the_spans_of_a_history_are_the_same_each_time_and_as_they_were_first_shipped) {
@@ -246,11 +247,11 @@ TEST(RunTrace, a_run_that_was_started_under_a_span_belongs_to_its_trace) {
 }
 
 TEST(RunTrace, texts_are_cut_between_characters) {
-  std::string text(span_text_bytes_max - 7, 'x');
+  std::string text(span_text_bytes_max - 4, 'x');
   for (int n = 0; n < 10; ++n) text += "é";
   const std::string cut = cut_text(text);
   EXPECT_LE(cut.size(), span_text_bytes_max);
-  EXPECT_TRUE(cut.ends_with("x [cut]")) << cut.substr(cut.size() - 20);
+  EXPECT_TRUE(cut.ends_with("x...")) << cut.substr(cut.size() - 20);
   EXPECT_EQ(cut_text("short"), "short");
 }
 
@@ -283,10 +284,15 @@ TEST(OtlpEndpoint, is_a_base_url_or_the_path_of_traces_with_headers_of_the_envir
   EXPECT_EQ(otlp_endpoint("https://c.example/otlp/")->url, "https://c.example/otlp/v1/traces");
   EXPECT_EQ(otlp_endpoint("http://c.example/v1/traces")->url, "http://c.example/v1/traces");
   EXPECT_FALSE(otlp_endpoint("c.example"));
+  for (const char* bad : {"http://c.example/?key=secret", "http://c.example/v1/traces#a"}) {
+    const auto refused = otlp_endpoint(bad);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().message.find("secret"), std::string::npos);
+  }
   setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20a%2Cb, x-key = 1", 1);
   EXPECT_EQ(otlp_endpoint("http://c.example")->headers,
             (std::vector<std::pair<std::string, std::string>>{{"authorization", "Bearer a,b"}, {"x-key", "1"}}));
-  for (const char* bad : {"secret", "a=%zz", "a=b%0d%0ac", "a b=c", "a=%4"}) {
+  for (const char* bad : {"secret", "a=%zz", "a=b%0d%0ac", "a b=c", "a=%4", "a=%+9"}) {
     setenv("OTEL_EXPORTER_OTLP_HEADERS", bad, 1);
     const auto refused = otlp_endpoint("http://c.example");
     ASSERT_FALSE(refused) << bad;

@@ -1,63 +1,14 @@
-// Traces as a collector gets them: from `cairn export --otlp` and from `cairn serve --otlp`. The collector is a program
-// of another language that takes nothing but OTLP.
-#include <csignal>
-#include <filesystem>
+// Traces as a collector gets them: from `cairn export --otlp` and from `cairn serve --otlp`.
 #include <gtest/gtest.h>
 #include <map>
 
 #include "tests/ops/http/api_client.hpp"
+#include "tests/ops/traces/collector.hpp"
 #include "tests/paths.hpp"
 #include "workers/runs/trace_ids.hpp"
 
 namespace cairn::program {
 namespace {
-
-namespace fs = std::filesystem;
-
-class Collector {
- public:
-  // `answers`: statuses of the first requests, as collector.py has them.
-  explicit Collector(const Arguments& answers = {})
-      : folder_(new_folder()), process_("/usr/bin/python3", [&] {
-          Arguments all = {testing::source_dir() + "/tests/ops/traces/collector.py", folder_.string()};
-          all.insert(all.end(), answers.begin(), answers.end());
-          return all;
-        }()) {
-    EXPECT_TRUE(wait_until([this] { return process_.out().ends_with('\n'); })) << process_.err();
-  }
-
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(std::stoi(process_.out())); }
-  std::string document(int number) const { return read_file(folder_ / (std::to_string(number) + ".json")); }
-  Json headers(int number) const {
-    return Json::parse(read_file(folder_ / (std::to_string(number) + ".headers.json")));
-  }
-  int documents() const {
-    int count = 0;
-    while (fs::exists(folder_ / (std::to_string(count + 1) + ".json"))) ++count;
-    return count;
-  }
-  std::vector<Json> spans() const {
-    std::vector<Json> spans;
-    for (int n = 1; n <= documents(); ++n) {
-      const Json whole = Json::parse(document(n));
-      for (const Json& resource : whole.at("resourceSpans"))
-        for (const Json& scope : resource.at("scopeSpans"))
-          for (const Json& span : scope.at("spans")) spans.push_back(span);
-    }
-    return spans;
-  }
-
- private:
-  static fs::path new_folder() {
-    static int count = 0;
-    const fs::path folder = directory() / ("collector_" + std::to_string(++count));
-    fs::create_directories(folder);
-    return folder;
-  }
-
-  fs::path folder_;
-  Beside process_;
-};
 
 // The parent of each span is there, in the same trace, and lasts at least as long; one root has none.
 void expect_whole_traces(const std::vector<Json>& spans, std::size_t traces) {
@@ -133,6 +84,7 @@ TEST(Traces, a_collector_that_is_full_is_asked_again_and_one_that_refuses_is_not
   const Collector refusing({"401", "200"});
   expect_refused(cairn({"export", old_run, "--dsn", dsn, "--otlp", refusing.url()}), 5, "401");
   expect_refused(cairn({"export", old_run, "--dsn", dsn, "--otlp", "nowhere"}), 2, "a URL");
+  expect_refused(cairn({"serve", "--dsn", dsn, "--otlp-contents"}), 2, "--otlp");
   expect_refused(cairn({"export", old_run, "--dsn", dsn, "--otlp-contents"}), 2, "--otlp");
   expect_refused(cairn({"export", old_run, "--dsn", dsn, "--otlp", full.url(), "--out", "x"}), 2, "both");
 }
