@@ -114,6 +114,14 @@ struct HookCounts {
   std::optional<TimeUs> due = {};     // since when one that waits could have been sent
 };
 
+// The notices that a hook has still to send, and those that a person has to decide about.
+struct HookBacklog {
+  std::string hook;
+  std::int64_t waiting = 0;
+  std::int64_t parked = 0;
+  std::optional<TimeUs> oldest = {};  // noted, of those that wait
+};
+
 // All throw StoreUnavailable; what they write may then be there or not. All times are the database's.
 struct HookCalls {
   // False: there is one of that name. The hook is not ready, and taken by the caller (fence 1) for the lease.

@@ -13,6 +13,7 @@ constexpr auto hook_columns = std::to_array<std::string_view>(
 constexpr auto delivery_columns =
     std::to_array<std::string_view>({"hook", "run_id", "seq", "kind", "noted_at", "next_at", "sends", "settled_at",
                                      "failures", "answer", "status", "says"});
+constexpr auto backlog_columns = std::to_array<std::string_view>({"name", "waiting", "oldest", "parked"});
 constexpr auto count_columns =
     std::to_array<std::string_view>({"name", "waiting", "parked", "delivered", "oldest", "due"});
 
@@ -235,6 +236,20 @@ std::vector<HookCounts> HookTable::counts() {
     counts.delivered = found.int8(at, 3);
     if (!found.is_null(at, 4)) counts.oldest = found.int8(at, 4);
     if (!found.is_null(at, 5)) counts.due = found.int8(at, 5);
+  }
+  return all;
+}
+
+std::vector<HookBacklog> HookTable::backlogs() {
+  const PgResult found = pool_.query("hook_backlogs");
+  found.expect_columns(backlog_columns);
+  std::vector<HookBacklog> all;
+  for (int at = 0; at < found.rows(); ++at) {
+    HookBacklog& backlog = all.emplace_back();
+    backlog.hook = found.text(at, 0);
+    backlog.waiting = found.int8(at, 1);
+    if (!found.is_null(at, 2)) backlog.oldest = found.int8(at, 2);
+    backlog.parked = found.int8(at, 3);
   }
   return all;
 }

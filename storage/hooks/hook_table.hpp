@@ -35,6 +35,8 @@ class HookTable {
 
   std::optional<HookRow> hook(const std::string& name);
   std::vector<HookCounts> counts();  // by name
+  // By name. Reads no notice that is over.
+  std::vector<HookBacklog> backlogs();
   // The newest first; without a status those of any.
   std::vector<HookDelivery> deliveries(const std::string& hook, const std::optional<DeliveryStatus>& status,
                                        std::int32_t limit);

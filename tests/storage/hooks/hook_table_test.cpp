@@ -161,6 +161,26 @@ TEST_P(HookTableTest, of_an_ordered_hook_each_run_has_one_under_way_and_one_that
   EXPECT_EQ(claim("a").front().id, notice(1, 5));
 }
 
+TEST_P(HookTableTest, a_backlog_is_what_waits_and_what_is_parked) {
+  if (memory_) return;  // a table has it alone
+  add_ready("a");
+  add_ready("idle");
+  HookRow row = hook("a");
+  ASSERT_TRUE(calls_.keep({row, {notice(1, 1), notice(2, 1), notice(3, 1), notice(4, 1), notice(5, 1)}, 0}));
+  const std::vector<HookDelivery> taken = claim("a");
+  ASSERT_EQ(taken.size(), 5u);
+  for (const std::size_t n : {0u, 1u}) ASSERT_TRUE(calls_.settle(settlement(taken[n], DeliveryStatus::parked)));
+  ASSERT_TRUE(calls_.settle(settlement(taken[2], DeliveryStatus::delivered)));
+  const std::vector<HookBacklog> backlogs = table_->backlogs();
+  ASSERT_EQ(backlogs.size(), 2u);
+  EXPECT_EQ(backlogs[0].hook, "a");
+  EXPECT_EQ(backlogs[0].waiting, 2);
+  EXPECT_EQ(backlogs[0].parked, 2);
+  EXPECT_EQ(backlogs[0].oldest, std::min(taken[3].noted_at, taken[4].noted_at));
+  EXPECT_EQ(backlogs[1].waiting + backlogs[1].parked, 0);
+  EXPECT_EQ(backlogs[1].oldest, std::nullopt);
+}
+
 TEST_P(HookTableTest, one_that_was_delivered_can_be_sent_again_and_one_that_is_over_is_not_passed_over) {
   add_ready("a");
   ASSERT_TRUE(calls_.keep({*calls_.take(0), {notice(1, 1)}, 0}));

@@ -338,6 +338,15 @@ TEST_F(Plans, what_is_due_of_many_notices_of_hooks_is_found_in_the_order_of_an_i
   }
 }
 
+TEST_F(Plans, notices_of_hooks_that_are_over_are_not_read_to_count_the_others) {
+  const std::string dsn = new_database(1);
+  const std::string plan = plan_of("hook_backlogs", dsn);
+  SCOPED_TRACE(plan);
+  for (const char* index : {"hook_delivery_due", "hook_delivery_parked", "hook_pkey"})
+    EXPECT_NE(plan.find(index), std::string::npos) << index;
+  EXPECT_EQ(plan.find("Seq Scan"), std::string::npos);
+}
+
 TEST_F(Plans, a_claim_among_many_touches_few_pages) {
   PostgresPool pool({dsn_, "test", true}, 1);
   PgArray queues(PgType::text), above(PgType::int8), below(PgType::int8);
