@@ -1,5 +1,5 @@
-// Counted values by labels, as many label sets as a bound allows: what comes after that is counted as "other". Counting
-// what is there already takes no lock, so that the hot path may count. Safe from any thread.
+// Values by label set. Label sets beyond the bound share one value, labelled `other`. Finding an existing label set
+// takes no lock, nor does finding that there is no room for a new one. Safe from any thread.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace cairn {
 
-inline constexpr std::size_t label_bytes_max = 200;  // a longer value counts as "other"
+inline constexpr std::string_view other_label = "other";
+inline constexpr std::size_t label_bytes_max = 200;  // a longer value counts as other
 
 template <class Value, std::size_t count>
 class BoundedSeries {
@@ -23,23 +24,27 @@ class BoundedSeries {
 
   // REQUIRES: bound > 0.
   explicit BoundedSeries(std::size_t bound) : bound_(bound), places_(place_count(bound)) {
-    other_.labels.fill("other");
+    other_.labels.fill(std::string(other_label));
   }
   BoundedSeries(const BoundedSeries&) = delete;
   BoundedSeries& operator=(const BoundedSeries&) = delete;
 
-  // The value of these labels, or that of "other" in each. Valid as long as the series.
+  // The value of these labels, or that of `other` in each. Valid as long as the series.
   Value& of(const Labels& labels) {
     const std::size_t hash = hash_of(labels);
+    const bool has_room =
+        !has_no_room_.load(std::memory_order_acquire);  // read first: then all that had room are found
     if (Entry* found = find(labels, hash).load(std::memory_order_acquire)) return found->value;
-    return add(labels, hash);
+    if (has_room && !is_other(labels)) return add(labels, hash);
+    has_other_.store(true, std::memory_order_release);
+    return other_.value;
   }
 
-  // Calls `use` with the labels and value of each; "other" is the last, if anything was counted there.
+  // Calls `use` with the labels and value of each; `other` is the last, if anything was counted there.
   void each(const std::function<void(const std::array<std::string, count>&, const Value&)>& use) const {
     for (const std::atomic<Entry*>& place : places_)
       if (const Entry* entry = place.load(std::memory_order_acquire)) use(entry->labels, entry->value);
-    if (is_full_.load(std::memory_order_acquire)) use(other_.labels, other_.value);
+    if (has_other_.load(std::memory_order_acquire)) use(other_.labels, other_.value);
   }
 
  private:
@@ -67,6 +72,16 @@ class BoundedSeries {
     return true;
   }
 
+  // Too long to be kept, or the labels of what was not: two samples of the same labels would be no text of metrics.
+  static bool is_other(const Labels& labels) {
+    bool is_long = false, is_named_so = true;
+    for (const std::string_view label : labels) {
+      is_long = is_long || label.size() > label_bytes_max;
+      is_named_so = is_named_so && label == other_label;
+    }
+    return is_long || is_named_so;
+  }
+
   // The place of these labels, or the empty one where they would go.
   std::atomic<Entry*>& find(const Labels& labels, std::size_t hash) {
     for (std::size_t at = hash;; ++at) {
@@ -80,15 +95,14 @@ class BoundedSeries {
     const std::lock_guard lock(adding_);
     std::atomic<Entry*>& place = find(labels, hash);
     if (Entry* meanwhile = place.load(std::memory_order_relaxed)) return meanwhile->value;
-    bool is_long = false;
-    for (const std::string_view label : labels) is_long = is_long || label.size() > label_bytes_max;
-    if (is_long || entries_.size() >= bound_) {
-      is_full_.store(true, std::memory_order_release);
+    if (entries_.size() >= bound_) {
+      has_other_.store(true, std::memory_order_release);
       return other_.value;
     }
     Entry& added = entries_.emplace_back();
     for (std::size_t n = 0; n < count; ++n) added.labels[n] = labels[n];
     place.store(&added, std::memory_order_release);
+    has_no_room_.store(entries_.size() >= bound_, std::memory_order_release);
     return added.value;
   }
 
@@ -97,7 +111,8 @@ class BoundedSeries {
   std::mutex adding_;
   std::deque<Entry> entries_;  // whose addresses stay
   Entry other_;
-  std::atomic<bool> is_full_{false};
+  std::atomic<bool> has_no_room_{false};
+  std::atomic<bool> has_other_{false};  // something was counted there
 };
 
 }  // namespace cairn

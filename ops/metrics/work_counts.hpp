@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-// Label sets of one metric; what comes after counts as "other".
+// Label sets of one metric; what comes after counts as `other`.
 inline constexpr std::size_t step_labels_max = 200;  // pairs of graph and node
 inline constexpr std::size_t graph_labels_max = 100;
 inline constexpr std::size_t name_labels_max = 50;  // models, tools
@@ -41,6 +41,7 @@ enum class StepEnd : std::uint8_t {
   lost,     // its worker died or let it lapse
 };
 inline constexpr std::array step_end_words = {"succeeded", "reused", "retried", "failed", "lost"};
+static_assert(step_end_words.size() == static_cast<std::size_t>(StepEnd::lost) + 1);
 
 struct StepCounts {
   std::array<Count, step_end_words.size()> ended;
@@ -68,9 +69,11 @@ struct ModelCounts {
 // The calls of the store whose failures are counted apart.
 enum class StoreCallKind : std::uint8_t { commit, claim, read, session, other };
 inline constexpr std::array store_call_words = {"commit", "claim", "read", "session", "other"};
+static_assert(store_call_words.size() == static_cast<std::size_t>(StoreCallKind::other) + 1);
 
 // In the order of Verdict::Kind.
 inline constexpr std::array verdict_words = {"committed", "conflict", "stale", "closed", "archived", "refused"};
+static_assert(verdict_words.size() == static_cast<std::size_t>(Verdict::Kind::refused) + 1);
 
 struct WorkCounts {
   BoundedSeries<StepCounts, 2> steps{step_labels_max};     // graph, node

@@ -35,6 +35,18 @@ TEST(MetricLabels, that_are_long_count_as_other_and_leave_their_place_to_others)
   EXPECT_EQ(counted(series), (std::map<std::string, std::uint64_t>{{std::string(200, 'y'), 1}, {"other", 1}}));
 }
 
+TEST(MetricLabels, that_are_named_other_are_counted_with_the_others) {
+  BoundedSeries<Count, 1> series(1);
+  for (const char* name : {"other", "a", "b"}) series.of({name}).add();
+  int samples = 0;
+  series.each([&](const auto&, const Count&) { ++samples; });
+  EXPECT_EQ(samples, 2);
+  EXPECT_EQ(counted(series), (std::map<std::string, std::uint64_t>{{"a", 1}, {"other", 2}}));
+  BoundedSeries<Count, 2> pairs(2);
+  pairs.of({"other", "node"}).add();
+  pairs.each([&](const auto& labels, const Count&) { EXPECT_EQ(labels[1], "node"); });
+}
+
 TEST(MetricLabels, of_the_same_letters_are_two) {
   BoundedSeries<Count, 2> series(10);
   series.of({"ab", "c"}).add();
