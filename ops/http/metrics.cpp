@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "ops/answers/sessions.hpp"
+#include "ops/metrics/exposition.hpp"
 #include "ops/metrics/work_counts.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/administration.hpp"
@@ -11,23 +14,9 @@
 namespace cairn {
 namespace {
 
-std::string label(const std::string& name, const std::string& value) {
-  std::string text = name + "=\"";
-  for (const char c : value) {
-    if (c == '\\' || c == '"') text += '\\';
-    text += c == '\n' ? std::string("\\n") : std::string(1, c);
-  }
-  return text + '"';
-}
+using Samples = std::map<Gauge::Labels, double>;
 
-// The samples of one metric, by their labels.
-using Samples = std::map<std::string, double>;
-
-std::string metric(const std::string& name, const std::string& says, const Samples& samples) {
-  std::string text = "# HELP " + name + " " + says + "\n# TYPE " + name + " gauge\n";
-  for (const auto& [labels, value] : samples) text += name + "{" + labels + "} " + Json(value).dump() + "\n";
-  return text;
-}
+double seconds_of(TimeUs us) { return static_cast<double>(us) / 1e6; }
 
 RunCounts counts_between(Administration& database, const StartPlace& after, const StartPlace& until) {
   const AdminRows rows = database.query(
@@ -51,94 +40,110 @@ std::optional<StartPlace> place_after(Administration& database, const StartPlace
 
 // The index is taken whatever the planner knows of the table: a scan of it would read all runs. Some thousand rows are
 // counted before other processes have started to help.
-std::string run_metrics(const std::string& dsn, RunTally& runs) {
+std::optional<RunTally::Reading> read_runs(const std::string& dsn, RunTally& runs, TimeUs now_us) {
   Administration database(dsn, "cairn metrics", opening_limit_ms);
   database.begin();
-  database.execute("set local enable_seqscan = off; set local max_parallel_workers_per_gather = 0");
+  database.query("read_by_index");
   const RunReader reader{
       [&](const StartPlace& after, std::int64_t rows) { return place_after(database, after, rows); },
       [&](const StartPlace& after, const StartPlace& until) { return counts_between(database, after, until); }};
-  const TimeUs now_us = steady_us();
-  const std::optional<RunTally::Reading> reading = runs.read(reader, now_us);
+  std::optional<RunTally::Reading> reading = runs.read(reader, now_us);
   database.commit();
-  if (!reading) return "";
+  return reading;
+}
+
+void add_runs(std::vector<Gauge>& to, const std::string& dsn, RunTally& runs) {
+  const TimeUs now_us = steady_us();
+  const std::optional<RunTally::Reading> reading = read_runs(dsn, runs, now_us);
+  if (!reading) return;
   Samples samples;
   for (const char* status : {"running", "waiting", "paused", "done", "failed", "aborted"})
-    samples[label("status", status)] = 0;
-  for (const auto& [status, count] : reading->runs) samples[label("status", status)] = static_cast<double>(count);
-  return metric("cairn_runs", "Runs by status.", samples) +
-         plain_metric("cairn_runs_counted_seconds", "How long ago the part of these was counted that is the oldest.",
-                      static_cast<double>(now_us - reading->oldest_us) / 1e6);
+    samples[{{"status", status}}] = 0;
+  for (const auto& [status, count] : reading->runs) samples[{{"status", status}}] = static_cast<double>(count);
+  to.push_back({"cairn_runs", "Runs by status.", std::move(samples)});
+  to.push_back(plain_gauge("cairn_runs_counted_seconds", "Age of the oldest count that cairn_runs contains.",
+                           seconds_of(now_us - reading->oldest_us)));
 }
 
-// The first so many names have labels of their own.
-std::string bounded_label(const std::string& name, const std::string& value, std::size_t place) {
-  return label(name, place < queue_labels_max ? value : "other");
+// The first so many names of a list have labels of their own, unless they are long.
+std::string bounded_label(const std::string& name, std::size_t place) {
+  return place < queue_labels_max && name.size() <= label_bytes_max ? name : std::string(other_label);
 }
 
-Samples sessions_by_state(Store& store, TimeUs now_us) {
-  Samples samples = {{label("state", "alive"), 0}, {label("state", "silent"), 0}};
-  for (const SessionRow& session : store.sessions())
-    ++samples[label("state", is_silent(session, now_us) ? "silent" : "alive")];
-  return samples;
+void raise(double& value, std::optional<TimeUs> since_us, TimeUs now_us) {
+  value = std::max(value, since_us ? seconds_of(now_us - *since_us) : 0);
+}
+
+void add_jobs(std::vector<Gauge>& to, Store& store, TimeUs now_us) {
+  Samples jobs, oldest;
+  std::size_t place = 0;
+  for (const QueueRow& queue : store.queues()) {
+    const std::string name = bounded_label(queue.name, place++);
+    jobs[{{"queue", name}, {"state", "ready"}}] += static_cast<double>(queue.ready);
+    jobs[{{"queue", name}, {"state", "later"}}] += static_cast<double>(queue.later);
+    jobs[{{"queue", name}, {"state", "held"}}] += static_cast<double>(queue.held);
+    raise(oldest[{{"queue", name}}], queue.oldest_us, now_us);
+  }
+  to.push_back({"cairn_jobs", "Jobs by queue and state.", std::move(jobs)});
+  to.push_back(
+      {"cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", std::move(oldest)});
+}
+
+void add_sessions(std::vector<Gauge>& to, Store& store, TimeUs now_us) {
+  double alive = 0, silent = 0;
+  for (const SessionRow& session : store.sessions()) ++(is_silent(session, now_us) ? silent : alive);
+  to.push_back({"cairn_sessions",
+                "Worker sessions by state.",
+                {{{{"state", "alive"}}, alive}, {{{"state", "silent"}}, silent}}});
 }
 
 // Consumers of the feed: commits that they have not confirmed, and the age of the oldest.
-std::string feed_metrics(Feed& feed, TimeUs now_us) {
+void add_feed(std::vector<Gauge>& to, Feed& feed, TimeUs now_us) {
   Samples behind, oldest;
   std::size_t place = 0;
   for (const FeedStanding& standing : feed.consumers()) {
-    const std::string name = bounded_label("consumer", standing.consumer.name, place++);
-    behind[name] += static_cast<double>(standing.behind);
-    oldest[name] = std::max(oldest[name], standing.oldest ? static_cast<double>(now_us - *standing.oldest) / 1e6 : 0);
+    const Gauge::Labels labels = {{"consumer", bounded_label(standing.consumer.name, place++)}};
+    behind[labels] += static_cast<double>(standing.behind);
+    raise(oldest[labels], standing.oldest, now_us);
   }
-  return metric("cairn_feed_behind", "Commits that a consumer of the feed has not confirmed.", behind) +
-         metric("cairn_feed_oldest_seconds", "How long the oldest of them has been committed.", oldest);
+  to.push_back({"cairn_feed_behind", "Commits that a consumer of the feed has not confirmed.", std::move(behind)});
+  to.push_back({"cairn_feed_oldest_seconds", "How long the oldest of them has been committed.", std::move(oldest)});
 }
 
 // How long the first schedule has been due that no process has fired.
-std::string schedule_metrics(ScheduleTable& schedules) {
+Gauge schedules_late(ScheduleTable& schedules) {
   const NextLook next = schedules.next_look();
   const TimeUs late_us = std::max<TimeUs>(next.now_us - next.at_us.value_or(never_us), 0);
-  return plain_metric("cairn_schedules_late_seconds", "How long the first schedule that is due has been so.",
-                      static_cast<double>(late_us) / 1e6);
+  return plain_gauge("cairn_schedules_late_seconds", "How long the first schedule that is due has been so.",
+                     seconds_of(late_us));
 }
 
 // The notices of each hook, and how long the oldest has waited.
-std::string hook_metrics(HookTable& hooks, TimeUs now_us) {
+void add_hooks(std::vector<Gauge>& to, HookTable& hooks, TimeUs now_us) {
   Samples notices, oldest;
-  for (const HookCounts& counts : hooks.counts()) {
-    const std::string name = label("hook", counts.hook);
-    notices[name + "," + label("state", "waiting")] = static_cast<double>(counts.waiting);
-    notices[name + "," + label("state", "parked")] = static_cast<double>(counts.parked);
-    oldest[name] = counts.oldest ? static_cast<double>(now_us - *counts.oldest) / 1e6 : 0;
+  std::size_t place = 0;
+  for (const HookBacklog& backlog : hooks.backlogs()) {
+    const std::string name = bounded_label(backlog.hook, place++);
+    notices[{{"hook", name}, {"state", "waiting"}}] += static_cast<double>(backlog.waiting);
+    notices[{{"hook", name}, {"state", "parked"}}] += static_cast<double>(backlog.parked);
+    raise(oldest[{{"hook", name}}], backlog.oldest, now_us);
   }
-  return metric("cairn_hook_notices", "Notices of a hook that wait to be sent, or are parked.", notices) +
-         metric("cairn_hook_oldest_seconds", "How long the oldest notice of a hook has waited.", oldest);
+  to.push_back({"cairn_hook_notices", "Notices of a hook that wait to be sent, or are parked.", std::move(notices)});
+  to.push_back({"cairn_hook_oldest_seconds", "How long the oldest notice of a hook has waited.", std::move(oldest)});
 }
 
 }  // namespace
 
 std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables, RunTally& runs) {
   const TimeUs now_us = store.database_time();
-  Samples jobs;
-  Samples oldest;
-  std::size_t place = 0;
-  for (const QueueRow& queue : store.queues()) {
-    const std::string name = bounded_label("queue", queue.name, place++);
-    jobs[name + "," + label("state", "ready")] += static_cast<double>(queue.ready);
-    jobs[name + "," + label("state", "later")] += static_cast<double>(queue.later);
-    jobs[name + "," + label("state", "held")] += static_cast<double>(queue.held);
-    oldest[name] = std::max(oldest[name], queue.oldest_us ? static_cast<double>(now_us - *queue.oldest_us) / 1e6 : 0);
-  }
-  return run_metrics(dsn, runs) + metric("cairn_jobs", "Jobs by queue and state.", jobs) +
-         metric("cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", oldest) +
-         metric("cairn_sessions", "Worker sessions by state.", sessions_by_state(store, now_us)) +
-         feed_metrics(tables.feed, now_us) + schedule_metrics(tables.schedules) + hook_metrics(tables.hooks, now_us);
-}
-
-std::string plain_metric(const std::string& name, const std::string& says, double value) {
-  return "# HELP " + name + " " + says + "\n# TYPE " + name + " gauge\n" + name + " " + Json(value).dump() + "\n";
+  std::vector<Gauge> gauges;
+  add_runs(gauges, dsn, runs);
+  add_jobs(gauges, store, now_us);
+  add_sessions(gauges, store, now_us);
+  add_feed(gauges, tables.feed, now_us);
+  gauges.push_back(schedules_late(tables.schedules));
+  add_hooks(gauges, tables.hooks, now_us);
+  return gauges_text(gauges);
 }
 
 std::string CachedMetrics::text() {

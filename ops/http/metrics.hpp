@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-// The tables besides the store whose state is shown.
+// The tables that metrics_text reads, apart from the store.
 struct CountedTables {
   Feed& feed;
   ScheduleTable& schedules;
@@ -47,8 +47,5 @@ class CachedMetrics {
   std::string text_;
   RareCount times_;
 };
-
-// One metric without labels.
-std::string plain_metric(const std::string& name, const std::string& says, double value);
 
 }  // namespace cairn

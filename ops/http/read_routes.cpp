@@ -310,7 +310,8 @@ RouteReply show_metrics(RouteCall& call) {
   return ApiResponse{
       200,
       call.parts.metrics.text() +
-          plain_metric("cairn_api_wrong_tokens", "Wrong tokens that this process was shown since it started.", wrong) +
+          gauges_text({plain_gauge("cairn_api_wrong_tokens",
+                                   "Wrong tokens that this process was shown since it started.", wrong)}) +
           work_metrics_text(*call.parts.primary.opened.counts) + process_metrics_text(),
       metrics_type};
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 #include <utility>
@@ -205,28 +204,39 @@ MetricFamily counter(const std::string& name, const std::string& help, double va
   return made;
 }
 
-// The counters as the library collects them.
-class CountsOfWork final : public prometheus::Collectable {
- public:
-  explicit CountsOfWork(const WorkCounts& counts) : counts_(counts) {}
-  Families Collect() const override {
-    Families families;
-    add_steps(families, counts_);
-    add_runs(families, counts_);
-    add_goals(families, counts_);
-    add_models(families, counts_);
-    add_tools(families, counts_);
-    add_database(families, counts_);
-    return families;
-  }
+Families families_of(const WorkCounts& counts) {
+  Families families;
+  add_steps(families, counts);
+  add_runs(families, counts);
+  add_goals(families, counts);
+  add_models(families, counts);
+  add_tools(families, counts);
+  add_database(families, counts);
+  return families;
+}
 
- private:
-  const WorkCounts& counts_;
-};
+Families families_of(const std::vector<Gauge>& gauges) {
+  Families families;
+  for (const Gauge& of : gauges) {
+    MetricFamily& made = families.emplace_back(family(of.name, of.help, MetricType::Gauge));
+    for (const auto& [labels, value] : of.samples) {
+      LabelList list;
+      for (const auto& [name, text] : labels) list.push_back({name, text});
+      add_sample(made, std::move(list), value);
+    }
+  }
+  return families;
+}
 
 }  // namespace
 
-std::string work_metrics_text(const WorkCounts& counts) { return text_of(CountsOfWork(counts).Collect()); }
+Gauge plain_gauge(std::string name, std::string help, double value) {
+  return {std::move(name), std::move(help), {{Gauge::Labels(), value}}};
+}
+
+std::string gauges_text(const std::vector<Gauge>& gauges) { return text_of(families_of(gauges)); }
+
+std::string work_metrics_text(const WorkCounts& counts) { return text_of(families_of(counts)); }
 
 std::string worker_metrics_text(const WorkerReport& report, int concurrency) {
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };

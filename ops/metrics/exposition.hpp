@@ -1,8 +1,11 @@
-// The counters of a process in Prometheus' text format, written by prometheus-cpp. Safe from any thread.
+// Metrics in Prometheus' text format, written by prometheus-cpp: gauges, and the counters of a process. Pure functions,
+// safe from any thread.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ops/metrics/work_counts.hpp"
 #include "workers/session/worker_options.hpp"
@@ -11,7 +14,17 @@ namespace cairn {
 
 inline constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
+// A value for each list of labels.
+struct Gauge {
+  using Labels = std::vector<std::pair<std::string, std::string>>;  // name and value
+  std::string name;
+  std::string help;
+  std::map<Labels, double> samples;
+};
+Gauge plain_gauge(std::string name, std::string help, double value);  // without labels
+
 // A metric without a sample has its description all the same, so that the names do not depend on what has happened.
+std::string gauges_text(const std::vector<Gauge>& gauges);
 std::string work_metrics_text(const WorkCounts& counts);
 
 // The part of a worker: what it holds and what it has cached.

@@ -28,7 +28,7 @@ struct ServerLimits {
   int threads = 4;                       // of the lane `work`
   std::size_t unsent_bytes = 128 << 20;  // of larger answers that clients have not taken yet; beyond them 503
   bool peers_of_here = false;            // peer_connections holds for this machine's addresses, too
-  bool hears_signals = true;             // SIGINT and SIGTERM stop it; else stop() alone, and the signals are others'
+  bool hears_signals = true;             // SIGINT and SIGTERM stop it; if false, only stop() does
 
   // Streams at once; the remaining connections are kept for requests that end by themselves.
   int streams() const { return connections - (connections + 7) / 8 + (connections == 1 ? 1 : 0); }

@@ -296,7 +296,7 @@ TEST_F(Api, metrics_count_runs_jobs_and_sessions) {
   const Reply metrics = server.get("/metrics");
   EXPECT_EQ(metrics.type, "text/plain; version=0.0.4; charset=utf-8");
   const auto running = cairn_ok({"runs", "--status", "running", "--limit", "100000", "--json"}).lines().size();
-  const std::string line = "\ncairn_runs{status=\"running\"} " + std::to_string(running) + ".0\n";
+  const std::string line = "\ncairn_runs{status=\"running\"} " + std::to_string(running) + "\n";
   EXPECT_NE(metrics.body.find(line), std::string::npos) << line << metrics.body;
   for (const char* part : {"cairn_jobs{queue=\"", ",state=\"ready\"} ", "cairn_oldest_ready_seconds{queue=\"",
                            "cairn_sessions{state=\"alive\"} ", "# TYPE cairn_runs gauge\n"})

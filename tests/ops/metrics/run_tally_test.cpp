@@ -66,7 +66,7 @@ TEST(RunTally, a_reading_touches_as_many_rows_of_a_table_ten_times_as_large) {
     for (int n = 0; n < runs; ++n) table.add(n, n % 7 == 0 ? "waiting" : "done");
     RunTally tally(100, 3);
     TimeUs now = 0;
-    while (!tally.read(table.reader(), ++now)) {
+    for (int n = 0; !tally.read(table.reader(), ++now) && n < 1'000; ++n) {
     }
     std::int64_t most = 0;
     for (int n = 0; n < 50; ++n) {
