@@ -105,9 +105,15 @@ Error without_schema(Error error) {
   return error;
 }
 
-Result<std::unique_ptr<Store>> opened_store(const PostgresOptions& options, std::shared_ptr<WorkCounts> counts) {
+Result<std::unique_ptr<Store>> uncounted_store(const PostgresOptions& options) {
   Result<std::unique_ptr<Store>> store = open_postgres_store(options);
   if (!store) return without_schema(store.error());
+  return store;
+}
+
+Result<std::unique_ptr<Store>> opened_store(const PostgresOptions& options, std::shared_ptr<WorkCounts> counts) {
+  Result<std::unique_ptr<Store>> store = uncounted_store(options);
+  if (!store) return store.error();
   return make_counting_store(*std::move(store), std::move(counts));
 }
 
@@ -173,7 +179,7 @@ Result<std::unique_ptr<Store>> open_store_to_read(const std::string& dsn, int co
   options.dsn = dsn;
   options.connections_max = connections_max;
   options.found_replica = [&is_replica] { is_replica = true; };
-  return opened_store(options, std::make_shared<WorkCounts>());
+  return uncounted_store(options);
 }
 
 Result<std::unique_ptr<Catalogue>> open_catalogue(const Settings& settings) {

@@ -71,7 +71,8 @@ Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms 
 // The replica of CAIRN_READ_DSN, next to the opened database; nothing if there is none. Refuses as open_database.
 Result<std::optional<Opened>> open_replica(const Settings& settings, std::int64_t patience_ms);
 inline constexpr int store_connections = 4;
-// `committed` is called for each batch that the store commits. It counts as an opened database's does, for no one.
+// `committed` is called for each batch that the store commits. It counts what passes as an opened database's does, so
+// that a benchmark measures what a server pays.
 Result<std::unique_ptr<Store>> open_store(const std::string& dsn, int connections_max = store_connections,
                                           CommitWatch committed = {});
 // For reads alone: a replica will do, and sets `is_replica`.
