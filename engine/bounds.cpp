@@ -135,6 +135,13 @@ Status check_tags(const Tags& tags) {
   return Done{};
 }
 
+Status check_reason(std::string_view reason) {
+  if (contains_nul(reason)) return with_nul("a reason");
+  if (reason.size() <= reason_bytes_max) return Done{};
+  return Error{Code::invalid, "Expected a reason of at most " + std::to_string(reason_bytes_max) +
+                                  " bytes, but found " + std::to_string(reason.size()) + "."};
+}
+
 Status check_value(const Json& value, const std::string& what) {
   if (const int depth = depth_of(value); depth > json_depth_max) return too_deep(what, depth);
   return has_nul(value) ? Status(with_nul(what)) : Status(Done{});

@@ -16,12 +16,16 @@ namespace cairn {
 inline constexpr std::size_t name_bytes_max = 1'000;
 // Bounds what all facts of one outcome hold together.
 inline constexpr std::size_t facts_bytes_max = composed_bytes_max;
+// Bounds the reason that a person gives for a pause.
+inline constexpr std::size_t reason_bytes_max = 500;
 // Bounds the sentence of a failure.
 inline constexpr std::size_t message_bytes_max = 64 * 1024;
 
 // `as` says what it is, in the sentence. Refuses `limit` (too long), `invalid` (NUL, which no text column takes).
 Status check_name(std::string_view name, const std::string& as);
 Status check_tags(const Tags& tags);
+// A person's reason for a change. Refuses `invalid`: longer than reason_bytes_max, or with NUL.
+Status check_reason(std::string_view reason);
 
 // Whether a value may be recorded. Refuses `limit` (deeper than json_depth_max), `invalid` (NUL in a text or a key).
 Status check_value(const Json& value, const std::string& what);

@@ -19,7 +19,30 @@ RunFinished end_of_cleanup(const Ending& ending, RunFinished finished) {
   return finished;
 }
 
+// The text before and after the number that was exceeded.
+struct LimitReason {
+  std::string_view before;
+  std::string_view after;
+
+  std::string of(const std::string& most) const { return std::string(before) + most + std::string(after); }
+  bool is(std::string_view reason) const {
+    return reason.starts_with(before) && reason.find(after, before.size()) != std::string_view::npos;
+  }
+};
+
+constexpr LimitReason limit_of_steps{"Expected at most ", " steps, but another opened."};
+constexpr LimitReason limit_of_time{"timeout: Expected the run to end within ", " ms, but it has not."};
+constexpr LimitReason limit_of_decision{"limit: Expected at most ", ", but more would follow."};
+
 }  // namespace
+
+std::string reason_of_steps(std::int64_t most) { return limit_of_steps.of(std::to_string(most)); }
+std::string reason_of_time(std::int64_t most_ms) { return limit_of_time.of(std::to_string(most_ms)); }
+std::string reason_of_decision(const std::string& most) { return limit_of_decision.of(most); }
+
+bool is_limit_reason(std::string_view reason) {
+  return limit_of_steps.is(reason) || limit_of_time.is(reason) || limit_of_decision.is(reason);
+}
 
 Closed left_open(const RunState& state) {
   Closed closed;

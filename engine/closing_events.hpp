@@ -2,7 +2,9 @@
 // comes from outside (decide) or the engine closes it (follow). Pure functions, safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "engine/event.hpp"
 #include "engine/state.hpp"
@@ -14,6 +16,13 @@ Closed left_open(const RunState& state);
 // The event by which the run ends so: the begin of its graph's cleanup, or the end, with all that is closed. A begin
 // always has a reason: by that its row differs from those of other runs that are under way.
 EventBody end_of(const RunState& state, RunFinished finished);
+
+// The reasons of a run that fails because it breaks a limit of its graph.
+std::string reason_of_steps(std::int64_t most);
+std::string reason_of_time(std::int64_t most_ms);
+std::string reason_of_decision(const std::string& most);  // "100 events of one decision"
+// Whether the reason is one of them. No step fails then: the end has no cause.
+bool is_limit_reason(std::string_view reason);
 
 // An attempt as its closing event names it.
 struct Attempt {

@@ -117,11 +117,9 @@ class Deciding {
   // A circle of nodes that need no worker would go on for as long as the graph's steps allow, and each of many branches
   // may compose a large value.
   EventBody failed_of(const std::string& most) const {
-    return end_of(state_, {.status = RunStatus::failed,
-                           .reason = "limit: Expected at most " + most + ", but more would follow.",
-                           .output = "{}",
-                           .closed = {},
-                           .cause = {}});
+    return end_of(
+        state_,
+        {.status = RunStatus::failed, .reason = reason_of_decision(most), .output = "{}", .closed = {}, .cause = {}});
   }
   // A cleanup has as many again.
   std::size_t events_max() const { return state_.ending ? 2 * context_.events_max : context_.events_max; }

@@ -19,7 +19,7 @@ class Following {
     if (branch_.step == 0) return std::nullopt;
     CHECK(step().branch == branch_.id);  // pairs with new_step(); a carried state is held to it by state_check
     if (step().id - steps_before_cleanup() > state_.graph->steps_max)
-      return failed("Expected at most " + limit() + " steps, but another opened.");
+      return failed(reason_of_steps(state_.graph->steps_max));
     if (step().failed_final) return failed_by_step();
     if (step().goal >= 0) return sub_goal();
     if (step().exhausted) return exhausted();
@@ -49,7 +49,6 @@ class Following {
     return std::get<Settings>(node().settings);
   }
   StepId steps_before_cleanup() const { return state_.ending ? state_.ending->last_step : 0; }
-  std::string limit() const { return std::to_string(state_.graph->steps_max); }
   std::string failure() const {
     return "Step " + std::to_string(step().id) + " (" + node().name + ") failed: " + step().error + ": " +
            step().message;
@@ -220,8 +219,7 @@ std::optional<Implied> of_run(const RunState& state) {
   if (!state.is_overdue) return std::nullopt;
   RunFinished finished;
   finished.status = RunStatus::failed;
-  finished.reason =
-      "timeout: Expected the run to end within " + std::to_string(state.graph->ms_max) + " ms, but it has not.";
+  finished.reason = reason_of_time(state.graph->ms_max);
   return Implied{0, end_of(state, std::move(finished))};
 }
 

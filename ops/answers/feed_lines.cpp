@@ -1,6 +1,6 @@
 #include "ops/answers/feed_lines.hpp"
 
-#include "engine/run_json.hpp"
+#include "storage/stored_event.hpp"
 
 namespace cairn {
 namespace {
@@ -21,9 +21,7 @@ Json unreadable_line(const FeedEvent& event, const std::string& reason) {
 }  // namespace
 
 Json feed_line(const FeedEvent& event) {
-  const EventRow& row = event.row;
-  Result<Json> read =
-      event_json(event.run, {row.seq, row.at_us, row.step, row.actor, row.type, row.version, row.payload});
+  Result<Json> read = event_json(event.run, stored_event(event.row));
   Json line = read ? *std::move(read) : unreadable_line(event, read.error().message);
   line["of_graph"] = event.graph;
   return line;

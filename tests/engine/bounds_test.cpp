@@ -168,6 +168,13 @@ TEST(Sums, A19_sums_that_are_too_much_with_what_was_there_before_the_fan_out_are
   EXPECT_NE(trial.state.reason.find("Step 6 (i) failed: invalid"), std::string::npos) << trial.state.reason;
 }
 
+TEST(Bounds, a_reason_is_of_500_bytes_without_nul) {
+  EXPECT_TRUE(check_reason(std::string(reason_bytes_max, 'r')).ok());
+  EXPECT_EQ(check_reason(std::string(501, 'r')).error().message,
+            "Expected a reason of at most 500 bytes, but found 501.");
+  EXPECT_EQ(check_reason(with_nul).error().message, "Expected text without NUL, but a reason has one.");
+}
+
 TEST(Sums, A19_a_sum_of_doubles_that_is_not_finite_is_a_failed_attempt) {
   Trial trial(one_step);
   trial.start(R"({"n":1.7e308})");

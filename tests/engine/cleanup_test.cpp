@@ -1,4 +1,5 @@
 // A run that ends otherwise than done: its limit of time, and its cleanup ("finally").
+#include "engine/closing_events.hpp"
 #include "engine/graph_check.hpp"
 #include "tests/engine/trial.hpp"
 
@@ -57,6 +58,7 @@ TEST(TimeOfRun, a_run_that_exceeds_it_fails_and_says_so) {
   EXPECT_EQ(trial.then(Due{0}),
             (Lines{"timer_fired",
                    "run_finished failed (timeout: Expected the run to end within 1000 ms, but it has not.) {}"}));
+  EXPECT_TRUE(is_limit_reason(trial.state.reason));
   EXPECT_EQ(trial.refused(Due{0}).code, Code::closed);
 }
 
@@ -146,6 +148,7 @@ TEST(Cleanup, a_run_whose_time_is_over_has_as_long_again_for_it) {
   trial.then(Due{0});
   EXPECT_EQ(trial.state.status, RunStatus::failed);
   EXPECT_NE(trial.state.reason.find("The cleanup failed: timeout: "), std::string::npos) << trial.state.reason;
+  EXPECT_TRUE(is_limit_reason(trial.state.reason));
 }
 
 TEST(Cleanup, one_that_fails_fails_the_run_and_can_be_tried_again) {

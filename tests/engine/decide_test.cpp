@@ -1,5 +1,6 @@
 // Section 4's rules as given/when/then: yes with the right events, no with the exact error, quiet when nothing is to
 // do.
+#include "engine/closing_events.hpp"
 #include "tests/engine/trial.hpp"
 
 namespace cairn {
@@ -91,6 +92,9 @@ TEST(Decide, the_step_beyond_the_limit_fails_the_run) {
   EXPECT_EQ(trial.complete(10, "again"),
             (Lines{"10 step_succeeded b again -> a",
                    "11 run_finished failed (Expected at most 10 steps, but another opened.) {}"}));
+  EXPECT_TRUE(is_limit_reason(trial.state.reason));
+  EXPECT_FALSE(is_limit_reason("limit: Expected at most 5 bytes, but found 9."));
+  EXPECT_FALSE(is_limit_reason("out of stock"));
 }
 
 TEST(Decide, an_unknown_label_is_a_failed_attempt) {
@@ -616,6 +620,7 @@ TEST(Decide, one_decision_emits_a_bounded_number_of_events) {
   EXPECT_EQ(start.decision.events.size(), 101u);
   EXPECT_EQ(start.state.status, RunStatus::failed);
   EXPECT_NE(start.state.reason.find("events of one decision"), std::string::npos) << start.state.reason;
+  EXPECT_TRUE(is_limit_reason(start.state.reason));
 }
 
 // A6: each step copied the whole list, twice. 30,000 steps of 1 KB would copy a terabyte, and no test waits for that.
@@ -664,6 +669,7 @@ TEST(Decide, A12_the_values_of_one_decision_take_a_bounded_room_together) {
   ASSERT_TRUE(decided) << decided.error().message;
   EXPECT_EQ(state.status, RunStatus::failed);
   EXPECT_NE(state.reason.find("bytes of values of one decision"), std::string::npos) << state.reason;
+  EXPECT_TRUE(is_limit_reason(state.reason));
   const auto asked = std::count_if(decided->events.begin(), decided->events.end(), [](const Event& event) {
     return std::holds_alternative<QuestionAsked>(event.body);
   });

@@ -2,9 +2,9 @@
 
 #include <sstream>
 
-#include "engine/run_json.hpp"
 #include "storage/data/link_key.hpp"
 #include "storage/proof/base64.hpp"
+#include "storage/stored_event.hpp"
 #include "workers/hooks/hook_rules.hpp"
 
 namespace cairn {
@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view encoded_secret = "whsec_";
 
 Json event_line(const RunId& run, const EventRow& row) {
-  Result<Json> line = event_json(run, {row.seq, row.at_us, row.step, row.actor, row.type, row.version, row.payload});
+  Result<Json> line = event_json(run, stored_event(row));
   if (line) return *std::move(line);
   const std::optional<std::string_view> name = event_type_name(row.type);
   return {{"run", to_string(run)},

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "engine/bounds.hpp"
 #include "engine/definition_fields.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/secrets.hpp"
@@ -78,6 +79,7 @@ Status check_target(const HookDefinition& hook) {
 
 Status check_together(const HookFields& fields, const HookDefinition& hook) {
   if (const Status target = check_target(hook); !target) return target;
+  if (const Status fits = check_tags(hook.tags); !fits) return fits;
   if (!hook.secret.empty() && !is_secret_name(hook.secret))
     return fields.unlike("the name of a secret (letters, digits and _ . -) as secret", hook.secret);
   const bool looks = hook.on.contains(HookOn::stalled);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/closing_events.hpp"
+
 namespace cairn {
 namespace {
 
@@ -10,15 +12,10 @@ constexpr std::size_t says_bytes_max = 500;
 constexpr std::string_view test_prefix = "test/";
 constexpr std::string_view stalled_suffix = "/stalled";
 
-// The reasons that the engine gives for the end of a run that breaks a limit of its graph. No step fails then, so that
-// there is no cause.
 bool is_end_by_limit(const Json& finished) {
   if (finished.contains("cause") && !finished["cause"].is_null()) return false;
-  const auto reason_of = finished.find("reason");
-  if (reason_of == finished.end() || !reason_of->is_string()) return false;
-  const auto& reason = reason_of->get_ref<const std::string&>();
-  return reason.starts_with("limit: Expected at most ") || reason.starts_with("timeout: Expected the run to end") ||
-         (reason.starts_with("Expected at most ") && reason.ends_with(" steps, but another opened."));
+  const auto reason = finished.find("reason");
+  return reason != finished.end() && reason->is_string() && is_limit_reason(reason->get_ref<const std::string&>());
 }
 
 bool is_end_noticed(const HookDefinition& hook, const StoredEvent& event) {
@@ -37,6 +34,11 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<HookDefinition> kept_definition(const HookRow& row) {
+  Result<HookDefinition> hook = parse_hook(parse_stored(row.definition));
+  return hook ? std::optional(*std::move(hook)) : std::nullopt;
+}
 
 std::vector<std::string> event_types_of(const HookDefinition& hook) {
   std::vector<std::string> types;

@@ -13,6 +13,9 @@
 
 namespace cairn {
 
+// The definition of a row; nothing: a newer program made it.
+std::optional<HookDefinition> kept_definition(const HookRow& row);
+
 // The names of the events that the hook has to read; none: it only looks for standstills.
 std::vector<std::string> event_types_of(const HookDefinition& hook);
 

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/bounds.hpp"
 #include "engine/nearest.hpp"
 
 namespace cairn {
 namespace {
-
-constexpr std::size_t reason_bytes_max = 500;
 
 Error stale_edit(const ScheduleRow& row, std::int64_t expected) {
   return {Code::stale, "Expected revision " + std::to_string(expected) + " of schedule " + row.name +
@@ -93,9 +92,7 @@ Result<std::int64_t> ScheduleDesk::edit(const std::string& name, const ScheduleE
 }
 
 Status ScheduleDesk::pause(const std::string& name, const std::string& reason, const std::string& actor) {
-  if (reason.size() > reason_bytes_max)
-    return Error{Code::invalid,
-                 "Expected a reason of at most 500 bytes, but found " + std::to_string(reason.size()) + "."};
+  if (const Status fits = check_reason(reason); !fits) return fits;
   const auto paused = scheduler_.change(name, [&](ScheduleInHand& schedule, const ScheduleView& view) {
     return pause_schedule(schedule.state, view, reason, actor);
   });

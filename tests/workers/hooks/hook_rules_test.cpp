@@ -161,7 +161,8 @@ TEST(HookRules, what_is_no_hook_is_refused_with_one_sentence) {
       {{{"attempts", 0}}, "Expected a whole number from 1 to 100 as attempts of a hook, but found 0."},
       {{{"secret", "a b"}}, "Expected the name of a secret"},
       {{{"grahp", "g"}}, "did you mean graph?"},
-      {{{"tags", {{"a", 1}}}}, "Expected an object of at most 50 short texts as tags of a hook"}};
+      {{{"tags", {{"a", 1}}}}, "Expected an object of at most 50 short texts as tags of a hook"},
+      {{{"tags", {{std::string("a\0b", 3), "x"}}}}, "Expected text without NUL, but the name of a tag has one."}};
   for (const auto& one : cases) {
     Json asked = {{"url", "https://h.example/in"}, {"on", Json::array({"ended"})}};
     asked.update(one.first);
@@ -170,6 +171,12 @@ TEST(HookRules, what_is_no_hook_is_refused_with_one_sentence) {
     EXPECT_EQ(hook.error().code, Code::invalid);
     EXPECT_NE(hook.error().message.find(one.second), std::string::npos) << hook.error().message;
   }
+  EXPECT_EQ(
+      parse_hook(
+          {{"url", "https://h.example/in"}, {"on", Json::array({"ended"})}, {"tags", {{std::string(1'001, 'k'), "x"}}}})
+          .error()
+          .message,
+      "Expected at most 1000 bytes as the name of a tag, but found 1001.");
   for (const std::string name : {"", "-a", "a b", "../x", "hook@a"}) EXPECT_FALSE(check_hook_name(name).ok()) << name;
   EXPECT_FALSE(check_hook_name(std::string(51, 'a')).ok());
   EXPECT_TRUE(check_hook_name("Chat.team_a-1").ok());
