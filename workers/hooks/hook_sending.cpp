@@ -1,6 +1,6 @@
 #include "workers/hooks/hook_sending.hpp"
 
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "workers/hooks/public_address.hpp"
@@ -89,11 +89,9 @@ HookAnswer answer_of_command(const ProcessEnd& end, std::int64_t timeout_ms) {
 boost::asio::awaitable<HookAnswer> send_to_url(HttpClient& client, HookParcel parcel, std::string secret,
                                                std::int64_t now_s) {
   HttpRequest request = request_of(parcel, secret, now_s);
-  const auto status_of_long = std::make_shared<std::int32_t>(0);
-  request.on_part = [status_of_long](int status, std::string_view) { *status_of_long = status; };
   const HttpResult result = co_await client.send(std::move(request));
   if (result) co_return answered(result->status, result->retry_after_ms);
-  if (result.error().kind == HttpFault::Kind::too_big && *status_of_long != 0) co_return answered(*status_of_long, 0);
+  if (result.error().status != 0) co_return answered(result.error().status, 0);
   HookAnswer none;
   none.is_busy = result.error().kind != HttpFault::Kind::invalid;
   none.says = result.error().message;

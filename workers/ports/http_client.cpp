@@ -182,14 +182,15 @@ struct Exchange {
   std::optional<HttpResult> result;
   std::error_code lacking;  // a shortage, besides the result
   bool given_up = false;
-  bool is_sent = false;  // it has begun to be
-  int status = 0;        // of an answer that is too big
+  bool is_sent = false;             // it has begun to be
+  bool is_address_refused = false;  // the last one, by may_connect
+  int status_too_big = 0;           // of an answer that is longer than it may be
 };
 
 HttpFault fault(const Exchange& exchange, HttpFault::Kind kind, const std::string& but) {
   const std::string scheme = exchange.destination.tls ? "https://" : "http://";
   return {kind, "Expected an answer from " + scheme + exchange.destination.authority + ", but " + but + ".",
-          exchange.is_sent, exchange.status};
+          exchange.is_sent, exchange.status_too_big};
 }
 
 HttpFault fault_of(const Exchange& exchange, const error_code& error) {
@@ -200,7 +201,7 @@ HttpFault fault_of(const Exchange& exchange, const error_code& error) {
   if (error == http::error::end_of_stream || error == http::error::partial_message) {
     return fault(exchange, HttpFault::Kind::unreachable, "the connection ended before it was whole");
   }
-  if (error == asio::error::access_denied)
+  if (exchange.is_address_refused)
     return fault(exchange, HttpFault::Kind::unreachable, "its name leads to an address that may not be connected to");
   return fault(exchange, HttpFault::Kind::unreachable, error.message());
 }
@@ -280,7 +281,8 @@ asio::awaitable<void> connect(Exchange& exchange) {
   exchange.connection = std::make_unique<Connection>(exchange.executor, exchange.context);
   error_code error = asio::error::host_not_found;
   for (const auto& entry : endpoints) {  // one by one: all together hide why no socket could be made
-    if (!may_connect(exchange, entry.endpoint())) {
+    exchange.is_address_refused = !may_connect(exchange, entry.endpoint());
+    if (exchange.is_address_refused) {
       error = asio::error::access_denied;
       continue;
     }
@@ -305,7 +307,6 @@ asio::awaitable<error_code> ask(Exchange& exchange, Parser& parser) {
   } else {
     error = co_await talk(connection.plain, exchange, parser);
   }
-  if (error == http::error::body_limit) exchange.status = static_cast<int>(parser.get().result_int());
   co_return error;
 }
 
@@ -323,6 +324,11 @@ std::int64_t retry_after_ms(std::string_view text) {
   return std::clamp<std::int64_t>(timegm(&date) - std::time(nullptr), 0, seconds_max) * 1'000;
 }
 
+[[noreturn]] void throw_of(Exchange& exchange, const Parser& parser, const error_code& error) {
+  if (error == http::error::body_limit) exchange.status_too_big = static_cast<int>(parser.get().result_int());
+  throw boost::system::system_error(error);
+}
+
 // A kept connection may end just when it is used again: then, and before a word of an answer, a new one is tried.
 asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
   KeptConnections& kept = KeptConnections::of(exchange.executor);
@@ -332,12 +338,12 @@ asio::awaitable<HttpAnswer> answer_of(Exchange& exchange) {
   error_code error = asio::error::not_connected;
   if (exchange.connection) {
     error = co_await ask(exchange, parser.emplace());
-    if (error && (parser->got_some() || exchange.given_up)) throw boost::system::system_error(error);
+    if (error && (parser->got_some() || exchange.given_up)) throw_of(exchange, *parser, error);
   }
   if (error) {
     co_await connect(exchange);
     error = co_await ask(exchange, parser.emplace());
-    if (error) throw boost::system::system_error(error);
+    if (error) throw_of(exchange, *parser, error);
   }
   const auto retry_after = parser->get()[http::field::retry_after];
   HttpAnswer answer{static_cast<int>(parser->get().result_int()), std::move(parser->get().body()),

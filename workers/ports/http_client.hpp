@@ -46,7 +46,7 @@ struct HttpFault {
   Kind kind = Kind::unreachable;
   std::string message;
   bool may_have_arrived = false;  // the request, or a part of it
-  int status = 0;                 // of an answer that is too big
+  int status = 0;                 // of the answer that is too big; 0: it has none
 };
 
 using HttpResult = Result<HttpAnswer, HttpFault>;

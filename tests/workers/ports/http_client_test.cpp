@@ -72,11 +72,14 @@ TEST(HttpClient, a_server_that_says_nothing_is_left_at_the_deadline) {
   EXPECT_EQ(fault.message.find("s3cret"), std::string::npos) << fault.message;
 }
 
-TEST(HttpClient, an_answer_beyond_the_limit_is_too_big) {
-  const LoopbackServer server([](const LoopbackServer::Request&) { return Reply{200, std::string(2'000, 'x')}; });
+TEST(HttpClient, an_answer_beyond_the_limit_is_too_big_and_its_status_is_known) {
+  const LoopbackServer server([](const LoopbackServer::Request&) { return Reply{202, std::string(2'000, 'x')}; });
   HttpRequest request = request_to(server.url("/"));
   request.answer_bytes_max = 1'999;
-  EXPECT_EQ(fault_of(post(request)).kind, HttpFault::Kind::too_big);
+  const HttpFault fault = fault_of(post(request));
+  EXPECT_EQ(fault.kind, HttpFault::Kind::too_big);
+  EXPECT_EQ(fault.status, 202);
+  EXPECT_EQ(fault_of(post(request_to("http://nowhere.invalid/"))).status, 0);
   request.answer_bytes_max = 2'000;
   EXPECT_TRUE(post(request).ok());
 }
