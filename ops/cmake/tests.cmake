@@ -196,8 +196,9 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/worker_test.cpp
   tests/workers/runtime/yielding_tools_test.cpp
   tests/workers/hooks/cloud_event_test.cpp
-  tests/workers/hooks/hook_dispatcher_test.cpp
+  tests/workers/hooks/hook_reader_test.cpp
   tests/workers/hooks/hook_rules_test.cpp
+  tests/workers/hooks/hook_sender_test.cpp
   tests/workers/schedules/zone_files_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/crowd_test.cpp

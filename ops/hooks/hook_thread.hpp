@@ -1,6 +1,6 @@
-// The sender of hooks of a process, on a thread of its own: it reads the feed for hooks whose turn it is, and sends
-// what is due. Every `cairn work` and `cairn serve` has one; they share the hooks and the notices through the database.
-// Used by the thread that made it.
+// The reader and the sender of hooks of a process, each on a thread of its own: one reads the feed for hooks whose turn
+// it is, the other sends what is due. Every `cairn work` and `cairn serve` has one; they share the hooks and the
+// notices through the database. Used by the thread that made it.
 #pragma once
 
 #include <memory>
@@ -18,6 +18,8 @@ class HookThread {
   ~HookThread();
 
  private:
+  class Reading;
+  class Sending;
   struct Parts;
   explicit HookThread(std::unique_ptr<Parts> parts);
 

@@ -21,7 +21,7 @@ RouteReply shown_hook(RouteCall& call, int status = 200) {
   HookTable& table = call.parts.hooks;
   const std::optional<HookRow> row = table.hook(call.name);
   if (!row) return no_such_hook(call.name);
-  const Json line = hook_line(*row, counts_of(table.counts(), call.name));
+  const Json line = hook_line(*row, counts_of(table.counts({call.name, true}), call.name));
   return status == 201 ? created_response(line, "hooks", call.name) : json_response(line);
 }
 
@@ -35,7 +35,7 @@ Result<std::string> event_field(const RouteCall& call, bool is_needed) {
 
 RouteReply list_hooks(RouteCall& call) {
   if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
-  const std::vector<HookCounts> counts = call.parts.hooks.counts();
+  const std::vector<HookCounts> counts = call.parts.hooks.counts({{}, true});
   std::vector<KeyedLine> lines;
   for (const HookRow& row : call.parts.hooks.hooks())
     lines.push_back({row.name, hook_line(row, counts_of(counts, row.name))});

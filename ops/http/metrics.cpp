@@ -122,11 +122,11 @@ Gauge schedules_late(ScheduleTable& schedules) {
 void add_hooks(std::vector<Gauge>& to, HookTable& hooks, TimeUs now_us) {
   Samples notices, oldest;
   std::size_t place = 0;
-  for (const HookBacklog& backlog : hooks.backlogs()) {
-    const std::string name = bounded_label(backlog.hook, place++);
-    notices[{{"hook", name}, {"state", "waiting"}}] += static_cast<double>(backlog.waiting);
-    notices[{{"hook", name}, {"state", "parked"}}] += static_cast<double>(backlog.parked);
-    raise(oldest[{{"hook", name}}], backlog.oldest, now_us);
+  for (const HookCounts& counts : hooks.counts()) {
+    const std::string name = bounded_label(counts.hook, place++);
+    notices[{{"hook", name}, {"state", "waiting"}}] += static_cast<double>(counts.waiting);
+    notices[{{"hook", name}, {"state", "parked"}}] += static_cast<double>(counts.parked);
+    raise(oldest[{{"hook", name}}], counts.oldest, now_us);
   }
   to.push_back({"cairn_hook_notices", "Notices of a hook that wait to be sent, or are parked.", std::move(notices)});
   to.push_back({"cairn_hook_oldest_seconds", "How long the oldest notice of a hook has waited.", std::move(oldest)});

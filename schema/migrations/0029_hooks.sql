@@ -7,6 +7,7 @@ create table cairn.hook (
   look_at bigint not null,
   created_at bigint not null,
   paused_at bigint,
+  resumed_at bigint not null,
   scan_shard int not null,
   scan_run uuid not null,
   ready boolean not null,
@@ -19,6 +20,7 @@ create table cairn.hook (
 
 comment on column cairn.hook.notes is 'The number of its last note.';
 comment on column cairn.hook.look_at is 'When a process has to read the feed for it next.';
+comment on column cairn.hook.resumed_at is 'When it was last let go on, or added: an older answer pauses it no more.';
 comment on column cairn.hook.fence is 'Counts those who took it to read the feed: only the last one may write.';
 comment on column cairn.hook.ready is 'It has its consumer of the feed.';
 comment on column cairn.hook.removed is 'It is on its way out: its consumer goes first, then its rows.';
@@ -56,7 +58,7 @@ create table cairn.hook_delivery (
 
 create index hook_delivery_due on cairn.hook_delivery (hook, next_at, run_id, seq) where status = 'waiting';
 create index hook_delivery_parked on cairn.hook_delivery (hook, run_id, seq) where status = 'parked';
-create index hook_delivery_over on cairn.hook_delivery (hook, settled_at)
+create index hook_delivery_over on cairn.hook_delivery (hook, settled_at) include (status)
   where status in ('delivered', 'skipped', 'gone');
 
 comment on column cairn.hook_delivery.sends is 'How often it was taken to be sent: the fence of the one who has it.';

@@ -337,6 +337,10 @@ Result<FeedPage> Feed::page(const std::string& name, const std::string& text, st
   };
   for (std::size_t at = 0; at < waiting.size() && at < static_cast<std::size_t>(limit); ++at)
     read_feed(placements_, waiting[at], share, page.cursor.places[static_cast<std::size_t>(waiting[at])], use);
+  for (std::size_t shard = 0; shard < last.size(); ++shard) {
+    const FeedPlace& place = page.cursor.places[shard];
+    page.has_more = page.has_more || place.history || place.position < last[shard];
+  }
   return page;
 }
 

@@ -46,8 +46,9 @@ struct FeedEvent {
 
 struct FeedPage {
   std::vector<FeedEvent> events;
-  FeedCursor cursor;     // after them
-  bool is_last = false;  // nothing more was there
+  FeedCursor cursor;      // after them
+  bool is_last = false;   // nothing more was there
+  bool has_more = false;  // when it was read, more was there after the cursor
 };
 
 // How far a consumer is.

@@ -32,6 +32,7 @@ struct HookRow {
   bool is_ready = false;    // it has its consumer of the feed
   bool is_removed = false;  // on its way out
   std::optional<TimeUs> paused_at = {};
+  TimeUs resumed_at = 0;  // last, or added
   std::string paused_by = {};
   std::string paused_reason = {};
   TimeUs look_at = 0;
@@ -103,35 +104,45 @@ struct HookChange {
   std::string reason = {};
   bool is_removed = false;
   HookNote note = {};
+  // When the notice was taken whose answer wants the change: only a hook that is not paused, nor was resumed since.
+  std::optional<TimeUs> taken_at = {};
 };
 
 struct HookCounts {
   std::string hook;
-  std::int64_t waiting = 0;
-  std::int64_t parked = 0;
-  std::int64_t delivered = 0;         // of those that are kept yet
+  std::int64_t waiting = 0;           // up to hooks_counted_max
+  std::int64_t parked = 0;            // as well
+  std::int64_t delivered = 0;         // of those that are kept yet, where they were asked for
   std::optional<TimeUs> oldest = {};  // noted, of those that wait
   std::optional<TimeUs> due = {};     // since when one that waits could have been sent
 };
+inline constexpr std::int32_t hooks_counted_max = 100'000;
 
-// The notices that a hook has still to send, and those that a person has to decide about.
-struct HookBacklog {
+struct HookCountsAsked {
+  std::optional<std::string> hook = {};  // without: all
+  bool with_delivered = false;           // they may be many
+};
+
+// Facts about late notices of a hook that is not paused.
+struct HookDelay {
   std::string hook;
-  std::int64_t waiting = 0;
-  std::int64_t parked = 0;
-  std::optional<TimeUs> oldest = {};  // noted, of those that wait
+  std::optional<TimeUs> free_since = {};  // when one became due that none of its run holds back
+  std::optional<TimeUs> moved_at = {};    // one was delivered or passed over, last
+  std::string refused = {};               // said of the last failure of one that waits to be tried again
 };
 
 // All throw StoreUnavailable; what they write may then be there or not. All times are the database's.
 struct HookCalls {
-  // False: there is one of that name. The hook is not ready, and taken by the caller (fence 1) for the lease.
-  std::function<bool(const HookRow& row, TimeUs lease_us, const HookNote& note)> add;
-  std::function<std::vector<HookRow>()> hooks;  // by name
-  // One whose time has come, which the caller has for the lease.
-  std::function<std::optional<HookRow>(TimeUs lease_us)> take;
+  // The hook is not ready, and taken by the caller for the lease: its fence. One that is not ready yet and has the same
+  // definition is taken over, as an earlier call may have made it. Nothing: there is another one of that name.
+  std::function<std::optional<std::int64_t>(const HookRow& row, TimeUs lease_us, const HookNote& note)> add;
+  std::function<std::vector<HookRow>()> hooks;  // by name, without those that are on their way out
+  // Takes the hook that has been due longest; the caller holds it for the lease, or for `making_us` if it is not ready.
+  std::function<std::optional<HookRow>(TimeUs lease_us, TimeUs making_us)> take;
   // Keeps the look with its notices; a notice that is there stays as it is. False: another one has taken the hook.
   std::function<bool(const HookLook& look)> keep;
-  // False: there is no such hook, or it is on its way out.
+  // False: there is no such hook; it is on its way out, unless it is to be removed; it is paused, or was resumed since
+  // `taken_at`.
   std::function<bool(const std::string& hook, const HookChange& change)> change;
   // The number of the note; none: there is no such hook.
   std::function<std::optional<std::int64_t>(const std::string& hook, const HookNote& note)> note;
@@ -140,13 +151,15 @@ struct HookCalls {
   // Removes the rows of a hook that change() has marked.
   std::function<void(const std::string& hook)> erase;
   std::function<std::int64_t(const std::string& hook, std::int32_t most)> count_waiting;
+  std::function<bool(const std::string& hook)> has_parked;
   std::function<std::vector<HookDelivery>(const std::vector<HookSlots>& asked)> claim;
   // False: another one has taken the notice since.
   std::function<bool(const HookSettlement& settled)> settle;
   // How many there were; without an id all that are parked. `passes`: they are passed over, not sent.
   std::function<std::int64_t(const std::string& hook, const std::optional<NoticeId>& id, bool passes)> resend;
-  // Removes those that have been over for `kept_us`, those of standstills for `stalled_us`.
-  std::function<void(const std::string& hook, TimeUs kept_us, TimeUs stalled_us)> trim;
+  // Removes those that have been over for `kept_us`, those of standstills for `stalled_us`, and at most `most`. How
+  // many there were.
+  std::function<std::int64_t(const std::string& hook, TimeUs kept_us, TimeUs stalled_us, std::int32_t most)> trim;
 };
 
 // Those of a table that has functions of these names. REQUIRES: it outlives them.
@@ -155,20 +168,21 @@ HookCalls hook_calls_of(Table& table) {
   return {
       [&table](const HookRow& row, TimeUs lease_us, const HookNote& note) { return table.add(row, lease_us, note); },
       [&table] { return table.hooks(); },
-      [&table](TimeUs lease_us) { return table.take(lease_us); },
+      [&table](TimeUs lease_us, TimeUs making_us) { return table.take(lease_us, making_us); },
       [&table](const HookLook& look) { return table.keep(look); },
       [&table](const std::string& hook, const HookChange& change) { return table.change(hook, change); },
       [&table](const std::string& hook, const HookNote& note) { return table.note(hook, note); },
       [&table](const std::string& hook, const NoticeId& id) { return table.put(hook, id); },
       [&table](const std::string& hook) { return table.erase(hook); },
       [&table](const std::string& hook, std::int32_t most) { return table.count_waiting(hook, most); },
+      [&table](const std::string& hook) { return table.has_parked(hook); },
       [&table](const std::vector<HookSlots>& asked) { return table.claim(asked); },
       [&table](const HookSettlement& settled) { return table.settle(settled); },
       [&table](const std::string& hook, const std::optional<NoticeId>& id, bool passes) {
         return table.resend(hook, id, passes);
       },
-      [&table](const std::string& hook, TimeUs kept_us, TimeUs stalled_us) {
-        return table.trim(hook, kept_us, stalled_us);
+      [&table](const std::string& hook, TimeUs kept_us, TimeUs stalled_us, std::int32_t most) {
+        return table.trim(hook, kept_us, stalled_us, most);
       }};
 }
 

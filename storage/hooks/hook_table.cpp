@@ -6,16 +6,16 @@ namespace cairn {
 namespace {
 
 constexpr int table_connections = 2;
-constexpr std::int32_t trimmed_at_once = 1'000;
+constexpr std::int32_t changed_at_once = 1'000;
 constexpr auto hook_columns = std::to_array<std::string_view>(
-    {"name", "notes", "fence", "look_at", "created_at", "paused_at", "scan_shard", "scan_run", "ready", "removed",
-     "ordered", "paused_by", "paused_reason", "definition"});
+    {"name", "notes", "fence", "look_at", "created_at", "paused_at", "resumed_at", "scan_shard", "scan_run", "ready",
+     "removed", "ordered", "paused_by", "paused_reason", "definition"});
 constexpr auto delivery_columns =
     std::to_array<std::string_view>({"hook", "run_id", "seq", "kind", "noted_at", "next_at", "sends", "settled_at",
                                      "failures", "answer", "status", "says"});
-constexpr auto backlog_columns = std::to_array<std::string_view>({"name", "waiting", "oldest", "parked"});
 constexpr auto count_columns =
     std::to_array<std::string_view>({"name", "waiting", "parked", "delivered", "oldest", "due"});
+constexpr auto delay_columns = std::to_array<std::string_view>({"name", "free_since", "moved_at", "refused"});
 
 std::vector<HookRow> hook_rows(const PgResult& found) {
   found.expect_columns(hook_columns);
@@ -28,14 +28,15 @@ std::vector<HookRow> hook_rows(const PgResult& found) {
     row.look_at = found.int8(at, 3);
     row.created_at = found.int8(at, 4);
     if (!found.is_null(at, 5)) row.paused_at = found.int8(at, 5);
-    row.scan_shard = found.int4(at, 6);
-    row.scan_run = found.uuid(at, 7);
-    row.is_ready = found.boolean(at, 8);
-    row.is_removed = found.boolean(at, 9);
-    row.is_ordered = found.boolean(at, 10);
-    row.paused_by = found.text(at, 11);
-    row.paused_reason = found.text(at, 12);
-    row.definition = found.text(at, 13);
+    row.resumed_at = found.int8(at, 6);
+    row.scan_shard = found.int4(at, 7);
+    row.scan_run = found.uuid(at, 8);
+    row.is_ready = found.boolean(at, 9);
+    row.is_removed = found.boolean(at, 10);
+    row.is_ordered = found.boolean(at, 11);
+    row.paused_by = found.text(at, 12);
+    row.paused_reason = found.text(at, 13);
+    row.definition = found.text(at, 14);
   }
   return rows;
 }
@@ -93,17 +94,19 @@ HookTable::HookTable(std::string dsn, const std::string& identity, std::int64_t 
 
 HookCalls HookTable::calls() { return hook_calls_of(*this); }
 
-bool HookTable::add(const HookRow& row, TimeUs lease_us, const HookNote& note) {
+std::optional<std::int64_t> HookTable::add(const HookRow& row, TimeUs lease_us, const HookNote& note) {
   return pool_.run([&](PgConnection& connection) {
     connection.execute("BEGIN");
     const PgResult added = connection.query(
         statement("add_hook"), PgParameters().add(row.name).add(row.definition).add(row.is_ordered).add(lease_us));
-    if (added.rows() == 1) {
+    std::optional<std::int64_t> fence;
+    if (added.rows() == 1) fence = added.int8(0, 1);
+    if (fence == 1) {
       connection.query(statement("note_hook"), PgParameters().add(row.name));
       put_note(connection, row.name, added.int8(0, 0) + 1, note);
     }
     connection.execute("COMMIT");
-    return added.rows() == 1;
+    return fence;
   });
 }
 
@@ -120,8 +123,8 @@ std::optional<HookRow> HookTable::hook(const std::string& name) {
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
-std::optional<HookRow> HookTable::take(TimeUs lease_us) {
-  std::vector<HookRow> taken = hook_rows(pool_.query("take_hook", PgParameters().add(lease_us)));
+std::optional<HookRow> HookTable::take(TimeUs lease_us, TimeUs making_us) {
+  std::vector<HookRow> taken = hook_rows(pool_.query("take_hook", PgParameters().add(lease_us).add(making_us)));
   return taken.empty() ? std::nullopt : std::optional(std::move(taken.front()));
 }
 
@@ -146,9 +149,10 @@ bool HookTable::keep(const HookLook& look) {
 bool HookTable::change(const std::string& hook, const HookChange& change) {
   return pool_.run([&](PgConnection& connection) {
     connection.execute("BEGIN");
-    const PgResult changed =
-        connection.query(statement("change_hook"),
-                         PgParameters().add(hook).add(change.paused_by).add(change.reason).add(change.is_removed));
+    PgParameters wanted;
+    wanted.add(hook).add(change.paused_by).add(change.reason).add(change.is_removed);
+    change.taken_at ? wanted.add(*change.taken_at) : wanted.add_null(PgType::int8);
+    const PgResult changed = connection.query(statement("change_hook"), wanted);
     if (changed.rows() == 1) put_note(connection, hook, changed.int8(0, 0), change.note);
     connection.execute("COMMIT");
     return changed.rows() == 1;
@@ -172,16 +176,18 @@ bool HookTable::put(const std::string& hook, const NoticeId& id) {
 }
 
 void HookTable::erase(const std::string& hook) {
-  pool_.run([&](PgConnection& connection) {
-    connection.execute("BEGIN");
-    connection.query(statement("remove_hook_deliveries"), PgParameters().add(hook));
-    connection.query(statement("remove_hook"), PgParameters().add(hook));
-    connection.execute("COMMIT");
-  });
+  const PgParameters portion = PgParameters().add(hook).add(changed_at_once);
+  while (pool_.query("remove_hook_deliveries", portion).rows() == changed_at_once) {
+  }
+  pool_.query("remove_hook", PgParameters().add(hook));
 }
 
 std::int64_t HookTable::count_waiting(const std::string& hook, std::int32_t most) {
   return pool_.query("count_hook_waiting", PgParameters().add(hook).add(most)).int8(0, 0);
+}
+
+bool HookTable::has_parked(const std::string& hook) {
+  return pool_.query("any_hook_parked", PgParameters().add(hook)).boolean(0, 0);
 }
 
 std::vector<HookDelivery> HookTable::claim(const std::vector<HookSlots>& asked) {
@@ -211,21 +217,35 @@ bool HookTable::settle(const HookSettlement& settled) {
 }
 
 std::int64_t HookTable::resend(const std::string& hook, const std::optional<NoticeId>& id, bool passes) {
+  if (!id) return resend_parked(hook);
+  return pool_.query("resend_hook_delivery", named_notice(hook, *id).add(passes)).rows();
+}
+
+std::int64_t HookTable::resend_parked(const std::string& hook) {
+  std::int64_t count = 0, seq = -1;
+  RunId run;
+  for (std::string kind;;) {
+    const PgResult found = pool_.query("resend_parked_deliveries",
+                                       PgParameters().add(hook).add(run).add(seq).add(kind).add(changed_at_once));
+    if (found.rows() == 0) return count;
+    const int last = found.rows() - 1;
+    run = found.uuid(last, 0);
+    seq = found.int8(last, 1);
+    kind = found.text(last, 2);
+    count += found.int8(last, 3);
+    if (found.rows() < changed_at_once) return count;
+  }
+}
+
+std::int64_t HookTable::trim(const std::string& hook, TimeUs kept_us, TimeUs stalled_us, std::int32_t most) {
+  return pool_.query("trim_hook_deliveries", PgParameters().add(hook).add(kept_us).add(stalled_us).add(most)).rows();
+}
+
+std::vector<HookCounts> HookTable::counts(const HookCountsAsked& asked) {
   PgParameters which;
-  if (id)
-    which = named_notice(hook, *id);
-  else
-    which.add(hook).add_null(PgType::uuid).add(std::int64_t{0}).add("");
-  which.add(passes);
-  return pool_.query("resend_hook_delivery", which).rows();
-}
-
-void HookTable::trim(const std::string& hook, TimeUs kept_us, TimeUs stalled_us) {
-  pool_.query("trim_hook_deliveries", PgParameters().add(hook).add(kept_us).add(stalled_us).add(trimmed_at_once));
-}
-
-std::vector<HookCounts> HookTable::counts() {
-  const PgResult found = pool_.query_widely("hook_counts");
+  asked.hook ? which.add(*asked.hook) : which.add_null(PgType::text);
+  which.add(hooks_counted_max).add(asked.with_delivered);
+  const PgResult found = pool_.query_widely("hook_counts", which);
   found.expect_columns(count_columns);
   std::vector<HookCounts> all;
   for (int at = 0; at < found.rows(); ++at) {
@@ -240,18 +260,23 @@ std::vector<HookCounts> HookTable::counts() {
   return all;
 }
 
-std::vector<HookBacklog> HookTable::backlogs() {
-  const PgResult found = pool_.query("hook_backlogs");
-  found.expect_columns(backlog_columns);
-  std::vector<HookBacklog> all;
+std::vector<HookDelay> HookTable::delays() {
+  const PgResult found = pool_.query_widely("hook_delays");
+  found.expect_columns(delay_columns);
+  std::vector<HookDelay> all;
   for (int at = 0; at < found.rows(); ++at) {
-    HookBacklog& backlog = all.emplace_back();
-    backlog.hook = found.text(at, 0);
-    backlog.waiting = found.int8(at, 1);
-    if (!found.is_null(at, 2)) backlog.oldest = found.int8(at, 2);
-    backlog.parked = found.int8(at, 3);
+    HookDelay& delay = all.emplace_back();
+    delay.hook = found.text(at, 0);
+    if (!found.is_null(at, 1)) delay.free_since = found.int8(at, 1);
+    if (!found.is_null(at, 2)) delay.moved_at = found.int8(at, 2);
+    if (!found.is_null(at, 3)) delay.refused = found.text(at, 3);
   }
   return all;
+}
+
+std::optional<HookDelivery> HookTable::delivery(const std::string& hook, const NoticeId& id) {
+  std::vector<HookDelivery> found = delivery_rows(pool_.query("hook_delivery", named_notice(hook, id)));
+  return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
 std::vector<HookDelivery> HookTable::deliveries(const std::string& hook, const std::optional<DeliveryStatus>& status,

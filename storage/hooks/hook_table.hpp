@@ -19,24 +19,25 @@ class HookTable {
   // All functions throw StoreUnavailable and PostgresError as the store does; see HookCalls.
   HookCalls calls();  // REQUIRES: this outlives them
 
-  bool add(const HookRow& row, TimeUs lease_us, const HookNote& note);
+  std::optional<std::int64_t> add(const HookRow& row, TimeUs lease_us, const HookNote& note);
   std::vector<HookRow> hooks();
-  std::optional<HookRow> take(TimeUs lease_us);
+  std::optional<HookRow> take(TimeUs lease_us, TimeUs making_us);
   bool keep(const HookLook& look);
   bool change(const std::string& hook, const HookChange& change);
   std::optional<std::int64_t> note(const std::string& hook, const HookNote& note);
   bool put(const std::string& hook, const NoticeId& id);
   void erase(const std::string& hook);
   std::int64_t count_waiting(const std::string& hook, std::int32_t most);
+  bool has_parked(const std::string& hook);
   std::vector<HookDelivery> claim(const std::vector<HookSlots>& asked);
   bool settle(const HookSettlement& settled);
   std::int64_t resend(const std::string& hook, const std::optional<NoticeId>& id, bool passes);
-  void trim(const std::string& hook, TimeUs kept_us, TimeUs stalled_us);
+  std::int64_t trim(const std::string& hook, TimeUs kept_us, TimeUs stalled_us, std::int32_t most);
 
   std::optional<HookRow> hook(const std::string& name);
-  std::vector<HookCounts> counts();  // by name
-  // By name. Reads no notice that is over.
-  std::vector<HookBacklog> backlogs();
+  std::vector<HookCounts> counts(const HookCountsAsked& asked = {});  // by name
+  std::vector<HookDelay> delays();                                    // by name, of those that are not paused
+  std::optional<HookDelivery> delivery(const std::string& hook, const NoticeId& id);
   // The newest first; without a status those of any.
   std::vector<HookDelivery> deliveries(const std::string& hook, const std::optional<DeliveryStatus>& status,
                                        std::int32_t limit);
@@ -45,6 +46,7 @@ class HookTable {
 
  private:
   std::vector<HookRow> named(const std::optional<std::string>& name);
+  std::int64_t resend_parked(const std::string& hook);
 
   PostgresPool pool_;
 };

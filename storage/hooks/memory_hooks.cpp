@@ -13,33 +13,40 @@ std::int64_t MemoryHooks::put_note(const std::string& hook, const HookNote& note
   return notes.back().number;
 }
 
-bool MemoryHooks::add(const HookRow& row, TimeUs lease_us, const HookNote& note) {
+std::optional<std::int64_t> MemoryHooks::add(const HookRow& row, TimeUs lease_us, const HookNote& note) {
   const std::lock_guard lock(mutex_);
-  if (rows_.contains(row.name)) return false;
+  if (const auto found = rows_.find(row.name); found != rows_.end()) {
+    HookRow& begun = found->second;
+    if (begun.is_ready || begun.is_removed || begun.definition != row.definition) return std::nullopt;
+    begun.look_at = clock_() + lease_us;
+    return ++begun.fence;
+  }
   HookRow& added = rows_[row.name] = row;
   added.is_ready = added.is_removed = false;
   added.fence = 1;
-  added.created_at = clock_();
+  added.created_at = added.resumed_at = clock_();
   added.look_at = clock_() + lease_us;
   put_note(row.name, note);
-  return true;
+  return 1;
 }
 
 std::vector<HookRow> MemoryHooks::hooks() const {
   const std::lock_guard lock(mutex_);
   std::vector<HookRow> all;
-  for (const auto& [name, row] : rows_) all.push_back(row);
+  for (const auto& [name, row] : rows_)
+    if (!row.is_removed) all.push_back(row);
   return all;
 }
 
-std::optional<HookRow> MemoryHooks::take(TimeUs lease_us) {
+std::optional<HookRow> MemoryHooks::take(TimeUs lease_us, TimeUs making_us) {
   const std::lock_guard lock(mutex_);
   const auto first = std::min_element(rows_.begin(), rows_.end(),
                                       [](const auto& a, const auto& b) { return a.second.look_at < b.second.look_at; });
   if (first == rows_.end() || first->second.look_at > clock_()) return std::nullopt;
-  ++first->second.fence;
-  first->second.look_at = clock_() + lease_us;
-  return first->second;
+  HookRow& row = first->second;
+  ++row.fence;
+  row.look_at = clock_() + (row.is_ready || row.is_removed ? lease_us : making_us);
+  return row;
 }
 
 bool MemoryHooks::keep(const HookLook& look) {
@@ -62,8 +69,10 @@ bool MemoryHooks::keep(const HookLook& look) {
 bool MemoryHooks::change(const std::string& hook, const HookChange& change) {
   const std::lock_guard lock(mutex_);
   const auto found = rows_.find(hook);
-  if (found == rows_.end() || found->second.is_removed) return false;
+  if (found == rows_.end() || (found->second.is_removed && !change.is_removed)) return false;
   HookRow& row = found->second;
+  if (change.taken_at && (row.paused_at || row.resumed_at > *change.taken_at)) return false;
+  if (change.paused_by.empty()) row.resumed_at = clock_();
   row.paused_at = change.paused_by.empty() ? std::nullopt : std::optional(row.paused_at.value_or(clock_()));
   row.paused_by = change.paused_by;
   row.paused_reason = change.reason;
@@ -106,11 +115,20 @@ std::int64_t MemoryHooks::count_waiting(const std::string& hook, std::int32_t mo
   return std::min<std::int64_t>(waiting, most);
 }
 
+bool MemoryHooks::has_parked(const std::string& hook) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = deliveries_.find(hook);
+  return found != deliveries_.end() && std::any_of(found->second.begin(), found->second.end(), [](const auto& one) {
+           return one.second.status == DeliveryStatus::parked;
+         });
+}
+
+// Samples are not of a run.
 bool MemoryHooks::is_behind_another(const Deliveries& all, const NoticeId& id) const {
   const auto place = [](const NoticeId& of) { return std::pair(of.seq, of.kind == NoticeKind::stalled); };
   return std::any_of(all.begin(), all.end(), [&](const auto& one) {
     const bool is_open = one.second.status == DeliveryStatus::waiting || one.second.status == DeliveryStatus::parked;
-    return is_open && one.first.run == id.run && place(one.first) < place(id);
+    return is_open && one.first.kind != NoticeKind::test && one.first.run == id.run && place(one.first) < place(id);
   });
 }
 
@@ -165,14 +183,18 @@ std::int64_t MemoryHooks::resend(const std::string& hook, const std::optional<No
   return count;
 }
 
-void MemoryHooks::trim(const std::string& hook, TimeUs kept_us, TimeUs stalled_us) {
+std::int64_t MemoryHooks::trim(const std::string& hook, TimeUs kept_us, TimeUs stalled_us, std::int32_t most) {
   const std::lock_guard lock(mutex_);
+  std::int64_t removed = 0;
   std::erase_if(deliveries_[hook], [&](const auto& one) {
     const HookDelivery& delivery = one.second;
     if (delivery.status == DeliveryStatus::waiting || delivery.status == DeliveryStatus::parked) return false;
     const TimeUs kept = one.first.kind == NoticeKind::stalled ? std::max(kept_us, stalled_us) : kept_us;
-    return *delivery.settled_at < clock_() - kept;
+    const bool is_old = removed < most && *delivery.settled_at < clock_() - kept;
+    removed += is_old ? 1 : 0;
+    return is_old;
   });
+  return removed;
 }
 
 std::vector<HookDelivery> MemoryHooks::deliveries(const std::string& hook) const {

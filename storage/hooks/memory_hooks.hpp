@@ -19,19 +19,20 @@ class MemoryHooks {
 
   HookCalls calls();  // REQUIRES: this outlives them
   // As HookCalls says.
-  bool add(const HookRow& row, TimeUs lease_us, const HookNote& note);
+  std::optional<std::int64_t> add(const HookRow& row, TimeUs lease_us, const HookNote& note);
   std::vector<HookRow> hooks() const;
-  std::optional<HookRow> take(TimeUs lease_us);
+  std::optional<HookRow> take(TimeUs lease_us, TimeUs making_us);
   bool keep(const HookLook& look);
   bool change(const std::string& hook, const HookChange& change);
   std::optional<std::int64_t> note(const std::string& hook, const HookNote& note);
   bool put(const std::string& hook, const NoticeId& id);
   void erase(const std::string& hook);
   std::int64_t count_waiting(const std::string& hook, std::int32_t most) const;
+  bool has_parked(const std::string& hook) const;
   std::vector<HookDelivery> claim(const std::vector<HookSlots>& asked);
   bool settle(const HookSettlement& settled);
   std::int64_t resend(const std::string& hook, const std::optional<NoticeId>& id, bool passes);
-  void trim(const std::string& hook, TimeUs kept_us, TimeUs stalled_us);
+  std::int64_t trim(const std::string& hook, TimeUs kept_us, TimeUs stalled_us, std::int32_t most);
 
   std::vector<HookDelivery> deliveries(const std::string& hook) const;  // by their ids
   std::vector<KeptHookNote> notes(const std::string& hook) const;       // the oldest first

@@ -1,24 +1,20 @@
-// Hooks under all faults of the simulator: each simulation has three of them, whose senders die and whose receivers
+// Hooks under all faults of the simulator: each simulation has four of them, whose senders die and whose receivers
 // refuse; what must hold is checked in each. CAIRN_SEED=N repeats one seed; CAIRN_SEEDS=N runs N of them.
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <iostream>
 #include <random>
 
+#include "tests/simulation/environment.hpp"
 #include "workers/simulation/simulation.hpp"
 
 namespace cairn::simulation {
 namespace {
 
-std::uint64_t hook_number_of(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 TEST(SimulatedHooks, each_event_is_delivered_with_its_one_id_and_in_order_where_that_is_asked_for) {
   const bool is_one = std::getenv("CAIRN_SEED") != nullptr;
-  const std::uint64_t first = is_one ? hook_number_of("CAIRN_SEED", 0) : std::random_device{}();
-  const std::uint64_t seeds = is_one ? 1 : hook_number_of("CAIRN_SEEDS", 60);
+  const std::uint64_t first = is_one ? number_of_environment("CAIRN_SEED", 0) : std::random_device{}();
+  const std::uint64_t seeds = is_one ? 1 : number_of_environment("CAIRN_SEEDS", 60);
   std::map<std::string, std::int64_t> faults, reached;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
     const Course course = simulate(random_scenario(seed), random_cast());
@@ -26,11 +22,12 @@ TEST(SimulatedHooks, each_event_is_delivered_with_its_one_id_and_in_order_where_
     for (const auto& [what, times] : course.faults) faults[what] += times;
     for (const auto& [what, times] : course.reached) reached[what] += times;
   }
-  for (const std::string name : {"any", "ordered", "still"}) {
+  for (const std::string name : {"any", "ordered", "still", "brief"}) {
     const std::int64_t notices = reached["notices of hook " + name];
     std::cout << "  notices of hook " << name << ": " << notices << "\n";
     EXPECT_GT(notices, seeds < 50 ? -1 : 3) << name;
   }
+  std::cout << "  hooks removed while made: " << reached["hooks removed while made"] << "\n";
   for (const std::string what :
        {"sender died before", "sender died after", "sender's call failed before", "sender's call failed after"}) {
     std::cout << "  " << what << ": " << faults[what] << "\n";

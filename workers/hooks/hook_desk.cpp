@@ -1,18 +1,20 @@
 #include "workers/hooks/hook_desk.hpp"
 
-#include <algorithm>
+#include <utility>
+
+#include "engine/bounds.hpp"
+#include "workers/hooks/hook_rules.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr TimeUs add_lease_us = 120'000'000;  // commits under way are waited for, a minute at most
-constexpr std::size_t reason_bytes = 500;
 constexpr std::size_t hooks_max = 200;
 
-Status check_pause_reason(const std::string& reason) {
-  if (reason.size() <= reason_bytes && reason.find('\0') == std::string::npos) return Done{};
-  return Error{Code::invalid, "Expected a reason of at most " + std::to_string(reason_bytes) + " bytes, but found " +
-                                  std::to_string(reason.size()) + "."};
+Error name_is_taken(const std::string& name, bool is_there) {
+  if (is_there) return {Code::conflict, "Expected a new name for a hook, but " + name + " is one already."};
+  return {Code::conflict, "Expected a new name for a hook, but the removal of " + name +
+                              " is under way: `cairn hook remove " + name + "` ends it."};
 }
 
 }  // namespace
@@ -20,11 +22,6 @@ Status check_pause_reason(const std::string& reason) {
 Error no_such_hook(const std::string& name) {
   return {Code::not_found,
           "Expected a hook, but none is named " + excerpt(Json(name), 60) + ": see `cairn hook list`."};
-}
-
-bool HookDesk::is_there(const std::string& name) const {
-  const std::vector<HookRow> all = calls_.hooks();
-  return std::any_of(all.begin(), all.end(), [&name](const HookRow& row) { return row.name == name; });
 }
 
 Status HookDesk::add(const std::string& name, const HookDefinition& hook, const std::string& actor) {
@@ -35,21 +32,29 @@ Status HookDesk::add(const std::string& name, const HookDefinition& hook, const 
   row.name = name;
   row.definition = canonical(hook_json(hook));
   row.is_ordered = hook.is_ordered;
-  row.fence = 1;
   HookNote note{"added", actor, "", row.definition};
-  if (!calls_.add(row, add_lease_us, note))
-    return Error{Code::conflict, "Expected a new name for a hook, but " + name + " is one already."};
-  if (const Status made = make_consumer(feed_, row, hook); !made) {
+  const std::optional<std::int64_t> fence = calls_.add(row, add_lease_us, note);
+  if (!fence) return name_is_taken(name, is_there(calls_, name));
+  row.fence = *fence;
+  if (const Status made = make_consumer(feed_, name, hook); !made) {
     if (const Status undone = remove(name, actor); !undone) return undone;
     return made;
   }
+  return keep_ready(std::move(row));
+}
+
+// A hook that was removed meanwhile leaves no consumer.
+Status HookDesk::keep_ready(HookRow row) {
   row.is_ready = true;
-  calls_.keep({row, {}, 0});
-  return Done{};
+  if (calls_.keep({row, {}, 0})) return Done{};
+  if (is_there(calls_, row.name))
+    return Error{Code::conflict, "Expected to add hook " + row.name + ", but another process adds it as well."};
+  if (const Status removed = remove_consumer(feed_, row.name); !removed) return removed;
+  return Error{Code::conflict, "Expected to add hook " + row.name + ", but it was removed meanwhile."};
 }
 
 Status HookDesk::pause(const std::string& name, const std::string& reason, const std::string& actor) {
-  if (const Status fits = check_pause_reason(reason); !fits) return fits;
+  if (const Status fits = check_reason(reason); !fits) return fits;
   if (calls_.change(name, {actor, reason, false, {"paused", actor, reason}})) return Done{};
   return no_such_hook(name);
 }
@@ -61,8 +66,7 @@ Status HookDesk::resume(const std::string& name, const std::string& actor) {
 
 Status HookDesk::remove(const std::string& name, const std::string& actor) {
   if (!calls_.change(name, {"", "", true, {"removed", actor}})) return no_such_hook(name);
-  if (const Status removed = feed_.remove(hook_consumer(name)); !removed && removed.error().code != Code::not_found)
-    return removed;
+  if (const Status removed = remove_consumer(feed_, name); !removed) return removed;
   calls_.erase(name);
   return Done{};
 }
@@ -77,7 +81,7 @@ Result<std::string> HookDesk::test(const std::string& name, const std::string& a
 
 // The kind of an event is not in its id: it follows from the event.
 Result<std::int64_t> HookDesk::again(const std::string& name, const std::string& id, bool passes) {
-  if (!is_there(name)) return no_such_hook(name);
+  if (!is_there(calls_, name)) return no_such_hook(name);
   if (id.empty()) return calls_.resend(name, {}, passes);
   std::optional<NoticeId> notice = parse_event_id(name, id);
   if (!notice)

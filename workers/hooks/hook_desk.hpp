@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "workers/hooks/hook_dispatcher.hpp"
+#include "workers/hooks/hook_feed.hpp"
 
 namespace cairn {
 
@@ -14,11 +14,13 @@ class HookDesk {
   HookDesk(HookCalls calls, HookFeed feed) : calls_(std::move(calls)), feed_(std::move(feed)) {}
 
   // Events that are committed from the return on become notices. Refuses `invalid` (the name), `conflict` (it is
-  // taken), and as Feed::add; then there is no hook. Throws StoreUnavailable, PostgresError, as all functions here.
+  // taken, or the hook was removed meanwhile), and as Feed::add; then there is no hook. Throws StoreUnavailable,
+  // PostgresError, as all functions here; what was asked may then have happened, and can be asked for again.
   Status add(const std::string& name, const HookDefinition& hook, const std::string& actor);
   // Nothing is sent until it goes on; what happens meanwhile is sent then. Refuse `not_found`.
   Status pause(const std::string& name, const std::string& reason, const std::string& actor);
   Status resume(const std::string& name, const std::string& actor);
+  // Ends as well a removal that was begun before.
   Status remove(const std::string& name, const std::string& actor);
 
   // Has a sample sent, by whichever process sends for the hook; returns the id of its event. Refuses `not_found`.
@@ -29,7 +31,7 @@ class HookDesk {
   Status skip(const std::string& name, const std::string& id, const std::string& actor);
 
  private:
-  bool is_there(const std::string& name) const;
+  Status keep_ready(HookRow row);
   Result<std::int64_t> again(const std::string& name, const std::string& id, bool passes);
 
   const HookCalls calls_;

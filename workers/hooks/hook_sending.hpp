@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <string>
 
-#include "workers/hooks/hook_dispatcher.hpp"
+#include "workers/hooks/hook_sender.hpp"
 #include "workers/ports/http_client.hpp"
 
 namespace cairn {
 
 // POSTs the message, and follows no redirect. `secret` "": it is not signed. Unless the hook says so, only public
-// addresses are connected to. Answers of more than 64 KiB are cut off.
+// addresses are connected to. An answer of more than 64 KiB counts by its status. Throws std::system_error as
+// HttpClient::send.
 boost::asio::awaitable<HookAnswer> send_to_url(HttpClient& client, HookParcel parcel, std::string secret,
                                                std::int64_t now_s);
 

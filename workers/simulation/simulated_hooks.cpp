@@ -1,9 +1,10 @@
 #include "workers/simulation/simulated_hooks.hpp"
 
 #include <algorithm>
-#include <type_traits>
+#include <utility>
 
-#include "workers/runs/history.hpp"
+#include "storage/stored_event.hpp"
+#include "workers/hooks/hook_rules.hpp"
 
 namespace cairn::simulation {
 namespace {
@@ -15,8 +16,7 @@ constexpr std::int32_t page_max = 50;
 constexpr int heal_rounds = 4'000;
 constexpr std::uint64_t hook_salt = 0x686f6f6b73ull;
 const std::string operator_name = "user:simulated";
-
-struct ProcessDied {};
+const std::string brief_hook = "brief";  // comes and goes
 
 // One for each way of sending: in any order, in order, and standstills.
 std::map<std::string, Json> simulated_hooks() {
@@ -36,10 +36,6 @@ HookDefinition definition_of(const Json& hook) {
   return *std::move(read);
 }
 
-StoredEvent stored(const EventRow& row) {
-  return {row.seq, row.at_us, row.step, row.actor, row.type, row.version, row.payload};
-}
-
 bool has_all(const Tags& tags, const Tags& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&tags](const auto& one) {
     const auto found = tags.find(one.first);
@@ -52,70 +48,72 @@ std::string shown(const std::string& hook, const NoticeId& id) { return "hook " 
 }  // namespace
 
 SimulatedHooks::SimulatedHooks(World& world, std::uint64_t seed)
-    : world_(world), chance_(seed ^ hook_salt), hooks_([this] { return now(); }), calls_(hooks_.calls()) {}
+    : world_(world),
+      chance_(seed ^ hook_salt),
+      trouble_(chance_, world.faults, "sender", 10),
+      hooks_([this] { return now(); }),
+      calls_(hooks_.calls()) {
+  trouble_.is_out = [&world] { return world.is_out(); };
+}
 
 SimulatedHooks::~SimulatedHooks() = default;
 
 // --- trouble ---------------------------------------------------------------------------------------------------------
 
-void SimulatedHooks::may_fail(const std::string& where) {
-  if (!has_faults_) return;
-  if (world_.is_out()) throw StoreUnavailable("simulated");
-  if (!chance_.one_in(10)) return;
-  const bool dies = chance_.one_in(2);
-  ++world_.faults[std::string(dies ? "sender died " : "sender's call failed ") + where];
-  if (dies) throw ProcessDied{};
-  throw StoreUnavailable("simulated");
-}
-
 template <class Call>
 auto SimulatedHooks::troubled(Call call) {
-  return [this, call](const auto&... asked) {
-    may_fail("before");
-    if constexpr (std::is_void_v<decltype(call(asked...))>) {
-      call(asked...);
-      may_fail("after");
-    } else {
-      auto answer = call(asked...);
-      may_fail("after");
-      return answer;
-    }
-  };
+  return [this, call](const auto&... asked) { return trouble_.at([&] { return call(asked...); }); };
 }
 
 HookCalls SimulatedHooks::troubled_calls() {
-  return {troubled(calls_.add),           troubled(calls_.hooks), troubled(calls_.take),   troubled(calls_.keep),
-          troubled(calls_.change),        troubled(calls_.note),  troubled(calls_.put),    troubled(calls_.erase),
-          troubled(calls_.count_waiting), troubled(calls_.claim), troubled(calls_.settle), troubled(calls_.resend),
-          troubled(calls_.trim)};
+  return {troubled(calls_.add),           troubled(calls_.hooks),      troubled(calls_.take),  troubled(calls_.keep),
+          troubled(calls_.change),        troubled(calls_.note),       troubled(calls_.put),   troubled(calls_.erase),
+          troubled(calls_.count_waiting), troubled(calls_.has_parked), troubled(calls_.claim), troubled(calls_.settle),
+          troubled(calls_.resend),        troubled(calls_.trim)};
+}
+
+HookFeed SimulatedHooks::feed() {
+  return {[this](const FeedConsumer& consumer) -> Status {
+            remove_while_made(consumer.name);
+            read_log();
+            consumers_[consumer.name] = {consumer.filter, log_.size()};
+            return Done{};
+          },
+          [this](const std::string& consumer) -> Status {
+            if (consumers_.erase(consumer) > 0) return Done{};
+            return Error{Code::not_found, "Expected a consumer, but there is none."};
+          },
+          [this](const std::string& consumer, std::int32_t limit) { return page(consumer, limit); },
+          [this](const std::string& consumer, const std::string& cursor) { return confirm(consumer, cursor); },
+          [this](const StalledQuestion& question, std::int32_t) { return stalled(question); }};
 }
 
 HookFeed SimulatedHooks::troubled_feed() {
-  HookFeed feed;
-  feed.add = troubled([this](const FeedConsumer& consumer) -> Status {
-    read_log();
-    consumers_[consumer.name] = {consumer.filter, log_.size()};
-    return Done{};
-  });
-  feed.remove = troubled([this](const std::string& consumer) -> Status {
-    if (consumers_.erase(consumer) > 0) return Done{};
-    return Error{Code::not_found, "Expected a consumer, but there is none."};
-  });
-  feed.page = troubled([this](const std::string& consumer, std::int32_t limit) { return page(consumer, limit); });
-  feed.confirm =
-      troubled([this](const std::string& consumer, const std::string& cursor) { return confirm(consumer, cursor); });
-  feed.stalled = troubled([this](const StalledQuestion& question, std::int32_t) { return stalled(question); });
-  return feed;
+  const HookFeed plain = feed();
+  return {troubled(plain.add), troubled(plain.remove), troubled(plain.page), troubled(plain.confirm),
+          troubled(plain.stalled)};
+}
+
+// An operator removes the hook while a process makes its consumer; that process has no other trouble in this act.
+void SimulatedHooks::remove_while_made(const std::string& consumer) {
+  if (!trouble_.is_on || consumer != hook_consumer(brief_hook) || !chance_.one_in(4)) return;
+  trouble_.is_on = false;
+  since_.erase(brief_hook);
+  if (HookDesk(calls_, feed()).remove(brief_hook, operator_name)) ++world_.reached["hooks removed while made"];
 }
 
 void SimulatedHooks::begin_process(std::size_t n) {
   Process& process = processes_[n];
   if (process.is_gone) *process.is_gone = true;
   process.is_gone = std::make_shared<bool>(false);
-  process.dispatcher = std::make_unique<HookDispatcher>(
-      troubled_calls(), troubled_feed(), *world_.store,
-      HookSurroundings{[](const HookDefinition&) { return true; }, [this] { return now(); },
-                       [this] { return chance_.part(); }, [](const std::string&) {}});
+  const auto clock = [this] { return now(); };
+  const auto unheard = [](const std::string&) {};
+  process.reader = std::make_unique<HookReader>(troubled_calls(), troubled_feed(), *world_.store,
+                                                HookReaderSurroundings{clock, unheard});
+  process.sender =
+      std::make_unique<HookSender>(troubled_calls(), *world_.store,
+                                   HookSenderSurroundings{[](const HookDefinition&) { return true; }, clock,
+                                                          [this] { return chance_.part(); }, unheard});
 }
 
 // --- the feed --------------------------------------------------------------------------------------------------------
@@ -148,7 +146,7 @@ Result<HookPage> SimulatedHooks::page(const std::string& name, std::int32_t limi
     if (passes) page.events.push_back({logged.run, run->graph, rows.front()});
   }
   page.cursor = std::to_string(at);
-  page.is_last = at == log_.size();
+  page.has_more = at < log_.size();
   return page;
 }
 
@@ -159,7 +157,7 @@ Status SimulatedHooks::confirm(const std::string& name, const std::string& curso
   return Done{};
 }
 
-StalledAnswer SimulatedHooks::stalled(const StalledQuestion& question) const {
+StalledAnswer SimulatedHooks::stalled(const StalledQuestion& question) {
   StalledAnswer answer;
   answer.is_end = true;
   for (const RunId& id : world_.checker.runs()) {
@@ -168,19 +166,21 @@ StalledAnswer SimulatedHooks::stalled(const StalledQuestion& question) const {
                         run->updated_at <= question.moved_before + eager_us && run->updated_at > question.moved_after;
     if (stands) answer.found.push_back({id, run->head, NoticeKind::stalled});
   }
+  stood_.insert(answer.found.begin(), answer.found.end());
   return answer;
 }
 
 // --- acts ------------------------------------------------------------------------------------------------------------
 
 void SimulatedHooks::begin() {
-  has_faults_ = false;
-  HookDesk desk(calls_, troubled_feed());
+  trouble_.is_on = false;
+  HookDesk desk(calls_, feed());
   for (const auto& [name, hook] : simulated_hooks()) {
     const Status added = desk.add(name, definition_of(hook), operator_name);
     CHECK(added.ok());
+    since_[name] = 0;
   }
-  has_faults_ = true;
+  trouble_.is_on = true;
   for (std::size_t n = 0; n < processes; ++n) begin_process(n);
   world_.agenda.after(act_us, [this] { act(); });
 }
@@ -189,18 +189,20 @@ void SimulatedHooks::begin() {
 void SimulatedHooks::act() {
   if (chance_.one_in(40))
     act_as_operator();
+  else if (chance_.one_in(20))
+    change_brief_hook();
   else
     act_as(chance_.below(processes));
+  trouble_.is_on = has_faults_;
   const TimeUs quiet_us = world_.agenda.now() - world_.moved_us;
   world_.agenda.after(std::max(act_us, quiet_us / 10), [this] { act(); });
 }
 
 void SimulatedHooks::act_as(std::size_t n) {
   try {
-    HookDispatcher& dispatcher = *processes_[n].dispatcher;
-    while (dispatcher.look() && !chance_.one_in(4)) {
+    while (processes_[n].reader->look() && !chance_.one_in(4)) {
     }
-    for (HookParcel& parcel : dispatcher.take()) send(n, std::move(parcel));
+    for (HookParcel& parcel : processes_[n].sender->take()) send(n, std::move(parcel));
   } catch (const ProcessDied&) {
     begin_process(n);
   } catch (const StoreUnavailable&) {
@@ -222,7 +224,7 @@ void SimulatedHooks::send(std::size_t n, HookParcel parcel) {
     }
     if (*gone) return;
     try {
-      processes_[n].dispatcher->settle(parcel, answer);
+      processes_[n].sender->settle(parcel, answer);
     } catch (const ProcessDied&) {
       begin_process(n);
     } catch (const StoreUnavailable&) {
@@ -248,20 +250,48 @@ HookAnswer SimulatedHooks::receive(const HookParcel& parcel) {
   return answer;
 }
 
-// Someone sends again what is parked, and turns on what was turned off.
+// The operator resends parked notices and resumes paused hooks.
 void SimulatedHooks::act_as_operator() {
-  HookDesk desk(calls_, troubled_feed());
+  HookDesk desk(calls_, feed());
   for (const HookRow& row : calls_.hooks()) {
     if (row.paused_at) CHECK(desk.resume(row.name, operator_name).ok());
     CHECK(desk.resend(row.name, "", operator_name).ok());
   }
 }
 
+// The operator adds the hook that comes and goes, or removes it; each call may fail or end the operator's process.
+void SimulatedHooks::change_brief_hook() {
+  HookDesk desk(troubled_calls(), troubled_feed());
+  try {
+    if (since_.contains(brief_hook) && chance_.one_in(2)) {
+      since_.erase(brief_hook);
+      static_cast<void>(desk.remove(brief_hook, operator_name));
+    } else if (desk.add(brief_hook, definition_of(simulated_hooks().at("any")), operator_name)) {
+      read_log();
+      since_[brief_hook] = log_.size();
+    }
+  } catch (const ProcessDied&) {
+  } catch (const StoreUnavailable&) {
+  }
+}
+
 // --- the end ---------------------------------------------------------------------------------------------------------
 
+// Consumers whose hook is gone.
+std::vector<std::string> SimulatedHooks::left_consumers() const {
+  std::set<std::string> wanted;
+  for (const HookRow& row : calls_.hooks()) wanted.insert(hook_consumer(row.name));
+  std::vector<std::string> left;
+  for (const auto& [name, consumer] : consumers_)
+    if (!wanted.contains(name)) left.push_back(name);
+  return left;
+}
+
 bool SimulatedHooks::is_quiet() {
+  if (!left_consumers().empty()) return false;
   read_log();
   for (const HookRow& row : calls_.hooks()) {
+    if (!row.is_ready) return false;
     const auto consumer = consumers_.find(hook_consumer(row.name));
     if (consumer != consumers_.end() && consumer->second.position < log_.size()) return false;
     for (const HookDelivery& delivery : hooks_.deliveries(row.name))
@@ -271,17 +301,18 @@ bool SimulatedHooks::is_quiet() {
 }
 
 void SimulatedHooks::heal() {
-  has_faults_ = false;
+  has_faults_ = trouble_.is_on = false;
   for (std::size_t n = 0; n < processes; ++n) begin_process(n);
   for (int round = 0; round < heal_rounds; ++round) {
     act_as_operator();
-    HookDispatcher& dispatcher = *processes_[0].dispatcher;
-    while (dispatcher.look()) {
+    while (processes_[0].reader->look()) {
     }
-    for (const HookParcel& parcel : dispatcher.take()) dispatcher.settle(parcel, receive(parcel));
+    HookSender& sender = *processes_[0].sender;
+    for (const HookParcel& parcel : sender.take()) sender.settle(parcel, receive(parcel));
     if (is_quiet()) return;
     healed_us_ += hook_second_us;
   }
+  for (const std::string& name : left_consumers()) found("Consumer " + name + " is left, but its hook is gone.");
   found("Hooks do not come to rest although everything is healed.");
 }
 
@@ -302,21 +333,37 @@ void SimulatedHooks::check_all() {
     }
     world_.reached["notices of hook " + row.name] += static_cast<std::int64_t>(receiver.all.size());
     const HookDefinition hook = definition_of(parse_stored(row.definition));
-    if (!hook.on.contains(HookOn::stalled)) check_ended(row.name, hook);
+    if (hook.on.contains(HookOn::stalled))
+      check_stalled(row.name);
+    else
+      check_ended(row.name, hook);
   }
 }
 
-// Each event that the hook is on has arrived, and nothing else.
+// Each event that the hook is on has arrived, from its place on; and nothing else.
 void SimulatedHooks::check_ended(const std::string& name, const HookDefinition& hook) {
-  std::set<NoticeId> wanted;
-  for (const LoggedSeq& logged : log_)
-    for (const EventRow& row : world_.store->events(logged.run, logged.seq - 1, 1))
-      if (const auto kind = notice_of(hook, stored(row))) wanted.insert({logged.run, logged.seq, *kind});
   const Receiver& receiver = receivers_[name];
-  for (const NoticeId& id : wanted)
-    if (!receiver.all.contains(id)) found(shown(name, id) + " never arrived.");
+  const auto since = since_.find(name);
+  std::set<NoticeId> happened;
+  for (std::size_t at = 0; at < log_.size(); ++at)
+    for (const EventRow& row : world_.store->events(log_[at].run, log_[at].seq - 1, 1)) {
+      const auto kind = notice_of(hook, stored_event(row));
+      if (!kind) continue;
+      const NoticeId id{log_[at].run, log_[at].seq, *kind};
+      happened.insert(id);
+      const bool is_wanted = since != since_.end() && at >= since->second;
+      if (is_wanted && !receiver.all.contains(id)) found(shown(name, id) + " never arrived.");
+    }
   for (const auto& [id, received] : receiver.all)
-    if (!wanted.contains(id)) found(shown(name, id) + " arrived, and did not happen.");
+    if (!happened.contains(id)) found(shown(name, id) + " arrived, and did not happen.");
+}
+
+// Each that arrived had been found by a search: its run stood still after that event.
+void SimulatedHooks::check_stalled(const std::string& name) const {
+  const auto receiver = receivers_.find(name);
+  if (receiver == receivers_.end()) return;
+  for (const auto& [id, received] : receiver->second.all)
+    if (!stood_.contains(id)) found(shown(name, id) + " arrived, but the run did not stand still.");
 }
 
 // An event arrives only when those of its run before it have been taken.

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <type_traits>
 
 #include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
@@ -13,46 +12,12 @@
 #include "storage/memory_store.hpp"
 #include "storage/schedules/memory_schedules.hpp"
 #include "workers/schedules/schedule_desk.hpp"
+#include "workers/simulation/call_trouble.hpp"
 #include "workers/simulation/chance.hpp"
 #include "workers/simulation/checker.hpp"
 
 namespace cairn::simulation {
 namespace {
-
-struct SchedulerDied {};
-
-// The points where a process may die, or the database may fail it, before or after what it asks for has landed.
-class CallTrouble {
- public:
-  CallTrouble(Chance& chance, std::map<std::string, std::int64_t>& had) : chance_(chance), had_(had) {}
-
-  template <class Call>
-  auto at(Call&& call) {
-    may_fail("before");
-    if constexpr (std::is_void_v<decltype(call())>) {
-      call();
-      may_fail("after");
-    } else {
-      auto answer = call();
-      may_fail("after");
-      return answer;
-    }
-  }
-
-  bool is_on = true;
-
- private:
-  void may_fail(const std::string& where) {
-    if (!is_on || !chance_.one_in(12)) return;
-    const bool dies = chance_.one_in(2);
-    ++had_[(dies ? "scheduler died " : "scheduler's call failed ") + where];
-    if (dies) throw SchedulerDied{};
-    throw StoreUnavailable("simulated");
-  }
-
-  Chance& chance_;
-  std::map<std::string, std::int64_t>& had_;
-};
 
 ScheduleCalls troubled_schedules(const ScheduleCalls& calls, CallTrouble& trouble) {
   return {[&calls, &trouble](int limit, const DecideSchedules& decide) {
@@ -102,7 +67,7 @@ class ScheduleWorld {
         catalogue(with),
         course(goes),
         chance(seed ^ schedule_salt),
-        trouble(chance, course.faults),
+        trouble(chance, course.faults, "scheduler", 12),
         now_us(*parse_time("2026-10-24T20:00:00Z")),
         store(make_memory_store(2, [this] { return now_us; })),
         troubled_store(*store, trouble),
@@ -156,7 +121,7 @@ class ScheduleWorld {
   void as_process(std::size_t n, Act&& act) {
     try {
       act(*schedulers[n]);
-    } catch (const SchedulerDied&) {
+    } catch (const ProcessDied&) {
       begin(n);
     } catch (const StoreUnavailable&) {
     }

@@ -27,7 +27,7 @@ std::string standing_of_hook(const Json& line) {
 Exit hook_list(const Settings& settings) {
   const auto hooks = open_hooks(settings);
   if (!hooks) return hooks.error();
-  const std::vector<HookCounts> counts = (*hooks)->table->counts();
+  const std::vector<HookCounts> counts = (*hooks)->table->counts({{}, true});
   Table table({"NAME", "STANDING", "WAITING", "PARKED", "DELIVERED", "SENDS"});
   for (const HookRow& row : (*hooks)->table->hooks()) {
     const Json line = hook_line(row, counts_of(counts, row.name));
@@ -65,7 +65,7 @@ Exit hook_show(const Settings& settings, const HookViewOptions& options) {
   HookTable& table = *(*hooks)->table;
   const std::optional<HookRow> row = table.hook(options.name);
   if (!row) return no_such_hook(options.name);
-  Json line = hook_line(*row, counts_of(table.counts(), options.name));
+  Json line = hook_line(*row, counts_of(table.counts({options.name, true}), options.name));
   std::vector<Json> deliveries;
   for (const HookDelivery& delivery : table.deliveries(options.name, options.status, options.limit))
     deliveries.push_back(delivery_line(delivery));

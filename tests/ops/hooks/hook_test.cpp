@@ -155,7 +155,28 @@ TEST(Hooks, one_whose_attempts_are_used_up_is_parked_shown_and_sent_again) {
   std::string kinds;
   for (const Json& note : cairn_ok(on(dsn, {"hook", "history", "parks", "--json"})).lines())
     kinds += note["kind"].get<std::string>() + " ";
-  EXPECT_EQ(kinds, "added parked parked skipped resent ");
+  EXPECT_EQ(kinds, "added parked skipped resent ");
+}
+
+TEST(Hooks, a_long_answer_counts_by_its_status) {
+  const std::string dsn = new_database();
+  const Receiver receiver;
+  ASSERT_EQ(add_hook(dsn, "long", receiver, {"--on", "ended"}).exit, 0);
+  receiver.answer_with(Json::array({"long"}));
+  const Beside work = sender(dsn);
+  run_started(dsn);
+  ASSERT_TRUE(wait_until([&] { return shown(dsn, "long")["delivered"] == 1; }));
+  EXPECT_EQ(shown(dsn, "long")["deliveries"][0]["answer"], 200);
+  EXPECT_EQ(receiver.noted().size(), 2u) << "it arrived once, and was answered once";
+}
+
+TEST(Hooks, a_test_of_a_paused_hook_says_so) {
+  const std::string dsn = new_database();
+  cairn_ok(on(dsn, {"hook", "add", "h", "--url", "http://h.example/in", "--on", "ended"}));
+  cairn_ok(on(dsn, {"hook", "pause", "h"}));
+  const Ran unsent = cairn(on(dsn, {"hook", "test", "h", "--wait", "10ms"}));
+  EXPECT_EQ(unsent.exit, 1);
+  EXPECT_EQ(unsent.out, "Hook h is paused: the test test/h/3 is sent when it goes on.\n");
 }
 
 TEST(Hooks, a_receiver_that_is_gone_disables_and_one_that_asks_for_a_pause_has_it) {

@@ -33,12 +33,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if answer == "cut":
             return self.connection.close()
         time.sleep(0.02)
+        body = b"x" * 100000 if answer == "long" else b""
+        if answer == "long":
+            answer = 200
         note(id=id, status=answer, verified=good)
         self.send_response(answer)
         if answer == 503:
             self.send_header("retry-after", "1")
-        self.send_header("content-length", "0")
+        self.send_header("content-length", str(len(body)))
         self.end_headers()
+        self.wfile.write(body)
     def log_message(self, *words):
         pass
 server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)

@@ -23,7 +23,7 @@ class Receiver {
 
   Receiver();
   std::string url() const { return "http://127.0.0.1:" + port_ + "/in"; }
-  // Answers of requests with one id, in turn; the last one stays. "cut": none comes.
+  // Answers of requests with one id, in turn; the last one stays. "cut": none comes; "long": 200 with 100,000 bytes.
   void answer_with(const Json& statuses) const;
 
   std::vector<Noted> noted() const;

@@ -1,5 +1,5 @@
 -- Takes notices to be sent: of each hook $1 up to $2 whose time has come, for $3 microseconds. An ordered hook ($4)
--- gives none that comes after another of its run that is waiting or parked.
+-- gives none that comes after another of its run that is waiting or parked; samples are not of a run.
 with now as materialized (
   select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us
 ), asked as materialized (
@@ -14,6 +14,7 @@ with now as materialized (
       and not (w.ordered and exists (
         select from cairn.hook_delivery e
         where e.hook = d.hook and e.run_id = d.run_id and e.status in ('waiting', 'parked')
+          and e.kind <> 'test'
           and (e.seq, e.kind = 'stalled') < (d.seq, d.kind = 'stalled')))
     order by d.hook, d.next_at, d.run_id, d.seq
     limit w.slots

@@ -11,3 +11,4 @@ using (
   limit $4::int
 ) over
 where d.hook = $1::text and d.run_id = over.run_id and d.seq = over.seq and d.kind = over.kind
+returning d.hook
