@@ -22,6 +22,7 @@ constexpr TimeUs unsigned_us_max = 60'000'000;  // six times what is usual betwe
 constexpr std::int64_t dead_rows_fine = 100'000;
 constexpr TimeUs unread_us_max = TimeUs{24} * 3600 * 1'000'000;
 constexpr std::uint64_t free_bytes_min = 1'000'000'000;
+constexpr TimeUs hook_late_us = 60'000'000;
 
 std::string seconds_text(std::int64_t seconds) { return duration_text(seconds * 1'000'000); }
 
@@ -262,19 +263,36 @@ Check schedules(const SchemaFacts& schema, TimeUs now_us) {
               ", and no process has fired it: `cairn work` and `cairn serve` fire schedules"};
 }
 
+// The reason why one is late; "": it waits for an earlier one of its run, which is named where it is parked.
+std::string cause_of_delay(const HookDelay& delay, TimeUs now_us) {
+  const auto is_late = [now_us](const std::optional<TimeUs>& since) { return since && now_us - *since > hook_late_us; };
+  const bool is_free = is_late(delay.free_since), goes_on = delay.moved_at && !is_late(delay.moved_at);
+  if (is_free && goes_on) return ", as more come than its receiver takes";
+  if (!delay.refused.empty()) return ", after failures: " + delay.refused;
+  return is_free ? ", and no process has sent it: `cairn work` and `cairn serve` do, where they have its secret" : "";
+}
+
+std::string delay_of_hook(const HookCounts& counts, const std::vector<HookDelay>& delays, TimeUs now_us) {
+  const auto delay =
+      std::find_if(delays.begin(), delays.end(), [&counts](const HookDelay& one) { return one.hook == counts.hook; });
+  if (!counts.due || now_us - *counts.due <= hook_late_us || delay == delays.end()) return "";
+  const std::string cause = cause_of_delay(*delay, now_us);
+  if (cause.empty()) return "";
+  return counts.hook + " has one that has been due for " + duration_text(now_us - *counts.due) + cause;
+}
+
 // A process that sends looks several times a second.
 Check hooks(const SchemaFacts& schema, TimeUs now_us) {
-  constexpr TimeUs late_us = 60'000'000;
   if (schema.hooks.empty() && schema.paused_hooks.empty()) return {"hooks", true, "no hook"};
   std::string found;
-  const auto add = [&found](const std::string& says) { found += (found.empty() ? "" : "; ") + says; };
+  const auto add = [&found](const std::string& says) {
+    if (!says.empty()) found += (found.empty() ? "" : "; ") + says;
+  };
   for (const HookCounts& counts : schema.hooks) {
     if (counts.parked > 0)
       add(counts.hook + " has " + std::to_string(counts.parked) + " parked: `cairn hook resend " + counts.hook +
           "` sends them again");
-    if (counts.due && now_us - *counts.due > late_us)
-      add(counts.hook + " has one that has been due for " + duration_text(now_us - *counts.due) +
-          ", and no process has sent it: `cairn work` and `cairn serve` do, where they have its secret");
+    add(delay_of_hook(counts, schema.hook_delays, now_us));
   }
   const bool is_fine = found.empty();
   for (const std::string& name : schema.paused_hooks) add(name + " is paused");

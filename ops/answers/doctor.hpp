@@ -97,6 +97,7 @@ struct SchemaFacts {
   std::vector<std::string> overdue = {};     // those of them whose runs should have been archived an hour ago
   std::optional<TimeUs> next_schedule = {};  // when the first has to be looked at; none: there is no schedule
   std::vector<HookCounts> hooks = {};        // those that are not paused
+  std::vector<HookDelay> hook_delays = {};   // of those
   std::vector<std::string> paused_hooks = {};
 };
 

@@ -12,6 +12,7 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/schedule_arguments.hpp"
 #include "ops/terminal/print.hpp"
+#include "workers/hooks/hook_rules.hpp"
 
 namespace cairn {
 namespace {
@@ -98,10 +99,11 @@ Exit hook_skip(const Settings& settings, const HookOptions& options) {
   return hook_said(settings, options.name, "skipped", options.event + " will not be sent.");
 }
 
-std::optional<HookDelivery> delivery_named(HookTable& table, const std::string& hook, const std::string& id) {
-  for (const HookDelivery& delivery : table.deliveries(hook, {}, 1'000))
-    if (event_id(hook, delivery.id) == id) return delivery;
-  return std::nullopt;
+std::string said_of_unsent(HookTable& table, const std::string& name, const std::string& id) {
+  const std::optional<HookRow> row = table.hook(name);
+  if (row && row->paused_at) return "Hook " + name + " is paused: the test " + id + " is sent when it goes on.";
+  return "No process has sent the test " + id +
+         " yet: `cairn work` and `cairn serve` send, where they have the hook's secret.";
 }
 
 // The sample is sent by a process that sends for the hook; what it was answered is shown.
@@ -111,9 +113,11 @@ Exit hook_test(const Settings& settings, const HookOptions& options) {
   const Result<std::string> id = (*hooks)->desk->test(options.name, current_actor());
   if (!id) return id.error();
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.wait_ms);
+  const NoticeId notice = *parse_event_id(options.name, *id);
+  HookTable& table = *(*hooks)->table;
   std::optional<HookDelivery> sent;
   do {
-    sent = delivery_named(*(*hooks)->table, options.name, *id);
+    sent = table.delivery(options.name, notice);
     if (!sent || sent->failures > 0 || sent->status != DeliveryStatus::waiting) break;
     std::this_thread::sleep_for(test_pause);
   } while (std::chrono::steady_clock::now() < until);
@@ -125,8 +129,7 @@ Exit hook_test(const Settings& settings, const HookOptions& options) {
   else if (is_delivered)
     print_line("The test " + *id + " was delivered, and answered with " + std::to_string(sent->answer) + ".");
   else
-    print_line(is_unsent ? "No process has sent the test " + *id +
-                               " yet: `cairn work` and `cairn serve` send, where they have the hook's secret."
+    print_line(is_unsent ? said_of_unsent(table, options.name, *id)
                          : "The test " + *id + " was not delivered. " + sent->says);
   return is_delivered ? exit_ok : exit_finding;
 }
@@ -181,7 +184,7 @@ void add_hook_fields(CLI::App& command, Json& fields) {
              return Done{};
            });
   add_hook_text(command, "--secret", "NAME", "secret", "The secret of the tools file that signs", fields);
-  add_hook_flag(command, "--ordered", "ordered", "Of one run, each only after the one before was delivered", fields);
+  add_hook_flag(command, "--ordered", "ordered", "Send the notices of a run one after another", fields);
   add_hook_flag(command, "--private", "private", "The URL may lead to this machine or to a private network", fields);
   add_hook_span(command, "--stalled-after", "stalled_after_ms",
                 "A run stands still when nothing was committed to it for so long", fields);

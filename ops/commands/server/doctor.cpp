@@ -101,6 +101,7 @@ void read_keeping(Store& store, const std::string& dsn, SchemaFacts& facts) {
 void read_hooks(const std::string& dsn, const std::string& identity, SchemaFacts& facts) {
   HookTable table(dsn, identity);
   facts.hooks = table.counts();
+  facts.hook_delays = table.delays();
   for (const HookRow& row : table.hooks()) {
     if (!row.paused_at) continue;
     facts.paused_hooks.push_back(row.name);

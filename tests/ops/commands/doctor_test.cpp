@@ -108,10 +108,24 @@ TEST(Doctor, a_hook_that_has_parked_notices_or_that_no_process_sends_for_is_a_fa
   facts.schema->hooks = {{"chat", 0, 2, 0, {}, {}}};
   expect_fault(facts, "hooks", "chat has 2 parked: `cairn hook resend chat` sends them again");
   facts.schema->hooks = {{"chat", 1, 0, 0, noon - 70'000'000, noon - 61'000'000}};
+  facts.schema->hook_delays = {{"chat", noon - 61'000'000, noon - 80'000'000, ""}};
   expect_fault(facts, "hooks", "chat has one that has been due for 61 s, and no process has sent it");
   facts.schema->hooks = {{"chat", 1, 0, 0, noon - 70'000'000, noon - 5'000'000}};
   facts.schema->paused_hooks = {"desk"};
   EXPECT_TRUE(faults(facts).empty());
+}
+
+TEST(Doctor, a_hook_that_is_late_has_the_cause_that_is_so) {
+  DoctorFacts facts = healthy();
+  facts.schema->hooks = {{"chat", 9, 0, 0, noon - 70'000'000, noon - 61'000'000}};
+  facts.schema->hook_delays = {{"chat", noon - 61'000'000, noon - 1'000'000, "The receiver answered 503."}};
+  expect_fault(facts, "hooks", "chat has one that has been due for 61 s, as more come than its receiver takes");
+  facts.schema->hook_delays = {{"chat", noon - 61'000'000, {}, "The receiver answered 503."}};
+  expect_fault(facts, "hooks", "chat has one that has been due for 61 s, after failures: The receiver answered 503.");
+  facts.schema->hook_delays = {{"chat", noon - 1'000'000, {}, "The receiver answered 400."}};
+  expect_fault(facts, "hooks", "due for 61 s, after failures: The receiver answered 400.");
+  facts.schema->hook_delays = {{"chat", {}, {}, ""}};
+  EXPECT_TRUE(faults(facts).empty()) << "each is behind one that is under way";
 }
 
 TEST(Doctor, D15_tells_a_server_that_cannot_write) {
