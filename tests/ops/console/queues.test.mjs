@@ -103,7 +103,7 @@ test("a rate is set with its time and burst, shown, and not set over a change th
   await page.getByLabel("Seconds of that time").fill("2");
   await page.getByLabel("Steps at once on top of it").fill("10");
   assert.match(await page.getByLabel("As commands", { exact: true }).innerText(),
-    /cairn queue set far --concurrency none --rate 50 --per 2000ms --burst 10 --revision \d+/);
+    /cairn queue set far --concurrency none --rate 50 --per 2000ms --burst 10 --key none --ageing none --revision \d+/);
   await save.click();
   await row(page, "far").getByText("50 in each 2 s, and 10 at once").waitFor();
   const [far] = await world.api("queues");
@@ -117,6 +117,40 @@ test("a rate is set with its time and burst, shown, and not set over a change th
   await page.keyboard.press("Escape");
   await world.api("queues/far", { concurrency: null, rate: null });
   assert.equal((await world.api("queues"))[0].rate, null);
+  await page.context().close();
+});
+
+test("keys, their limits and an ageing are set, shown, and taken away with the key", async () => {
+  const page = await opened("#/queues");
+  const save = page.getByRole("button", { name: "Limit", exact: true });
+  await page.getByRole("button", { name: "Limit far" }).click();
+  const key = page.getByLabel("Key by which its steps take turns");
+  const ageing = page.getByLabel("Seconds of waiting");
+  await key.fill("tag.customer");
+  await page.getByLabel("Steps of each key held at once").fill("2");
+  await page.getByLabel("Steps of each key that begin in each time").fill("5");
+  await ageing.fill("never");
+  await save.click();
+  await page.getByText("A time from 0.001 seconds to 30 days").waitFor();
+  await ageing.fill("60");
+  assert.match(await page.getByLabel("As commands", { exact: true }).innerText(),
+    /--key tag.customer --key-concurrency 2 --key-rate 5 --key-per 1000ms --key-burst 1 --ageing 60000ms --revision/);
+  await isAccessible(page);
+  await picturesOf(page, "queue-keys");
+  await save.click();
+  await row(page, "far").getByText("by tag.customer").waitFor();
+  const [far] = await world.api("queues");
+  assert.deepEqual([far.key, far.key_concurrency, far.key_rate, far.ageing_ms],
+    ["tag.customer", 2, { n: 5, per_ms: 1000, burst: 1 }, 60_000]);
+
+  await page.getByRole("button", { name: "Limit far" }).click();
+  assert.equal(await page.getByLabel("Seconds of that time of each key").inputValue(), "1");
+  await key.fill("");
+  await ageing.fill("");
+  await save.click();
+  await row(page, "far").getByText("by tag.customer").waitFor({ state: "detached" });
+  const [left] = await world.api("queues");
+  assert.deepEqual([left.key, left.key_concurrency, left.key_rate, left.ageing_ms], [null, null, null, null]);
   await page.context().close();
 });
 

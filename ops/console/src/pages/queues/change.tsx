@@ -5,6 +5,7 @@ import type { Queue } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { say } from "../../shell/notices";
 import { curlLine, quoted } from "../../shell/command_lines";
+import { LimitFields } from "./limit_fields";
 import { askedLimits, limitTexts, limitWords, optionsOf, type Asked } from "./limits";
 
 export interface Change {
@@ -35,29 +36,15 @@ export function QueueChange({ change, onClose }: { change: Change; onClose: () =
       isBusy.value = false;
     }
   };
-  const field = (of: keyof typeof texts.value, placeholder: string, label?: string) => (
-    <input type="text" inputMode="numeric" class="short" placeholder={placeholder} value={texts.value[of]}
-      aria-label={label} onInput={(event) => (texts.value = { ...texts.value, [of]: event.currentTarget.value })} />
-  );
   const verb = kind === "limit" ? "Limit" : queue.paused ? "Resume" : "Pause";
   return (
     <Dialog title={`${verb} ${queue.queue}`} onClose={onClose}>
       <form class="queue-change" noValidate onSubmit={(event) => void submit(event)}>
-        {kind === "pause" ? <p>{pauseSentence(queue)}</p> : (
-          <>
-            <label>Steps held at once, over all workers {field("concurrency", "no limit")}</label>
-            <fieldset>
-              <legend>Steps that begin, over all workers</legend>
-              {field("rate", "no rate", "Steps that begin in each time")} in each{" "}
-              {field("per", "1", "Seconds of that time")} s, and {field("burst", "1", "Steps at once on top of it")} at
-              once on top
-            </fieldset>
-          </>
-        )}
+        {kind === "pause" ? <p>{pauseSentence(queue)}</p> : <LimitFields texts={texts} />}
         <p class="refusal" role="alert">{says.value}</p>
         {typeof asked !== "string" && (
-          <pre tabIndex={0} aria-label="As commands">{`cairn queue set ${quoted(queue.queue)} ${optionsOf(asked)}\n`}
-            {curlLine(path, {}, asked)}</pre>
+          <pre tabIndex={0} aria-label="As commands">
+            {`cairn queue set ${quoted(queue.queue)} ${optionsOf(asked, quoted)}\n`}{curlLine(path, {}, asked)}</pre>
         )}
         <div class="buttons"><button type="submit" class="primary" disabled={isBusy.value}>{verb}</button></div>
       </form>
