@@ -307,8 +307,27 @@ struct Api::Parts : ApiParts {
     ApiAnswer given = answer_quietly(routed, caller, request);
     if (auto* response = std::get_if<ApiResponse>(&given))
       *response = compressed_response(request, std::move(*response));
-    if (!routed.route->is_probe()) note_request(request, *caller, given, std::chrono::steady_clock::now() - began);
+    if (routed.route->is_probe()) return given;
+    const auto took = std::chrono::steady_clock::now() - began;
+    note_request(request, *caller, given, took);
+    count(*routed.route, given, took);
     return given;
+  }
+
+  // A wait is counted when it is answered.
+  void count(const Route& route, ApiAnswer& given, std::chrono::steady_clock::duration took) {
+    requests.add_time(route.method, route.path, took);
+    if (auto* later = std::get_if<ApiLater>(&given)) {
+      later->begin = [this, &route, begin = std::move(later->begin)](ApiLater::OnAnswer answer) {
+        begin([this, &route, answer = std::move(answer)](std::optional<ApiResponse> response) {
+          if (response) requests.add(route.method, route.path, response->status);
+          answer(std::move(response));
+        });
+      };
+      return;
+    }
+    const auto* response = std::get_if<ApiResponse>(&given);
+    requests.add(route.method, route.path, response == nullptr ? 200 : response->status);
   }
 
   ApiAnswer answer_quietly(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
@@ -428,6 +447,22 @@ struct Api::Parts : ApiParts {
                       return answer(routed, caller, whole);
                     }};
   }
+
+  // The refusals of the head, and the work of what is let in.
+  Admission decide(Routed routed, const ApiRequest& request) {
+    Guard::Verdict verdict = guard.judge(request, routed.route != nullptr && routed.route->is_open());
+    if (auto* refusal = std::get_if<ApiResponse>(&verdict)) return std::move(*refusal);
+    if (const auto* delay = std::get_if<ApiDelay>(&verdict)) return *delay;
+    CallerRef caller = std::get<CallerRef>(std::move(verdict));
+    if (routed.allowed.empty())
+      return error_response(404, "not_found", "Expected a path of this API, but there is nothing here.");
+    if (routed.route == nullptr) return methods_response(routed.allowed, request.method);
+    const Route& route = *routed.route;
+    if (route.has_role() && !caller->access.may(route.role)) return role_refusal(*caller, route.role);
+    if (has_body(request) && !is_json(request.header("content-type")))
+      return error_response(415, "invalid", "Expected a body as application/json, but it says that it is not.");
+    return admitted(std::move(routed), std::move(caller));
+  }
 };
 
 Api::Api(Opened& opened, Opened* replica, TokenBook& tokens, const ApiOptions& options)
@@ -436,18 +471,13 @@ Api::~Api() = default;
 
 Admission Api::admit(const ApiRequest& request) {
   Routed routed = route_of(request);
-  Guard::Verdict verdict = parts_->guard.judge(request, routed.route != nullptr && routed.route->is_open());
-  if (auto* refusal = std::get_if<ApiResponse>(&verdict)) return std::move(*refusal);
-  if (const auto* delay = std::get_if<ApiDelay>(&verdict)) return *delay;
-  CallerRef caller = std::get<CallerRef>(std::move(verdict));
-  if (routed.allowed.empty())
-    return error_response(404, "not_found", "Expected a path of this API, but there is nothing here.");
-  if (routed.route == nullptr) return methods_response(routed.allowed, request.method);
-  const Route& route = *routed.route;
-  if (route.has_role() && !caller->access.may(route.role)) return role_refusal(*caller, route.role);
-  if (has_body(request) && !is_json(request.header("content-type")))
-    return error_response(415, "invalid", "Expected a body as application/json, but it says that it is not.");
-  return parts_->admitted(std::move(routed), std::move(caller));
+  const std::string_view method = routed.route == nullptr ? no_route : routed.route->method;
+  const std::string_view path = routed.route == nullptr ? no_route : routed.route->path;
+  const bool is_counted = routed.route == nullptr || !routed.route->is_probe();
+  Admission decided = parts_->decide(std::move(routed), request);
+  if (const auto* refusal = std::get_if<ApiResponse>(&decided); refusal != nullptr && is_counted)
+    parts_->requests.add(method, path, refusal->status);
+  return decided;
 }
 
 Admission Api::admit_probe(const ApiRequest& request) {

@@ -312,7 +312,8 @@ RouteReply show_metrics(RouteCall& call) {
       call.parts.metrics.text() +
           gauges_text({plain_gauge("cairn_api_wrong_tokens",
                                    "Wrong tokens that this process was shown since it started.", wrong)}) +
-          work_metrics_text(*call.parts.primary.opened.counts) + process_metrics_text(),
+          request_metrics_text(call.parts.requests) + work_metrics_text(*call.parts.primary.opened.counts) +
+          process_metrics_text(),
       metrics_type};
 }
 

@@ -14,6 +14,7 @@
 #include "ops/http/metrics.hpp"
 #include "ops/http/streams/run_watch.hpp"
 #include "ops/http/transport/message.hpp"
+#include "ops/metrics/request_counts.hpp"
 #include "ops/service/client_pool.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/queue_ages.hpp"
@@ -86,6 +87,7 @@ struct ApiParts {
   HookTable hooks;
   StalledRuns stalled;
   CachedMetrics metrics;
+  RequestCounts requests;
   QueueAges queue_ages;
   GatewayDriver gateway;  // for workers that claim over HTTP
   WaitingCalls waiting_calls;

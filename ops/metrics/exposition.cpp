@@ -204,6 +204,25 @@ MetricFamily counter(const std::string& name, const std::string& help, double va
   return made;
 }
 
+Families families_of(const RequestCounts& counts) {
+  MetricFamily answered =
+      family("cairn_http_requests_total", "Requests that were answered, by the class of their status.", MetricType::Counter);
+  MetricFamily seconds = family("cairn_http_request_seconds",
+                                "From the whole request to its answer, or to the start of a stream or of a wait.",
+                                MetricType::Histogram);
+  counts.by_route.each([&](const std::array<std::string, 2>& labels, const RequestCount& of) {
+    const LabelList place = {{"method", labels[0]}, {"route", labels[1]}};
+    for (std::size_t n = 0; n < of.answered.size(); ++n) {
+      if (of.answered[n].value() == 0) continue;
+      LabelList with_status = place;
+      with_status.push_back({"status", status_words[n]});
+      add_sample(answered, std::move(with_status), of.answered[n]);
+    }
+    add_distribution(seconds, place, of.seconds);
+  });
+  return {answered, seconds};
+}
+
 Families families_of(const WorkCounts& counts) {
   Families families;
   add_steps(families, counts);
@@ -237,6 +256,8 @@ Gauge plain_gauge(std::string name, std::string help, double value) {
 std::string gauges_text(const std::vector<Gauge>& gauges) { return text_of(families_of(gauges)); }
 
 std::string work_metrics_text(const WorkCounts& counts) { return text_of(families_of(counts)); }
+
+std::string request_metrics_text(const RequestCounts& counts) { return text_of(families_of(counts)); }
 
 std::string worker_metrics_text(const WorkerReport& report, int concurrency) {
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };

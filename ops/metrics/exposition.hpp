@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/metrics/request_counts.hpp"
 #include "ops/metrics/work_counts.hpp"
 #include "workers/session/worker_options.hpp"
 
@@ -26,6 +27,7 @@ Gauge plain_gauge(std::string name, std::string help, double value);  // without
 // A metric without a sample has its description all the same, so that the names do not depend on what has happened.
 std::string gauges_text(const std::vector<Gauge>& gauges);
 std::string work_metrics_text(const WorkCounts& counts);
+std::string request_metrics_text(const RequestCounts& counts);
 
 // The part of a worker: what it holds and what it has cached.
 std::string worker_metrics_text(const WorkerReport& report, int concurrency);

@@ -69,6 +69,7 @@ class Watched {
 
   void run_jobs() {
     cairn_ok({"start", "monitored", "--dsn", dsn_, "--wait", "--no-work"});
+    EXPECT_EQ(server_.get(runs).status, 200);
     EXPECT_EQ(cairn({"start", "plan_runner", "--dsn", dsn_, "--wait", "--no-work", "--input", failing_plan}).exit, 1);
   }
 
@@ -269,6 +270,29 @@ TEST(Monitoring, the_guide_has_every_metric_with_its_type_and_labels) {
            metrics["cairn_hook_notices"].labels.size() == 2;
   }));
   EXPECT_EQ(shown(metrics), shown(metrics_of_guide()));
+}
+
+// --- requests --------------------------------------------------------------------------------------------------------
+
+TEST(Monitoring, requests_are_counted_by_method_route_and_class_of_their_status) {
+  const Server server({"--dsn", new_database()});
+  EXPECT_EQ(server.get(runs).status, 200);
+  for (const char* id : {"01a20a3b-a4b8-7028-b8f9-1aa1bdc43430", "none"})
+    EXPECT_EQ(server.get(runs + "/" + id).status / 100, 4);
+  EXPECT_EQ(server.get("/nowhere").status, 404);
+  EXPECT_EQ(server.get("/healthz").status, 200);
+  const Json handler = {{"name", "py.count"}};
+  const Json waits = {{"worker", "w"}, {"queues", {"default"}}, {"handlers", Json::array({handler})}, {"wait_ms", 1}};
+  EXPECT_EQ(server.post("/api/v1/claims", waits).status, 200);
+  const std::string text = server.get("/metrics").body;
+  for (const char* sample :
+       {R"(cairn_http_requests_total{method="GET",route="/api/v1/runs",status="2xx"} 1)",
+        R"(cairn_http_requests_total{method="GET",route="/api/v1/runs/{run}",status="4xx"} 2)",
+        R"(cairn_http_requests_total{method="none",route="none",status="4xx"} 1)",
+        R"(cairn_http_requests_total{method="POST",route="/api/v1/claims",status="2xx"} 1)",
+        R"(cairn_http_request_seconds_count{method="GET",route="/api/v1/runs"} 1)"})
+    EXPECT_NE(text.find(sample), std::string::npos) << sample << "\n" << text;
+  EXPECT_EQ(text.find("healthz"), std::string::npos);
 }
 
 // --- the worker's address --------------------------------------------------------------------------------------------
