@@ -61,6 +61,9 @@ constexpr Case cases[] = {
      measure_pools},
     {{"takeover", "10,000 steps of a worker that was killed, from the first that others take over to the last", "5 s"},
      measure_takeover},
+    {{"soak", "A steady load with schedules, and a worker that is killed every 15 s: what is held, sampled until its end",
+      "1.1"},
+     measure_soak},
     {{"feed", "Events that one consumer of the feed gets as JSON; steps while there is one, beside none",
       "100,000 events/s"},
      measure_feed},
@@ -94,7 +97,22 @@ bool is_asked(std::string_view name, const std::string& asked) {
 void print_table(std::string_view title, const Json& values) {
   print_line(title);
   Table table({"MEASURE", "VALUE"});
-  for (const auto& [name, value] : flat(values)) table.add({name, value});
+  for (const auto& [name, value] : flat(values))
+    if (name != "table") table.add({name, value});
+  table.print();
+}
+
+// Rows with the same fields.
+void print_rows(const Json& rows) {
+  if (rows.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : rows.front().items()) names.push_back(name);
+  Table table(names);
+  for (const Json& row : rows) {
+    std::vector<std::string> cells;
+    for (const auto& [name, value] : row.items()) cells.push_back(value.dump());
+    table.add(cells);
+  }
   table.print();
 }
 
@@ -112,6 +130,7 @@ Exit measure(const std::string& dsn, const Settings& settings, const BenchOption
       print_json(*line);
     } else {
       print_table(one.text.title, *line);
+      print_rows(line->value("table", Json::array()));
     }
     std::cout.flush();
   }

@@ -34,6 +34,10 @@ void add_sizes(CLI::App& command, BenchOptions& bench) {
       ->check(CLI::Range(1, 86'400))
       ->type_name("N")
       ->capture_default_str();
+  command.add_option("--soak-seconds", bench.soak_seconds, "Case soak: so long")
+      ->check(CLI::Range(4, 604'800))
+      ->type_name("N")
+      ->capture_default_str();
   command.add_option("--sustained-seconds", bench.sustained_seconds, "Case scale.sustained: so long")
       ->check(CLI::Range(1, 86'400))
       ->type_name("N")

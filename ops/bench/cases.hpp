@@ -24,6 +24,7 @@ struct BenchOptions {
   std::vector<std::int64_t> width = {3'000, 9'000};
   int snapshot_seconds = 60;
   int sustained_seconds = 120;
+  int soak_seconds = 60;
   std::vector<std::string> instances;  // files of workflow instances
   std::string arrivals;                // a file of arrivals
   bool hold = false;                   // wait for a line on stdin when all is prepared
@@ -81,6 +82,9 @@ Result<Json> measure_claims(const std::string& dsn, BenchServer& server, const B
 
 // Followers, small reads and starts of one `cairn serve`, all at once.
 Result<Json> measure_http(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
+// What lasting processes and the database hold in a steady load, with schedules and workers that are killed.
+Result<Json> measure_soak(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Events that a consumer of the feed gets, and its cost for those who commit.
 Result<Json> measure_feed(const std::string& dsn, BenchServer& server, const BenchOptions& options);

@@ -11,7 +11,7 @@ namespace {
 // Fields shown for the whole document or in the table of cases, and so not for each case.
 const std::set<std::string, std::less<>> shown_elsewhere = {"case",  "postgres", "fsync",    "synchronous_commit",
                                                             "cores", "machine",  "settings", "value",
-                                                            "unit",  "limit",    "ratio"};
+                                                            "unit",  "limit",    "ratio",   "table"};
 
 void add_flat(std::vector<std::pair<std::string, std::string>>& rows, const std::string& before, const Json& values) {
   for (const auto& [name, value] : values.items()) {
@@ -56,12 +56,30 @@ std::string summary_row(const CaseText& one, const Json& line) {
          cell(line, "p99_ms") + " | " + std::string(one.demand) + " |\n";
 }
 
+// Rows with the same fields, as a table of them.
+std::string table_text(const Json& rows) {
+  std::string head = "|", rule = "|", text;
+  for (const Json& row : rows) {
+    const bool is_first = text.empty();
+    text += "|";
+    for (const auto& [name, value] : row.items()) {
+      if (is_first) {
+        head += " " + name + " |";
+        rule += "---|";
+      }
+      text += " " + number_text(value) + " |";
+    }
+    text += "\n";
+  }
+  return head + "\n" + rule + "\n" + text;
+}
+
 std::string measures_text(const CaseText& one, const Json& line) {
   std::string text = "\n## " + std::string(one.name) + "\n\n" + std::string(one.title) + ".\n\n";
   text += "| measure | value |\n|---|---|\n";
   for (const auto& [name, value] : flat(line))
     if (!shown_elsewhere.contains(name.substr(0, name.find(' ')))) text += "| " + name + " | " + value + " |\n";
-  return text;
+  return line.contains("table") ? text + "\n" + table_text(line["table"]) : text;
 }
 
 }  // namespace

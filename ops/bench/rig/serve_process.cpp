@@ -25,6 +25,7 @@ ServeProcess::ServeProcess(const FreshDatabase& database)
 
 ServeProcess::~ServeProcess() { parts_->process.terminate(); }
 const std::string& ServeProcess::url() const { return parts_->url; }
+pid_t ServeProcess::pid() const { return parts_->process.pid(); }
 double ServeProcess::cpu_seconds() const { return process_cpu_seconds(parts_->process.pid()).value_or(0); }
 double ServeProcess::memory_mb() const { return peak_memory_mb(parts_->process.pid()); }
 

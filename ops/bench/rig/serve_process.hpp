@@ -14,6 +14,7 @@ class ServeProcess {
   explicit ServeProcess(const FreshDatabase& database);  // throws std::runtime_error
   ~ServeProcess();
   const std::string& url() const;  // of its API
+  pid_t pid() const;
   double cpu_seconds() const;
   double memory_mb() const;  // its peak
 

@@ -73,6 +73,12 @@ TimeUs WorkerProcesses::wait_for_ended(std::int64_t runs) const {
   }
 }
 
+std::vector<pid_t> WorkerProcesses::pids() const {
+  std::vector<pid_t> pids;
+  for (const auto& worker : workers_) pids.push_back(worker->process.pid());
+  return pids;
+}
+
 double WorkerProcesses::cpu_seconds() const {
   double seconds = 0;
   for (const auto& worker : workers_) seconds += process_cpu_seconds(worker->process.pid()).value_or(0);

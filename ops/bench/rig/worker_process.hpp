@@ -29,6 +29,7 @@ class WorkerProcesses {
   // Waits until they have ended this many runs; returns the time of the last end. Throws std::runtime_error after a
   // minute without an end.
   TimeUs wait_for_ended(std::int64_t runs) const;
+  std::vector<pid_t> pids() const;
   double cpu_seconds() const;
   double peak_memory_mb() const;  // of the largest
 

@@ -108,6 +108,17 @@ TEST(Bench, a_full_database_is_held_against_an_empty_one) {
                   {"value", "limit", "ratio"});
 }
 
+TEST(Bench, a_soak_samples_what_is_held_while_workers_are_killed) {
+  const Json line = measured({"soak", "--soak-seconds", "16"});
+  EXPECT_GE(line["kills"], 1);
+  EXPECT_GE(line["runs"], 16 * 20 + 20) << "those of the schedules as well";
+  EXPECT_EQ(line["growth"].size(), 9U);
+  EXPECT_GE(line["table"].size(), 10U);
+  for (const Json& row : line["table"])
+    expect_positive(row, {"worker_mb", "worker_descriptors", "serve_mb", "serve_descriptors", "connections",
+                          "working_mb", "history_bytes_of_event"});
+}
+
 TEST(Bench, a_long_run_is_held_against_new_ones) {
   const Json line = measured({"scale.long_run", "--events", "20000"});
   EXPECT_GE(line["events"], 30'000);
