@@ -83,7 +83,7 @@ Result<Json> measure_claims(const std::string& dsn, BenchServer& server, const B
 // Followers, small reads and starts of one `cairn serve`, all at once.
 Result<Json> measure_http(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
-// What lasting processes and the database hold in a steady load, with schedules and workers that are killed.
+// Samples of what lasting processes and the database hold in a steady load, with schedules and workers that are killed.
 Result<Json> measure_soak(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Events that a consumer of the feed gets, and its cost for those who commit.

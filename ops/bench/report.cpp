@@ -11,7 +11,7 @@ namespace {
 // Fields shown for the whole document or in the table of cases, and so not for each case.
 const std::set<std::string, std::less<>> shown_elsewhere = {"case",  "postgres", "fsync",    "synchronous_commit",
                                                             "cores", "machine",  "settings", "value",
-                                                            "unit",  "limit",    "ratio",   "table"};
+                                                            "unit",  "limit",    "ratio",    "table"};
 
 void add_flat(std::vector<std::pair<std::string, std::string>>& rows, const std::string& before, const Json& values) {
   for (const auto& [name, value] : values.items()) {

@@ -205,11 +205,11 @@ MetricFamily counter(const std::string& name, const std::string& help, double va
 }
 
 Families families_of(const RequestCounts& counts) {
-  MetricFamily answered =
-      family("cairn_http_requests_total", "Requests that were answered, by the class of their status.", MetricType::Counter);
-  MetricFamily seconds = family("cairn_http_request_seconds",
-                                "From the whole request to its answer, or to the start of a stream or of a wait.",
-                                MetricType::Histogram);
+  MetricFamily answered = family("cairn_http_requests_total",
+                                 "Requests that were answered, by the class of their status.", MetricType::Counter);
+  MetricFamily seconds =
+      family("cairn_http_request_seconds",
+             "From the whole request to its answer, or to the start of a stream or of a wait.", MetricType::Histogram);
   counts.by_route.each([&](const std::array<std::string, 2>& labels, const RequestCount& of) {
     const LabelList place = {{"method", labels[0]}, {"route", labels[1]}};
     for (std::size_t n = 0; n < of.answered.size(); ++n) {

@@ -33,11 +33,11 @@ struct Measure {
   const char* name;
   double slack;
 };
-constexpr Measure measures[] = {{"worker_mb", 5},       {"worker_descriptors", 4}, {"serve_mb", 5},
+constexpr Measure measures[] = {{"worker_mb", 5},         {"worker_descriptors", 4}, {"serve_mb", 5},
                                 {"serve_descriptors", 4}, {"connections", 4},        {"jobs", 100},
                                 {"dead_rows", 5'000},     {"working_mb", 2},         {"history_bytes_of_event", 20}};
 
-// What runs for the whole time: a server that fires the schedules, a worker, and one that is killed and replaced.
+// All that runs for the whole time: a server that fires the schedules, a worker, and one that is killed and replaced.
 class Soak {
  public:
   explicit Soak(const FreshDatabase& database, Opened& opened)
@@ -64,8 +64,8 @@ class Soak {
     Json row = {{"events", runs.events}, {"connections", rows.number(0, 0)}, {"jobs", rows.number(0, 1)}};
     row["dead_rows"] = rows.number(0, 2);
     row["working_mb"] = rounded(static_cast<double>(rows.number(0, 3)) / 1'048'576, 10);
-    row["history_bytes_of_event"] =
-        std::round(static_cast<double>(rows.number(0, 4)) / static_cast<double>(std::max<std::int64_t>(runs.events, 1)));
+    row["history_bytes_of_event"] = std::round(static_cast<double>(rows.number(0, 4)) /
+                                               static_cast<double>(std::max<std::int64_t>(runs.events, 1)));
     add(row, "worker", lasting_.pids().front());
     add(row, "serve", serve_.pid());
     return row;
@@ -74,7 +74,8 @@ class Soak {
   // No schedule fires any more; all that was started ends.
   void end(FreshDatabase& database) {
     for (const std::string& name : schedules_)
-      if (const Status removed = desk_.remove(name, "bench"); !removed) throw std::runtime_error(removed.error().message);
+      if (const Status removed = desk_.remove(name, "bench"); !removed)
+        throw std::runtime_error(removed.error().message);
     wait_for_all(database, database.runs().all);
     if (database.runs().all < started_) throw std::runtime_error("Expected each run that was started to be there.");
   }
@@ -85,8 +86,10 @@ class Soak {
   void replace() { killed_ = std::make_unique<WorkerProcesses>(database_, 1); }
 
   void add_schedules() {
-    const Result<ScheduleDefinition> definition = parse_schedule(
-        {{"graph", "bench_steps"}, {"every_ms", schedule_every_ms}, {"overlap", "allow_all"}, {"input", Json::object()}});
+    const Result<ScheduleDefinition> definition = parse_schedule({{"graph", "bench_steps"},
+                                                                  {"every_ms", schedule_every_ms},
+                                                                  {"overlap", "allow_all"},
+                                                                  {"input", Json::object()}});
     if (!definition) throw std::runtime_error(definition.error().message);
     for (int n = 0; n < schedules_of_soak; ++n) {
       schedules_.push_back("soak" + std::to_string(n));
@@ -123,7 +126,7 @@ double mean_in(const std::vector<Json>& samples, const char* name, std::size_t q
   return sum / static_cast<double>(to - from);
 }
 
-// The last quarter beside the second: the first is the time in which all gets warm.
+// The last quarter compared with the second: the first is the time in which all gets warm.
 Json growth_of(const std::vector<Json>& samples) {
   Json growth = Json::object();
   for (const Measure& measure : measures) {

@@ -285,12 +285,11 @@ TEST(Monitoring, requests_are_counted_by_method_route_and_class_of_their_status)
   const Json waits = {{"worker", "w"}, {"queues", {"default"}}, {"handlers", Json::array({handler})}, {"wait_ms", 1}};
   EXPECT_EQ(server.post("/api/v1/claims", waits).status, 200);
   const std::string text = server.get("/metrics").body;
-  for (const char* sample :
-       {R"(cairn_http_requests_total{method="GET",route="/api/v1/runs",status="2xx"} 1)",
-        R"(cairn_http_requests_total{method="GET",route="/api/v1/runs/{run}",status="4xx"} 2)",
-        R"(cairn_http_requests_total{method="none",route="none",status="4xx"} 1)",
-        R"(cairn_http_requests_total{method="POST",route="/api/v1/claims",status="2xx"} 1)",
-        R"(cairn_http_request_seconds_count{method="GET",route="/api/v1/runs"} 1)"})
+  for (const char* sample : {R"(cairn_http_requests_total{method="GET",route="/api/v1/runs",status="2xx"} 1)",
+                             R"(cairn_http_requests_total{method="GET",route="/api/v1/runs/{run}",status="4xx"} 2)",
+                             R"(cairn_http_requests_total{method="none",route="none",status="4xx"} 1)",
+                             R"(cairn_http_requests_total{method="POST",route="/api/v1/claims",status="2xx"} 1)",
+                             R"(cairn_http_request_seconds_count{method="GET",route="/api/v1/runs"} 1)"})
     EXPECT_NE(text.find(sample), std::string::npos) << sample << "\n" << text;
   EXPECT_EQ(text.find("healthz"), std::string::npos);
 }
