@@ -1,7 +1,8 @@
 # cairn_jumbo(target [bytes]): the .cpp files of one room (folder) are compiled together, up to about 80,000 bytes of
-# text (or `bytes`) at a time, so that the headers they share are read and instantiated once (a "unity build"). Names in
-# unnamed namespaces are therefore unique within a room. CAIRN_JUMBO=OFF compiles each file by itself, as clang-tidy and
-# clangd need it.
+# text (or `bytes`) at a time, so that the headers they share are read and instantiated once (a "unity build"). Rooms of
+# less than a third of that are taken together with the small ones next to them. Names in unnamed namespaces are
+# therefore unique within a room, and within small rooms of one folder. CAIRN_JUMBO=OFF compiles each file by itself, as
+# clang-tidy and clangd need it.
 option(CAIRN_JUMBO "Compile the files of a room together" ON)
 
 function(cairn_jumbo target)
@@ -18,23 +19,32 @@ function(cairn_jumbo target)
     if(IS_ABSOLUTE ${room})
       continue()  # generated: text only
     endif()
-    string(MAKE_C_IDENTIFIER ${room} room)
     file(SIZE ${CMAKE_CURRENT_SOURCE_DIR}/${source} bytes)
     list(APPEND rooms ${room})
     list(APPEND files_of_${room} ${source})
-    list(APPEND sizes_of_${room} ${bytes})
+    math(EXPR bytes_of_${room} "0${bytes_of_${room}} + ${bytes}")
   endforeach()
   list(REMOVE_DUPLICATES rooms)
   foreach(room IN LISTS rooms)
-    set(total 0)
-    foreach(bytes IN LISTS sizes_of_${room})
-      math(EXPR total "${total} + ${bytes}")
-    endforeach()
-    math(EXPR share "${total} / (${total} / ${bytes_max} + 1) + 1")  # groups of one size
+    math(EXPR small "${bytes_of_${room}} * 3")
+    set(pool ${room})
+    if(small LESS bytes_max AND room MATCHES "/")
+      get_filename_component(folder ${room} DIRECTORY)
+      set(pool ${folder}/small)
+    endif()
+    list(APPEND pools ${pool})
+    list(APPEND files_in_${pool} ${files_of_${room}})
+    math(EXPR bytes_in_${pool} "0${bytes_in_${pool}} + ${bytes_of_${room}}")
+  endforeach()
+  list(REMOVE_DUPLICATES pools)
+  foreach(pool IN LISTS pools)
+    string(MAKE_C_IDENTIFIER ${pool} name)
+    math(EXPR share "${bytes_in_${pool}} / (${bytes_in_${pool}} / ${bytes_max} + 1) + 1")  # groups of one size
     set(passed 0)
-    foreach(source bytes IN ZIP_LISTS files_of_${room} sizes_of_${room})
+    foreach(source IN LISTS files_in_${pool})
+      file(SIZE ${CMAKE_CURRENT_SOURCE_DIR}/${source} bytes)
       math(EXPR group "(${passed} + ${bytes} / 2) / ${share}")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room}_${group})
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${group})
       math(EXPR passed "${passed} + ${bytes}")
     endforeach()
   endforeach()
