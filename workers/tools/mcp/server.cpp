@@ -25,6 +25,7 @@ constexpr std::int64_t poll_ms_min = 50;
 constexpr std::int64_t poll_ms_otherwise = 1'000;
 constexpr std::int64_t poll_ms_max = 3'600'000;
 constexpr std::int64_t relist_ms_max = 10'000;
+constexpr std::int64_t cancel_ms_max = 5'000;
 constexpr std::size_t task_bytes_max = 1'024;
 
 std::int64_t until(Clock::time_point deadline) {
@@ -216,6 +217,31 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
                             false));
   }
 
+  // A task that is no longer waited for is cancelled at the server.
+  class TaskWanted {
+   public:
+    TaskWanted(std::shared_ptr<Parts> parts, asio::any_io_executor executor, std::string id)
+        : parts_(std::move(parts)), executor_(std::move(executor)), id_(std::move(id)) {}
+    TaskWanted(const TaskWanted&) = delete;
+    TaskWanted& operator=(const TaskWanted&) = delete;
+    ~TaskWanted() {
+      if (!is_ended) asio::co_spawn(executor_, cancel_task(parts_, id_), asio::detached);
+    }
+    bool is_ended = false;
+
+   private:
+    const std::shared_ptr<Parts> parts_;
+    const asio::any_io_executor executor_;
+    const std::string id_;
+  };
+
+  // While all else goes on; a task that cannot be cancelled ends by its server's own bounds.
+  static asio::awaitable<void> cancel_task(std::shared_ptr<Parts> self, std::string id) {
+    Request how;
+    how.timeout_ms = cancel_ms_max;
+    static_cast<void>(co_await self->connection.ask("tasks/cancel", {{"taskId", id}}, std::move(how)));
+  }
+
   asio::awaitable<ToolAnswer> await_task(const Calling& calling, Json task) {
     const std::string id = task_of(task);
     if (id.empty())
@@ -225,14 +251,19 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
                         false);
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     const Json with_id = {{"taskId", id}};
+    TaskWanted wanted(shared_from_this(), executor, id);
     for (;;) {
       const auto wait = std::chrono::milliseconds(std::min(poll_ms_of(task), until(calling.deadline)));
       asio::steady_timer pause(executor, wait);
       co_await pause.async_wait(asio::use_awaitable);
       const Answer answer = co_await ask(calling, "tasks/get", with_id);
+      wanted.is_ended = answer && !answer->error.is_null();  // the server knows no such task
       if (is_fault(answer)) co_return failed(calling, answer);
       task = answer->result;
-      if (std::optional<ToolAnswer> ended = ended_task(calling, task)) co_return *std::move(ended);
+      if (std::optional<ToolAnswer> ended = ended_task(calling, task)) {
+        wanted.is_ended = true;
+        co_return *std::move(ended);
+      }
       say_status(calling, task);
       if (task.value("status", Json()) != "input_required") continue;
       const Json requests = task.value("inputRequests", Json::object());

@@ -177,6 +177,20 @@ TEST(McpTasks, a_call_waits_for_its_task_and_says_how_it_stands) {
   EXPECT_EQ(said.front(), "half done");
 }
 
+TEST(McpTasks, a_task_that_is_no_longer_waited_for_is_cancelled_at_the_server) {
+  const SmallServer late, left, ended;
+  McpDesk patient_for_a_while(late, {{"timeout_ms", 500}});
+  EXPECT_EQ(patient_for_a_while.failure("task").error, "timeout");
+  EXPECT_TRUE(late.wrote(".ended"));
+  McpDesk without_a_person(left);
+  EXPECT_EQ(without_a_person.failure("late").error, "input_required");
+  EXPECT_TRUE(left.wrote(".ended"));
+  ended.touch(".go");
+  McpDesk desk(ended);
+  EXPECT_EQ(desk.outputs("task")["text"], "after a while");
+  EXPECT_FALSE(std::filesystem::exists(ended.calls() + ".ended"));
+}
+
 TEST(McpTasks, a_call_in_parts_comes_back_to_its_task_through_another_process) {
   const SmallServer server;
   Json inputs = {{"tool", "s.task"}};

@@ -183,6 +183,9 @@ def answer(request, send, headers):
         if method == "tasks/update":
             kept("task", {**kept("task"), "answers": params["inputResponses"]})
             return {"resultType": "complete"}
+        if method == "tasks/cancel":
+            kept("ended", params["taskId"])
+            return {"resultType": "complete"}
     if method == "tools/list":
         return page(params)
     if method == "tools/call":
@@ -308,6 +311,7 @@ def session():
 
 
 if args.http:
+    http.server.ThreadingHTTPServer.request_queue_size = 128  # of 5, a crowd waits for seconds
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Door)
     with open(args.http + ".new", "w") as file:
         file.write(str(server.server_port))
