@@ -180,6 +180,7 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/hooks", list_hooks, ApiRole::read, Kind::asked, true},
     {"POST", "/api/v1/hooks", add_hook_asked, ApiRole::admin, Kind::asked, true},
     {"GET", "/api/v1/hooks/{name}", show_hook, ApiRole::read, Kind::asked, true},
+    {"POST", "/api/v1/hooks/{name}", edit_hook_asked, ApiRole::admin, Kind::asked, true},
     {"DELETE", "/api/v1/hooks/{name}", remove_hook, ApiRole::admin, Kind::asked, true},
     {"GET", "/api/v1/hooks/{name}/deliveries", deliveries_of_hook, ApiRole::read, Kind::asked, true},
     {"GET", "/api/v1/hooks/{name}/history", history_of_hook, ApiRole::read, Kind::asked, true},

@@ -60,6 +60,19 @@ RouteReply add_hook_asked(RouteCall& call) {
   return shown_hook(call, 201);
 }
 
+RouteReply edit_hook_asked(RouteCall& call) {
+  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  const Result<Json> body = json_body(call.request);
+  if (!body) return body.error();
+  if (!body->is_object() || body->empty())
+    return bad_request("Expected an object with fields of the hook to change, but found none.");
+  if (body->contains("command"))
+    return bad_request(
+        "Expected a URL, but found a command: a hook with a command is edited on its machine, by `cairn hook edit`.");
+  if (const auto edited = desk_of(call).edit(call.name, *body, call.caller->actor); !edited) return edited.error();
+  return shown_hook(call);
+}
+
 RouteReply show_hook(RouteCall& call) {
   if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
   if (const Status known = only_query(call.request, {}); !known) return known.error();

@@ -8,6 +8,7 @@ namespace cairn {
 
 RouteReply list_hooks(RouteCall& call);
 RouteReply add_hook_asked(RouteCall& call);
+RouteReply edit_hook_asked(RouteCall& call);
 RouteReply show_hook(RouteCall& call);
 RouteReply remove_hook(RouteCall& call);
 RouteReply deliveries_of_hook(RouteCall& call);

@@ -44,10 +44,10 @@ struct HookRow {
 };
 
 struct HookNote {
-  std::string kind;  // added, removed, paused, resumed, disabled, tested, resent, skipped, parked
+  std::string kind;  // added, edited, removed, paused, resumed, disabled, tested, resent, skipped, parked
   std::string actor;
   std::string says = {};
-  std::string definition = {};  // of what was added
+  std::string definition = {};  // of what was added or edited
 };
 
 struct KeptHookNote {
@@ -108,6 +108,14 @@ struct HookChange {
   std::optional<TimeUs> taken_at = {};
 };
 
+// Another definition, in the place of the one that was read.
+struct HookEdit {
+  std::string before = {};
+  std::string definition = {};
+  bool is_ordered = false;
+  HookNote note = {};
+};
+
 struct HookCounts {
   std::string hook;
   std::int64_t waiting = 0;           // up to hooks_counted_max
@@ -144,6 +152,8 @@ struct HookCalls {
   // False: there is no such hook; it is on its way out, unless it is to be removed; it is paused, or was resumed since
   // `taken_at`.
   std::function<bool(const std::string& hook, const HookChange& change)> change;
+  // False: there is no such hook, it is not ready or on its way out, or its definition is not the one before.
+  std::function<bool(const std::string& hook, const HookEdit& edit)> edit;
   // The number of the note; none: there is no such hook.
   std::function<std::optional<std::int64_t>(const std::string& hook, const HookNote& note)> note;
   // One more notice, due at once. False: there is no such hook, or the notice is there.
@@ -171,6 +181,7 @@ HookCalls hook_calls_of(Table& table) {
       [&table](TimeUs lease_us, TimeUs making_us) { return table.take(lease_us, making_us); },
       [&table](const HookLook& look) { return table.keep(look); },
       [&table](const std::string& hook, const HookChange& change) { return table.change(hook, change); },
+      [&table](const std::string& hook, const HookEdit& edit) { return table.edit(hook, edit); },
       [&table](const std::string& hook, const HookNote& note) { return table.note(hook, note); },
       [&table](const std::string& hook, const NoticeId& id) { return table.put(hook, id); },
       [&table](const std::string& hook) { return table.erase(hook); },

@@ -159,6 +159,17 @@ bool HookTable::change(const std::string& hook, const HookChange& change) {
   });
 }
 
+bool HookTable::edit(const std::string& hook, const HookEdit& edit) {
+  return pool_.run([&](PgConnection& connection) {
+    connection.execute("BEGIN");
+    const PgResult edited = connection.query(
+        statement("edit_hook"), PgParameters().add(hook).add(edit.before).add(edit.definition).add(edit.is_ordered));
+    if (edited.rows() == 1) put_note(connection, hook, edited.int8(0, 0), edit.note);
+    connection.execute("COMMIT");
+    return edited.rows() == 1;
+  });
+}
+
 std::optional<std::int64_t> HookTable::note(const std::string& hook, const HookNote& note) {
   return pool_.run([&](PgConnection& connection) {
     connection.execute("BEGIN");

@@ -82,6 +82,17 @@ bool MemoryHooks::change(const std::string& hook, const HookChange& change) {
   return true;
 }
 
+bool MemoryHooks::edit(const std::string& hook, const HookEdit& edit) {
+  const std::lock_guard lock(mutex_);
+  const auto found = rows_.find(hook);
+  if (found == rows_.end() || !found->second.is_ready || found->second.is_removed) return false;
+  if (found->second.definition != edit.before) return false;
+  found->second.definition = edit.definition;
+  found->second.is_ordered = edit.is_ordered;
+  put_note(hook, edit.note);
+  return true;
+}
+
 std::optional<std::int64_t> MemoryHooks::note(const std::string& hook, const HookNote& note) {
   const std::lock_guard lock(mutex_);
   const auto found = rows_.find(hook);

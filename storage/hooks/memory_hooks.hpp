@@ -24,6 +24,7 @@ class MemoryHooks {
   std::optional<HookRow> take(TimeUs lease_us, TimeUs making_us);
   bool keep(const HookLook& look);
   bool change(const std::string& hook, const HookChange& change);
+  bool edit(const std::string& hook, const HookEdit& edit);
   std::optional<std::int64_t> note(const std::string& hook, const HookNote& note);
   bool put(const std::string& hook, const NoticeId& id);
   void erase(const std::string& hook);

@@ -1,5 +1,6 @@
 #include "workers/hooks/hook_desk.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/bounds.hpp"
@@ -15,6 +16,19 @@ Error name_is_taken(const std::string& name, bool is_there) {
   if (is_there) return {Code::conflict, "Expected a new name for a hook, but " + name + " is one already."};
   return {Code::conflict, "Expected a new name for a hook, but the removal of " + name +
                               " is under way: `cairn hook remove " + name + "` ends it."};
+}
+
+// A URL takes the place of a command, and a command that of a URL.
+Json edited_fields(Json fields, const Json& given) {
+  if (given.contains("url")) fields.erase("command");
+  if (given.contains("command")) fields.erase("url");
+  for (const auto& [name, value] : given.items()) {
+    if (value.is_null())
+      fields.erase(name);
+    else
+      fields[name] = value;
+  }
+  return fields;
 }
 
 }  // namespace
@@ -51,6 +65,27 @@ Status HookDesk::keep_ready(HookRow row) {
     return Error{Code::conflict, "Expected to add hook " + row.name + ", but another process adds it as well."};
   if (const Status removed = remove_consumer(feed_, row.name); !removed) return removed;
   return Error{Code::conflict, "Expected to add hook " + row.name + ", but it was removed meanwhile."};
+}
+
+Result<HookDefinition> HookDesk::edit(const std::string& name, const Json& fields, const std::string& actor) {
+  const std::vector<HookRow> rows = calls_.hooks();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&name](const HookRow& one) { return one.name == name; });
+  if (row == rows.end()) return no_such_hook(name);
+  const Json kept = parse_stored(row->definition);
+  const Result<HookDefinition> before = parse_hook(kept);
+  if (!before) return before.error();
+  const Result<HookDefinition> after = parse_hook(edited_fields(kept, fields));
+  if (!after) return after.error();
+  if (after->on != before->on || after->graph != before->graph || after->tags != before->tags)
+    return Error{Code::conflict, "Expected hook " + name +
+                                     " to be about the same events (on, graph and tags stay), but found others: add "
+                                     "another hook for them."};
+  if (*after == *before) return after;
+  HookEdit edit{row->definition, canonical(hook_json(*after)), after->is_ordered, {"edited", actor}};
+  edit.note.definition = edit.definition;
+  if (calls_.edit(name, edit)) return after;
+  if (!is_there(calls_, name)) return no_such_hook(name);
+  return Error{Code::stale, "Expected hook " + name + " as it was a moment ago, but it was edited meanwhile."};
 }
 
 Status HookDesk::pause(const std::string& name, const std::string& reason, const std::string& actor) {

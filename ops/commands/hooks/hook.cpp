@@ -36,23 +36,40 @@ Exit hook_said(const Settings& settings, const std::string& name, const std::str
   return exit_ok;
 }
 
+Status check_command(const Settings& settings, bool has_command) {
+  const DatabaseChoice choice = choose_database(settings);
+  if (!has_command || choice.is_embedded() || may_run_commands(choice.dsn)) return Done{};
+  return Error{Code::unsupported,
+               "Expected the embedded database of this machine for a hook with a command, but it is another one."};
+}
+
+Exit print_hook(const Settings& settings, OpenedHooks& hooks, const std::string& name, const HookDefinition& hook) {
+  const std::optional<HookRow> row = hooks.table->hook(name);
+  if (!row) return no_such_hook(name);
+  if (settings.json)
+    print_json(hook_line(*row, HookCounts{name}));
+  else
+    print_line("Hook " + name + " " + in_words(hook) + ".");
+  return exit_ok;
+}
+
 Exit hook_add(const Settings& settings, const HookOptions& options) {
   const Result<HookDefinition> hook = parse_hook(options.fields);
   if (!hook) return hook.error();
-  const DatabaseChoice choice = choose_database(settings);
-  if (!hook->command.empty() && !choice.is_embedded() && !may_run_commands(choice.dsn))
-    return Error{Code::unsupported,
-                 "Expected the embedded database of this machine for a hook with a command, but it is another one."};
+  if (const Status may = check_command(settings, !hook->command.empty()); !may) return may.error();
   const auto hooks = open_hooks(settings);
   if (!hooks) return hooks.error();
   if (const Status added = (*hooks)->desk->add(options.name, *hook, current_actor()); !added) return added.error();
-  const std::optional<HookRow> row = (*hooks)->table->hook(options.name);
-  if (!row) return no_such_hook(options.name);
-  if (settings.json)
-    print_json(hook_line(*row, HookCounts{options.name}));
-  else
-    print_line("Hook " + options.name + " " + in_words(*hook) + ".");
-  return exit_ok;
+  return print_hook(settings, **hooks, options.name, *hook);
+}
+
+Exit hook_edit(const Settings& settings, const HookOptions& options) {
+  if (const Status may = check_command(settings, options.fields.contains("command")); !may) return may.error();
+  const auto hooks = open_hooks(settings);
+  if (!hooks) return hooks.error();
+  const Result<HookDefinition> edited = (*hooks)->desk->edit(options.name, options.fields, current_actor());
+  if (!edited) return edited.error();
+  return print_hook(settings, **hooks, options.name, *edited);
 }
 
 Exit hook_pause(const Settings& settings, const HookOptions& options) {
@@ -157,14 +174,17 @@ void add_hook_span(CLI::App& command, const std::string& option, const std::stri
 void add_hook_flag(CLI::App& command, const std::string& option, const std::string& field, const std::string& says,
                    Json& fields) {
   command.add_flag_function(
-      option, [&fields, field](std::int64_t) { fields[field] = true; }, says);
+      option, [&fields, field](std::int64_t count) { fields[field] = count > 0; }, says);
 }
 
-// The fields of the hook's JSON.
-void add_hook_fields(CLI::App& command, Json& fields) {
+void add_hook_target(CLI::App& command, Json& fields) {
   add_hook_text(command, "--url", "URL", "url", "Where it is sent, as a POST over http or https", fields);
   add_hook_text(command, "--command", "LINE", "command",
                 "In the place of a URL: a command of this machine, for its embedded database", fields);
+}
+
+// They say what is read from the feed, and stay.
+void add_hook_events(CLI::App& command, Json& fields) {
   add_list(command, "--on", "WORDS", "ended, failed, waits, budget, stalled; several with commas, or repeated",
            [&fields](const std::vector<std::string>& texts) -> Status {
              Json on = Json::array();
@@ -183,6 +203,9 @@ void add_hook_fields(CLI::App& command, Json& fields) {
              fields["tags"] = *tags;
              return Done{};
            });
+}
+
+void add_hook_manner(CLI::App& command, Json& fields) {
   add_hook_text(command, "--secret", "NAME", "secret", "The secret of the tools file that signs", fields);
   add_hook_flag(command, "--ordered", "ordered", "Send the notices of a run one after another", fields);
   add_hook_flag(command, "--private", "private", "The URL may lead to this machine or to a private network", fields);
@@ -199,6 +222,19 @@ void add_hook_fields(CLI::App& command, Json& fields) {
                 "further one (default 5s, at most 6h)",
                 fields);
   add_hook_span(command, "--timeout", "timeout_ms", "How long an answer may take (default 10s)", fields);
+}
+
+void add_hook_edit(CommandLine& line, CLI::App& group, HookOptions& options) {
+  CLI::App& edit = add_command(
+      line, group, "edit", "Change how it sends; what waits is sent that way",
+      [&](const Settings& settings) { return hook_edit(settings, options); },
+      [&]() -> Status {
+        if (!options.fields.empty()) return Done{};
+        return Error{Code::invalid, "Expected an option that changes the hook, but found none."};
+      });
+  add_hook_name(edit, options.name);
+  add_hook_target(edit, options.fields);
+  add_hook_manner(edit, options.fields);
 }
 
 void add_hook_changes(CommandLine& line, CLI::App& group, HookOptions& options) {
@@ -243,7 +279,10 @@ void add_hook(CommandLine& line) {
         return hook ? Status(Done{}) : hook.error();
       });
   add_hook_name(add, options.name);
-  add_hook_fields(add, options.fields);
+  add_hook_target(add, options.fields);
+  add_hook_events(add, options.fields);
+  add_hook_manner(add, options.fields);
+  add_hook_edit(line, group, options);
   add_hook_views(line, group);
   add_hook_changes(line, group, options);
   add_hook_sends(line, group, options);

@@ -52,6 +52,27 @@ TEST(HookRoutes, a_command_is_no_matter_of_the_api_and_what_is_no_hook_is_refuse
   EXPECT_EQ(server.get(hooks).json(), Json::array());
 }
 
+TEST(HookRoutes, a_hook_is_edited_in_how_it_sends_and_not_in_what_it_is_about) {
+  const Server server({"--dsn", new_database()});
+  ASSERT_EQ(server.post(hooks, chat()).status, 201);
+  const std::string path = hooks + "/chat";
+  const Reply edited = server.post(path, {{"url", "https://chat.example/new"}, {"ordered", true}, {"attempts", 3}});
+  ASSERT_EQ(edited.status, 200) << edited.body;
+  EXPECT_EQ(edited.json()["url"], "https://chat.example/new");
+  EXPECT_EQ(edited.json()["attempts"], 3);
+  EXPECT_EQ(edited.json()["ordered"], true);
+  EXPECT_EQ(server.post(path, {{"attempts", nullptr}}).json()["attempts"], 12) << "as if it had not been given";
+  EXPECT_EQ(server.post(path, {{"graph", "order"}}).status, 409);
+  EXPECT_EQ(server.post(path, {{"url", nullptr}}).status, 400);
+  EXPECT_EQ(server.post(path, {{"command", "true"}}).status, 400);
+  EXPECT_EQ(server.post(path, Json::object()).status, 400);
+  EXPECT_EQ(server.post(hooks + "/none", {{"attempts", 3}}).status, 404);
+  const Json history = server.get(path + "/history").json();
+  ASSERT_EQ(history.size(), 3u) << "a refused edit is none";
+  EXPECT_EQ(history[0]["kind"], "edited");
+  EXPECT_EQ(history[1]["definition"]["url"], "https://chat.example/new");
+}
+
 TEST(HookRoutes, a_server_sends_what_is_tested_parks_it_and_sends_it_again) {
   const Receiver receiver;
   receiver.answer_with(Json::array({500, 204}));

@@ -66,8 +66,7 @@ std::string role_by_guide(const RouteShown& route) {
   if (route.method == "GET" || route.path.ends_with("/confirm")) return "read";
   for (const char* last : {"/answers", "/signals", "/links"})
     if (route.path.ends_with(last)) return "answer";
-  if (route.path.ends_with("/hooks") || (route.method == "DELETE" && route.path.starts_with("/api/v1/hooks/")))
-    return "admin";
+  if (route.path.ends_with("/hooks") || route.path == "/api/v1/hooks/{name}") return "admin";
   return route.path.ends_with("/runs") || route.path.ends_with("/fork") ? "run" : "operate";
 }
 

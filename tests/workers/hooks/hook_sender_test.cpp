@@ -113,6 +113,26 @@ TEST_F(HookSenderTest, an_answer_to_one_that_was_under_way_does_not_end_the_paus
   EXPECT_EQ(one.take().size(), 1u) << "one try";
 }
 
+TEST_F(HookSenderTest, one_that_waits_is_sent_by_the_definition_of_then) {
+  add_hook();
+  HookSender sending = sender();
+  const std::vector<HookParcel> parcels = taken_of(sending, 1);
+  ASSERT_EQ(parcels.size(), 1u);
+  EXPECT_EQ(parcels.front().hook.url, "https://h.example/in");
+  sending.settle(parcels.front(), answer(500));
+  const Result<HookDefinition> edited = desk().edit("h", {{"url", "https://h.example/new"}}, "user:ann");
+  ASSERT_TRUE(edited);
+  EXPECT_EQ(edited->backoff_ms, 1'000) << "the rest of it stays";
+  now_us_ += 3'600 * second_us;
+  const std::vector<HookParcel> again = sending.take();
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again.front().hook.url, "https://h.example/new");
+  EXPECT_TRUE(desk().edit("h", {{"url", "https://h.example/new"}}, "user:ann")) << "nothing changes";
+  EXPECT_EQ(desk().edit("h", {{"on", Json::array({"failed"})}}, "user:ann").error().code, Code::conflict);
+  EXPECT_EQ(desk().edit("none", {{"attempts", 2}}, "user:ann").error().code, Code::not_found);
+  EXPECT_EQ(kinds_of_notes(), "added edited ");
+}
+
 TEST_F(HookSenderTest, a_rest_ends_with_its_hook_and_when_the_hook_goes_on) {
   add_hook();
   HookSender one = sender();
