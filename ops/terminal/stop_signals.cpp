@@ -10,7 +10,8 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t again_after_us = 1'000'000;  // Ctrl-C reaches a child twice: from the terminal and by its parent
+// Ctrl-C reaches a child twice: from the terminal and by its parent.
+constexpr std::int64_t second_after_us = 1'000'000;
 
 std::atomic<std::int64_t> first_us{0};  // steady; 0: none has arrived
 std::atomic<bool> is_again{false};
@@ -20,7 +21,7 @@ struct sigaction previous_terminate;
 
 void on_signal(int) {
   std::int64_t first = 0;
-  if (!first_us.compare_exchange_strong(first, steady_us()) && steady_us() - first > again_after_us) is_again = true;
+  if (!first_us.compare_exchange_strong(first, steady_us()) && steady_us() - first > second_after_us) is_again = true;
   if (Worker* worker = watched.load()) is_again ? worker->hurry() : worker->stop();
 }
 

@@ -5,7 +5,7 @@
 namespace cairn {
 namespace {
 
-constexpr int table_connections = 2;
+constexpr int hook_connections = 2;
 constexpr std::int32_t changed_at_once = 1'000;
 constexpr auto hook_columns = std::to_array<std::string_view>(
     {"name", "notes", "fence", "look_at", "created_at", "paused_at", "resumed_at", "scan_shard", "scan_run", "ready",
@@ -88,7 +88,7 @@ PgParameters named_notice(const std::string& hook, const NoticeId& id) {
 }  // namespace
 
 HookTable::HookTable(std::string dsn, const std::string& identity, std::int64_t patience_ms)
-    : pool_(PgConnectOptions{std::move(dsn), "cairn hooks"}, table_connections, patience_ms) {
+    : pool_(PgConnectOptions{std::move(dsn), "cairn hooks"}, hook_connections, patience_ms) {
   pool_.expect_identity(identity);
 }
 

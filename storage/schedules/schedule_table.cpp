@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-constexpr int table_connections = 2;
+constexpr int schedule_connections = 2;
 constexpr auto row_columns =
     std::to_array<std::string_view>({"name", "revision", "notes", "look_at", "zone_mark", "definition", "state"});
 constexpr auto note_columns = std::to_array<std::string_view>(
@@ -137,7 +137,7 @@ std::size_t decided(PgConnection& connection, const PgStatement& lock, const PgP
 }  // namespace
 
 ScheduleTable::ScheduleTable(std::string dsn, const std::string& identity, std::int64_t patience_ms)
-    : pool_(PgConnectOptions{std::move(dsn), "cairn schedules"}, table_connections, patience_ms) {
+    : pool_(PgConnectOptions{std::move(dsn), "cairn schedules"}, schedule_connections, patience_ms) {
   pool_.expect_identity(identity);
 }
 

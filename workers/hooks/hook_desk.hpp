@@ -1,5 +1,5 @@
-// The desk of hooks, which carries out what people ask for: add, edit, pause, resume, remove, test, send again, pass over.
-// Each change is on record with its actor. Not thread-safe.
+// The desk of hooks, which carries out what people ask for: add, edit, pause, resume, remove, test, send again, pass
+// over. Each change is on record with its actor. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,9 @@ class HookDesk {
   // taken, or the hook was removed meanwhile), and as Feed::add; then there is no hook. Throws StoreUnavailable,
   // PostgresError, as all functions here; what was asked may then have happened, and can be asked for again.
   Status add(const std::string& name, const HookDefinition& hook, const std::string& actor);
-  // Sets these fields of its JSON; null: as if it had not been given. What waits is sent by the new definition. Returns
-  // it. Refuses `not_found`, `invalid`, `conflict` (on, graph or tags, which say what is read from the feed, would be
-  // others), `stale` (it was edited meanwhile).
+  // Sets these fields of its JSON; null: as if it had not been given. Notices that wait are sent by the new definition,
+  // which it returns. Refuses `not_found`, `invalid`, `conflict` (on, graph or tags, which say which events are read,
+  // would be others), `stale` (it was edited meanwhile).
   Result<HookDefinition> edit(const std::string& name, const Json& fields, const std::string& actor);
   // Nothing is sent until it goes on; what happens meanwhile is sent then. Refuse `not_found`.
   Status pause(const std::string& name, const std::string& reason, const std::string& actor);

@@ -66,10 +66,10 @@ auto SimulatedHooks::troubled(Call call) {
 }
 
 HookCalls SimulatedHooks::troubled_calls() {
-  return {troubled(calls_.add),           troubled(calls_.hooks),      troubled(calls_.take),  troubled(calls_.keep),
-          troubled(calls_.change),        troubled(calls_.note),       troubled(calls_.put),   troubled(calls_.erase),
-          troubled(calls_.count_waiting), troubled(calls_.has_parked), troubled(calls_.claim), troubled(calls_.settle),
-          troubled(calls_.resend),        troubled(calls_.trim)};
+  return {troubled(calls_.add),    troubled(calls_.hooks),         troubled(calls_.take),       troubled(calls_.keep),
+          troubled(calls_.change), troubled(calls_.edit),          troubled(calls_.note),       troubled(calls_.put),
+          troubled(calls_.erase),  troubled(calls_.count_waiting), troubled(calls_.has_parked), troubled(calls_.claim),
+          troubled(calls_.settle), troubled(calls_.resend),        troubled(calls_.trim)};
 }
 
 HookFeed SimulatedHooks::feed() {

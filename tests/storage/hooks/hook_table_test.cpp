@@ -239,7 +239,8 @@ TEST_P(HookTableTest, a_pause_stays_on_record_and_a_removal_takes_the_notices_al
 TEST_P(HookTableTest, an_edit_takes_the_place_of_the_definition_that_was_read_and_of_no_other) {
   HookRow row = new_hook("a");
   ASSERT_TRUE(calls_.add(row, long_us, {"added", "user:ann"}));
-  const HookEdit edit{row.definition, R"({"on":["ended"],"url":"https://h.example/new"})", true, {"edited", "user:ben"}};
+  const HookEdit edit{
+      row.definition, R"({"on":["ended"],"url":"https://h.example/new"})", true, {"edited", "user:ben"}};
   EXPECT_FALSE(calls_.edit("a", edit)) << "it is not ready yet";
   row = hook("a");
   row.is_ready = true;
@@ -250,7 +251,8 @@ TEST_P(HookTableTest, an_edit_takes_the_place_of_the_definition_that_was_read_an
   EXPECT_FALSE(calls_.edit("a", edit)) << "it is another one by now";
   EXPECT_FALSE(calls_.edit("b", edit));
   EXPECT_TRUE(calls_.change("a", {"", "", true, {"removed", "user:ann"}}));
-  EXPECT_FALSE(calls_.edit("a", {edit.definition, edit.before, false, {"edited", "user:ben"}})) << "it is on its way out";
+  EXPECT_FALSE(calls_.edit("a", {edit.definition, edit.before, false, {"edited", "user:ben"}}))
+      << "it is on its way out";
 }
 
 TEST_P(HookTableTest, what_waits_is_counted_up_to_a_bound_and_what_is_long_over_is_removed) {

@@ -239,7 +239,8 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
   static asio::awaitable<void> cancel_task(std::shared_ptr<Parts> self, std::string id) {
     Request how;
     how.timeout_ms = cancel_ms_max;
-    static_cast<void>(co_await self->connection.ask("tasks/cancel", {{"taskId", id}}, std::move(how)));
+    Json which = {{"taskId", id}};
+    static_cast<void>(co_await self->connection.ask("tasks/cancel", std::move(which), std::move(how)));
   }
 
   asio::awaitable<ToolAnswer> await_task(const Calling& calling, Json task) {
