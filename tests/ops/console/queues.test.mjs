@@ -133,6 +133,7 @@ test("keys, their limits and an ageing are set, shown, and taken away with the k
   await save.click();
   await page.getByText("A time from 0.001 seconds to 30 days").waitFor();
   await ageing.fill("60");
+  await page.getByText("A time from 0.001 seconds to 30 days").waitFor({ state: "detached" });
   assert.match(await page.getByLabel("As commands", { exact: true }).innerText(),
     /--key tag.customer --key-concurrency 2 --key-rate 5 --key-per 1000ms --key-burst 1 --ageing 60000ms --revision/);
   await isAccessible(page);

@@ -39,7 +39,7 @@ export function QueueChange({ change, onClose }: { change: Change; onClose: () =
   const verb = kind === "limit" ? "Limit" : queue.paused ? "Resume" : "Pause";
   return (
     <Dialog title={`${verb} ${queue.queue}`} onClose={onClose}>
-      <form class="queue-change" noValidate onSubmit={(event) => void submit(event)}>
+      <form class="queue-change" noValidate onInput={() => (says.value = "")} onSubmit={(event) => void submit(event)}>
         {kind === "pause" ? <p>{pauseSentence(queue)}</p> : <LimitFields texts={texts} />}
         <p class="refusal" role="alert">{says.value}</p>
         {typeof asked !== "string" && (
