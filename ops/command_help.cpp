@@ -18,6 +18,7 @@ const std::map<std::string, std::string>& hook_examples() {
   static const std::map<std::string, std::string> of = {
       {"hook", "cairn hook list"},
       {"hook add", "cairn hook add chat --url https://chat.example/in --on failed,waits --secret CHAT --graph order"},
+      {"hook edit", "cairn hook edit chat --url https://chat.example/new"},
       {"hook list", "cairn hook list --json"},
       {"hook show", "cairn hook show chat --status parked"},
       {"hook history", "cairn hook history chat"},
