@@ -224,6 +224,9 @@ TEST(Connections, a_command_opens_two_at_once) {
         Arguments on_it = command;
         on_it.insert(on_it.end(), {"--dsn", dsn});
         cairn_ok(on_it);
+        // Its server processes may notice its end a moment later.
+        const std::string text = "select count(*) from pg_stat_activity where usename = 'counted_command'";
+        EXPECT_TRUE(wait_until([&] { return test::ask_number(owner, text) == 0; }));
       }
   });
   EXPECT_LE(most, 2);
