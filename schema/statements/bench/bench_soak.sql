@@ -8,6 +8,7 @@ select (select count(*) from pg_stat_activity where datname = current_database()
        sum(pg_total_relation_size(c.oid)) filter (where h.is_history)::bigint as history_bytes
 from pg_class c
 cross join lateral (
-  select c.relname in ('event', 'run', 'snapshot', 'blob', 'link_key', 'passage', 'schedule_note') as is_history
+  select c.relname in ('event', 'run', 'snapshot', 'blob', 'link_key', 'passage', 'schedule_note', 'checkpoint')
+    as is_history
 ) h
 where c.relnamespace = 'cairn'::regnamespace and c.relkind = 'r'
