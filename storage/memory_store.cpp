@@ -109,15 +109,7 @@ bool has_called(const StoredRun& run, const std::string& tool) {
 class MemoryStore final : public Store {
  public:
   MemoryStore(std::int32_t shards, std::function<TimeUs()> clock)
-      : shards_(shards), clock_(clock ? std::move(clock) : system_time) {
-    book_ = {.queue_limits = [this] { return queue_limits(); },
-             .change_limits = [this](const LimitChange& change) { return change_limits(change); },
-             .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
-             .keys_of_run = [this](const RunId& run) { return keys_of_run(run); },
-             .key_uses = [this](const auto& queue, const auto& keys) { return key_uses(queue, keys); },
-             .limit_changes = [this](const auto& queue, std::int64_t before,
-                                     std::int32_t limit) { return limit_changes(queue, before, limit); }};
-  }
+      : shards_(shards), clock_(clock ? std::move(clock) : system_time) {}
 
   std::int32_t shards() const override { return shards_; }
   std::string identity() const override { return "memory"; }
@@ -942,7 +934,7 @@ class MemoryStore final : public Store {
 
   const std::int32_t shards_;
   const std::function<TimeUs()> clock_;
-  LimitBook book_;
+  LimitBook book_ = limit_book_of(*this);
   mutable std::recursive_mutex mutex_;  // a test may look while an entry is decided under the lock
   std::condition_variable_any notified_;
   std::uint64_t notifications_ = 0;

@@ -20,7 +20,8 @@ create table cairn.hook (
 
 comment on column cairn.hook.notes is 'The number of its last note.';
 comment on column cairn.hook.look_at is 'When a process has to read the feed for it next.';
-comment on column cairn.hook.resumed_at is 'When it was last let go on, or added: an older answer pauses it no more.';
+comment on column cairn.hook.resumed_at is
+  'When it was last let go on, added or edited: an older answer pauses it no more.';
 comment on column cairn.hook.fence is 'Counts those who took it to read the feed: only the last one may write.';
 comment on column cairn.hook.ready is 'It has its consumer of the feed.';
 comment on column cairn.hook.removed is 'It is on its way out: its consumer goes first, then its rows.';

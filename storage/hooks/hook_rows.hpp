@@ -32,7 +32,7 @@ struct HookRow {
   bool is_ready = false;    // it has its consumer of the feed
   bool is_removed = false;  // on its way out
   std::optional<TimeUs> paused_at = {};
-  TimeUs resumed_at = 0;  // last, or added
+  TimeUs resumed_at = 0;  // last, or added, or edited: answers to what was sent before count no longer
   std::string paused_by = {};
   std::string paused_reason = {};
   TimeUs look_at = 0;

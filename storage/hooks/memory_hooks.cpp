@@ -89,6 +89,7 @@ bool MemoryHooks::edit(const std::string& hook, const HookEdit& edit) {
   if (found->second.definition != edit.before) return false;
   found->second.definition = edit.definition;
   found->second.is_ordered = edit.is_ordered;
+  found->second.resumed_at = clock_();
   put_note(hook, edit.note);
   return true;
 }

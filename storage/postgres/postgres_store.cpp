@@ -131,13 +131,6 @@ class PostgresStore final : public Store {
                   {options.direct_dsn.empty() ? direct_dsn_of_environment() : options.direct_dsn, identity_}),
         claimer_(placements_, notifier_.jobs()) {
     placements_.expect_identity(identity_);
-    book_ = {.queue_limits = [this] { return queue_limits(); },
-             .change_limits = [this](const LimitChange& change) { return change_limits(change); },
-             .rates_full_at = [this](const auto& queues) { return rates_full_at(queues); },
-             .keys_of_run = [this](const RunId& run) { return keys_of_run(run); },
-             .key_uses = [this](const auto& queue, const auto& keys) { return key_uses(queue, keys); },
-             .limit_changes = [this](const auto& queue, std::int64_t before,
-                                     std::int32_t limit) { return limit_changes(queue, before, limit); }};
     claimer_.on_held_back([this](std::int64_t at_us) { notifier_.notify_at(at_us); });
   }
 
@@ -803,7 +796,7 @@ class PostgresStore final : public Store {
   SharedClock clock_;
   Notifier notifier_;
   JobClaimer claimer_;
-  LimitBook book_;
+  LimitBook book_ = limit_book_of(*this);
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "ops/bench/cases.hpp"
-#include "ops/bench/rig/handlers.hpp"
 #include "ops/bench/rig/meter.hpp"
 #include "ops/bench/rig/process_sample.hpp"
 #include "ops/bench/rig/rig.hpp"
@@ -40,7 +39,7 @@ constexpr Measure measures[] = {{"worker_mb", 5},         {"worker_descriptors",
 // All that runs for the whole time: a server that fires the schedules, a worker, and one that is killed and replaced.
 class Soak {
  public:
-  explicit Soak(const FreshDatabase& database, Opened& opened)
+  Soak(FreshDatabase& database, Opened& opened)
       : database_(database), opened_(opened), serve_(database), lasting_(database, 1) {
     replace();
     add_schedules();
@@ -58,9 +57,9 @@ class Soak {
     replace();
   }
 
-  Json sample(FreshDatabase& database) {
-    const AdminRows rows = database.administration().query("bench_soak");
-    const FreshDatabase::Runs runs = database.runs();
+  Json sample() {
+    const AdminRows rows = database_.administration().query("bench_soak");
+    const FreshDatabase::Runs runs = database_.runs();
     Json row = {{"events", runs.events}, {"connections", rows.number(0, 0)}, {"jobs", rows.number(0, 1)}};
     row["dead_rows"] = rows.number(0, 2);
     row["working_mb"] = rounded(static_cast<double>(rows.number(0, 3)) / 1'048'576, 10);
@@ -72,12 +71,12 @@ class Soak {
   }
 
   // No schedule fires any more; all that was started ends.
-  void end(FreshDatabase& database) {
+  void end() {
     for (const std::string& name : schedules_)
       if (const Status removed = desk_.remove(name, "bench"); !removed)
         throw std::runtime_error(removed.error().message);
-    wait_for_all(database, database.runs().all);
-    if (database.runs().all < started_) throw std::runtime_error("Expected each run that was started to be there.");
+    wait_for_all(database_, database_.runs().all);
+    if (database_.runs().all < started_) throw std::runtime_error("Expected each run that was started to be there.");
   }
 
   int kills() const { return kills_; }
@@ -105,7 +104,7 @@ class Soak {
     row[whose + "_descriptors"] = sample->descriptors;
   }
 
-  const FreshDatabase& database_;
+  FreshDatabase& database_;
   Opened& opened_;
   ServeProcess serve_;
   WorkerProcesses lasting_;
@@ -131,8 +130,8 @@ Json growth_of(const std::vector<Json>& samples) {
   Json growth = Json::object();
   for (const Measure& measure : measures) {
     const double before = mean_in(samples, measure.name, 1), after = mean_in(samples, measure.name, quarters - 1);
-    growth[measure.name] = rounded(std::max(after, measure.slack) / std::max(before, measure.slack), 1'000);
-    if (std::abs(after - before) <= measure.slack) growth[measure.name] = 1.0;
+    const bool is_flat = std::abs(after - before) <= measure.slack;
+    growth[measure.name] = is_flat ? 1.0 : rounded(after / std::max(before, measure.slack), 1'000);
   }
   return growth;
 }
@@ -165,12 +164,12 @@ Result<Json> measure_soak(const std::string& dsn, BenchServer& server, const Ben
     }
     for (; sample_at <= second + std::chrono::seconds(1); sample_at += pause) {
       std::this_thread::sleep_until(sample_at);
-      samples.push_back(soak.sample(database));
+      samples.push_back(soak.sample());
       samples.back()["at_minute"] = rounded(ms_between(begun, SoakClock::now()) / 60'000, 10);
     }
     std::this_thread::sleep_until(second + std::chrono::seconds(1));
   }
-  soak.end(database);
+  soak.end();
   const Json growth = growth_of(samples);
   double most = 0;
   for (const auto& [name, value] : growth.items()) most = std::max(most, value.get<double>());

@@ -133,6 +133,21 @@ TEST_F(HookSenderTest, one_that_waits_is_sent_by_the_definition_of_then) {
   EXPECT_EQ(kinds_of_notes(), "added edited ");
 }
 
+TEST_F(HookSenderTest, answers_of_the_receiver_before_an_edit_neither_hold_back_nor_pause) {
+  add_hook();
+  HookSender sending = sender();
+  const std::vector<HookParcel> parcels = taken_of(sending, 2);
+  sending.settle(parcels[0], answer(503, 600'000));
+  ended_run();
+  now_us_ += second_us;
+  ASSERT_TRUE(reader().look());
+  EXPECT_TRUE(sending.take().empty()) << "Retry-After";
+  ASSERT_TRUE(desk().edit("h", {{"url", "https://h.example/new"}}, "user:ann"));
+  sending.settle(parcels[1], answer(410));
+  EXPECT_FALSE(hooks_.hooks().front().paused_at);
+  EXPECT_FALSE(sending.take().empty());
+}
+
 TEST_F(HookSenderTest, a_rest_ends_with_its_hook_and_when_the_hook_goes_on) {
   add_hook();
   HookSender one = sender();
