@@ -40,16 +40,15 @@ struct LimitBook {
 // The calls of a store that has functions of these names. REQUIRES: it outlives them.
 template <class Keeper>
 LimitBook limit_book_of(Keeper& store) {
-  return {[&store] { return store.queue_limits(); },
-          [&store](const LimitChange& change) { return store.change_limits(change); },
-          [&store](const std::vector<std::string>& queues) { return store.rates_full_at(queues); },
-          [&store](const RunId& run) { return store.keys_of_run(run); },
-          [&store](const std::string& queue, const std::vector<std::string>& keys) {
-            return store.key_uses(queue, keys);
-          },
-          [&store](const std::string& queue, std::int64_t before, std::int32_t limit) {
-            return store.limit_changes(queue, before, limit);
-          }};
+  return {
+      [&store] { return store.queue_limits(); },
+      [&store](const LimitChange& change) { return store.change_limits(change); },
+      [&store](const std::vector<std::string>& queues) { return store.rates_full_at(queues); },
+      [&store](const RunId& run) { return store.keys_of_run(run); },
+      [&store](const std::string& queue, const std::vector<std::string>& keys) { return store.key_uses(queue, keys); },
+      [&store](const std::string& queue, std::int64_t before, std::int32_t limit) {
+        return store.limit_changes(queue, before, limit);
+      }};
 }
 
 }  // namespace cairn
