@@ -150,8 +150,11 @@ TEST(TraceThread, answers_that_say_that_spans_were_left_out_or_are_too_long_are_
 TEST(TraceThread, is_refused_while_a_worker_of_an_earlier_release_is_at_work) {
   const std::string dsn = new_database();
   const Beside worker({"work", "--dsn", dsn});
-  ASSERT_TRUE(wait_until([&] { return worker.out().ends_with('\n'); })) << worker.err();
-  PgConnection({dsn, "test", false}).execute("update cairn.worker set feeds = false");
+  PgConnection connection({dsn, "test", false});
+  const auto is_made_older = [&] {
+    return connection.query({"make_older", "update cairn.worker set feeds = false returning session"}).rows() == 1;
+  };
+  ASSERT_TRUE(wait_until(is_made_older)) << worker.err();
   const Collector collector;
   expect_refused(cairn({"serve", "--dsn", dsn, "--listen", "127.0.0.1:0", "--otlp", collector.url()}), 4, "session");
 }
