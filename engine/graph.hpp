@@ -14,6 +14,7 @@
 
 #include "engine/event.hpp"
 #include "engine/json.hpp"
+#include "engine/start_policy.hpp"
 
 namespace cairn {
 
@@ -130,6 +131,7 @@ struct Graph {
   std::int64_t ms_max = 0;        // from a run's start to its end; 0: no limit
   Json input;                     // JSON Schema of a run's input; null: any object
   Json output;                    // JSON Schema of what a run gives that ends as done; null: anything
+  std::optional<StartPolicy> starts;  // what becomes of starts with the same key
   Json context = Json::object();  // what a run that continues another takes over: {"keep_last": n}
 
   // -1 if there is none.

@@ -97,7 +97,7 @@ class GraphCheck {
     }
     keys(graph_, "the graph",
          {"name", "start", "finally", "input", "output", "channels", "limits", "budgets", "context", "keep", "expose",
-          "nodes", "description", "$schema"});
+          "nodes", "description", "$schema", "singleton", "debounce", "batch"});
     name("the graph's name", member(graph_, "name"));
     if (graph_.contains("description") && !graph_["description"].is_string()) {
       expected("the graph's description to be a text", graph_["description"]);
@@ -112,6 +112,7 @@ class GraphCheck {
     context();
     keep();
     expose();
+    if (const auto starts = parse_start_policy(graph_); !starts) faults_.push_back(starts.error().message);
     nodes();
     shape_.start = begins("the graph's start", member(graph_, "start"));
     if (graph_.contains("finally")) finally();

@@ -181,6 +181,9 @@ GraphRef built_graph(const Json& json, std::string version) {
   read(json, "input", graph->input);
   read(json, "output", graph->output);
   read(json, "context", graph->context);
+  Result<std::optional<StartPolicy>> starts = parse_start_policy(json);
+  if (!starts) throw CorruptHistory(starts.error().message);
+  graph->starts = *std::move(starts);
   for (const auto& [channel, settings] : object_at(json, "channels").items()) {
     graph->channels[channel] = reducer_in(settings.value("reducer", Json("last")));
   }

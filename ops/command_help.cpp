@@ -105,6 +105,7 @@ const std::map<std::string, std::string>& examples_of_others() {
       {"explain", "cairn explain RUN"},
       {"plan", "cairn plan RUN"},
       {"wait", "cairn wait RUN --timeout 10m"},
+      {"starts", "cairn starts --graph mails"},
       {"questions", "cairn questions --graph order --limit 20"},
       {"answer", "cairn answer RUN --value '\"large\"' --wait"},
       {"signal", "cairn signal RUN paid --value true"},
@@ -147,7 +148,7 @@ const std::map<std::string, std::string>& examples() {
 const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> of = {
       {"Runs",
-       {"start", "batch", "wait", "questions", "answer", "signal", "runs", "show", "events", "explain", "plan",
+       {"start", "starts", "batch", "wait", "questions", "answer", "signal", "runs", "show", "events", "explain", "plan",
         "report"}},
       {"Many runs, or another way", {"pause", "resume", "retry", "reset", "cancel", "move", "fork", "diff"}},
       {"Graphs", {"graph", "simulate", "test-server", "skill"}},

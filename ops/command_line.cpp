@@ -29,7 +29,7 @@ namespace {
 
 // Every command, in the order of `cairn --help`.
 constexpr void (*commands[])(CommandLine&) = {
-    add_start,       add_batch,   add_wait,      add_questions, add_answer,     add_signal,       add_runs,
+    add_start,       add_starts,      add_batch,   add_wait,      add_questions, add_answer,     add_signal,       add_runs,
     add_show,        add_events,  add_explain,   add_plan,      add_report,     add_control,      add_fork,
     add_diff,        add_graph,   add_simulate,  add_up,        add_down,       add_work,         add_serve,
     add_mcp,         add_migrate, add_backup,    add_restore,   add_distribute, add_token,        add_feed,

@@ -78,6 +78,7 @@ class ForwardingStore : public Store {
   std::vector<HeldJob> jobs(const RunId& id) override { return store_.jobs(id); }
   std::vector<QueueRow> queues() override { return store_.queues(); }
   LimitBook& limits() override { return store_.limits(); }
+  StartBook& starts() override { return store_.starts(); }
   void notify() override { store_.notify(); }
   bool await_notification(std::int64_t timeout_ms) override { return store_.await_notification(timeout_ms); }
 

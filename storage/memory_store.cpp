@@ -16,6 +16,7 @@
 #include "storage/limit_book.hpp"
 #include "storage/limits/queue_room.hpp"
 #include "storage/limits/turns.hpp"
+#include "storage/starts/memory_starts.hpp"
 
 namespace cairn {
 namespace {
@@ -374,6 +375,7 @@ class MemoryStore final : public Store {
     return rows;
   }
 
+  StartBook& starts() override { return start_book_; }
   LimitBook& limits() override { return book_; }
   std::vector<QueueLimits> queue_limits() {
     const std::lock_guard lock(mutex_);
@@ -935,6 +937,8 @@ class MemoryStore final : public Store {
   const std::int32_t shards_;
   const std::function<TimeUs()> clock_;
   LimitBook book_ = limit_book_of(*this);
+  MemoryStarts starts_{clock_};
+  StartBook start_book_ = start_book_of(starts_);
   mutable std::recursive_mutex mutex_;  // a test may look while an entry is decided under the lock
   std::condition_variable_any notified_;
   std::uint64_t notifications_ = 0;

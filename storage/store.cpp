@@ -1,5 +1,9 @@
 #include "storage/store.hpp"
 
+#include "engine/keyed_starts.hpp"
+#include "storage/commit_rules.hpp"
+#include "storage/starts/start_book.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -7,6 +11,26 @@
 namespace cairn {
 
 Error no_such_run(const std::string& id) { return {Code::not_found, "Expected run " + id + ", but there is none."}; }
+
+bool is_to_begin(Store& store, const RunId& id) {
+  if (!is_derived(id)) return false;
+  const std::optional<FoundStart> found = store.starts().start_of_run(id);
+  return found && !found->start.refusal;
+}
+
+Error no_such_run(Store& store, const RunId& id) {
+  const std::optional<FoundStart> found = is_derived(id) ? store.starts().start_of_run(id) : std::nullopt;
+  if (!found) return no_such_run(to_string(id));
+  const std::string of = "graph " + found->of.graph + (found->of.key.empty() ? "" : ", key " + excerpt(Json(found->of.key), 60));
+  const std::string expected = "Expected run " + to_string(id) + " to have begun, but its start ";
+  if (found->start.refusal) return {Code::not_found, expected + "was refused (" + of + "): " + *found->start.refusal};
+  const KeyedStarts state = found->state.empty() ? KeyedStarts() : read_keyed_starts(parse_stored(found->state));
+  const bool has_time = state.group && state.group->run == id && state.group->due_at != never_us;
+  const std::string until = has_time       ? "until " + time_text(state.group->due_at)
+                            : state.holder ? "for run " + to_string(*state.holder) + " to end"
+                                           : "for its turn";
+  return {Code::not_found, expected + "waits " + until + " (" + of + ")."};
+}
 
 std::vector<StoredHistory> Store::histories(std::span<const HistoryRequest> requests, std::int32_t limit) {
   std::vector<StoredHistory> histories;

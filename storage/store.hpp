@@ -26,6 +26,7 @@
 namespace cairn {
 
 struct LimitBook;
+struct StartBook;
 
 class StoreUnavailable : public std::runtime_error {
  public:
@@ -151,6 +152,7 @@ class Store {
   virtual std::vector<QueueRow> queues() = 0;
 
   virtual LimitBook& limits() = 0;  // of queues (limit_book.hpp); as long as the store
+  virtual StartBook& starts() = 0;  // of graphs that say what becomes of starts with one key (starts/start_book.hpp)
 
   // Notifications: "a job may be ready". Correctness never needs one. await_notification() returns true if one arrived
   // since this thread's last call, or arrives within the time. With NOTIFY off they stay within this process.
@@ -199,5 +201,9 @@ std::vector<GraphRow> new_graphs(Store& store, KnownGraphs& known, bool only_cur
 
 // The refusal `not_found` of an id that no run has, written as the caller wrote it.
 Error no_such_run(const std::string& id);
+// The same of an id; a start that waits for the run, or that was refused, is named.
+Error no_such_run(Store& store, const RunId& id);
+// A start waits for the run, which is not there yet.
+bool is_to_begin(Store& store, const RunId& id);
 
 }  // namespace cairn

@@ -12,12 +12,9 @@
 #include "engine/nearest.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
-#include "storage/clock.hpp"
-#include "workers/catalogue.hpp"
-#include "workers/handlers/large_values.hpp"
+#include "storage/commit_rules.hpp"
+#include "workers/client_parts.hpp"
 #include "workers/ids.hpp"
-#include "workers/runs/committer.hpp"
-#include "workers/runs/history.hpp"
 #include "workers/schemas/schema_check.hpp"
 #include "workers/session/declared_work.hpp"
 
@@ -29,27 +26,6 @@ Error no_such_event(const RunRow& run, std::int64_t seq) {
                              to_string(run.id) + ", but found " + std::to_string(seq) + "."};
 }
 
-Json last_of(const Json& turns, std::size_t keep) {
-  if (turns.size() <= keep) return turns;
-  return Json(Json::array_t(turns.end() - static_cast<std::ptrdiff_t>(keep), turns.end()));
-}
-
-// The channel `history` of a run that continues `earlier`; see client.hpp.
-Json history_of(const RunState& earlier, const Json& policy) {
-  Json data = read_channels(earlier, root_branch);
-  const Json before = data.contains("history") ? data["history"] : Json::object();
-  data.erase("history");
-  const Json keep = policy.is_object() ? policy.value("keep_last", Json()) : Json();
-  for (const auto& [channel, reducer] : earlier.graph->channels) {
-    if (reducer != Reducer::append || !data.contains(channel) || !data[channel].is_array()) continue;
-    Json turns = before.is_object() ? before.value(channel, Json::array()) : Json::array();
-    if (!turns.is_array()) turns = Json::array();
-    for (Json& turn : data[channel]) turns.push_back(std::move(turn));
-    data[channel] = keep.is_number_unsigned() ? last_of(turns, keep.get<std::size_t>()) : std::move(turns);
-  }
-  return data;
-}
-
 // The question that an event closed, and how; "": it closed none.
 std::pair<std::string, std::string> closed_question(const Event& event) {
   if (const auto* answered = std::get_if<QuestionAnswered>(&event.body))
@@ -59,29 +35,6 @@ std::pair<std::string, std::string> closed_question(const Event& event) {
 }
 
 }  // namespace
-
-struct Client::Parts {
-  Parts(Store& store_of, const Catalogue& catalogue_of, std::string actor_of)
-      : store(store_of), catalogue(catalogue_of), actor(std::move(actor_of)) {
-    committer.emplace(options());
-  }
-
-  CommitterOptions options();
-  void learn(const std::vector<GraphRow>& rows);
-  void store_lost_graphs();
-  void tick() { committer->tick(steady_us(), store.database_time()); }
-  bool knows(const std::string& version) const { return known.versions.contains(version); }
-  std::map<Ticket, Reply> pump(std::size_t replies);
-  void carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies);
-  void put_blobs(Shard shard, const std::vector<Blob>& blobs);
-
-  Store& store;
-  const Catalogue& catalogue;
-  std::string actor;
-  std::optional<Committer> committer;
-  KnownGraphs known;
-  Ticket last_ticket = 0;
-};
 
 CommitterOptions Client::Parts::options() {
   CommitterOptions of;
@@ -216,90 +169,6 @@ Result<GraphRef> Client::add_graph(const Json& graph) {
   return parsed;
 }
 
-// --- starting -------------------------------------------------------------------------------------------------------
-
-Status Client::check_input(const std::string& graph, const Json& input) const {
-  const GraphRef current = graphs().current(graph);
-  return current == nullptr ? Status(Done{}) : check_input(*current, input);
-}
-
-Status Client::check_input(const Graph& graph, const Json& input) {
-  const Status fits = check_value(graph.input, input);
-  if (fits) return Done{};
-  return Error{Code::invalid, "In the input of graph " + graph.name + ": " + fits.error().message};
-}
-
-Status Client::prepare(StartRun& command) {
-  const Graphs& known = graphs();
-  const GraphRef graph = command.version.empty() ? known.current(command.graph) : known.by_version(command.version);
-  if (graph != nullptr)
-    if (Status fits = check_input(*graph, command.input); !fits) return fits;
-  const Shard shard = shard_of(command.run, parts_->store.shards());
-  std::vector<Blob> blobs;
-  if (command.continues) {
-    Result<RunState> earlier = state(*command.continues);
-    if (!earlier) return earlier.error();
-    if (!is_ended(earlier->status))
-      return Error{Code::conflict, "Expected run " + to_string(*command.continues) +
-                                       " to have ended before another continues it, but it is " +
-                                       std::string(to_string(earlier->status)) + "."};
-    Json history = expand_blobs(history_of(*earlier, graph == nullptr ? Json() : graph->context),
-                                shard_of(earlier->id, parts_->store.shards()));
-    if (Status moved = move_out(history, earlier->graph.get(), blobs); !moved) return moved;
-    command.history = std::move(history);
-  }
-  if (Status moved = move_out(command.input, graph.get(), blobs); !moved) return moved;
-  parts_->put_blobs(shard, blobs);
-  return Done{};
-}
-
-// A key used before: the same input is the same run.
-Result<Started> Client::started_before(const StartRun& command) {
-  const std::vector<EventRow> rows = parts_->store.events(command.run, 0, 1);
-  if (rows.empty())
-    return Error{Code::closed, "Expected run " + to_string(command.run) +
-                                   ", which has been started under this key, but it was archived meanwhile."};
-  Result<Event> first = event_of(rows.front());
-  if (!first) return first.error();
-  const auto* started = std::get_if<RunStarted>(&first->body);
-  if (started != nullptr && started->graph == command.graph && parse_stored(started->input) == command.input)
-    return Started{command.run, true};
-  return Error{Code::conflict, "Expected the input that run " + to_string(command.run) +
-                                   " was started with under this key, but found another."};
-}
-
-Result<Started> Client::start(StartRun command, const std::string& key) {
-  std::vector<std::pair<StartRun, std::string>> commands;
-  commands.emplace_back(std::move(command), key);
-  return std::move(start_many(std::move(commands)).front());
-}
-
-std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, std::string>> commands) {
-  std::vector<Result<Started>> results;
-  std::map<Ticket, std::size_t> places;
-  for (auto& [command, key] : commands) {
-    const std::size_t place = results.size();
-    command.run = key.empty() ? new_run_id() : keyed_run_id(command.graph, key);
-    command.key = key;
-    results.emplace_back(Started{command.run, false});
-    if (Status prepared = prepare(command); !prepared) {
-      const bool existed = !key.empty() && parts_->store.run(command.run).has_value();
-      results[place] = existed ? started_before(command) : Result<Started>(prepared.error());
-      continue;
-    }
-    places.emplace(++parts_->last_ticket, place);
-    parts_->tick();
-    parts_->committer->submit({.ticket = parts_->last_ticket, .run = command.run, .command = command});
-  }
-  for (auto& [ticket, reply] : parts_->pump(places.size())) {
-    const auto& [command, key] = commands[places.at(ticket)];
-    if (reply.status) continue;
-    const bool existed = reply.status.error().code == Code::conflict && !key.empty();
-    results[places.at(ticket)] = existed ? started_before(command) : Result<Started>(reply.status.error());
-  }
-  return results;
-}
-
 // --- forking --------------------------------------------------------------------------------------------------------
 
 Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
@@ -312,17 +181,21 @@ Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
     if (const Result<RunState> fits = decided({}, *command); !fits) return fits.error();
     store_graph(graph, false);
   }
+  TakenKeys taken;
+  if (const Status free = take_key(taken, command->graph, command->run, command->tags, command->input); !free)
+    return free.error();
   parts_->tick();
   parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = command->run, .command = *command});
   const std::map<Ticket, Reply> replies = parts_->pump(1);
-  if (const Reply& reply = replies.begin()->second; !reply.status) return reply.status.error();
-  return Started{command->run, false};
+  const Status& status = replies.begin()->second.status;
+  keys_taken(taken, command->run, status.ok());
+  return status ? Result<Started>(Started{command->run}) : status.error();
 }
 
 // The event, if it is the last one of its commit: a run was never left in a state inside a commit.
 Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
-  if (!row) return no_such_run(to_string(run));
+  if (!row) return no_such_run(parts_->store, run);
   if (seq < 1 || seq > row->head) return no_such_event(*row, seq);
   std::vector<EventRow> rows = parts_->store.events(run, seq - 1, 1);
   if (rows.empty()) return Error{Code::corrupt, "Expected event " + std::to_string(seq) + ", but it is missing."};
@@ -475,8 +348,43 @@ void Client::cancel_left_children(const std::vector<RunId>& failed) {
   if (!left.empty()) command_many(left, Cancel{"the run that called it failed and is tried again"});
 }
 
+// A run that is to be reopened must have its key.
+Status Client::take_key_again(TakenKeys& taken, const RunId& run) {
+  const std::optional<RunRow> row = parts_->store.run(run);
+  const GraphRef graph = row && row->status == RunStatus::failed ? graphs().current(row->graph) : nullptr;
+  if (graph == nullptr || !graph->starts) return Done{};
+  const Result<RunState> now = state(run);
+  return now ? take_key(taken, row->graph, run, now->tags, parse_stored_object(now->input)) : now.error();
+}
+
+std::vector<Status> Client::reopen_many(const std::vector<RunId>& runs) {
+  std::vector<Status> results;
+  std::vector<RunId> free;
+  TakenKeys taken;
+  for (const RunId& run : runs)
+    if (results.push_back(take_key_again(taken, run)); results.back()) free.push_back(run);
+  cancel_left_children(free);
+  const std::vector<Status> reopened = submit_each(free, Reopen{});
+  std::size_t next = 0;
+  for (std::size_t n = 0; n < runs.size(); ++n)
+    if (results[n]) {
+      results[n] = reopened[next++];
+      keys_taken(taken, runs[n], results[n].ok());
+    }
+  return results;
+}
+
 std::vector<Status> Client::command_many(const std::vector<RunId>& runs, const Command& command) {
-  if (std::holds_alternative<Reopen>(command)) cancel_left_children(runs);
+  if (std::holds_alternative<Reopen>(command)) return reopen_many(runs);
+  std::vector<Status> results = submit_each(runs, command);
+  if (!std::holds_alternative<Cancel>(command)) return results;
+  for (std::size_t n = 0; n < runs.size(); ++n)  // what has not begun is given up
+    if (!results[n] && results[n].error().code == Code::not_found && is_derived(runs[n]))
+      results[n] = starter().withdraw(runs[n]);
+  return results;
+}
+
+std::vector<Status> Client::submit_each(const std::vector<RunId>& runs, const Command& command) {
   std::vector<Status> results(runs.size(), Done{});
   const Ticket before = parts_->last_ticket;
   parts_->tick();
@@ -511,7 +419,7 @@ Result<RunState> Client::decided(RunState state, const Command& command) {
 
 Result<RunState> Client::state(const RunId& run, std::optional<std::int64_t> at_seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
-  if (!row) return no_such_run(to_string(run));
+  if (!row) return no_such_run(parts_->store, run);
   if (graphs().by_version(row->version) == nullptr) parts_->learn(parts_->store.graphs_of(std::span(&row->version, 1)));
   const std::int64_t until = at_seq.value_or(row->head);
   if (until < 1 || until > row->head) return no_such_event(*row, until);
@@ -541,7 +449,7 @@ Result<RunState> Client::fold_until(const RunId& run, std::int64_t until) {
 // Times never decrease in a run, so its events are found by binary search.
 Result<std::int64_t> Client::seq_at(const RunId& run, TimeUs at_us) {
   const std::optional<RunRow> row = parts_->store.run(run);
-  if (!row) return no_such_run(to_string(run));
+  if (!row) return no_such_run(parts_->store, run);
   const auto time_of = [this, &run](std::int64_t seq) {
     const std::vector<EventRow> rows = parts_->store.events(run, seq - 1, 1);
     if (rows.empty()) throw CorruptHistory("Expected event " + std::to_string(seq) + ", but it is missing.");
@@ -559,7 +467,7 @@ Result<std::int64_t> Client::seq_at(const RunId& run, TimeUs at_us) {
 }
 
 Result<std::vector<Event>> Client::events(const RunId& run, std::int64_t after_seq, std::int32_t limit) {
-  if (!parts_->store.run(run)) return no_such_run(to_string(run));
+  if (!parts_->store.run(run)) return no_such_run(parts_->store, run);
   std::vector<Event> events;
   for (const EventRow& row : parts_->store.events(run, after_seq, limit)) {
     Result<Event> event = event_of(row);

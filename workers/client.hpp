@@ -12,8 +12,10 @@
 #include "engine/command.hpp"
 #include "engine/decide.hpp"
 #include "engine/graph.hpp"
+#include "engine/keyed_starts.hpp"
 #include "engine/state.hpp"
 #include "storage/store.hpp"
+#include "workers/starts/keyed_starter.hpp"
 
 namespace cairn {
 
@@ -31,7 +33,8 @@ struct ForkOptions {
 
 struct Started {
   RunId run;
-  bool existed = false;  // the key had been used with the same input
+  bool existed = false;  // the key had been used with the same input, or the run has the key of a singleton
+  StartStanding standing = StartStanding::started;  // by the start policy of its graph
 };
 
 class Client {
@@ -67,6 +70,9 @@ class Client {
   // go to blobs. `command.continues`: the new run's channel `history` is the earlier one's final data without its own
   // `history`, except that each channel that appends carries on the earlier `history`'s of that name; with the new
   // graph's {"context": {"keep_last": n}} only the last n of each. Refuses `conflict` if the earlier run has not ended.
+  //
+  // A graph with a start policy decides what becomes of the start (engine/start_policy.hpp). Refuses `invalid`: a start
+  // without the policy's key; of a debounce or a batch, `key` and `command.continues`.
   Result<Started> start(StartRun command, const std::string& key);
 
   // Several at once, in few commits; results in order.
@@ -79,7 +85,11 @@ class Client {
   // `not_found`. A graph that is not stored yet is stored with it.
   Result<Started> fork(const RunId& origin, ForkOptions options);
 
-  // Any other command. The answer's schema is checked here. An answer to a question that is open no more is refused
+  // Begins the runs of starts that waited, of at most `portion` keys; returns how many keys were due. As long as starts
+  // wait, some process must call this: as start_book's next_look says.
+  std::size_t turn_starts(int portion);
+
+  // Any other command. To reopen a run of a singleton is refused `conflict` while another one has its key. The answer's schema is checked here. An answer to a question that is open no more is refused
   // `closed`, with who answered it and when.
   // All functions that write throw StoreUnavailable; the command may then have happened or not.
   Result<Done> command(const RunId& run, Command command);
@@ -105,6 +115,20 @@ class Client {
 
  private:
   Status prepare(StartRun& command);
+  std::vector<Result<Started>> start_now(std::vector<StartRun> commands);
+  std::vector<Result<Started>> start_by_policy(std::vector<std::pair<StartRun, std::string>> commands);
+  Result<KeyedStarter::Order> order_of(StartRun command, const std::string& key);
+  Result<RunState> ended_run(const RunId& run);
+  KeyedStarter& starter();
+  Result<std::optional<Started>> asked_before(const StartRun& command);
+  std::vector<Status> begin_starts(std::vector<OrderedStart> starts);
+  void cancel_open(const std::vector<RunId>& runs, const std::string& reason);
+  Result<std::optional<StartKey>> singleton_key(const std::string& of, const RunId& run, const Tags& tags,
+                                                const Json& input);
+  using TakenKeys = std::map<RunId, StartKey>;  // of singletons, by runs that are about to begin or to be reopened
+  Status take_key(TakenKeys& taken, const std::string& of, const RunId& run, const Tags& tags, const Json& input);
+  void keys_taken(const TakenKeys& taken, const RunId& run, bool has_begun);
+  Status take_key_again(TakenKeys& taken, const RunId& run);
   Result<Started> started_before(const StartRun& command);
   Result<EventRow> commit_end(const RunId& run, std::int64_t seq);
   Result<StartRun> fork_command(const RunId& origin, const EventRow& last, ForkOptions options);
@@ -112,6 +136,8 @@ class Client {
   Status keep_blobs(const RunId& origin, const Json& state);
   Status check_answer(const RunState& state, Answer& answer);
   Error refused_answer(const RunId& run, const std::string& question, Error refused);
+  std::vector<Status> reopen_many(const std::vector<RunId>& runs);
+  std::vector<Status> submit_each(const std::vector<RunId>& runs, const Command& command);
   void cancel_left_children(const std::vector<RunId>& failed);
   Status move_value_out(const RunId& run, Json& value);
   Result<RunState> fold_until(const RunId& run, std::int64_t until);

@@ -67,6 +67,8 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/replay_check_test.cpp
   tests/engine/schedules/schedule_rules_test.cpp
   tests/engine/schedules/schedule_times_test.cpp
+  tests/engine/starts/keyed_starts_test.cpp
+  tests/engine/starts/start_policy_test.cpp
   tests/engine/stored/snapshot_test.cpp
   tests/engine/stored/state_check_test.cpp
   tests/engine/trial.cpp
@@ -102,6 +104,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/hooks/stalled_runs_test.cpp
   tests/storage/limits/turns_test.cpp
   tests/storage/schedules/schedule_table_test.cpp
+  tests/storage/starts/start_book_test.cpp
   tests/storage/migration/migrator_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
@@ -200,6 +203,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/hooks/hook_rules_test.cpp
   tests/workers/hooks/hook_sender_test.cpp
   tests/workers/schedules/zone_files_test.cpp
+  tests/workers/starts/starts_by_policy_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/crowd_test.cpp
   tests/workers/session/pool_test.cpp

@@ -8,6 +8,7 @@ struct CommandLine;
 
 // commands/runs
 void add_start(CommandLine& line);
+void add_starts(CommandLine& line);
 void add_fork(CommandLine& line);
 void add_batch(CommandLine& line);
 void add_runs(CommandLine& line);

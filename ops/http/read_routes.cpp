@@ -25,6 +25,7 @@
 #include "ops/metrics/exposition.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "ops/scheduling/waiting_starts.hpp"
 #include "storage/digest.hpp"
 #include "storage/limit_book.hpp"
 #include "storage/proof/run_records.hpp"
@@ -271,6 +272,16 @@ RouteReply history_of_queue(RouteCall& call) {
   for (const LimitChangeRow& change : call.store().limits().limit_changes(call.name, page->before, page->limit))
     lines.push_back(limit_change_json(change));
   return list_response(call.request, lines);
+}
+
+// The keys are of anybody's inputs: only a token that may see all runs sees them.
+RouteReply list_starts(RouteCall& call) {
+  constexpr std::int32_t start_keys_max = 10'000;
+  std::vector<KeyedLine> lines;
+  if (call.scope().covers_all_runs())
+    for (auto& [of, line] : start_key_lines(call.store(), "", start_keys_max))
+      lines.push_back({of.graph + " " + of.key, std::move(line)});
+  return page_response(call.request, std::move(lines));
 }
 
 RouteReply list_workers(RouteCall& call) {

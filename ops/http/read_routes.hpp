@@ -24,6 +24,7 @@ RouteReply list_queues(RouteCall& call);
 // Numbers for every name, also while the database is away; for a queue beyond the scope as if it did not exist.
 RouteReply show_queue_age(RouteCall& call);
 RouteReply history_of_queue(RouteCall& call);
+RouteReply list_starts(RouteCall& call);
 RouteReply list_workers(RouteCall& call);
 // A session with the steps that it holds, at most held_shown_max of them; those of runs beyond the scope are left out.
 RouteReply show_worker(RouteCall& call);

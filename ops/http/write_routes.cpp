@@ -101,6 +101,15 @@ std::optional<std::int64_t> take_more_runs(const RouteCall& call, std::size_t mo
   return {};
 }
 
+// The run that has the key of a singleton is named only where it is covered.
+Json started_json(const RouteCall& call, const Started& started) {
+  Json shown = {{"run", to_string(started.run)}, {"existed", started.existed}, {"start", to_string(started.standing)}};
+  if (started.standing != StartStanding::skipped || call.scope().covers_all_runs()) return shown;
+  const std::optional<RunRow> row = call.store().run(started.run);
+  if (!row || !call.scope().covers(*row)) shown["run"] = nullptr;
+  return shown;
+}
+
 RouteReply start_runs(RouteCall& call) {
   Result<std::vector<StartRequest>> requests = starts_body(call.request);
   if (!requests) return requests.error();
@@ -116,7 +125,7 @@ RouteReply start_runs(RouteCall& call) {
   for (const Result<Started>& one : started) {
     is_new += one && !one->existed ? 1 : 0;
     if (one)
-      runs.push_back({{"run", to_string(one->run)}, {"existed", one->existed}});
+      runs.push_back(started_json(call, *one));
     else
       runs.push_back({{"error", {{"code", to_string(one.error().code)}, {"message", one.error().message}}}});
   }
@@ -145,8 +154,10 @@ RouteReply start_run(RouteCall& call) {
     if (const Status covered = check_run(call, *command->continues); !covered) return covered.error();
   const Result<Started> started = call.client.start(*std::move(command), request->key);
   if (!started) return started.error();
-  const std::string run = to_string(started->run);
-  return started->existed ? json_response({{"run", run}}) : created_response({{"run", run}}, "runs", run);
+  Json shown = started_json(call, *started);
+  shown.erase("existed");
+  return started->existed ? json_response(std::move(shown))
+                          : created_response(std::move(shown), "runs", to_string(started->run));
 }
 
 RouteReply fork_run(RouteCall& call) {

@@ -26,8 +26,7 @@ std::vector<Result<Controlled>> commanded(Client& client, Store& store, const st
       continue;
     }
     const std::optional<RunRow> row = store.run(runs[i]);
-    CHECK(row.has_value());
-    all.emplace_back(Controlled{status_word(*row), is_ending(*row)});
+    all.emplace_back(row ? Controlled{status_word(*row), is_ending(*row)} : Controlled{"withdrawn"});
   }
   return all;
 }

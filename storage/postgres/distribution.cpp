@@ -29,7 +29,7 @@ const std::set<std::string, std::less<>> tables_of_all = {"graph",    "queue",  
 // Written and read apart from runs: one node keeps them, all can ask.
 const std::set<std::string, std::less<>> tables_of_one = {"checkpoint",    "passage",     "schedule", "schedule_note",
                                                           "saved_view",    "link_key",    "hook",     "hook_note",
-                                                          "hook_delivery", "queue_change"};
+                                                          "hook_delivery", "queue_change", "start_key", "waiting_start"};
 
 std::string_view cluster_file(std::string_view name) {
   for (const EmbeddedFile& file : schema_files())

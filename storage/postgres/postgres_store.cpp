@@ -20,6 +20,7 @@
 #include "storage/postgres/placements.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/postgres/schema.hpp"
+#include "storage/starts/start_table.hpp"
 
 namespace cairn {
 namespace {
@@ -129,7 +130,8 @@ class PostgresStore final : public Store {
         clock_(placements_.whole()),
         notifier_(placements_, options.notify && !is_replica,
                   {options.direct_dsn.empty() ? direct_dsn_of_environment() : options.direct_dsn, identity_}),
-        claimer_(placements_, notifier_.jobs()) {
+        claimer_(placements_, notifier_.jobs()),
+        starts_({options.dsn, "cairn starts", options.prepared}, identity_, options.patience_ms) {
     placements_.expect_identity(identity_);
     claimer_.on_held_back([this](std::int64_t at_us) { notifier_.notify_at(at_us); });
   }
@@ -386,6 +388,7 @@ class PostgresStore final : public Store {
     return rows;
   }
 
+  StartBook& starts() override { return start_book_; }
   LimitBook& limits() override { return book_; }
   std::vector<QueueLimits> queue_limits() { return read_queue_limits(placements_.whole().query("queue_limits")); }
 
@@ -573,7 +576,10 @@ class PostgresStore final : public Store {
     for (auto& [shard, ids] : by_shard)
       placements_.query(shard, "tie_ends", PgParameters().add(shard).add(std::move(ids)));
   }
-  void give_up() override { placements_.give_up(); }
+  void give_up() override {
+    placements_.give_up();
+    starts_.give_up();
+  }
 
   void notify() override { notifier_.notify(); }
   bool await_notification(std::int64_t timeout_ms) override { return notifier_.await(timeout_ms); }
@@ -797,6 +803,8 @@ class PostgresStore final : public Store {
   Notifier notifier_;
   JobClaimer claimer_;
   LimitBook book_ = limit_book_of(*this);
+  StartTable starts_;
+  StartBook start_book_ = start_book_of(starts_);
 };
 
 }  // namespace

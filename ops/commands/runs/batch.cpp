@@ -64,12 +64,14 @@ class Starter {
         return Error{started[i].error().code, "Line " + std::to_string(lines[i]) + ": " + started[i].error().message};
       runs_.push_back({lines[i], started[i]->run});
       if (started[i]->existed) ++existed_;
+      if (started[i]->standing == StartStanding::waits) to_begin_.push_back(started[i]->run);
     }
     return Done{};
   }
 
   std::string tag() const { return options_.inputs.digest.substr(0, tag_letters); }
   const std::vector<BatchRun>& runs() const { return runs_; }
+  const std::vector<RunId>& to_begin() const { return to_begin_; }  // later, as the graph says
   std::size_t existed() const { return existed_; }
   std::size_t archived() const { return archived_; }
 
@@ -81,6 +83,7 @@ class Starter {
   std::vector<std::pair<StartRun, std::string>> commands_;
   std::vector<std::int64_t> lines_;
   std::vector<BatchRun> runs_;
+  std::vector<RunId> to_begin_;
   std::size_t existed_ = 0;
   std::size_t archived_ = 0;  // before this call
 };
@@ -89,7 +92,7 @@ class Starter {
 class BatchWatch {
  public:
   BatchWatch(Opened& opened, const Starter& starter)
-      : opened_(opened), total_(starter.runs().size() - starter.archived()) {
+      : opened_(opened), total_(starter.runs().size() - starter.archived()), to_begin_(starter.to_begin()) {
     moving_.tags["batch"] = starter.tag();
     moving_.status = RunStatus::running;
   }
@@ -97,6 +100,8 @@ class BatchWatch {
   bool settled() {
     draw();
     if (moves_ && goes_on(*moves_)) return false;
+    while (!to_begin_.empty() && !is_to_begin(*opened_.store, to_begin_.back())) to_begin_.pop_back();
+    if (!to_begin_.empty()) return false;
     std::vector<RunRow> rows = find(false, 1);
     if (rows.empty()) rows = find(true, runs_max);
     const auto moving =
@@ -128,6 +133,7 @@ class BatchWatch {
 
   Opened& opened_;
   std::size_t total_;
+  std::vector<RunId> to_begin_;
   RunFilter moving_;
   std::optional<RunId> moves_;  // the last one seen to move; kept because finding another among many is expensive
   Progress progress_;

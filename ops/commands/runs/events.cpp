@@ -155,7 +155,7 @@ Exit show_events(Settings settings, const EventsOptions& options) {
   if (options.progress) settings.command += " --progress";  // which a replica does not have
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
-  if (!found->opened.store->run(found->run)) return no_such_run(to_string(found->run));
+  if (!found->opened.store->run(found->run)) return no_such_run(*found->opened.store, found->run);
   const StopSignals signals;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   EventLines as{local_day(std::chrono::duration_cast<std::chrono::microseconds>(now).count()),

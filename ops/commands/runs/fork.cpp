@@ -17,7 +17,7 @@ Exit fork_run(const Settings& settings, const ForkRequest& request, const Waitin
   if (!fork) return fork.error();
   const Result<Started> started = client.fork(found->run, *std::move(fork));
   if (!started) return started.error();
-  return print_started(found->opened, settings, started->run, waiting);
+  return print_started(found->opened, settings, *started, waiting);
 }
 
 Status set_channels(Json& edit, const std::vector<std::string>& texts) {

@@ -23,7 +23,7 @@ Exit start_run(const Settings& settings, StartRequest request, const Waiting& wa
   if (!command) return command.error();
   const Result<Started> started = opened->client->start(*std::move(command), request.key);
   if (!started) return with_nearest_graph(*opened->store, request.graph, started.error());
-  return print_started(*opened, settings, started->run, waiting);
+  return print_started(*opened, settings, *started, waiting);
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, 
   WaitingLines lines(opened, run);
   const bool settled = wait_until(opened, {run}, !waiting.no_work, [&] {
     const std::optional<RunRow> row = opened.store->run(run);
-    if (!row || is_settled(*opened.client, *row)) return true;
+    if (!row && !is_to_begin(*opened.store, run)) return true;
+    if (row && is_settled(*opened.client, *row)) return true;
     lines.look();
     is_late = waiting.timeout_us && Clock::now() - began >= std::chrono::microseconds(*waiting.timeout_us);
     return is_late;
@@ -140,11 +141,16 @@ void add_waiting(CommandLine& line, CLI::App& command, const std::string& wait_s
   add_tools(line, command);
 }
 
-Exit print_started(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting) {
+Exit print_started(Opened& opened, const Settings& settings, const Started& started, const Waiting& waiting) {
+  const RunId& run = started.run;
   if (!settings.json) print_line(to_string(run));
   std::cout.flush();
+  if (started.standing == StartStanding::skipped)
+    std::cerr << "cairn: Nothing was started: this run has the key, and its graph skips other starts meanwhile.\n";
+  if (started.standing == StartStanding::waits)
+    std::cerr << "cairn: The run begins later, as its graph says; `cairn starts` shows what waits.\n";
   if (waiting.wait) return wait_and_print(opened, settings, run, waiting);
-  if (settings.json) print_json({{"run", to_string(run)}});
+  if (settings.json) print_json({{"run", to_string(run)}, {"start", to_string(started.standing)}});
   if (!settings.json) hint_at_workers(*opened.store);
   return exit_ok;
 }

@@ -23,7 +23,7 @@ void add_timeout(CLI::App& command, Waiting& waiting);
 void add_waiting(CommandLine& line, CLI::App& command, const std::string& wait_says, Waiting& waiting);
 
 // The finding of `waiting` is a run that failed, was aborted or was interrupted here.
-Exit print_started(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting);
+Exit print_started(Opened& opened, const Settings& settings, const Started& started, const Waiting& waiting);
 
 // Waits until the run has ended or only an answer or a signal moves it on, and prints what became of it. After a few
 // seconds a line on stderr says what it waits for, and again when that has changed.

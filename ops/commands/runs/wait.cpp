@@ -16,7 +16,8 @@ struct WaitOptions {
 Exit wait_for_run(const Settings& settings, const WaitOptions& options) {
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
-  if (!found->opened.store->run(found->run)) return no_such_run(options.run);
+  Store& store = *found->opened.store;
+  if (!store.run(found->run) && !is_to_begin(store, found->run)) return no_such_run(store, found->run);
   Waiting waiting = options.waiting;
   waiting.no_work = !options.work;
   return wait_and_print(found->opened, settings, found->run, waiting);

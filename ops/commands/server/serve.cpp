@@ -10,6 +10,7 @@
 #include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
+#include "ops/scheduling/start_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/traces/trace_thread.hpp"
@@ -82,6 +83,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
   const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
+  const std::unique_ptr<StartThread> starts = StartThread::start(*opened);
   const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
   const Result<std::unique_ptr<TraceThread>> traces = send_traces(options, *opened);
   if (!traces) return traces.error();

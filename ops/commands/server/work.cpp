@@ -10,6 +10,7 @@
 #include "ops/keeping/keeper_thread.hpp"
 #include "ops/metrics/exposition.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
+#include "ops/scheduling/start_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
@@ -121,6 +122,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
   const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
+  const std::unique_ptr<StartThread> starts = StartThread::start(*opened);
   const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
   WorkerOptions worker_options;
   worker_options.queues = options.queues;

@@ -52,10 +52,10 @@ std::size_t size_of(const CommitLog& log) {
          log.commits.size() * sizeof(CommitLog::Commit) + log.changes.size() * sizeof(CommitLog::Change);
 }
 
-std::string day_of(TimeUs at_us) { return time_text(at_us).substr(0, 10); }
+std::string commit_day(TimeUs at_us) { return time_text(at_us).substr(0, 10); }
 
-std::string day_of(const CommitLog::Commit& commit) {
-  return day_of(commit.at_s * second_us + commit.zone_minutes * minute_us);
+std::string commit_day(const CommitLog::Commit& commit) {
+  return commit_day(commit.at_s * second_us + commit.zone_minutes * minute_us);
 }
 
 struct CommitLogWriter::Numbers {

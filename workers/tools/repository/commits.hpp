@@ -87,8 +87,8 @@ struct CommitLog {
 std::size_t size_of(const CommitLog& log);
 
 // 2024-10-22, as the author's clock had it.
-std::string day_of(const CommitLog::Commit& commit);
-std::string day_of(TimeUs at_us);
+std::string commit_day(const CommitLog::Commit& commit);
+std::string commit_day(TimeUs at_us);
 
 // The texts that CommitLog numbers, and the way of commits into it. Not thread-safe.
 class CommitLogWriter {

@@ -184,7 +184,7 @@ Json share_rows(const Asked& asked, const Shares& shares, std::size_t count) {
     rows.push_back({{"author", shown(asked.name_of(share.person))},
                     {"commits", share.commits},
                     {"share", share_of(share.work, shares.work)},
-                    {"last", day_of(*share.latest)}});
+                    {"last", commit_day(*share.latest)}});
   }
   return rows;
 }
@@ -192,7 +192,7 @@ Json share_rows(const Asked& asked, const Shares& shares, std::size_t count) {
 std::string last_commit_date(const Shares& shares) {
   const auto latest = std::max_element(shares.people.begin(), shares.people.end(),
                                        [](const Share& a, const Share& b) { return a.latest->at_s < b.latest->at_s; });
-  return latest == shares.people.end() ? std::string() : day_of(*latest->latest);
+  return latest == shares.people.end() ? std::string() : commit_day(*latest->latest);
 }
 
 // --- the five over commits -------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ Shares shares_for(const Asked& asked, Json& answer) {
   answer["commits"] = shares.commits;
   answer["authors"] = shares.people.size();
   answer["measure"] = to_string(asked.measure());
-  answer["as_of"] = day_of(asked.as_of_us);
+  answer["as_of"] = commit_day(asked.as_of_us);
   if (asked.measure() == Measure::recent) answer["half_life_days"] = half_life_days;
   if (shares.bot_commits > 0) answer["bot_commits"] = shares.bot_commits;
   return shares;
@@ -254,7 +254,7 @@ Json change_row(const Asked& asked, const PlaceCommit& commit) {
   const CommitLog& log = *asked.history.log;
   return {{"commit", shown(log.id_of(*commit.commit).substr(0, id_bytes_shown))},
           {"author", shown(asked.name_of(commit.person))},
-          {"date", day_of(*commit.commit)},
+          {"date", commit_day(*commit.commit)},
           {"subject", shown(log.subject_of(*commit.commit))},
           {"files", commit.changes},
           {"added", added},
@@ -378,8 +378,8 @@ struct HistoryTool {
 
 void add_what_was_asked(const Wanted& wanted, Json& answer) {
   const HistoryQuery& query = wanted.query;
-  if (query.since_us > 0) answer["since"] = day_of(query.since_us);
-  if (query.until_us != never_us) answer["until"] = day_of(query.until_us - 1);
+  if (query.since_us > 0) answer["since"] = commit_day(query.since_us);
+  if (query.until_us != never_us) answer["until"] = commit_day(query.until_us - 1);
   if (!query.author.empty()) answer["author"] = shown(query.author);
 }
 
@@ -411,11 +411,11 @@ ToolAnswer answer_from_history(const ToolCall& call, const HistoryTool& tool, Se
   answer["commits"] = history->commits.size();
   answer["authors"] = people_in(*history);
   if (history->commits.empty()) {
-    answer["last_commit_date"] = day_of(history->latest_us);
+    answer["last_commit_date"] = commit_day(history->latest_us);
     return answer;
   }
   tool.add({*history, *wanted, std::min(history->newest_us, wanted->now_us)}, answer);
-  if (answer.at("commits") == 0) answer["last_commit_date"] = day_of(history->latest_us);
+  if (answer.at("commits") == 0) answer["last_commit_date"] = commit_day(history->latest_us);
   return answer;
 }
 
@@ -490,7 +490,7 @@ ToolAnswer blame(const ToolCall& call, const Setup& setup) {
     shares.push_back({{"author", shown(author.author)},
                       {"lines", author.lines},
                       {"share", share_of(static_cast<double>(author.lines), static_cast<double>(file->lines))},
-                      {"last", day_of(author.at_s * 1'000'000)}});
+                      {"last", commit_day(author.at_s * 1'000'000)}});
   }
   Json answer = {{"repository", repository},
                  {"path", shown(*path)},

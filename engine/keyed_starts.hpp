@@ -1,0 +1,104 @@
+// The starts of a graph with one key, as its policy decides them: which run has the key, which starts wait, and what
+// begins now. The rules are pure; where the state lies and who carries out what they say is others' business
+// (workers/starts). Plain values, safe to read from any thread.
+//
+// Invariants: of a singleton at most one run has the key (`holder`), from the decision to begin it until it is seen to
+// have ended. A run of `starting` has been decided and is not known to have begun: it is begun until that is confirmed.
+// Each start that was taken is in one group, and a group is one run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/id.hpp"
+#include "engine/json.hpp"
+#include "engine/start_policy.hpp"
+
+namespace cairn {
+
+// Starts that one run stands for: those with the numbers `first` to `last` that are kept.
+struct StartGroup {
+  RunId run;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t count = 1;  // of a batch; else the last one counts
+  std::int64_t bytes = 0;  // of their inputs
+  TimeUs first_at = 0;
+  TimeUs due_at = 0;     // never_us: when the key is free; of one that is starting: when it was decided
+  std::size_t rule = 0;  // of StartPolicy::rule, by which it was made
+  bool operator==(const StartGroup&) const = default;
+};
+
+struct KeyedStarts {
+  std::optional<RunId> holder;       // the run of a singleton that has the key
+  TimeUs held_since = 0;
+  std::vector<StartGroup> starting;
+  std::optional<StartGroup> group;   // takes starts, until it is due
+  std::int64_t waiting = 0;          // starts after those, that wait for their turn
+  bool operator==(const KeyedStarts&) const = default;
+};
+
+Json keyed_starts_json(const KeyedStarts& state);
+KeyedStarts read_keyed_starts(const Json& stored);  // REQUIRES: of keyed_starts_json
+
+// What is seen when a key is decided on.
+struct StartsSeen {
+  TimeUs now_us = 0;
+  bool holder_ended = false;                         // false without a holder
+  std::optional<std::pair<std::int64_t, RunId>> front = {};  // the number and run of the first start that waits
+};
+
+// A start that is asked for.
+struct AskedStart {
+  std::int64_t number = 0;  // greater than that of any earlier one of the key
+  RunId run;                // that it begins, if it begins one
+  std::int64_t bytes = 0;   // of its input
+  bool is_named = false;    // the run's id was chosen by the caller, so that no other start may have it
+};
+
+enum class StartStanding : std::uint8_t {
+  started,  // decided: the run begins now
+  waits,    // the run begins later
+  skipped,  // nothing begins; the run is the one that has the key
+};
+std::string_view to_string(StartStanding standing);
+
+struct StartDecision {
+  StartStanding standing = StartStanding::started;
+  RunId run;
+  std::optional<std::int64_t> drops = {};  // the number of a start that counts no more: this one has taken its place
+};
+
+// Decides on one more start. What collects by another rule, of an earlier version of the graph, begins at once.
+// REQUIRES: turn_starts is called after it.
+StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const StartsSeen& seen, const AskedStart& asked);
+
+// Lets begin what is due. Returns the run to be cancelled for the one that waits, if there is one.
+std::optional<RunId> turn_starts(KeyedStarts& state, const StartsSeen& seen);
+
+// The run has begun, or `was_refused`. REQUIRES: turn_starts is called after it.
+void confirm_start(KeyedStarts& state, const RunId& run, bool was_refused);
+
+// The run, which somebody begins or reopens otherwise, has the key from now on, and is `starting` (a group without
+// numbers) until that is confirmed. False: another one has the key.
+bool take_key(KeyedStarts& state, const StartsSeen& seen, const RunId& run);
+
+// The start that waits for the run, or the group of them, is given up. REQUIRES: it waits; it is not starting.
+void withdraw_start(KeyedStarts& state, const RunId& run);
+
+// Those that should have been confirmed by now: they are to be begun again, and are waited for once more.
+std::vector<StartGroup> unconfirmed_starts(KeyedStarts& state, TimeUs now_us);
+
+// The group's run gets {"items": [input, ...]}.
+bool is_batch(const StartGroup& group);
+bool is_starting(const KeyedStarts& state, const RunId& run);
+// Nothing is to be remembered.
+bool is_idle(const KeyedStarts& state);
+// When the key is to be decided on next. While a start waits for a run to end, that is a tenth of the time that the run
+// has had the key, between a quarter of a second and five seconds.
+TimeUs next_look_at(const KeyedStarts& state, TimeUs now_us);
+
+}  // namespace cairn

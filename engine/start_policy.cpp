@@ -1,0 +1,116 @@
+#include "engine/start_policy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "engine/definition_fields.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::array<const char*, 3> policy_words = {"singleton", "debounce", "batch"};
+constexpr std::size_t start_key_place_bytes_max = 200;
+constexpr std::string_view start_tag_prefix = "tag.";
+
+// Microseconds of a unit; 0: it is none.
+TimeUs unit_us(std::string_view unit) {
+  constexpr std::array<std::pair<std::string_view, TimeUs>, 5> units = {
+      {{"ms", 1'000}, {"s", 1'000'000}, {"m", 60'000'000}, {"h", 3'600'000'000}, {"d", 86'400'000'000}}};
+  for (const auto& [name, us] : units)
+    if (name == unit) return us;
+  return 0;
+}
+
+// 0: it is no duration above 0 and of at most start_wait_us_max.
+TimeUs duration_us(const Json& value) {
+  if (!value.is_string()) return 0;
+  const std::string& text = value.get_ref<const std::string&>();
+  std::int64_t count = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, count);
+  const TimeUs unit = read.ec == std::errc{} ? unit_us({read.ptr, static_cast<std::size_t>(end - read.ptr)}) : 0;
+  if (unit == 0 || count < 1 || count > start_wait_us_max / unit) return 0;
+  return count * unit;
+}
+
+bool is_key_place(std::string_view place) {
+  if (place.starts_with(start_tag_prefix)) return place.size() > start_tag_prefix.size();
+  if (!place.starts_with('/')) return false;
+  for (std::size_t at = place.find('~'); at != std::string_view::npos; at = place.find('~', at + 1))
+    if (at + 1 == place.size() || (place[at + 1] != '0' && place[at + 1] != '1')) return false;
+  return true;
+}
+
+class PolicyFields : public DefinitionFields {
+ public:
+  PolicyFields(const Json& asked, const std::string& word, const std::vector<std::string>& known)
+      : DefinitionFields(asked, word, known) {}
+
+  std::string key() {
+    const std::string place = text("key", start_key_place_bytes_max);
+    if (!place.empty() && !is_key_place(place)) refuse("a pointer like /customer or a tag like tag.customer as key", place);
+    return place;
+  }
+  TimeUs duration(const char* name) {
+    const Json* value = find(name);
+    const TimeUs found = value == nullptr ? 0 : duration_us(*value);
+    if (value != nullptr && found == 0)
+      refuse(std::string("a duration of at most 30 days like 500ms, 10s, 5m or 1h as ") + name, *value);
+    return found;
+  }
+  TimeUs needed_duration(const char* name) {
+    if (find(name) == nullptr) refuse(std::string("the duration ") + name, Json());
+    return duration(name);
+  }
+};
+
+std::variant<SingletonStarts, DebouncedStarts, BatchedStarts> singleton_in(PolicyFields& fields) {
+  const std::string when = fields.text("when", 10);
+  if (when.empty() || when == "skip") return SingletonStarts{SingletonStarts::When::skip};
+  if (when == "cancel") return SingletonStarts{SingletonStarts::When::cancel};
+  if (when == "queue") return SingletonStarts{SingletonStarts::When::queue};
+  fields.refuse("skip, cancel or queue as when", when);
+  return SingletonStarts{};
+}
+
+std::variant<SingletonStarts, DebouncedStarts, BatchedStarts> debounce_in(PolicyFields& fields) {
+  const DebouncedStarts debounce{fields.needed_duration("quiet"), fields.duration("at_most")};
+  if (debounce.at_most_us != 0 && debounce.at_most_us < debounce.quiet_us)
+    fields.refuse("an at_most that is no shorter than quiet", *fields.find("at_most"));
+  return debounce;
+}
+
+std::variant<SingletonStarts, DebouncedStarts, BatchedStarts> batch_in(PolicyFields& fields) {
+  if (fields.find("size") == nullptr) fields.refuse("a size", Json());
+  return BatchedStarts{fields.number("size", 1, batch_size_max, 1), fields.needed_duration("after")};
+}
+
+}  // namespace
+
+std::string_view StartPolicy::word() const { return policy_words[rule.index()]; }
+
+Result<std::optional<StartPolicy>> parse_start_policy(const Json& graph) {
+  std::vector<const char*> said;
+  for (const char* word : policy_words)
+    if (graph.contains(word)) said.push_back(word);
+  if (said.empty()) return std::optional<StartPolicy>();
+  if (said.size() > 1)
+    return Error{Code::invalid, std::string("Expected one of singleton, debounce and batch, but found ") + said[0] +
+                                    " and " + said[1] + "."};
+  const std::string word = said[0];
+  const std::vector<std::string> known = word == "singleton"  ? std::vector<std::string>{"key", "when"}
+                                         : word == "debounce" ? std::vector<std::string>{"key", "quiet", "at_most"}
+                                                              : std::vector<std::string>{"key", "size", "after"};
+  PolicyFields fields(graph[word], word, known);
+  if (fields.fault()) return *fields.fault();
+  StartPolicy policy{fields.key(), {}};
+  policy.rule = word == "singleton"  ? singleton_in(fields)
+                : word == "debounce" ? debounce_in(fields)
+                                     : batch_in(fields);
+  if (fields.fault()) return *fields.fault();
+  return std::optional<StartPolicy>(std::move(policy));
+}
+
+}  // namespace cairn

@@ -1,0 +1,59 @@
+#include "ops/scheduling/start_thread.hpp"
+
+#include <algorithm>
+
+#include "ops/service/rare_warning.hpp"
+#include "storage/clock.hpp"
+#include "storage/starts/start_book.hpp"
+#include "workers/runtime/periodic_thread.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int keys_at_once = 500;
+constexpr long start_look_ms = 1'000;      // the longest sleep: starts come from other processes
+constexpr long start_shared_look_ms = 20;  // others have locked what is due
+constexpr long start_failed_look_ms = 2'000;
+constexpr TimeUs refusals_kept_us = 7LL * 86'400 * 1'000'000;
+constexpr TimeUs forget_every_us = 3'600'000'000;
+
+}  // namespace
+
+struct StartThread::Parts {
+  explicit Parts(Opened& opened)
+      : store(*opened.store), client(store, *opened.catalogue, "start"), thread([this] { return work(); }) {}
+
+  long work() {
+    try {
+      const NextLook next = store.starts().next_look();
+      if (steady_us() - forgotten_us > forget_every_us) {
+        forgotten_us = steady_us();
+        store.starts().forget_refused(next.now_us - refusals_kept_us);
+      }
+      const TimeUs until_us = next.at_us.value_or(never_us) - next.now_us;
+      if (until_us > 0)
+        return std::clamp<long>(static_cast<long>(std::min<TimeUs>(until_us, 1'000'000) / 1'000) + 1, 1, start_look_ms);
+      client.load_graphs();
+      return client.turn_starts(keys_at_once) == 0 ? start_shared_look_ms : 0;
+    } catch (const std::exception& failure) {
+      warning.say(std::string("No start that waited begins by this process: ") + failure.what());
+      return start_failed_look_ms;
+    }
+  }
+
+  Store& store;
+  Client client;
+  TimeUs forgotten_us = -forget_every_us;
+  RareWarning warning;
+  PeriodicThread thread;
+};
+
+StartThread::StartThread(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+StartThread::~StartThread() = default;
+
+std::unique_ptr<StartThread> StartThread::start(Opened& opened) {
+  if (opened.dsn.empty() || opened.is_replica) return nullptr;
+  return std::unique_ptr<StartThread>(new StartThread(std::make_unique<Parts>(opened)));
+}
+
+}  // namespace cairn

@@ -1,0 +1,64 @@
+#include "ops/scheduling/waiting_starts.hpp"
+
+#include <optional>
+
+#include "engine/keyed_starts.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t keys_in_page = 1'000;
+
+Json line_of(const StartKey& of, const KeyedStarts& state) {
+  Json line = {{"graph", of.graph},
+               {"key", of.key},
+               {"run", state.holder ? Json(to_string(*state.holder)) : Json(nullptr)},
+               {"starting", Json::array()},
+               {"collecting", nullptr},
+               {"waiting", state.waiting}};
+  for (const StartGroup& group : state.starting) line["starting"].push_back(to_string(group.run));
+  if (state.group)
+    line["collecting"] = {
+        {"run", to_string(state.group->run)},
+        {"starts", state.group->count},
+        {"since", time_text(state.group->first_at)},
+        {"due_at", state.group->due_at == never_us ? Json(nullptr) : Json(time_text(state.group->due_at))}};
+  return line;
+}
+
+// A holder that has ended has its key only until somebody looks at it.
+void forget_ended(Store& store, std::vector<KeyedStarts>& states) {
+  std::vector<RunId> holders;
+  for (const KeyedStarts& state : states)
+    if (state.holder) holders.push_back(*state.holder);
+  if (holders.empty()) return;
+  const std::vector<std::optional<RunHead>> heads = store.heads(holders);
+  std::size_t n = 0;
+  for (KeyedStarts& state : states) {
+    if (!state.holder) continue;
+    const std::optional<RunHead>& head = heads[n++];
+    if ((!head || is_ended(head->status)) && !is_starting(state, *state.holder)) state.holder.reset();
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit) {
+  std::vector<std::pair<StartKey, Json>> lines;
+  for (StartKey after;;) {
+    const std::vector<StartKeyRow> rows = store.starts().keys(graph, after, keys_in_page);
+    if (rows.empty()) return lines;
+    std::vector<KeyedStarts> states;
+    for (const StartKeyRow& row : rows)
+      states.push_back(row.state.empty() ? KeyedStarts() : read_keyed_starts(parse_stored(row.state)));
+    forget_ended(store, states);
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      if (is_idle(states[n])) continue;
+      lines.emplace_back(rows[n].of, line_of(rows[n].of, states[n]));
+      if (std::ssize(lines) == limit) return lines;
+    }
+    after = rows.back().of;
+  }
+}
+
+}  // namespace cairn

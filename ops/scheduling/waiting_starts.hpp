@@ -1,0 +1,19 @@
+// The keys of starts as lines of JSON, for `cairn starts` and the API. Safe from any thread.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/json.hpp"
+#include "storage/starts/start_book.hpp"
+#include "storage/store.hpp"
+
+namespace cairn {
+
+// Keys of which something is open, in order, of all graphs if `graph` is "": {"graph", "key", "run": that has the key or
+// null, "starting": [run ...], "collecting": {"run", "starts", "since", "due_at": time, or null for when the key is free}
+// or null, "waiting": starts that wait for their turn}.
+std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit);
+
+}  // namespace cairn

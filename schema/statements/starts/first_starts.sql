@@ -1,0 +1,10 @@
+-- The first start of each key that waits for its turn.
+select asked.graph, asked.key, first.number, first.run_id
+from unnest($1::text[], $2::text[]) as asked (graph, key)
+  cross join lateral (
+    select w.number, w.run_id
+    from cairn.waiting_start w
+    where w.graph = asked.graph and w.key = asked.key and w.refusal is null
+    order by w.number
+    limit 1
+  ) first

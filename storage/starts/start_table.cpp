@@ -1,0 +1,208 @@
+#include "storage/starts/start_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cairn {
+namespace {
+
+constexpr int start_connections = 2;
+constexpr auto key_columns = std::to_array<std::string_view>({"graph", "key", "numbers", "look_at", "state"});
+constexpr auto start_columns = std::to_array<std::string_view>(
+    {"graph", "key", "number", "run_id", "asked_at", "actor", "request", "refusal"});
+constexpr auto found_columns = std::to_array<std::string_view>(
+    {"graph", "key", "number", "run_id", "asked_at", "actor", "request", "refusal", "state"});
+constexpr auto front_columns = std::to_array<std::string_view>({"graph", "key", "number", "run_id"});
+
+StartKey key_at(const PgResult& found, int row) {
+  return {std::string(found.text(row, 0)), std::string(found.text(row, 1))};
+}
+
+std::vector<StartKeyRow> key_rows(const PgResult& found) {
+  found.expect_columns(key_columns);
+  std::vector<StartKeyRow> rows;
+  for (int row = 0; row < found.rows(); ++row)
+    rows.push_back({.of = key_at(found, row),
+                    .numbers = found.int8(row, 2),
+                    .look_at = found.int8(row, 3),
+                    .state = std::string(found.text(row, 4))});
+  return rows;
+}
+
+WaitingStart start_at(const PgResult& found, int row) {
+  WaitingStart start{found.int8(row, 2), found.uuid(row, 3), found.int8(row, 4), std::string(found.text(row, 5)),
+                     std::string(found.text(row, 6))};
+  if (!found.is_null(row, 7)) start.refusal = found.text(row, 7);
+  return start;
+}
+
+PgParameters columns_of(const std::vector<StartKey>& keys) {
+  PgArray graphs(PgType::text), names(PgType::text);
+  for (const StartKey& key : keys) {
+    graphs.add(key.graph);
+    names.add(key.key);
+  }
+  PgParameters all;
+  for (PgArray* column : {&graphs, &names}) all.add(std::move(*column));
+  return all;
+}
+
+// Read after the rows are locked: what committed while this transaction waited for them is seen.
+void read_fronts(PgConnection& connection, std::vector<StartKeyRow>& rows) {
+  std::vector<StartKey> keys;
+  for (const StartKeyRow& row : rows) keys.push_back(row.of);
+  const PgResult found = connection.query(statement("first_starts"), columns_of(keys));
+  found.expect_columns(front_columns);
+  for (int row = 0; row < found.rows(); ++row) {
+    const StartKey of = key_at(found, row);
+    const auto at = std::find_if(rows.begin(), rows.end(), [&of](const StartKeyRow& one) { return one.of == of; });
+    CHECK(at != rows.end());
+    at->front = std::pair(found.int8(row, 2), found.uuid(row, 3));
+  }
+}
+
+void write_keys(PgConnection& connection, const std::vector<StartKeyWrite>& writes) {
+  PgArray graphs(PgType::text), names(PgType::text), numbers(PgType::int8), looks(PgType::int8), states(PgType::text);
+  std::vector<StartKey> removed;
+  for (const StartKeyWrite& write : writes) {
+    if (write.is_removed) {
+      removed.push_back(write.row.of);
+      continue;
+    }
+    graphs.add(write.row.of.graph);
+    names.add(write.row.of.key);
+    numbers.add(write.row.numbers);
+    looks.add(write.row.look_at);
+    states.add(write.row.state);
+  }
+  if (graphs.size() > 0) {
+    PgParameters all;
+    for (PgArray* column : {&graphs, &names, &numbers, &looks, &states}) all.add(std::move(*column));
+    connection.query(statement("put_start_keys"), all);
+  }
+  if (!removed.empty()) connection.query(statement("remove_start_keys"), columns_of(removed));
+}
+
+void add_starts(PgConnection& connection, const std::vector<StartKeyWrite>& writes) {
+  PgArray graphs(PgType::text), names(PgType::text), numbers(PgType::int8), runs(PgType::uuid);
+  PgArray times(PgType::int8), actors(PgType::text), requests(PgType::text);
+  for (const StartKeyWrite& write : writes)
+    for (const WaitingStart& start : write.added) {
+      graphs.add(write.row.of.graph);
+      names.add(write.row.of.key);
+      numbers.add(start.number);
+      runs.add(start.run);
+      times.add(start.asked_at);
+      actors.add(start.actor);
+      requests.add(start.request);
+    }
+  if (graphs.size() == 0) return;
+  PgParameters all;
+  for (PgArray* column : {&graphs, &names, &numbers, &runs, &times, &actors, &requests}) all.add(std::move(*column));
+  connection.query(statement("add_starts"), all);
+}
+
+void remove_starts(PgConnection& connection, const std::vector<StartKeyWrite>& writes) {
+  PgArray graphs(PgType::text), names(PgType::text), firsts(PgType::int8), lasts(PgType::int8);
+  for (const StartKeyWrite& write : writes)
+    for (const StartNumbers& gone : write.removed) {
+      graphs.add(write.row.of.graph);
+      names.add(write.row.of.key);
+      firsts.add(gone.first);
+      lasts.add(gone.last);
+    }
+  if (graphs.size() == 0) return;
+  PgParameters all;
+  for (PgArray* column : {&graphs, &names, &firsts, &lasts}) all.add(std::move(*column));
+  connection.query(statement("remove_starts"), all);
+}
+
+void refuse_starts(PgConnection& connection, const std::vector<StartKeyWrite>& writes) {
+  for (const StartKeyWrite& write : writes)
+    for (const auto& [numbers, refusal] : write.refused)
+      connection.query(statement("refuse_starts"), PgParameters()
+                                                       .add(write.row.of.graph)
+                                                       .add(write.row.of.key)
+                                                       .add(numbers.first)
+                                                       .add(numbers.last)
+                                                       .add(refusal));
+}
+
+// Within the transaction that has locked the rows.
+void decide_rows(PgConnection& connection, std::vector<StartKeyRow> rows, const DecideStarts& decide) {
+  if (rows.empty()) return;
+  read_fronts(connection, rows);
+  const TimeUs now_us = connection.query(statement("database_time")).int8(0, 0);
+  const std::vector<StartKeyWrite> writes = decide(now_us, rows);
+  write_keys(connection, writes);
+  remove_starts(connection, writes);
+  add_starts(connection, writes);
+  refuse_starts(connection, writes);
+}
+
+}  // namespace
+
+StartTable::StartTable(PgConnectOptions options, const std::string& identity, std::int64_t patience_ms)
+    : pool_(std::move(options), start_connections, patience_ms) {
+  pool_.expect_identity(identity);
+}
+
+// A row that another process removes between the two statements is made again.
+void StartTable::decide_named(std::vector<StartKey> keys, const DecideStarts& decide) {
+  std::sort(keys.begin(), keys.end());
+  pool_.run([&](PgConnection& connection) {
+    connection.execute("BEGIN");
+    std::vector<StartKeyRow> rows;
+    while (rows.size() < keys.size()) {
+      connection.query(statement("make_start_keys"), columns_of(keys));
+      rows = key_rows(connection.query(statement("lock_start_keys"), columns_of(keys)));
+    }
+    decide_rows(connection, std::move(rows), decide);
+    connection.execute("COMMIT");
+  });
+}
+
+std::size_t StartTable::decide_due(int limit, const DecideStarts& decide) {
+  return pool_.run([&](PgConnection& connection) {
+    connection.execute("BEGIN");
+    std::vector<StartKeyRow> rows =
+        key_rows(connection.query(statement("lock_due_start_keys"), PgParameters().add(std::int32_t{limit})));
+    const std::size_t count = rows.size();
+    decide_rows(connection, std::move(rows), decide);
+    connection.execute("COMMIT");
+    return count;
+  });
+}
+
+NextLook StartTable::next_look() {
+  const PgResult found = pool_.query("next_start_look");
+  NextLook look{found.int8(0, 0), {}};
+  if (!found.is_null(0, 1)) look.at_us = found.int8(0, 1);
+  return look;
+}
+
+std::vector<WaitingStart> StartTable::starts(const StartKey& of, std::int64_t first, std::int64_t last) {
+  const PgResult found = pool_.query("starts", PgParameters().add(of.graph).add(of.key).add(first).add(last));
+  found.expect_columns(start_columns);
+  std::vector<WaitingStart> starts;
+  for (int row = 0; row < found.rows(); ++row) starts.push_back(start_at(found, row));
+  return starts;
+}
+
+std::optional<FoundStart> StartTable::start_of_run(const RunId& run) {
+  const PgResult found = pool_.query("start_of_run", PgParameters().add(run));
+  found.expect_columns(found_columns);
+  if (found.rows() == 0) return std::nullopt;
+  return FoundStart{key_at(found, 0), start_at(found, 0), std::string(found.text(0, 8))};
+}
+
+std::vector<StartKeyRow> StartTable::keys(const std::string& graph, const StartKey& after, std::int32_t limit) {
+  return key_rows(
+      pool_.query("start_keys", PgParameters().add(graph).add(after.graph).add(after.key).add(limit)));
+}
+
+void StartTable::forget_refused(TimeUs before_us) {
+  pool_.query("forget_refused_starts", PgParameters().add(before_us));
+}
+
+}  // namespace cairn

@@ -1,0 +1,33 @@
+// The keys of starts in PostgreSQL. Safe from any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/postgres/connection_pool.hpp"
+#include "storage/starts/start_book.hpp"
+
+namespace cairn {
+
+class StartTable {
+ public:
+  // As ScheduleTable. Connects when it is used.
+  StartTable(PgConnectOptions options, const std::string& identity, std::int64_t patience_ms);
+
+  // As StartBook says; they also throw PostgresError.
+  void decide_named(std::vector<StartKey> keys, const DecideStarts& decide);
+  std::size_t decide_due(int limit, const DecideStarts& decide);
+  NextLook next_look();
+  std::vector<WaitingStart> starts(const StartKey& of, std::int64_t first, std::int64_t last);
+  std::optional<FoundStart> start_of_run(const RunId& run);
+  std::vector<StartKeyRow> keys(const std::string& graph, const StartKey& after, std::int32_t limit);
+  void forget_refused(TimeUs before_us);
+
+  void give_up() { pool_.give_up(); }
+
+ private:
+  PostgresPool pool_;
+};
+
+}  // namespace cairn

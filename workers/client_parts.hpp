@@ -1,0 +1,42 @@
+// The state of a Client, for its two units: client.cpp and client_starts.cpp. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/clock.hpp"
+#include "workers/catalogue.hpp"
+#include "workers/client.hpp"
+#include "workers/handlers/large_values.hpp"
+#include "workers/runs/committer.hpp"
+#include "workers/runs/history.hpp"
+
+namespace cairn {
+
+struct Client::Parts {
+  Parts(Store& store_of, const Catalogue& catalogue_of, std::string actor_of)
+      : store(store_of), catalogue(catalogue_of), actor(std::move(actor_of)) {
+    committer.emplace(options());
+  }
+
+  CommitterOptions options();
+  void learn(const std::vector<GraphRow>& rows);
+  void store_lost_graphs();
+  void tick() { committer->tick(steady_us(), store.database_time()); }
+  bool knows(const std::string& version) const { return known.versions.contains(version); }
+  std::map<Ticket, Reply> pump(std::size_t replies);
+  void carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies);
+  void put_blobs(Shard shard, const std::vector<Blob>& blobs);
+
+  Store& store;
+  const Catalogue& catalogue;
+  std::string actor;
+  std::optional<Committer> committer;
+  KnownGraphs known;
+  Ticket last_ticket = 0;
+  std::optional<KeyedStarter> starter;  // made when a start has a policy
+};
+
+}  // namespace cairn
