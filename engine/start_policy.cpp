@@ -66,6 +66,22 @@ class PolicyFields : public DefinitionFields {
   }
 };
 
+// As of every other object of a graph.
+Status check_names(const Json& asked, const std::string& word, const std::vector<std::string>& known) {
+  if (!asked.is_object()) return Done{};
+  std::string all;
+  for (std::size_t n = 0; n < known.size(); ++n)
+    all += (n == 0 ? "" : n + 1 == known.size() ? " and " : ", ") + known[n];
+  for (const auto& [name, value] : asked.items()) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return Error{Code::invalid, "Expected the graph's " + word + " to have only the keys " + all + ", but it has " +
+                                      excerpt(Json(name), 60) + "."};
+    if (value.is_null())
+      return Error{Code::invalid, "Expected a value of " + name + " in the graph's " + word + ", but it is null."};
+  }
+  return Done{};
+}
+
 std::variant<SingletonStarts, DebouncedStarts, BatchedStarts> singleton_in(PolicyFields& fields) {
   const std::string when = fields.text("when", 10);
   if (when.empty() || when == "skip") return SingletonStarts{SingletonStarts::When::skip};
@@ -103,7 +119,9 @@ Result<std::optional<StartPolicy>> parse_start_policy(const Json& graph) {
   const std::vector<std::string> known = word == "singleton"  ? std::vector<std::string>{"key", "when"}
                                          : word == "debounce" ? std::vector<std::string>{"key", "quiet", "at_most"}
                                                               : std::vector<std::string>{"key", "size", "after"};
-  PolicyFields fields(graph[word], word, known);
+  const Json& asked = graph[word];
+  if (const Status fits = check_names(asked, word, known); !fits) return fits.error();
+  PolicyFields fields(asked, word, known);
   if (fields.fault()) return *fields.fault();
   StartPolicy policy{fields.key(), {}};
   policy.rule = word == "singleton"  ? singleton_in(fields)

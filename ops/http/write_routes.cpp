@@ -156,6 +156,7 @@ RouteReply start_run(RouteCall& call) {
   if (!started) return started.error();
   Json shown = started_json(call, *started);
   shown.erase("existed");
+  if (started->standing == StartStanding::waits) return json_response(std::move(shown), 202);
   return started->existed ? json_response(std::move(shown))
                           : created_response(std::move(shown), "runs", to_string(started->run));
 }

@@ -1,0 +1,146 @@
+// Starts by key as a user has them: commands, the API, and workers that are killed.
+#include <csignal>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "storage/postgres/connection.hpp"
+#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/program.hpp"
+
+namespace cairn::program {
+namespace {
+
+Json sleeping_graph(const std::string& name, const char* word, Json policy, int ms) {
+  return {{"name", name},
+          {"start", "work"},
+          {"limits", {{"steps", 5}}},
+          {word, std::move(policy)},
+          {"nodes",
+           {{"work",
+             {{"do", "tool.call"}, {"with", {{"tool", "sleep"}, {"inputs", {{"ms", ms}}}}}, {"on", {{"ok", "end"}}}}},
+            {"end", {{"end", "done"}}}}}};
+}
+
+void add_graph(const std::string& dsn, const Json& graph) {
+  cairn_ok({"graph", "add", "--dsn", dsn, write_file(graph["name"].get<std::string>() + ".json", graph.dump())});
+}
+
+std::size_t open_runs(const std::string& dsn) {
+  return cairn_ok({"runs", "--dsn", dsn, "--status", "running", "--json"}).lines().size();
+}
+
+// By key, the times of the first and the last event of each run, in order.
+std::map<std::string, std::vector<std::pair<std::int64_t, std::int64_t>>> spans_of(const std::string& dsn) {
+  PgConnection connection({dsn, "test", false});
+  const PgResult rows = connection.query(
+      {"spans",
+       "select r.tags::jsonb ->> 'of', min(e.at), max(e.at) from cairn.run r join cairn.event e using (shard, run_id) "
+       "group by r.run_id, 1 order by 1, 2"});
+  std::map<std::string, std::vector<std::pair<std::int64_t, std::int64_t>>> spans;
+  for (int row = 0; row < rows.rows(); ++row)
+    spans[std::string(rows.text(row, 0))].emplace_back(rows.int8(row, 1), rows.int8(row, 2));
+  return spans;
+}
+
+TEST(Starts, of_a_singleton_run_one_at_a_time_while_workers_and_clients_are_killed) {
+  const std::string dsn = new_database();
+  add_graph(dsn, sleeping_graph("one", "singleton", {{"key", "tag.of"}, {"when", "queue"}}, 60));
+  std::vector<Beside> workers;
+  for (int n = 0; n < 3; ++n) workers.emplace_back(Arguments{"work", "--dsn", dsn});
+  std::mt19937 random(7);
+  std::size_t accepted = 0;
+  for (int n = 0; n < 30; ++n) {
+    Beside client({"start", "one", "--dsn", dsn, "--tag", "of=" + std::to_string(n % 3), "--json"});
+    if (n % 5 == 4) {  // may have started, or not
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
+      client.signal(SIGKILL);
+    } else if (client.wait() == 0) {
+      ++accepted;
+    }
+    if (n % 6 == 5) {
+      workers[static_cast<std::size_t>(n / 6 % 3)].signal(SIGKILL);
+      workers[static_cast<std::size_t>(n / 6 % 3)] = Beside({"work", "--dsn", dsn});
+    }
+  }
+  EXPECT_EQ(accepted, 24u);
+  const auto is_over = [&] {
+    return open_runs(dsn) == 0 && cairn_ok({"starts", "--dsn", dsn, "--json"}).lines().empty();
+  };
+  ASSERT_TRUE(wait_until(is_over, std::chrono::seconds(240))) << cairn({"starts", "--dsn", dsn}).out;
+  std::size_t runs = 0;
+  for (const auto& [key, spans] : spans_of(dsn)) {
+    runs += spans.size();
+    for (std::size_t n = 1; n < spans.size(); ++n)
+      EXPECT_LE(spans[n - 1].second, spans[n].first) << "two runs of key " << key << " at once";
+  }
+  EXPECT_GE(runs, accepted);
+  EXPECT_LE(runs, 30u);
+  EXPECT_EQ(cairn({"verify", "--all", "--dsn", dsn}).exit, 0);
+}
+
+TEST(Starts, are_taken_skipped_or_kept_waiting_and_the_commands_say_so) {
+  const std::string dsn = new_database();
+  add_graph(dsn, sleeping_graph("skipping", "singleton", {{"key", "/of"}}, 1));
+  add_graph(dsn, sleeping_graph("queued", "singleton", {{"key", "/of"}, {"when", "queue"}}, 1));
+  const std::string input = R"({"of": "a"})";
+  const Ran first = cairn_ok({"start", "skipping", "--dsn", dsn, "--input", input, "--json"});
+  EXPECT_EQ(first.json()["start"], "started");
+  const Ran second = cairn_ok({"start", "skipping", "--dsn", dsn, "--input", input, "--json"});
+  EXPECT_EQ(second.json(), (Json{{"run", first.json()["run"]}, {"start", "skipped"}}));
+  EXPECT_NE(second.err.find("Nothing was started"), std::string::npos);
+  expect_refused(cairn({"start", "skipping", "--dsn", dsn}), 4, "Expected a key of 1 to 500 bytes at /of");
+
+  const std::string running = cairn_ok({"start", "queued", "--dsn", dsn, "--input", input, "--json"}).json()["run"];
+  const Ran waits = cairn_ok({"start", "queued", "--dsn", dsn, "--input", input, "--json"});
+  EXPECT_EQ(waits.json()["start"], "waits");
+  const std::string waiting = waits.json()["run"];
+  expect_refused(cairn({"show", waiting, "--dsn", dsn}), 3, "waits for run " + running + " to end");
+  const std::vector<Json> keys = cairn_ok({"starts", "--graph", "queued", "--dsn", dsn, "--json"}).lines();
+  ASSERT_EQ(keys.size(), 1u);
+  EXPECT_EQ(keys[0]["run"], running);
+  EXPECT_EQ(keys[0]["waiting"], 1);
+  EXPECT_NE(cairn_ok({"starts", "--dsn", dsn}).out.find("skipping"), std::string::npos);
+  EXPECT_NE(cairn_ok({"cancel", waiting, "--dsn", dsn}).out.find("withdrawn"), std::string::npos);
+  EXPECT_EQ(cairn_ok({"starts", "--graph", "queued", "--dsn", dsn, "--json"}).lines()[0]["waiting"], 0);
+
+  const Ran ended = cairn_ok({"start", "queued", "--dsn", dsn, "--input", input, "--tag", "last=1", "--no-work"});
+  const Beside worker({"work", "--dsn", dsn});
+  const std::string last = ended.out.substr(0, ended.out.find('\n'));
+  EXPECT_EQ(cairn_ok({"wait", last, "--dsn", dsn, "--json"}).json()["status"], "done");
+}
+
+TEST(Starts, of_a_batch_wait_in_the_command_itself_and_become_one_run) {
+  const std::string dsn = new_database();
+  add_graph(dsn, sleeping_graph("many", "batch", {{"size", 3}, {"after", "2s"}}, 1));
+  cairn_ok({"start", "many", "--dsn", dsn, "--input", R"({"n": 1})"});
+  const Ran last = cairn_ok({"start", "many", "--dsn", dsn, "--input", R"({"n": 2})", "--wait", "--json"});
+  EXPECT_EQ(last.json()["output"]["items"], (Json{{{"n", 1}}, {{"n", 2}}}));
+  EXPECT_EQ(cairn_ok({"runs", "--dsn", dsn, "--json"}).lines().size(), 1u);
+}
+
+TEST(Starts, over_HTTP_say_what_they_came_to) {
+  const std::string dsn = new_database();
+  add_graph(dsn, sleeping_graph("once", "singleton", Json::object(), 1));
+  add_graph(dsn, sleeping_graph("settling", "debounce", {{"quiet", "300ms"}}, 1));
+  const Server server({"--dsn", dsn});
+  const Reply first = server.post("/api/v1/runs", {{"graph", "once"}});
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(first.json()["start"], "started");
+  const Reply second = server.post("/api/v1/runs", {{"graph", "once"}});
+  EXPECT_EQ(second.status, 200);
+  EXPECT_EQ(second.json(), (Json{{"run", first.json()["run"]}, {"start", "skipped"}}));
+  const Reply alone = server.post("/api/v1/runs", {{"graph", "settling"}});
+  EXPECT_EQ(alone.status, 202);
+  const Json both = server.post("/api/v1/runs", {{"graph", "settling"}, {"runs", Json::array({Json::object(), Json::object()})}}).json();
+  ASSERT_TRUE(both["runs"].is_array()) << both;
+  EXPECT_EQ(both["runs"][0]["run"], both["runs"][1]["run"]);
+  EXPECT_EQ(both["runs"][0]["start"], "waits");
+  EXPECT_EQ(server.get("/api/v1/starts").json()[0]["graph"], "once");
+  const std::string run = both["runs"][0]["run"];
+  EXPECT_TRUE(wait_until([&] { return server.get("/api/v1/runs/" + run).status == 200; })) << "the server begins it";
+}
+
+}  // namespace
+}  // namespace cairn::program
