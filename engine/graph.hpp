@@ -128,11 +128,11 @@ struct Graph {
   std::map<std::string, Budget> budgets;
   std::set<std::string, std::less<>> mapped;  // channels that a map goes over: they hold lists
   std::int32_t steps_max = 0;
-  std::int64_t ms_max = 0;        // from a run's start to its end; 0: no limit
-  Json input;                     // JSON Schema of a run's input; null: any object
-  Json output;                    // JSON Schema of what a run gives that ends as done; null: anything
+  std::int64_t ms_max = 0;            // from a run's start to its end; 0: no limit
+  Json input;                         // JSON Schema of a run's input; null: any object
+  Json output;                        // JSON Schema of what a run gives that ends as done; null: anything
   std::optional<StartPolicy> starts;  // what becomes of starts with the same key
-  Json context = Json::object();  // what a run that continues another takes over: {"keep_last": n}
+  Json context = Json::object();      // what a run that continues another takes over: {"keep_last": n}
 
   // -1 if there is none.
   NodeIndex find(std::string_view node) const;

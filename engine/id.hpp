@@ -31,6 +31,9 @@ struct RunId {
   bool is_nil() const { return *this == RunId{}; }
 };
 
+// True if the id was made of names rather than drawn (a UUID of version 8): the same names give it again.
+inline bool is_derived(const RunId& id) { return id.bytes[6] >> 4 == 8; }
+
 // 8-4-4-4-12 lower-case hexadecimal.
 std::string to_string(const RunId& id);
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> standing_words = {"started", "waits", "skipped"};
 constexpr TimeUs confirm_wait_us = 5'000'000;  // then another process begins what is not known to have begun
-constexpr TimeUs taken_wait_us = 60'000'000;   // longer than the patience of whoever takes a key for a run
+constexpr TimeUs taken_wait_us = 60'000'000;   // longer than the patience of a process that takes a key for a run
 constexpr TimeUs end_wait_us_min = 250'000;
 constexpr TimeUs end_wait_us_max = 5'000'000;
 constexpr TimeUs idle_wait_us_min = 10'000'000;
@@ -23,14 +23,13 @@ RunId run_in(const Json& text) {
 }
 
 Json group_json(const StartGroup& group) {
-  return {{"run", to_string(group.run)}, {"first", group.first},       {"last", group.last},
-          {"count", group.count},        {"bytes", group.bytes},       {"first_at", group.first_at},
-          {"due_at", group.due_at},      {"rule", group.rule}};
+  return {{"run", to_string(group.run)}, {"first", group.first},       {"last", group.last},     {"count", group.count},
+          {"bytes", group.bytes},        {"first_at", group.first_at}, {"due_at", group.due_at}, {"rule", group.rule}};
 }
 
 StartGroup read_group(const Json& stored) {
-  return {run_in(stored.at("run")),  stored.at("first"),  stored.at("last"),    stored.at("count"), stored.at("bytes"),
-          stored.at("first_at"),     stored.at("due_at"), stored.at("rule")};
+  return {run_in(stored.at("run")), stored.at("first"),    stored.at("last"),   stored.at("count"),
+          stored.at("bytes"),       stored.at("first_at"), stored.at("due_at"), stored.at("rule")};
 }
 
 void begin(KeyedStarts& state, StartGroup group, TimeUs now_us) {
@@ -102,7 +101,8 @@ StartDecision ask_singleton(KeyedStarts& state, const SingletonStarts& singleton
   CHECK(false);
 }
 
-StartDecision ask_debounce(KeyedStarts& state, const DebouncedStarts& debounce, TimeUs now_us, const AskedStart& asked) {
+StartDecision ask_debounce(KeyedStarts& state, const DebouncedStarts& debounce, TimeUs now_us,
+                           const AskedStart& asked) {
   StartDecision decision{StartStanding::waits, asked.run};
   if (state.group)
     decision = replace_last(*state.group, asked);
@@ -157,7 +157,8 @@ KeyedStarts read_keyed_starts(const Json& stored) {
   return state;
 }
 
-StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const StartsSeen& seen, const AskedStart& asked) {
+StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const StartsSeen& seen,
+                        const AskedStart& asked) {
   if (state.group && (state.group->rule != policy.rule.index() || state.group->due_at <= seen.now_us))
     begin_group(state, seen.now_us);
   if (const SingletonStarts* singleton = policy.singleton()) return ask_singleton(state, *singleton, seen, asked);

@@ -33,21 +33,21 @@ struct StartGroup {
 };
 
 struct KeyedStarts {
-  std::optional<RunId> holder;       // the run of a singleton that has the key
+  std::optional<RunId> holder;  // the run of a singleton that has the key
   TimeUs held_since = 0;
   std::vector<StartGroup> starting;
-  std::optional<StartGroup> group;   // takes starts, until it is due
-  std::int64_t waiting = 0;          // starts after those, that wait for their turn
+  std::optional<StartGroup> group;  // takes starts, until it is due
+  std::int64_t waiting = 0;         // starts after those, that wait for their turn
   bool operator==(const KeyedStarts&) const = default;
 };
 
 Json keyed_starts_json(const KeyedStarts& state);
 KeyedStarts read_keyed_starts(const Json& stored);  // REQUIRES: of keyed_starts_json
 
-// What is seen when a key is decided on.
+// The situation in which a key is decided on.
 struct StartsSeen {
   TimeUs now_us = 0;
-  bool holder_ended = false;                         // false without a holder
+  bool holder_ended = false;                                 // false without a holder
   std::optional<std::pair<std::int64_t, RunId>> front = {};  // the number and run of the first start that waits
 };
 
@@ -72,17 +72,17 @@ struct StartDecision {
   std::optional<std::int64_t> drops = {};  // the number of a start that counts no more: this one has taken its place
 };
 
-// Decides on one more start. What collects by another rule, of an earlier version of the graph, begins at once.
+// Decides on one more start. A group that collects by another rule, of an earlier version of the graph, begins at once.
 // REQUIRES: turn_starts is called after it.
 StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const StartsSeen& seen, const AskedStart& asked);
 
-// Lets begin what is due. Returns the run to be cancelled for the one that waits, if there is one.
+// Lets those begin that are due. Returns the run to be cancelled for the one that waits, if there is one.
 std::optional<RunId> turn_starts(KeyedStarts& state, const StartsSeen& seen);
 
 // The run has begun, or `was_refused`. REQUIRES: turn_starts is called after it.
 void confirm_start(KeyedStarts& state, const RunId& run, bool was_refused);
 
-// The run, which somebody begins or reopens otherwise, has the key from now on, and is `starting` (a group without
+// The run, which a process begins or reopens otherwise, has the key from now on, and is `starting` (a group without
 // numbers) until that is confirmed. False: another one has the key.
 bool take_key(KeyedStarts& state, const StartsSeen& seen, const RunId& run);
 

@@ -50,7 +50,8 @@ class PolicyFields : public DefinitionFields {
 
   std::string key() {
     const std::string place = text("key", start_key_place_bytes_max);
-    if (!place.empty() && !is_key_place(place)) refuse("a pointer like /customer or a tag like tag.customer as key", place);
+    if (!place.empty() && !is_key_place(place))
+      refuse("a pointer like /customer or a tag like tag.customer as key", place);
     return place;
   }
   TimeUs duration(const char* name) {

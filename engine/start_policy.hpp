@@ -1,5 +1,6 @@
-// What a graph says of starts with the same key: `singleton` (one run at a time), `debounce` (one run, once it has been
-// quiet), `batch` (one run for many starts). At most one of them. Plain values and pure functions, safe from any thread.
+// The policy of a graph for starts with the same key: `singleton` (one run at a time), `debounce` (one run, once it has
+// been quiet), `batch` (one run for many starts). At most one of them. Plain values and pure functions, safe from any
+// thread.
 #pragma once
 
 #include <cstdint>

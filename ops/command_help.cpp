@@ -105,7 +105,6 @@ const std::map<std::string, std::string>& examples_of_others() {
       {"explain", "cairn explain RUN"},
       {"plan", "cairn plan RUN"},
       {"wait", "cairn wait RUN --timeout 10m"},
-      {"starts", "cairn starts --graph mails"},
       {"questions", "cairn questions --graph order --limit 20"},
       {"answer", "cairn answer RUN --value '\"large\"' --wait"},
       {"signal", "cairn signal RUN paid --value true"},
@@ -138,6 +137,7 @@ const std::map<std::string, std::string>& examples_of_others() {
 const std::map<std::string, std::string>& examples() {
   static const std::map<std::string, std::string> of = [] {
     std::map<std::string, std::string> all = examples_of_others();
+    all.emplace("starts", "cairn starts --graph mails");
     all.insert(hook_examples().begin(), hook_examples().end());
     return all;
   }();
@@ -148,8 +148,8 @@ const std::map<std::string, std::string>& examples() {
 const std::vector<std::pair<std::string, std::vector<std::string>>>& groups() {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> of = {
       {"Runs",
-       {"start", "starts", "batch", "wait", "questions", "answer", "signal", "runs", "show", "events", "explain", "plan",
-        "report"}},
+       {"start", "starts", "batch", "wait", "questions", "answer", "signal", "runs", "show", "events", "explain",
+        "plan", "report"}},
       {"Many runs, or another way", {"pause", "resume", "retry", "reset", "cancel", "move", "fork", "diff"}},
       {"Graphs", {"graph", "simulate", "test-server", "skill"}},
       {"Workers, database, API",

@@ -29,14 +29,14 @@ namespace {
 
 // Every command, in the order of `cairn --help`.
 constexpr void (*commands[])(CommandLine&) = {
-    add_start,       add_starts,      add_batch,   add_wait,      add_questions, add_answer,     add_signal,       add_runs,
-    add_show,        add_events,  add_explain,   add_plan,      add_report,     add_control,      add_fork,
-    add_diff,        add_graph,   add_simulate,  add_up,        add_down,       add_work,         add_serve,
-    add_mcp,         add_migrate, add_backup,    add_restore,   add_distribute, add_token,        add_feed,
-    add_schedule,    add_hook,    add_queue,     add_workers,   add_doctor,     add_verify,       add_replay,
-    add_rebuild,     add_export,  add_import,    add_archive,   add_erase,      add_logs,         add_skill,
-    add_test_server, add_dataset, add_corpus,    add_planners,  add_bench,      add_bench_worker, add_bench_model,
-    add_version,     add_manual,  add_completion};
+    add_start,       add_starts,      add_batch,   add_wait,      add_questions, add_answer,     add_signal,
+    add_runs,        add_show,        add_events,  add_explain,   add_plan,      add_report,     add_control,
+    add_fork,        add_diff,        add_graph,   add_simulate,  add_up,        add_down,       add_work,
+    add_serve,       add_mcp,         add_migrate, add_backup,    add_restore,   add_distribute, add_token,
+    add_feed,        add_schedule,    add_hook,    add_queue,     add_workers,   add_doctor,     add_verify,
+    add_replay,      add_rebuild,     add_export,  add_import,    add_archive,   add_erase,      add_logs,
+    add_skill,       add_test_server, add_dataset, add_corpus,    add_planners,  add_bench,      add_bench_worker,
+    add_bench_model, add_version,     add_manual,  add_completion};
 
 void add_commands(CommandLine& line) {
   line.app.require_subcommand(1);

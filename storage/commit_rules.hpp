@@ -38,9 +38,6 @@ struct FoundJob {
   StepId step = 0;
 };
 
-// True if the id was made of names rather than drawn (a UUID of version 8): the same names give it again.
-inline bool is_derived(const RunId& id) { return id.bytes[6] >> 4 == 8; }
-
 // The tombstone of an archived or erased run.
 struct FoundTombstone {
   TimeUs at_us = 0;

@@ -1,12 +1,11 @@
 #include "storage/store.hpp"
 
-#include "engine/keyed_starts.hpp"
-#include "storage/commit_rules.hpp"
-#include "storage/starts/start_book.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <utility>
+
+#include "engine/keyed_starts.hpp"
+#include "storage/starts/start_book.hpp"
 
 namespace cairn {
 
@@ -21,7 +20,8 @@ bool is_to_begin(Store& store, const RunId& id) {
 Error no_such_run(Store& store, const RunId& id) {
   const std::optional<FoundStart> found = is_derived(id) ? store.starts().start_of_run(id) : std::nullopt;
   if (!found) return no_such_run(to_string(id));
-  const std::string of = "graph " + found->of.graph + (found->of.key.empty() ? "" : ", key " + excerpt(Json(found->of.key), 60));
+  const std::string of =
+      "graph " + found->of.graph + (found->of.key.empty() ? "" : ", key " + excerpt(Json(found->of.key), 60));
   const std::string expected = "Expected run " + to_string(id) + " to have begun, but its start ";
   if (found->start.refusal) return {Code::not_found, expected + "was refused (" + of + "): " + *found->start.refusal};
   const KeyedStarts state = found->state.empty() ? KeyedStarts() : read_keyed_starts(parse_stored(found->state));

@@ -89,9 +89,9 @@ class Client {
   // wait, some process must call this: as start_book's next_look says.
   std::size_t turn_starts(int portion);
 
-  // Any other command. To reopen a run of a singleton is refused `conflict` while another one has its key. The answer's schema is checked here. An answer to a question that is open no more is refused
-  // `closed`, with who answered it and when.
-  // All functions that write throw StoreUnavailable; the command may then have happened or not.
+  // Any other command. To reopen a run of a singleton is refused `conflict` while another one has its key. The answer's
+  // schema is checked here. An answer to a question that is open no more is refused `closed`, with who answered it and
+  // when. All functions that write throw StoreUnavailable; the command may then have happened or not.
   Result<Done> command(const RunId& run, Command command);
 
   // The same command, which carries no value, to many runs in few commits; results in order. Reopen first cancels what

@@ -1,4 +1,4 @@
-// The state of a Client, for its two units: client.cpp and client_starts.cpp. Not thread-safe.
+// The state of a Client, which its two units share: client_runs.cpp and client_starts.cpp. Not thread-safe.
 #pragma once
 
 #include <map>

@@ -39,7 +39,7 @@ Status check_run_input(const Graph& graph, const Json& input) {
   return Error{Code::invalid, "In the input of graph " + graph.name + ": " + fits.error().message};
 }
 
-// What a start of a graph with this policy may not have.
+// Refuses a start that has something that this policy cannot keep.
 Status check_against_policy(const StartPolicy& policy, const StartRun& command, const std::string& key) {
   if (policy.singleton() != nullptr || (key.empty() && !command.continues)) return Done{};
   return Error{Code::invalid, std::string("Expected no ") + (key.empty() ? "run to continue" : "key of a run") +
@@ -64,7 +64,8 @@ Status Client::check_input(const Graph& graph, const Json& input) {
 Result<RunState> Client::ended_run(const RunId& run) {
   Result<RunState> earlier = state(run);
   if (!earlier || is_ended(earlier->status)) return earlier;
-  return Error{Code::conflict, "Expected run " + to_string(run) + " to have ended before another continues it, but it is " +
+  return Error{Code::conflict, "Expected run " + to_string(run) +
+                                   " to have ended before another continues it, but it is " +
                                    std::string(to_string(earlier->status)) + "."};
 }
 
@@ -159,7 +160,8 @@ std::vector<Result<Started>> Client::start_now(std::vector<StartRun> commands) {
   return results;
 }
 
-// --- starting by a policy ---------------------------------------------------------------------------------------------
+// --- starting by a policy
+// ---------------------------------------------------------------------------------------------
 
 KeyedStarter& Client::starter() {
   if (!parts_->starter)
@@ -184,7 +186,8 @@ std::vector<Result<Started>> Client::start_by_policy(std::vector<std::pair<Start
       results.back() = order.error();
       continue;
     }
-    Result<std::optional<Started>> before = order->is_named ? asked_before(order->start.command) : std::optional<Started>();
+    Result<std::optional<Started>> before =
+        order->is_named ? asked_before(order->start.command) : std::optional<Started>();
     if (!before)
       results.back() = before.error();
     else if (*before)
@@ -220,7 +223,7 @@ Result<KeyedStarter::Order> Client::order_of(StartRun command, const std::string
   return KeyedStarter::Order{*of, *graph->starts, {std::move(command), parts_->actor}, !key.empty()};
 }
 
-// What a start with the caller's key came to earlier; nothing: it is the first one.
+// The standing of an earlier start with the caller's key; nothing: this is the first one.
 Result<std::optional<Started>> Client::asked_before(const StartRun& command) {
   if (parts_->store.run(command.run)) {
     const Result<Started> before = started_before(command);
@@ -234,7 +237,7 @@ Result<std::optional<Started>> Client::asked_before(const StartRun& command) {
                                    " under this key, but found another."};
 }
 
-// Those of each actor together. A run that is there has begun, whoever began it.
+// Those of each actor together. A run that is there has begun, by any process.
 std::vector<Status> Client::begin_starts(std::vector<OrderedStart> starts) {
   std::vector<Status> done(starts.size(), Status(Done{}));
   std::map<std::string, std::vector<std::size_t>> by_actor;
@@ -279,7 +282,8 @@ Result<std::optional<StartKey>> Client::singleton_key(const std::string& of, con
   return key ? Result<std::optional<StartKey>>(*std::move(key)) : key.error();
 }
 
-Status Client::take_key(TakenKeys& taken, const std::string& of, const RunId& run, const Tags& tags, const Json& input) {
+Status Client::take_key(TakenKeys& taken, const std::string& of, const RunId& run, const Tags& tags,
+                        const Json& input) {
   const Result<std::optional<StartKey>> key = singleton_key(of, run, tags, input);
   if (!key) return key.error();
   if (!*key) return Done{};

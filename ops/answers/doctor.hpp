@@ -9,7 +9,7 @@
 
 #include "storage/feed/feed.hpp"
 #include "storage/hooks/hook_rows.hpp"
-#include "storage/postgres/distribution.hpp"
+#include "storage/migration/distribution.hpp"
 #include "storage/postgres/reachable.hpp"
 #include "storage/store.hpp"
 

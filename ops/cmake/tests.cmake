@@ -228,6 +228,9 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/repository_history_test.cpp
   tests/workers/tools/repository_test.cpp
 )
+# It speaks to the log of the library that the program is linked with.
+set_source_files_properties(tests/workers/ports/log_test.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_DEFINITIONS
+  "$<TARGET_PROPERTY:spdlog::spdlog,INTERFACE_COMPILE_DEFINITIONS>")
 target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
 cairn_tests(simulation fast cairn_simulation
   tests/simulation/hooks_test.cpp

@@ -26,7 +26,7 @@ Json line_of(const StartKey& of, const KeyedStarts& state) {
   return line;
 }
 
-// A holder that has ended has its key only until somebody looks at it.
+// A holder that has ended has its key only until a process looks at it.
 void forget_ended(Store& store, std::vector<KeyedStarts>& states) {
   std::vector<RunId> holders;
   for (const KeyedStarts& state : states)

@@ -11,9 +11,9 @@
 
 namespace cairn {
 
-// Keys of which something is open, in order, of all graphs if `graph` is "": {"graph", "key", "run": that has the key or
-// null, "starting": [run ...], "collecting": {"run", "starts", "since", "due_at": time, or null for when the key is free}
-// or null, "waiting": starts that wait for their turn}.
+// Keys of which something is open, in order, of all graphs if `graph` is "": {"graph", "key", "run": that has the key
+// or null, "starting": [run ...], "collecting": {"run", "starts", "since", "due_at": time, or null for when the key is
+// free} or null, "waiting": starts that wait for their turn}.
 std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit);
 
 }  // namespace cairn

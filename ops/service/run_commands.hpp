@@ -21,8 +21,8 @@ Result<ForkOptions> fork_options(Client& client, const ForkRequest& request);
 // `question` if it is given, else the only open one; "" if none or several are open. Refuses as Client::state.
 Result<std::string> question_meant(Client& client, const RunId& run, const std::string& question);
 
-// The status word of a run after a command, or as it would be; "forked" for one that goes on as another run, "withdrawn"
-// for one whose start waited and was given up.
+// The status word of a run after a command, or as it would be; "forked" for one that goes on as another run,
+// "withdrawn" for one whose start waited and was given up.
 struct Controlled {
   std::string status;
   bool is_ending = false;  // it cleans up before it ends

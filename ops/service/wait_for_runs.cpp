@@ -6,7 +6,7 @@
 #include <exception>
 #include <thread>
 
-#include "ops/scheduling/start_thread.hpp"
+#include "ops/service/start_thread.hpp"
 #include "ops/terminal/stop_signals.hpp"
 #include "workers/runtime/worker.hpp"
 
@@ -89,7 +89,8 @@ bool is_settled(Client& client, const RunRow& row) {
 bool wait_until(Opened& opened, const std::vector<RunId>& runs, bool execute, const std::function<bool()>& settled) {
   StopSignals signals;
   if (!execute) return poll_until(settled, signals);
-  const bool all_began = std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return opened.store->run(run); });
+  const bool all_began =
+      std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return opened.store->run(run); });
   const std::unique_ptr<StartThread> starts = all_began ? nullptr : StartThread::start(opened);
   OwnWorker worker(opened, runs, signals);
   const bool done = poll_until([&] { return worker.has_failed() || settled(); }, signals);

@@ -20,7 +20,7 @@
 #include "storage/postgres/placements.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/postgres/schema.hpp"
-#include "storage/starts/start_table.hpp"
+#include "storage/postgres/start_table.hpp"
 
 namespace cairn {
 namespace {

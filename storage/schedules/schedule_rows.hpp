@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/schedule_state.hpp"
+#include "storage/starts/next_look.hpp"
 
 namespace cairn {
 
@@ -34,11 +35,6 @@ struct KeptNote {
   std::int64_t number = 0;
   TimeUs recorded_at = 0;
   ScheduleNote note;
-};
-
-struct NextLook {
-  TimeUs now_us = 0;                 // the database's clock
-  std::optional<TimeUs> at_us = {};  // none: there is no schedule
 };
 
 // Given the database's clock and rows that this caller has locked. May be called again, for other rows, after a

@@ -98,9 +98,8 @@ std::vector<StartKeyRow> MemoryStarts::keys(const std::string& graph, const Star
 void MemoryStarts::forget_refused(TimeUs before_us) {
   const std::lock_guard lock(mutex_);
   for (auto& [key, starts] : starts_)
-    std::erase_if(starts, [before_us](const auto& start) {
-      return start.second.refusal && start.second.asked_at < before_us;
-    });
+    std::erase_if(starts,
+                  [before_us](const auto& start) { return start.second.refusal && start.second.asked_at < before_us; });
 }
 
 }  // namespace cairn

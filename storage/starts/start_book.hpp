@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/id.hpp"
-#include "storage/schedules/schedule_rows.hpp"
+#include "storage/starts/next_look.hpp"
 
 namespace cairn {
 
@@ -24,7 +24,7 @@ struct StartKeyRow {
   StartKey of;
   std::int64_t numbers = 0;  // the number of its last start
   TimeUs look_at = never_us;
-  std::string state = {};                                       // of keyed_starts_json; "": it is new
+  std::string state = {};                                    // of keyed_starts_json; "": it is new
   std::optional<std::pair<std::int64_t, RunId>> front = {};  // the first start that waits; not written
 };
 
@@ -42,7 +42,7 @@ struct StartNumbers {
   std::int64_t last = 0;
 };
 
-// What becomes of a row that is locked, and of its starts: as many of those with the numbers as are there.
+// A row that was locked as it shall be, and changes of its starts: of those with the numbers that are there.
 struct StartKeyWrite {
   StartKeyRow row;
   bool is_removed = false;
@@ -84,17 +84,16 @@ struct StartBook {
 // The calls of a table that has functions of these names. REQUIRES: it outlives them.
 template <class Table>
 StartBook start_book_of(Table& table) {
-  return {[&table](std::vector<StartKey> keys, const DecideStarts& decide) {
-            table.decide_named(std::move(keys), decide);
-          },
-          [&table](int limit, const DecideStarts& decide) { return table.decide_due(limit, decide); },
-          [&table] { return table.next_look(); },
-          [&table](const StartKey& of, std::int64_t first, std::int64_t last) { return table.starts(of, first, last); },
-          [&table](const RunId& run) { return table.start_of_run(run); },
-          [&table](const std::string& graph, const StartKey& after, std::int32_t limit) {
-            return table.keys(graph, after, limit);
-          },
-          [&table](TimeUs before_us) { table.forget_refused(before_us); }};
+  return {
+      [&table](std::vector<StartKey> keys, const DecideStarts& decide) { table.decide_named(std::move(keys), decide); },
+      [&table](int limit, const DecideStarts& decide) { return table.decide_due(limit, decide); },
+      [&table] { return table.next_look(); },
+      [&table](const StartKey& of, std::int64_t first, std::int64_t last) { return table.starts(of, first, last); },
+      [&table](const RunId& run) { return table.start_of_run(run); },
+      [&table](const std::string& graph, const StartKey& after, std::int32_t limit) {
+        return table.keys(graph, after, limit);
+      },
+      [&table](TimeUs before_us) { table.forget_refused(before_us); }};
 }
 
 }  // namespace cairn

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/migration/distribution.hpp"
 #include "storage/migration/migrator.hpp"
-#include "storage/postgres/distribution.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "storage/server/cluster.hpp"
 

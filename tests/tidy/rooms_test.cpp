@@ -87,7 +87,7 @@ using Floors = std::vector<std::vector<std::string>>;
 const std::map<std::string, Floors> house = {
     {"engine", {{"engine"}}},
     {"storage",
-     {{"storage/limits"},
+     {{"storage/limits", "storage/starts"},
       {"storage"},
       {"storage/postgres"},
       {"storage/server", "storage/proof", "storage/data", "storage/feed", "storage/migration", "storage/schedules",
@@ -97,7 +97,7 @@ const std::map<std::string, Floors> house = {
       {"workers/ports"},
       {"workers/models"},
       {"workers/handlers"},
-      {"workers/tools/", "workers/runs"},
+      {"workers/tools/", "workers/runs", "workers/starts"},
       {"workers/session"},
       {"workers/planners", "workers/gateway"},
       {"workers/planners/plan_decomposer"},

@@ -78,7 +78,8 @@ Result<StartKey> start_key_of(const Graph& graph, const Tags& tags, const Json& 
                                   std::string(policy.word()) + "), but " + found + "."};
 }
 
-// --- deciding ---------------------------------------------------------------------------------------------------------
+// --- deciding
+// ---------------------------------------------------------------------------------------------------------
 
 std::vector<KeyedStarter::InHand> KeyedStarter::in_hand(TimeUs now_us, const std::vector<StartKeyRow>& rows) {
   std::vector<InHand> keys;
@@ -174,9 +175,10 @@ std::size_t KeyedStarter::pass(int portion) {
   return due;
 }
 
-// --- carrying out -----------------------------------------------------------------------------------------------------
+// --- carrying out
+// -----------------------------------------------------------------------------------------------------
 
-// A group without starts is of a run that somebody else was about to begin: it has, or it never will.
+// A group without starts is of a run that another process was about to begin: it has, or it never will.
 std::vector<std::pair<RunId, Status>> KeyedStarter::carry_out(const Doings& doings) {
   if (!doings.cancels.empty()) hands_.cancel(doings.cancels, "a newer start has its key");
   std::vector<Status> done(doings.begins.size(), Status(Done{}));
@@ -243,7 +245,8 @@ Status KeyedStarter::withdraw(const RunId& run) {
   return withdrawn;
 }
 
-// --- runs that others begin -------------------------------------------------------------------------------------------
+// --- runs that others begin
+// -------------------------------------------------------------------------------------------
 
 Status KeyedStarter::take(const StartKey& of, const RunId& run) {
   Status taken = Done{};
@@ -261,7 +264,8 @@ Status KeyedStarter::take(const StartKey& of, const RunId& run) {
 }
 
 void KeyedStarter::taken(const StartKey& of, const RunId& run, bool has_begun) {
-  const Status done = has_begun ? Status(Done{}) : Status(Error{Code::not_found, "Expected a run, but it never began."});
+  const Status done =
+      has_begun ? Status(Done{}) : Status(Error{Code::not_found, "Expected a run, but it never began."});
   confirm({{of, StartGroup{.run = run}}}, {done});
 }
 

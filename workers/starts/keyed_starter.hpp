@@ -1,10 +1,10 @@
 // Starts of graphs with a start policy: decides under the lock of the key's row (engine/keyed_starts.hpp), begins what
 // was decided, and confirms it. Any number of processes may do so for one key: a run's id is decided with the start and
-// kept with it, so that each start has one run, whoever begins it or dies at whatever point. All times are the
+// kept with it, so that each start has one run, whichever process begins it or dies at any point. All times are the
 // database's. Not thread-safe.
 //
 // Order: 1. decide and keep the starts, in one transaction; 2. cancel and begin runs; 3. confirm, in another one, and
-// forget the starts. What 1. decided and 3. did not confirm is begun again by the process that looks five seconds
+// forget the starts. A run that 1. decided and 3. did not confirm is begun again by the process that looks five seconds
 // later.
 #pragma once
 
@@ -27,7 +27,7 @@ struct OrderedStart {
   std::string actor;
 };
 
-// What a start came to.
+// The standing of a start.
 struct StartOutcome {
   StartStanding standing = StartStanding::started;
   RunId run;
@@ -54,13 +54,13 @@ class KeyedStarter {
   // In their order. Throws StoreUnavailable, PostgresError.
   std::vector<StartOutcome> ask(const std::vector<Order>& orders);
 
-  // What is due of at most `portion` keys; returns how many there were. Throws as ask().
+  // Begins the runs that are due, of at most `portion` keys; returns how many there were. Throws as ask().
   std::size_t pass(int portion);
 
   // The starts that wait for the run are given up. Refuses `not_found`: none does, or it begins already.
   Status withdraw(const RunId& run);
 
-  // The key is the run's, which somebody is about to begin or reopen. Refuses `conflict`: another run has it.
+  // The key is the run's, which this process is about to begin or reopen. Refuses `conflict`: another run has it.
   Status take(const StartKey& of, const RunId& run);
   // After take(): it has begun, or it has not.
   void taken(const StartKey& of, const RunId& run, bool has_begun);

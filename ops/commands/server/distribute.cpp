@@ -4,7 +4,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
-#include "storage/postgres/distribution.hpp"
+#include "storage/migration/distribution.hpp"
 
 namespace cairn {
 namespace {

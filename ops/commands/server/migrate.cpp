@@ -5,8 +5,8 @@
 #include "ops/service/database.hpp"
 #include "ops/service/embedded_database.hpp"
 #include "ops/terminal/print.hpp"
+#include "storage/migration/distribution.hpp"
 #include "storage/migration/migrator.hpp"
-#include "storage/postgres/distribution.hpp"
 #include "storage/server/cluster.hpp"
 
 namespace cairn {

@@ -10,8 +10,8 @@
 #include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
-#include "ops/scheduling/start_thread.hpp"
 #include "ops/service/database.hpp"
+#include "ops/service/start_thread.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/traces/trace_thread.hpp"
 

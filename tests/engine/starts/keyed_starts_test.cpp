@@ -1,10 +1,10 @@
 // The rules of starts with one key: what each start comes to, what begins when, and what never happens.
+#include "engine/keyed_starts.hpp"
+
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
 #include <set>
-
-#include "engine/keyed_starts.hpp"
 
 namespace cairn {
 namespace {

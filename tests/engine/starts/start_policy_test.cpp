@@ -1,7 +1,7 @@
-// What a graph may say of its starts, and what is refused.
-#include <gtest/gtest.h>
-
+// The policies that a graph may have for its starts, and those that are refused.
 #include "engine/start_policy.hpp"
+
+#include <gtest/gtest.h>
 
 namespace cairn {
 namespace {
@@ -32,12 +32,14 @@ TEST(StartPolicy, reads_each_of_the_three) {
 
 TEST(StartPolicy, refuses_what_is_none_in_one_sentence) {
   const std::pair<Json, const char*> cases[] = {
-      {{{"singleton", {{"when", "never"}}}}, "Expected skip, cancel or queue as when of a singleton, but found \"never\"."},
+      {{{"singleton", {{"when", "never"}}}},
+       "Expected skip, cancel or queue as when of a singleton, but found \"never\"."},
       {{{"singleton", {{"key", "customer"}}}},
        "Expected a pointer like /customer or a tag like tag.customer as key of a singleton, but found \"customer\"."},
       {{{"singleton", {{"key", "/a~2"}}}},
        "Expected a pointer like /customer or a tag like tag.customer as key of a singleton, but found \"/a~2\"."},
-      {{{"singleton", {{"who", "/a"}}}}, "Expected the graph's singleton to have only the keys key and when, but it has \"who\"."},
+      {{{"singleton", {{"who", "/a"}}}},
+       "Expected the graph's singleton to have only the keys key and when, but it has \"who\"."},
       {{{"singleton", {{"key", nullptr}}}}, "Expected a value of key in the graph's singleton, but it is null."},
       {{{"singleton", "skip"}}, "Expected a singleton as an object, but found another value."},
       {{{"debounce", {{"key", "/a"}}}}, "Expected the duration quiet of a debounce, but found null."},

@@ -133,7 +133,9 @@ TEST(Starts, over_HTTP_say_what_they_came_to) {
   EXPECT_EQ(second.json(), (Json{{"run", first.json()["run"]}, {"start", "skipped"}}));
   const Reply alone = server.post("/api/v1/runs", {{"graph", "settling"}});
   EXPECT_EQ(alone.status, 202);
-  const Json both = server.post("/api/v1/runs", {{"graph", "settling"}, {"runs", Json::array({Json::object(), Json::object()})}}).json();
+  const Json both =
+      server.post("/api/v1/runs", {{"graph", "settling"}, {"runs", Json::array({Json::object(), Json::object()})}})
+          .json();
   ASSERT_TRUE(both["runs"].is_array()) << both;
   EXPECT_EQ(both["runs"][0]["run"], both["runs"][1]["run"]);
   EXPECT_EQ(both["runs"][0]["start"], "waits");

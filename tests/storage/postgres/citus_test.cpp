@@ -12,8 +12,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "storage/migration/distribution.hpp"
 #include "storage/postgres/connection_pool.hpp"
-#include "storage/postgres/distribution.hpp"
 #include "storage/postgres/placements.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "storage/proof/run_records.hpp"

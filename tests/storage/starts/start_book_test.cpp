@@ -1,7 +1,8 @@
 // Keys of starts and the starts that wait, as every store keeps them.
+#include "storage/starts/start_book.hpp"
+
 #include <thread>
 
-#include "storage/starts/start_book.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn::test {

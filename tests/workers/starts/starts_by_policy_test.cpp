@@ -263,8 +263,8 @@ TEST_F(StartsByPolicy, a_start_that_is_refused_in_its_turn_says_why_and_holds_no
       << refused.error().message;
 }
 
-// Of each policy, a process dies at its n-th call of the store, before the call or after it, for every n. Whatever was
-// taken becomes one run, nothing becomes two, and the key is free in the end.
+// By each policy, a process dies at its n-th call of the store, before the call or after it, for every n. Each start
+// that was taken becomes one run, none becomes two, and the key is free in the end.
 class DyingStarter : public StartsByPolicy, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(DyingStarter, leaves_each_start_one_run_or_none) {

@@ -1,5 +1,3 @@
-#include "workers/client.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -12,7 +10,6 @@
 #include "engine/nearest.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
-#include "storage/commit_rules.hpp"
 #include "workers/client_parts.hpp"
 #include "workers/ids.hpp"
 #include "workers/schemas/schema_check.hpp"

@@ -1,4 +1,4 @@
-#include "storage/starts/start_table.hpp"
+#include "storage/postgres/start_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@ namespace {
 
 constexpr int start_connections = 2;
 constexpr auto key_columns = std::to_array<std::string_view>({"graph", "key", "numbers", "look_at", "state"});
-constexpr auto start_columns = std::to_array<std::string_view>(
-    {"graph", "key", "number", "run_id", "asked_at", "actor", "request", "refusal"});
+constexpr auto start_columns =
+    std::to_array<std::string_view>({"graph", "key", "number", "run_id", "asked_at", "actor", "request", "refusal"});
 constexpr auto found_columns = std::to_array<std::string_view>(
     {"graph", "key", "number", "run_id", "asked_at", "actor", "request", "refusal", "state"});
 constexpr auto front_columns = std::to_array<std::string_view>({"graph", "key", "number", "run_id"});
@@ -197,8 +197,7 @@ std::optional<FoundStart> StartTable::start_of_run(const RunId& run) {
 }
 
 std::vector<StartKeyRow> StartTable::keys(const std::string& graph, const StartKey& after, std::int32_t limit) {
-  return key_rows(
-      pool_.query("start_keys", PgParameters().add(graph).add(after.graph).add(after.key).add(limit)));
+  return key_rows(pool_.query("start_keys", PgParameters().add(graph).add(after.graph).add(after.key).add(limit)));
 }
 
 void StartTable::forget_refused(TimeUs before_us) {

@@ -1,4 +1,4 @@
-#include "ops/scheduling/start_thread.hpp"
+#include "ops/service/start_thread.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "storage/postgres/distribution.hpp"
+#include "storage/migration/distribution.hpp"
 
 #include <algorithm>
 #include <set>
@@ -27,9 +27,9 @@ const std::set<std::string, std::less<>> tables_of_runs = {
 const std::set<std::string, std::less<>> tables_of_all = {"graph",    "queue",     "worker",       "token",
                                                           "identity", "migration", "feed_consumer"};
 // Written and read apart from runs: one node keeps them, all can ask.
-const std::set<std::string, std::less<>> tables_of_one = {"checkpoint",    "passage",     "schedule", "schedule_note",
-                                                          "saved_view",    "link_key",    "hook",     "hook_note",
-                                                          "hook_delivery", "queue_change", "start_key", "waiting_start"};
+const std::set<std::string, std::less<>> tables_of_one = {
+    "checkpoint", "passage",   "schedule",      "schedule_note", "saved_view", "link_key",
+    "hook",       "hook_note", "hook_delivery", "queue_change",  "start_key",  "waiting_start"};
 
 std::string_view cluster_file(std::string_view name) {
   for (const EmbeddedFile& file : schema_files())
