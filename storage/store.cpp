@@ -4,8 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "engine/keyed_starts.hpp"
-#include "storage/starts/start_book.hpp"
+#include "storage/starts/start_words.hpp"
 
 namespace cairn {
 
@@ -24,12 +23,7 @@ Error no_such_run(Store& store, const RunId& id) {
       "graph " + found->of.graph + (found->of.key.empty() ? "" : ", key " + excerpt(Json(found->of.key), 60));
   const std::string expected = "Expected run " + to_string(id) + " to have begun, but its start ";
   if (found->start.refusal) return {Code::not_found, expected + "was refused (" + of + "): " + *found->start.refusal};
-  const KeyedStarts state = found->state.empty() ? KeyedStarts() : read_keyed_starts(parse_stored(found->state));
-  const bool has_time = state.group && state.group->run == id && state.group->due_at != never_us;
-  const std::string until = has_time       ? "until " + time_text(state.group->due_at)
-                            : state.holder ? "for run " + to_string(*state.holder) + " to end"
-                                           : "for its turn";
-  return {Code::not_found, expected + "waits " + until + " (" + of + ")."};
+  return {Code::not_found, expected + "waits " + waits_text(*found) + " (" + of + ")."};
 }
 
 std::vector<StoredHistory> Store::histories(std::span<const HistoryRequest> requests, std::int32_t limit) {

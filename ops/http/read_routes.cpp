@@ -75,16 +75,25 @@ namespace {
 constexpr std::int64_t wait_ms_max = 60'000;
 
 // The request is answered when the run has ended, or the time is over.
-ApiLater once_it_has_ended(const RouteCall& call, const RunId& run, std::int64_t wait_ms) {
+ApiLater once_it_has_ended(const RouteCall& call, const RunId& run, std::int64_t wait_ms, bool is_to_begin) {
   RunWatch& watch = call.side.watch;
   const auto id = std::make_shared<RunWatch::WaitId>();
   ApiLater later;
-  later.begin = [&watch, id, run, wait_ms](ApiLater::OnAnswer answer) {
-    *id = watch.wait(run, std::chrono::milliseconds(wait_ms), [answer = std::move(answer)] { answer({}); });
+  later.begin = [&watch, id, run, wait_ms, is_to_begin](ApiLater::OnAnswer answer) {
+    *id = watch.wait(
+        run, std::chrono::milliseconds(wait_ms), [answer = std::move(answer)] { answer({}); }, is_to_begin);
   };
   later.hurry = [&watch, id] { watch.wake(*id); };
   later.gone = [&watch, id] { watch.forget(*id); };
   return later;
+}
+
+RouteReply run_to_come_or(const RouteCall& call, const RunId& run, const Error& refusal) {
+  const bool is_missing = refusal.code == Code::not_found;
+  const std::optional<FoundStart> start = is_missing ? start_to_come(call.store(), run) : std::nullopt;
+  const GraphRef graph = start ? call.client.graphs().current(start->of.graph) : nullptr;
+  if (graph == nullptr) return refusal;
+  return json_response(run_to_come_json(*start, graph->version));
 }
 
 }  // namespace
@@ -96,13 +105,14 @@ RouteReply show_run(RouteCall& call) {
   const Result<std::int64_t> wait_ms = number_query(call.request, "wait_ms", {0, wait_ms_max});
   if (!wait_ms) return wait_ms.error();
   if (*wait_ms > 0 && !call.request.has_waited) {
-    const std::vector<std::optional<RunHead>> head = call.store().heads({&*run, 1});
-    if (head.front() && !is_ended(head.front()->status)) return once_it_has_ended(call, *run, *wait_ms);
+    const std::optional<RunHead> head = call.store().heads({&*run, 1}).front();
+    const bool is_to_begin = !head && start_to_come(call.store(), *run);
+    if (is_to_begin || (head && !is_ended(head->status))) return once_it_has_ended(call, *run, *wait_ms, is_to_begin);
   }
   const Result<Moment> at = moment_query(call.request);
   if (!at) return at.error();
   const Result<RunState> state = state_at(call.client, *run, *at);
-  if (!state) return state.error();
+  if (!state) return run_to_come_or(call, *run, state.error());
   const Result<bool> raw = query_flag(call.request, "raw");
   if (!raw) return raw.error();
   const std::string channel = query_text(call.request, "channel");

@@ -3,6 +3,7 @@
 #include "ops/answers/bounded_state.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_ids.hpp"
+#include "ops/scheduling/waiting_starts.hpp"
 #include "storage/commit_rules.hpp"
 #include "workers/ids.hpp"
 
@@ -22,6 +23,8 @@ Status check_run(const RouteCall& call, const RunId& run) {
   if (call.scope().covers_all_runs()) return Done{};
   const std::optional<RunRow> row = call.store().run(run);
   if (row && call.scope().covers(*row)) return Done{};
+  const std::optional<FoundStart> start = row ? std::nullopt : start_to_come(call.store(), run);
+  if (start && call.scope().covers(run_to_come(*start))) return Done{};
   return no_such_run(to_string(run));
 }
 

@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "engine/keyed_starts.hpp"
+#include "storage/starts/start_words.hpp"
+#include "workers/starts/kept_start.hpp"
 
 namespace cairn {
 namespace {
@@ -59,6 +61,44 @@ std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::
     }
     after = rows.back().of;
   }
+}
+
+std::optional<FoundStart> start_to_come(Store& store, const RunId& run) {
+  if (!is_derived(run)) return std::nullopt;
+  std::optional<FoundStart> found = store.starts().start_of_run(run);
+  return found && !found->start.refusal ? found : std::nullopt;
+}
+
+RunRow run_to_come(const FoundStart& start) {
+  RunRow row;
+  row.id = start.start.run;
+  row.graph = start.of.graph;
+  row.tags = read_start(start.of, start.start).command.tags;
+  return row;
+}
+
+Json run_to_come_json(const FoundStart& start, const std::string& version) {
+  const StartRun command = read_start(start.of, start.start).command;
+  const std::string asked_at = time_text(start.start.asked_at);
+  return {{"run", to_string(start.start.run)},
+          {"graph", start.of.graph},
+          {"version", version},
+          {"status", "waiting"},
+          {"seq", 0},
+          {"steps", Json::array()},
+          {"plan", Json::array()},
+          {"budgets", Json::object()},
+          {"questions", Json::array()},
+          {"input", command.input},
+          {"key", command.key.empty() ? Json(nullptr) : Json(command.key)},
+          {"tags", command.tags},
+          {"started_at", asked_at},
+          {"updated_at", asked_at},
+          {"parent", nullptr},
+          {"continues", command.continues ? Json(to_string(*command.continues)) : Json(nullptr)},
+          {"channels", Json::object()},
+          {"reason", nullptr},
+          {"begins", waits_text(start)}};
 }
 
 }  // namespace cairn

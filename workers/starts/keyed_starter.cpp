@@ -4,27 +4,12 @@
 #include <map>
 
 #include "storage/limits/queue_limits.hpp"
+#include "workers/starts/kept_start.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::size_t start_key_bytes_max = 500;
-
-OrderedStart read_start(const StartKey& of, const WaitingStart& start) {
-  const Json request = parse_stored(start.request);
-  StartRun command;
-  command.run = start.run;
-  command.graph = of.graph;
-  command.input = request.at("input");
-  command.tags = request.at("tags").get<Tags>();
-  command.options.autonomous = request.value("autonomous", false);
-  command.options.priority = request.value("priority", 0);
-  if (request.contains("budgets"))
-    command.options.budgets = request["budgets"].get<std::map<std::string, std::int64_t>>();
-  if (request.contains("continues")) command.continues = parse_run_id(request["continues"].get<std::string>());
-  command.key = request.value("key", "");
-  return {std::move(command), start.actor};
-}
 
 // One run for all of them, with the tags that they share, and the options and the actor of the first.
 OrderedStart joined_starts(const StartKey& of, const std::vector<WaitingStart>& starts) {
@@ -55,16 +40,6 @@ std::vector<StartKey> keys_in(const std::map<StartKey, std::vector<std::size_t>>
 }
 
 }  // namespace
-
-std::string start_request_text(const StartRun& command) {
-  Json request = {{"input", command.input}, {"tags", command.tags}};
-  if (command.options.autonomous) request["autonomous"] = true;
-  if (command.options.priority != 0) request["priority"] = command.options.priority;
-  if (!command.options.budgets.empty()) request["budgets"] = command.options.budgets;
-  if (command.continues) request["continues"] = to_string(*command.continues);
-  if (!command.key.empty()) request["key"] = command.key;
-  return canonical(request);
-}
 
 Result<StartKey> start_key_of(const Graph& graph, const Tags& tags, const Json& input) {
   StartKey of{graph.name, ""};

@@ -32,6 +32,7 @@ struct RunWatch::Parts {
     RunId run;
     Clock::time_point until;
     std::function<void()> woken;
+    bool is_to_begin = false;
   };
 
   explicit Parts(Store& store_of) : store(&store_of) {}
@@ -109,7 +110,7 @@ std::vector<std::function<void()>> RunWatch::Parts::take_woken() {
   for (auto at = waits.begin(); at != waits.end();) {
     Wait& wait = at->second;
     const Watched& one = watched.at(wait.run);
-    const bool has_ended = one.is_known && (!one.head || is_ended(one.head->status));
+    const bool has_ended = one.is_known && (one.head ? is_ended(one.head->status) : !wait.is_to_begin);
     if (!has_ended && now < wait.until) {
       ++at;
       continue;
@@ -157,11 +158,11 @@ RunWatch::Follower RunWatch::follow(const RunId& run) {
   return {parts_, run};
 }
 
-RunWatch::WaitId RunWatch::wait(const RunId& run, milliseconds time, std::function<void()> woken) {
+RunWatch::WaitId RunWatch::wait(const RunId& run, milliseconds time, std::function<void()> woken, bool is_to_begin) {
   const std::lock_guard lock(parts_->mutex);
   parts_->watch(run);
   const WaitId id = ++parts_->last_wait;
-  parts_->waits.emplace(id, Parts::Wait{run, Clock::now() + time, std::move(woken)});
+  parts_->waits.emplace(id, Parts::Wait{run, Clock::now() + time, std::move(woken), is_to_begin});
   parts_->begin();
   return id;
 }

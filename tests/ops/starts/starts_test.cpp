@@ -141,7 +141,28 @@ TEST(Starts, over_HTTP_say_what_they_came_to) {
   EXPECT_EQ(both["runs"][0]["start"], "waits");
   EXPECT_EQ(server.get("/api/v1/starts").json()[0]["graph"], "once");
   const std::string run = both["runs"][0]["run"];
-  EXPECT_TRUE(wait_until([&] { return server.get("/api/v1/runs/" + run).status == 200; })) << "the server begins it";
+  EXPECT_TRUE(wait_until([&] { return server.get("/api/v1/runs/" + run).json()["seq"] > 0; }))
+      << "the server begins it";
+}
+
+// A client that waits for a run does so from the start on.
+TEST(Starts, over_HTTP_a_run_that_has_not_begun_is_shown_and_waited_for) {
+  const std::string dsn = new_database();
+  add_graph(dsn, sleeping_graph("queued", "singleton", {{"when", "queue"}}, 1));
+  const std::string first = cairn_ok({"start", "queued", "--dsn", dsn, "--tag", "of=b", "--json"}).json()["run"];
+  const Server server({"--dsn", dsn});
+  const std::string token = new_token(dsn, "ann", {"--role", "run", "--role", "read", "--tag", "of=a"});
+  const Json body = {{"graph", "queued"}, {"tags", {{"of", "a"}}}, {"input", {{"n", 1}}}};
+  const std::string second = server.post("/api/v1/runs", body, bearer(token)).json()["run"];
+  const Json shown = server.get("/api/v1/runs/" + second, bearer(token)).json();
+  EXPECT_EQ(shown["status"], "waiting");
+  EXPECT_EQ(shown["seq"], 0);
+  EXPECT_EQ(shown["input"], (Json{{"n", 1}}));
+  EXPECT_EQ(shown["begins"], "for run " + first + " to end");
+  const std::string other = new_token(dsn, "ben", {"--role", "read", "--tag", "of=c"});
+  EXPECT_EQ(server.get("/api/v1/runs/" + second, bearer(other)).status, 404);
+  const Beside worker({"work", "--dsn", dsn});
+  EXPECT_EQ(server.get("/api/v1/runs/" + second + "?wait_ms=60000", bearer(token)).json()["status"], "done");
 }
 
 }  // namespace
