@@ -71,25 +71,26 @@ StartDecision replace_last(StartGroup& group, const AskedStart& asked) {
   return {StartStanding::waits, group.run, dropped};
 }
 
-// The run that a start is skipped for: the one with the key, or else the next that gets it.
-RunId open_run(const KeyedStarts& state, const StartsSeen& seen) {
-  if (state.holder) return *state.holder;
+// The run that has the key, or else the next that gets it.
+std::optional<RunId> open_run(const KeyedStarts& state, const StartsSeen& seen) {
+  if (state.holder) return state.holder;
   if (state.group) return state.group->run;
-  CHECK(seen.front.has_value());
-  return seen.front->second;
+  if (state.waiting > 0 && seen.front) return seen.front->second;
+  return std::nullopt;
 }
 
 StartDecision ask_singleton(KeyedStarts& state, const SingletonStarts& singleton, const StartsSeen& seen,
                             const AskedStart& asked) {
   const TimeUs now_us = seen.now_us;
   forget_ended(state, seen);
-  if (!state.holder && !state.group && state.waiting == 0) {
+  const std::optional<RunId> open = open_run(state, seen);
+  if (!open) {
     begin_with_key(state, group_of(asked, singleton_rule, now_us, now_us), now_us);
     return {StartStanding::started, asked.run};
   }
   switch (singleton.when) {
     case SingletonStarts::When::skip:
-      return {StartStanding::skipped, open_run(state, seen)};
+      return {StartStanding::skipped, *open};
     case SingletonStarts::When::cancel:
       if (state.group) return replace_last(*state.group, asked);
       state.group = group_of(asked, singleton_rule, now_us, never_us);
@@ -169,6 +170,7 @@ StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const Sta
 
 std::optional<RunId> turn_starts(KeyedStarts& state, const StartsSeen& seen) {
   forget_ended(state, seen);
+  if (!state.holder && !seen.front) state.waiting = 0;  // they were removed otherwise
   if (state.group && state.group->due_at <= seen.now_us) begin_group(state, seen.now_us);
   const bool waits_for_key = state.group && state.group->due_at == never_us;
   if (!state.holder && waits_for_key) {

@@ -252,6 +252,23 @@ TEST(KeyedStarts, a_start_that_waits_can_be_given_up) {
   EXPECT_TRUE(is_idle(collecting.state));
 }
 
+TEST(KeyedStarts, starts_that_were_removed_by_hand_hold_nobody_up) {
+  for (const StartPolicy& policy : {skip, queue, cancel}) {
+    Key key(queue);
+    key.ask(1);
+    key.begin();
+    key.ask(2);
+    key.kept.clear();
+    key.end(1);
+    key.policy = policy;
+    EXPECT_EQ(key.ask(3).standing, StartStanding::started);
+    key.begin();
+    key.end(3);
+    key.turn();
+    EXPECT_TRUE(is_idle(key.state));
+  }
+}
+
 TEST(KeyedStarts, the_longer_a_run_has_its_key_the_less_often_it_is_looked_at) {
   Key key(queue);
   key.ask(1);
