@@ -170,13 +170,15 @@ StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const Sta
 
 std::optional<RunId> turn_starts(KeyedStarts& state, const StartsSeen& seen) {
   forget_ended(state, seen);
-  if (!state.holder && !seen.front) state.waiting = 0;  // they were removed otherwise
+  // What is starting may be the first that is kept, and others wait after it.
+  const bool knows_front = state.starting.empty();
+  if (!state.holder && knows_front && !seen.front) state.waiting = 0;  // they were removed otherwise
   if (state.group && state.group->due_at <= seen.now_us) begin_group(state, seen.now_us);
   const bool waits_for_key = state.group && state.group->due_at == never_us;
   if (!state.holder && waits_for_key) {
     begin_with_key(state, *state.group, seen.now_us);
     state.group.reset();
-  } else if (!state.holder && state.waiting > 0 && seen.front) {
+  } else if (!state.holder && knows_front && state.waiting > 0) {
     const auto& [number, run] = *seen.front;
     begin_with_key(state, {.run = run, .first = number, .last = number, .first_at = seen.now_us}, seen.now_us);
     --state.waiting;
@@ -234,7 +236,7 @@ TimeUs next_look_at(const KeyedStarts& state, TimeUs now_us) {
   TimeUs at = never_us;
   for (const StartGroup& group : state.starting) at = std::min(at, group.due_at + confirm_wait_us);
   if (state.group) at = std::min(at, state.group->due_at);
-  if (!state.holder && waits) at = now_us;
+  if (!state.holder && waits && state.starting.empty()) at = now_us;
   if (state.holder && waits) at = std::min(at, now_us + std::clamp(tenth, end_wait_us_min, end_wait_us_max));
   if (state.holder && !waits) at = std::min(at, now_us + std::clamp(tenth, idle_wait_us_min, idle_wait_us_max));
   return at;
