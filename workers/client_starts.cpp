@@ -115,6 +115,7 @@ std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, 
   std::vector<std::pair<StartRun, std::string>> bound;
   std::vector<bool> is_bound;
   for (auto& [command, key] : commands) {
+    // A start of a given version is no start of the graph's users: a trial.
     const GraphRef graph = command.version.empty() ? graphs().current(command.graph) : nullptr;
     is_bound.push_back(graph != nullptr && graph->starts);
     if (is_bound.back()) {

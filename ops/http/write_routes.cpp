@@ -102,12 +102,14 @@ std::optional<std::int64_t> take_more_runs(const RouteCall& call, std::size_t mo
 }
 
 // The run that has the key of a singleton is named only where it is covered.
-Json started_json(const RouteCall& call, const Started& started) {
-  Json shown = {{"run", to_string(started.run)}, {"existed", started.existed}, {"start", to_string(started.standing)}};
-  if (started.standing != StartStanding::skipped || call.scope().covers_all_runs()) return shown;
-  const std::optional<RunRow> row = call.store().run(started.run);
-  if (!row || !call.scope().covers(*row)) shown["run"] = nullptr;
-  return shown;
+Result<Started> covered_start(const RouteCall& call, Result<Started> started) {
+  const bool is_other = started && started->standing == StartStanding::skipped;
+  if (!is_other || check_run(call, started->run)) return started;
+  return Error{Code::conflict, "Expected no open run with the key of this start, but there is one."};
+}
+
+Json started_json(const Started& started) {
+  return {{"run", to_string(started.run)}, {"existed", started.existed}, {"start", to_string(started.standing)}};
 }
 
 RouteReply start_runs(RouteCall& call) {
@@ -119,13 +121,14 @@ RouteReply start_runs(RouteCall& call) {
   if (!commands) return std::move(commands).error();
   if (const auto until_run = take_more_runs(call, commands->size() - 1))
     return quota_response(*call.caller, *until_run);
-  const std::vector<Result<Started>> started = call.client.start_many(*std::move(commands));
+  std::vector<Result<Started>> started = call.client.start_many(*std::move(commands));
+  for (Result<Started>& one : started) one = covered_start(call, std::move(one));
   Json runs = Json::array();
   std::size_t is_new = 0;
   for (const Result<Started>& one : started) {
     is_new += one && !one->existed ? 1 : 0;
     if (one)
-      runs.push_back(started_json(call, *one));
+      runs.push_back(started_json(*one));
     else
       runs.push_back({{"error", {{"code", to_string(one.error().code)}, {"message", one.error().message}}}});
   }
@@ -152,9 +155,9 @@ RouteReply start_run(RouteCall& call) {
   if (!command) return command.error();
   if (command->continues)
     if (const Status covered = check_run(call, *command->continues); !covered) return covered.error();
-  const Result<Started> started = call.client.start(*std::move(command), request->key);
+  const Result<Started> started = covered_start(call, call.client.start(*std::move(command), request->key));
   if (!started) return started.error();
-  Json shown = started_json(call, *started);
+  Json shown = started_json(*started);
   shown.erase("existed");
   if (started->standing == StartStanding::waits) return json_response(std::move(shown), 202);
   return started->existed ? json_response(std::move(shown))

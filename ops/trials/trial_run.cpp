@@ -98,6 +98,7 @@ class Trial {
     StartRun start;
     start.graph = planner;
     start.input = std::move(input);
+    if (const GraphRef graph = client_.graphs().current(planner)) start.version = graph->version;  // begins at once
     const Result<Started> started = client_.start(std::move(start), "");
     if (!started) return started.error();
     run_ = started->run;

@@ -131,7 +131,7 @@ class PostgresStore final : public Store {
         notifier_(placements_, options.notify && !is_replica,
                   {options.direct_dsn.empty() ? direct_dsn_of_environment() : options.direct_dsn, identity_}),
         claimer_(placements_, notifier_.jobs()),
-        starts_({options.dsn, "cairn starts", options.prepared}, identity_, options.patience_ms) {
+        starts_(placements_, {options.dsn, "cairn starts", options.prepared}, identity_, options.patience_ms) {
     placements_.expect_identity(identity_);
     claimer_.on_held_back([this](std::int64_t at_us) { notifier_.notify_at(at_us); });
   }

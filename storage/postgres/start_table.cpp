@@ -142,15 +142,16 @@ void decide_rows(PgConnection& connection, std::vector<StartKeyRow> rows, const 
 
 }  // namespace
 
-StartTable::StartTable(PgConnectOptions options, const std::string& identity, std::int64_t patience_ms)
-    : pool_(std::move(options), start_connections, patience_ms) {
-  pool_.expect_identity(identity);
+StartTable::StartTable(Placements& placements, PgConnectOptions options, const std::string& identity,
+                       std::int64_t patience_ms)
+    : placements_(placements), deciding_(std::move(options), start_connections, patience_ms) {
+  deciding_.expect_identity(identity);
 }
 
 // A row that another process removes between the two statements is made again.
 void StartTable::decide_named(std::vector<StartKey> keys, const DecideStarts& decide) {
   std::sort(keys.begin(), keys.end());
-  pool_.run([&](PgConnection& connection) {
+  deciding_.run([&](PgConnection& connection) {
     connection.execute("BEGIN");
     std::vector<StartKeyRow> rows;
     while (rows.size() < keys.size()) {
@@ -163,7 +164,7 @@ void StartTable::decide_named(std::vector<StartKey> keys, const DecideStarts& de
 }
 
 std::size_t StartTable::decide_due(int limit, const DecideStarts& decide) {
-  return pool_.run([&](PgConnection& connection) {
+  return deciding_.run([&](PgConnection& connection) {
     connection.execute("BEGIN");
     std::vector<StartKeyRow> rows =
         key_rows(connection.query(statement("lock_due_start_keys"), PgParameters().add(std::int32_t{limit})));
@@ -175,14 +176,15 @@ std::size_t StartTable::decide_due(int limit, const DecideStarts& decide) {
 }
 
 NextLook StartTable::next_look() {
-  const PgResult found = pool_.query("next_start_look");
+  const PgResult found = placements_.whole().query("next_start_look");
   NextLook look{found.int8(0, 0), {}};
   if (!found.is_null(0, 1)) look.at_us = found.int8(0, 1);
   return look;
 }
 
 std::vector<WaitingStart> StartTable::starts(const StartKey& of, std::int64_t first, std::int64_t last) {
-  const PgResult found = pool_.query("starts", PgParameters().add(of.graph).add(of.key).add(first).add(last));
+  const PgResult found =
+      placements_.whole().query("starts", PgParameters().add(of.graph).add(of.key).add(first).add(last));
   found.expect_columns(start_columns);
   std::vector<WaitingStart> starts;
   for (int row = 0; row < found.rows(); ++row) starts.push_back(start_at(found, row));
@@ -190,18 +192,19 @@ std::vector<WaitingStart> StartTable::starts(const StartKey& of, std::int64_t fi
 }
 
 std::optional<FoundStart> StartTable::start_of_run(const RunId& run) {
-  const PgResult found = pool_.query("start_of_run", PgParameters().add(run));
+  const PgResult found = placements_.whole().query("start_of_run", PgParameters().add(run));
   found.expect_columns(found_columns);
   if (found.rows() == 0) return std::nullopt;
   return FoundStart{key_at(found, 0), start_at(found, 0), std::string(found.text(0, 8))};
 }
 
 std::vector<StartKeyRow> StartTable::keys(const std::string& graph, const StartKey& after, std::int32_t limit) {
-  return key_rows(pool_.query("start_keys", PgParameters().add(graph).add(after.graph).add(after.key).add(limit)));
+  return key_rows(
+      placements_.whole().query("start_keys", PgParameters().add(graph).add(after.graph).add(after.key).add(limit)));
 }
 
 void StartTable::forget_refused(TimeUs before_us) {
-  pool_.query("forget_refused_starts", PgParameters().add(before_us));
+  placements_.whole().query("forget_refused_starts", PgParameters().add(before_us));
 }
 
 }  // namespace cairn

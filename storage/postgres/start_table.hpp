@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/placements.hpp"
 #include "storage/starts/start_book.hpp"
 
 namespace cairn {
 
 class StartTable {
  public:
-  // As ScheduleTable. Connects when it is used.
-  StartTable(PgConnectOptions options, const std::string& identity, std::int64_t patience_ms);
+  // As ScheduleTable. Decides on connections of its own, which it opens when there is something to decide: meanwhile
+  // the caller asks the store, too. Reads on those of `placements`, which outlives it.
+  StartTable(Placements& placements, PgConnectOptions options, const std::string& identity, std::int64_t patience_ms);
 
   // As StartBook says; they also throw PostgresError.
   void decide_named(std::vector<StartKey> keys, const DecideStarts& decide);
@@ -24,10 +26,11 @@ class StartTable {
   std::vector<StartKeyRow> keys(const std::string& graph, const StartKey& after, std::int32_t limit);
   void forget_refused(TimeUs before_us);
 
-  void give_up() { pool_.give_up(); }
+  void give_up() { deciding_.give_up(); }
 
  private:
-  PostgresPool pool_;
+  Placements& placements_;
+  PostgresPool deciding_;
 };
 
 }  // namespace cairn

@@ -184,9 +184,10 @@ TEST(GraphFaults, the_graph_is_no_object) {
 }
 
 TEST(GraphFaults, an_unknown_key) {
-  EXPECT_EQ(faults_with("/edges", 1), Faults{"Expected the graph to have only the keys name, start, finally, input, "
-                                             "output, channels, limits, budgets, context, keep, expose, nodes, "
-                                             "description and $schema, but it has \"edges\"."});
+  EXPECT_EQ(faults_with("/edges", 1),
+            Faults{"Expected the graph to have only the keys name, start, finally, input, "
+                   "output, channels, limits, budgets, context, keep, expose, nodes, "
+                   "description, $schema, singleton, debounce and batch, but it has \"edges\"."});
 }
 
 TEST(GraphFaults, the_name) {

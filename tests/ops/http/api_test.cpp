@@ -178,7 +178,7 @@ TEST_F(Api, several_runs_are_started_by_one_request_each_with_a_key_of_its_own) 
   const Reply other = server.post(runs, again);
   EXPECT_EQ(other.status, 200) << "nothing new came of it: " << other.body;
   EXPECT_EQ(other.json()["started"], 0);
-  EXPECT_EQ(other.json()["runs"][1], Json({{"run", second_run}, {"existed", true}}));
+  EXPECT_EQ(other.json()["runs"][1], Json({{"run", second_run}, {"existed", true}, {"start", "started"}}));
   again["runs"][0]["input"]["n"] = 7;
   const Reply changed = server.post(runs, again);
   EXPECT_EQ(changed.status, 200);

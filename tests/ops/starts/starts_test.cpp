@@ -159,6 +159,10 @@ TEST(Starts, over_HTTP_a_run_that_has_not_begun_is_shown_and_waited_for) {
   EXPECT_EQ(shown["seq"], 0);
   EXPECT_EQ(shown["input"], (Json{{"n", 1}}));
   EXPECT_EQ(shown["begins"], "for run " + first + " to end");
+  add_graph(dsn, sleeping_graph("skipping", "singleton", Json::object(), 1));
+  cairn_ok({"start", "skipping", "--dsn", dsn, "--tag", "of=b"});
+  const Json hidden = {{"graph", "skipping"}, {"tags", {{"of", "a"}}}};
+  EXPECT_EQ(server.post("/api/v1/runs", hidden, bearer(token)).status, 409) << "the open run is another tenant's";
   const std::string other = new_token(dsn, "ben", {"--role", "read", "--scope", "tag=of=c"});
   EXPECT_EQ(server.get("/api/v1/runs/" + second, bearer(other)).status, 404);
   const Beside worker({"work", "--dsn", dsn});
