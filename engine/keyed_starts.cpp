@@ -170,7 +170,7 @@ StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const Sta
 
 std::optional<RunId> turn_starts(KeyedStarts& state, const StartsSeen& seen) {
   forget_ended(state, seen);
-  // What is starting may be the first that is kept, and others wait after it.
+  // The first start that is kept may be one that begins; the others wait after it.
   const bool knows_front = state.starting.empty();
   if (!state.holder && knows_front && !seen.front) state.waiting = 0;  // they were removed otherwise
   if (state.group && state.group->due_at <= seen.now_us) begin_group(state, seen.now_us);

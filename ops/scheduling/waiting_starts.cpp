@@ -73,12 +73,12 @@ RunRow run_to_come(const FoundStart& start) {
   RunRow row;
   row.id = start.start.run;
   row.graph = start.of.graph;
-  row.tags = read_start(start.of, start.start).command.tags;
+  row.tags = read_start(start.of, start.start).tags;
   return row;
 }
 
 Json run_to_come_json(const FoundStart& start, const std::string& version) {
-  const StartRun command = read_start(start.of, start.start).command;
+  const StartRun command = read_start(start.of, start.start);
   const std::string asked_at = time_text(start.start.asked_at);
   return {{"run", to_string(start.start.run)},
           {"graph", start.of.graph},

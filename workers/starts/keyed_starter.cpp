@@ -11,16 +11,18 @@ namespace {
 
 constexpr std::size_t start_key_bytes_max = 500;
 
+OrderedStart ordered(const StartKey& of, const WaitingStart& start) { return {read_start(of, start), start.actor}; }
+
 // One run for all of them, with the tags that they share, and the options and the actor of the first.
 OrderedStart joined_starts(const StartKey& of, const std::vector<WaitingStart>& starts) {
-  OrderedStart joined = read_start(of, starts.front());
+  OrderedStart joined = ordered(of, starts.front());
   Json items = Json::array();
   for (const WaitingStart& start : starts) {
-    OrderedStart one = read_start(of, start);
-    items.push_back(std::move(one.command.input));
+    StartRun one = read_start(of, start);
+    items.push_back(std::move(one.input));
     std::erase_if(joined.command.tags, [&one](const auto& tag) {
-      const auto same = one.command.tags.find(tag.first);
-      return same == one.command.tags.end() || same->second != tag.second;
+      const auto same = one.tags.find(tag.first);
+      return same == one.tags.end() || same->second != tag.second;
     });
   }
   joined.command.input = {{"items", std::move(items)}};
@@ -40,6 +42,16 @@ std::vector<StartKey> keys_in(const std::map<StartKey, std::vector<std::size_t>>
 }
 
 }  // namespace
+
+std::string start_request_text(const StartRun& command) {
+  Json request = {{"input", command.input}, {"tags", command.tags}};
+  if (command.options.autonomous) request["autonomous"] = true;
+  if (command.options.priority != 0) request["priority"] = command.options.priority;
+  if (!command.options.budgets.empty()) request["budgets"] = command.options.budgets;
+  if (command.continues) request["continues"] = to_string(*command.continues);
+  if (!command.key.empty()) request["key"] = command.key;
+  return canonical(request);
+}
 
 Result<StartKey> start_key_of(const Graph& graph, const Tags& tags, const Json& input) {
   StartKey of{graph.name, ""};
@@ -168,7 +180,7 @@ std::vector<std::pair<RunId, Status>> KeyedStarter::carry_out(const Doings& doin
       if (!store_.run(group.run)) done[n] = Error{Code::not_found, "Expected a run, but it never began."};
       continue;
     }
-    starts.push_back(is_batch(group) ? joined_starts(of, kept) : read_start(of, kept.back()));
+    starts.push_back(is_batch(group) ? joined_starts(of, kept) : ordered(of, kept.back()));
     places.push_back(n);
   }
   const std::vector<Status> begun = starts.empty() ? std::vector<Status>() : hands_.begin(std::move(starts));

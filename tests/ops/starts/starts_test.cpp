@@ -150,8 +150,9 @@ TEST(Starts, over_HTTP_a_run_that_has_not_begun_is_shown_and_waited_for) {
   const std::string dsn = new_database();
   add_graph(dsn, sleeping_graph("queued", "singleton", {{"when", "queue"}}, 1));
   const std::string first = cairn_ok({"start", "queued", "--dsn", dsn, "--tag", "of=b", "--json"}).json()["run"];
-  const Server server({"--dsn", dsn});
   const std::string token = new_token(dsn, "ann", {"--role", "run", "--role", "read", "--scope", "tag=of=a"});
+  const std::string other = new_token(dsn, "ben", {"--role", "read", "--scope", "tag=of=c"});
+  const Server server({"--dsn", dsn});
   const Json body = {{"graph", "queued"}, {"tags", {{"of", "a"}}}, {"input", {{"n", 1}}}};
   const std::string second = server.post("/api/v1/runs", body, bearer(token)).json()["run"];
   const Json shown = server.get("/api/v1/runs/" + second, bearer(token)).json();
@@ -163,7 +164,6 @@ TEST(Starts, over_HTTP_a_run_that_has_not_begun_is_shown_and_waited_for) {
   cairn_ok({"start", "skipping", "--dsn", dsn, "--tag", "of=b"});
   const Json hidden = {{"graph", "skipping"}, {"tags", {{"of", "a"}}}};
   EXPECT_EQ(server.post("/api/v1/runs", hidden, bearer(token)).status, 409) << "the open run is another tenant's";
-  const std::string other = new_token(dsn, "ben", {"--role", "read", "--scope", "tag=of=c"});
   EXPECT_EQ(server.get("/api/v1/runs/" + second, bearer(other)).status, 404);
   const Beside worker({"work", "--dsn", dsn});
   EXPECT_EQ(server.get("/api/v1/runs/" + second + "?wait_ms=60000", bearer(token)).json()["status"], "done");
