@@ -12,7 +12,7 @@ constexpr auto start_columns =
     std::to_array<std::string_view>({"graph", "key", "number", "run_id", "asked_at", "actor", "request", "refusal"});
 constexpr auto found_columns = std::to_array<std::string_view>(
     {"graph", "key", "number", "run_id", "asked_at", "actor", "request", "refusal", "state"});
-constexpr auto front_columns = std::to_array<std::string_view>({"graph", "key", "number", "run_id"});
+constexpr auto front_columns = std::to_array<std::string_view>({"graph", "key", "number", "run_id", "last"});
 
 StartKey key_at(const PgResult& found, int row) {
   return {std::string(found.text(row, 0)), std::string(found.text(row, 1))};
@@ -57,7 +57,8 @@ void read_fronts(PgConnection& connection, std::vector<StartKeyRow>& rows) {
     const StartKey of = key_at(found, row);
     const auto at = std::find_if(rows.begin(), rows.end(), [&of](const StartKeyRow& one) { return one.of == of; });
     CHECK(at != rows.end());
-    at->front = std::pair(found.int8(row, 2), found.uuid(row, 3));
+    at->numbers = std::max(at->numbers, found.int8(row, 4));  // a new row goes on with those of refused starts
+    if (!found.is_null(row, 2)) at->front = std::pair(found.int8(row, 2), found.uuid(row, 3));
   }
 }
 

@@ -351,17 +351,12 @@ TEST_F(Plans, keys_of_starts_and_the_starts_that_wait_are_found_by_indexes) {
     EXPECT_NE(plan.find("using start_key_due"), std::string::npos) << plan;
     EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
   }
-  const std::map<std::string, std::string> indexes = {{"make_start_keys", "waiting_start_pkey"},
-                                                      {"lock_start_keys", "start_key_pkey"},
-                                                      {"put_start_keys", "start_key_pkey"},
-                                                      {"remove_start_keys", "start_key_pkey"},
-                                                      {"first_starts", "waiting_start_pkey"},
-                                                      {"remove_starts", "waiting_start_pkey"},
-                                                      {"refuse_starts", "waiting_start_pkey"},
-                                                      {"starts", "waiting_start_pkey"},
-                                                      {"start_of_run", "waiting_start_run"},
-                                                      {"start_keys", "start_key_pkey"},
-                                                      {"forget_refused_starts", "waiting_start_refused"}};
+  const std::map<std::string, std::string> indexes = {
+      {"lock_start_keys", "start_key_pkey"},   {"put_start_keys", "start_key_pkey"},
+      {"remove_start_keys", "start_key_pkey"}, {"first_starts", "waiting_start_pkey"},
+      {"remove_starts", "waiting_start_pkey"}, {"refuse_starts", "waiting_start_pkey"},
+      {"starts", "waiting_start_pkey"},        {"start_of_run", "waiting_start_run"},
+      {"start_keys", "start_key_pkey"},        {"forget_refused_starts", "waiting_start_refused"}};
   for (const auto& [name, index] : indexes) {
     const std::string found = plan_of(name, dsn);
     EXPECT_NE(found.find("using " + index), std::string::npos) << name << "\n" << found;
