@@ -113,7 +113,7 @@ TEST(Starts, are_taken_skipped_or_kept_waiting_and_the_commands_say_so) {
 
 TEST(Starts, of_a_batch_wait_in_the_command_itself_and_become_one_run) {
   const std::string dsn = new_database();
-  add_graph(dsn, sleeping_graph("many", "batch", {{"size", 3}, {"after", "2s"}}, 1));
+  add_graph(dsn, sleeping_graph("many", "batch", {{"size", 3}, {"after", "8s"}}, 1));
   cairn_ok({"start", "many", "--dsn", dsn, "--input", R"({"n": 1})"});
   const Ran last = cairn_ok({"start", "many", "--dsn", dsn, "--input", R"({"n": 2})", "--wait", "--json"});
   EXPECT_EQ(last.json()["output"]["items"], (Json{{{"n", 1}}, {{"n", 2}}}));
