@@ -10,10 +10,9 @@ namespace cairn {
 
 Error no_such_run(const std::string& id) { return {Code::not_found, "Expected run " + id + ", but there is none."}; }
 
-bool is_to_begin(Store& store, const RunId& id) {
-  if (!is_derived(id)) return false;
-  const std::optional<FoundStart> found = store.starts().start_of_run(id);
-  return found && !found->start.refusal;
+std::optional<FoundStart> start_to_come(Store& store, const RunId& id) {
+  std::optional<FoundStart> found = is_derived(id) ? store.starts().start_of_run(id) : std::nullopt;
+  return found && !found->start.refusal ? std::move(found) : std::nullopt;
 }
 
 Error no_such_run(Store& store, const RunId& id) {

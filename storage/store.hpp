@@ -26,6 +26,7 @@
 namespace cairn {
 
 struct LimitBook;
+struct FoundStart;
 struct StartBook;
 
 class StoreUnavailable : public std::runtime_error {
@@ -203,7 +204,7 @@ std::vector<GraphRow> new_graphs(Store& store, KnownGraphs& known, bool only_cur
 Error no_such_run(const std::string& id);
 // The same of an id; a start that waits for the run, or that was refused, is named.
 Error no_such_run(Store& store, const RunId& id);
-// A start waits for the run, which is not there yet.
-bool is_to_begin(Store& store, const RunId& id);
+// The start that waits for a run which is not there yet; nothing: none does.
+std::optional<FoundStart> start_to_come(Store& store, const RunId& id);
 
 }  // namespace cairn

@@ -71,7 +71,8 @@ class Client {
   // `history`, except that each channel that appends carries on the earlier `history`'s of that name; with the new
   // graph's {"context": {"keep_last": n}} only the last n of each. Refuses `conflict` if the earlier run has not ended.
   //
-  // A graph with a start policy decides what becomes of the start (engine/start_policy.hpp). Refuses `invalid`: a start
+  // The start policy of the graph's current version decides what becomes of the start (engine/start_policy.hpp); one
+  // that names a version, as a trial does, begins at once. Refuses `invalid`: a start
   // without the policy's key; of a debounce or a batch, `key` and `command.continues`.
   Result<Started> start(StartRun command, const std::string& key);
 

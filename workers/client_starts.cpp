@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <set>
 
-#include "engine/nearest.hpp"
 #include "workers/client_parts.hpp"
 #include "workers/ids.hpp"
 #include "workers/schemas/schema_check.hpp"
+#include "workers/starts/kept_start.hpp"
 
 namespace cairn {
 namespace {
@@ -115,7 +114,6 @@ std::vector<Result<Started>> Client::start_many(std::vector<std::pair<StartRun, 
   std::vector<std::pair<StartRun, std::string>> bound;
   std::vector<bool> is_bound;
   for (auto& [command, key] : commands) {
-    // A start of a given version is no start of the graph's users: a trial.
     const GraphRef graph = command.version.empty() ? graphs().current(command.graph) : nullptr;
     is_bound.push_back(graph != nullptr && graph->starts);
     if (is_bound.back()) {

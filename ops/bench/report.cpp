@@ -36,12 +36,12 @@ std::string cell(const Json& line, const char* name) { return line.contains(name
 
 std::string environment_text(const Json& line) {
   const Json& machine = line["machine"];
-  std::string text = "Machine: " + line["cores"].dump() + " cores (" + machine["cpu"].get<std::string>() + "), " +
-                     machine["memory"].get<std::string>() + ", " + machine["kernel"].get<std::string>() +
-                     ". PostgreSQL " + line["postgres"].get<std::string>() + ", fsync " +
-                     line["fsync"].get<std::string>() + ", synchronous_commit " +
-                     line["synchronous_commit"].get<std::string>() +
-                     "; workers, whoever starts runs, and the server share the cores.\n\nSettings of the server:";
+  std::string text =
+      "Machine: " + line["cores"].dump() + " cores (" + machine["cpu"].get<std::string>() + "), " +
+      machine["memory"].get<std::string>() + ", " + machine["kernel"].get<std::string>() + ". PostgreSQL " +
+      line["postgres"].get<std::string>() + ", fsync " + line["fsync"].get<std::string>() + ", synchronous_commit " +
+      line["synchronous_commit"].get<std::string>() +
+      "; workers, the process that starts runs, and the server share the cores.\n\nSettings of the server:";
   std::string separator = " ";
   for (const auto& [name, value] : line["settings"].items()) {
     text += separator + name + " = " + value.get<std::string>();

@@ -1,6 +1,5 @@
 #include "ops/scheduling/schedule_thread.hpp"
 
-#include <algorithm>
 #include <spdlog/spdlog.h>
 
 #include "ops/service/rare_warning.hpp"
@@ -30,10 +29,7 @@ struct ScheduleThread::Parts {
   long work() {
     try {
       if (steady_us() - zones_seen_us > zones_look_us) look_at_zones();
-      const NextLook next = table.next_look();
-      const TimeUs until_us = next.at_us.value_or(never_us) - next.now_us;
-      if (until_us > 0)
-        return std::clamp<long>(static_cast<long>(std::min<TimeUs>(until_us, 1'000'000) / 1'000) + 1, 1, look_ms);
+      if (const long pause_ms = sleep_ms(table.next_look(), look_ms); pause_ms > 0) return pause_ms;
       const std::size_t turned = scheduler.pass(portion);
       return turned == 0 ? shared_look_ms : 0;
     } catch (const std::exception& failure) {

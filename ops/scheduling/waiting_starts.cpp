@@ -63,12 +63,6 @@ std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::
   }
 }
 
-std::optional<FoundStart> start_to_come(Store& store, const RunId& run) {
-  if (!is_derived(run)) return std::nullopt;
-  std::optional<FoundStart> found = store.starts().start_of_run(run);
-  return found && !found->start.refusal ? found : std::nullopt;
-}
-
 RunRow run_to_come(const FoundStart& start) {
   RunRow row;
   row.id = start.start.run;

@@ -1,7 +1,6 @@
 // The keys of starts as lines of JSON, for `cairn starts` and the API. Safe from any thread.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,10 +16,8 @@ namespace cairn {
 // free} or null, "waiting": starts that wait for their turn}.
 std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit);
 
-// The start that waits for a run which has not begun; nothing: none does.
-std::optional<FoundStart> start_to_come(Store& store, const RunId& run);
-// The run that such a start becomes, as far as it is known: its row, and a state without events (`waiting`, seq 0) with
-// "begins": for what it waits, in words. `version`: of its graph now.
+// The run that a start which waits becomes, as far as it is known: its row, and a state without events (`waiting`, seq
+// 0) with "begins": for what it waits, in words. `version`: of its graph now.
 RunRow run_to_come(const FoundStart& start);
 Json run_to_come_json(const FoundStart& start, const std::string& version);
 

@@ -4,9 +4,17 @@
 
 #include "ops/answers/words.hpp"
 #include "ops/requests/arguments.hpp"
+#include "storage/starts/start_book.hpp"
 
 namespace cairn {
 namespace {
+
+Result<Controlled> would_be(Client& client, Store& store, const RunId& run, const Command& command) {
+  const Result<RunState> state = client.state_if(run, command);
+  if (state) return Controlled{status_word(*state), is_ending(*state)};
+  if (std::holds_alternative<Cancel>(command) && start_to_come(store, run)) return Controlled{"withdrawn"};
+  return state.error();
+}
 
 // Decided on the current state if it is dry.
 std::vector<Result<Controlled>> commanded(Client& client, Store& store, const std::vector<RunId>& runs,
@@ -16,9 +24,7 @@ std::vector<Result<Controlled>> commanded(Client& client, Store& store, const st
   std::vector<Result<Controlled>> all;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (is_dry) {
-      const Result<RunState> state = client.state_if(runs[i], command);
-      all.push_back(state ? Result<Controlled>(Controlled{status_word(*state), is_ending(*state)})
-                          : Result<Controlled>(state.error()));
+      all.push_back(would_be(client, store, runs[i], command));
       continue;
     }
     if (!done[i]) {

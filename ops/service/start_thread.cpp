@@ -1,7 +1,5 @@
 #include "ops/service/start_thread.hpp"
 
-#include <algorithm>
-
 #include "ops/service/rare_warning.hpp"
 #include "storage/clock.hpp"
 #include "storage/starts/start_book.hpp"
@@ -30,9 +28,7 @@ struct StartThread::Parts {
         forgotten_us = steady_us();
         store.starts().forget_refused(next.now_us - refusals_kept_us);
       }
-      const TimeUs until_us = next.at_us.value_or(never_us) - next.now_us;
-      if (until_us > 0)
-        return std::clamp<long>(static_cast<long>(std::min<TimeUs>(until_us, 1'000'000) / 1'000) + 1, 1, start_look_ms);
+      if (const long pause_ms = sleep_ms(next, start_look_ms); pause_ms > 0) return pause_ms;
       client.load_graphs();
       return client.turn_starts(keys_at_once) == 0 ? start_shared_look_ms : 0;
     } catch (const std::exception& failure) {

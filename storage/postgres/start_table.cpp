@@ -36,15 +36,28 @@ WaitingStart start_at(const PgResult& found, int row) {
   return start;
 }
 
-PgParameters columns_of(const std::vector<StartKey>& keys) {
-  PgArray graphs(PgType::text), names(PgType::text);
-  for (const StartKey& key : keys) {
-    graphs.add(key.graph);
-    names.add(key.key);
+// The first two columns of every statement about keys.
+class KeyColumns {
+ public:
+  void add(const StartKey& key) {
+    graphs_.add(key.graph);
+    keys_.add(key.key);
   }
-  PgParameters all;
-  for (PgArray* column : {&graphs, &names}) all.add(std::move(*column));
-  return all;
+  bool is_empty() const { return graphs_.size() == 0; }
+  PgParameters take() {
+    PgParameters both;
+    both.add(std::move(graphs_)).add(std::move(keys_));
+    return both;
+  }
+
+ private:
+  PgArray graphs_{PgType::text}, keys_{PgType::text};
+};
+
+PgParameters columns_of(const std::vector<StartKey>& keys) {
+  KeyColumns columns;
+  for (const StartKey& key : keys) columns.add(key);
+  return columns.take();
 }
 
 // Read after the rows are locked: what committed while this transaction waited for them is seen.
@@ -63,58 +76,57 @@ void read_fronts(PgConnection& connection, std::vector<StartKeyRow>& rows) {
 }
 
 void write_keys(PgConnection& connection, const std::vector<StartKeyWrite>& writes) {
-  PgArray graphs(PgType::text), names(PgType::text), numbers(PgType::int8), looks(PgType::int8), states(PgType::text);
+  KeyColumns keys;
+  PgArray numbers(PgType::int8), looks(PgType::int8), states(PgType::text);
   std::vector<StartKey> removed;
   for (const StartKeyWrite& write : writes) {
     if (write.is_removed) {
       removed.push_back(write.row.of);
       continue;
     }
-    graphs.add(write.row.of.graph);
-    names.add(write.row.of.key);
+    keys.add(write.row.of);
     numbers.add(write.row.numbers);
     looks.add(write.row.look_at);
     states.add(write.row.state);
   }
-  if (graphs.size() > 0) {
-    PgParameters all;
-    for (PgArray* column : {&graphs, &names, &numbers, &looks, &states}) all.add(std::move(*column));
+  if (!keys.is_empty()) {
+    PgParameters all = keys.take();
+    for (PgArray* column : {&numbers, &looks, &states}) all.add(std::move(*column));
     connection.query(statement("put_start_keys"), all);
   }
   if (!removed.empty()) connection.query(statement("remove_start_keys"), columns_of(removed));
 }
 
 void add_starts(PgConnection& connection, const std::vector<StartKeyWrite>& writes) {
-  PgArray graphs(PgType::text), names(PgType::text), numbers(PgType::int8), runs(PgType::uuid);
-  PgArray times(PgType::int8), actors(PgType::text), requests(PgType::text);
+  KeyColumns keys;
+  PgArray numbers(PgType::int8), runs(PgType::uuid), times(PgType::int8), actors(PgType::text), requests(PgType::text);
   for (const StartKeyWrite& write : writes)
     for (const WaitingStart& start : write.added) {
-      graphs.add(write.row.of.graph);
-      names.add(write.row.of.key);
+      keys.add(write.row.of);
       numbers.add(start.number);
       runs.add(start.run);
       times.add(start.asked_at);
       actors.add(start.actor);
       requests.add(start.request);
     }
-  if (graphs.size() == 0) return;
-  PgParameters all;
-  for (PgArray* column : {&graphs, &names, &numbers, &runs, &times, &actors, &requests}) all.add(std::move(*column));
+  if (keys.is_empty()) return;
+  PgParameters all = keys.take();
+  for (PgArray* column : {&numbers, &runs, &times, &actors, &requests}) all.add(std::move(*column));
   connection.query(statement("add_starts"), all);
 }
 
 void remove_starts(PgConnection& connection, const std::vector<StartKeyWrite>& writes) {
-  PgArray graphs(PgType::text), names(PgType::text), firsts(PgType::int8), lasts(PgType::int8);
+  KeyColumns keys;
+  PgArray firsts(PgType::int8), lasts(PgType::int8);
   for (const StartKeyWrite& write : writes)
     for (const StartNumbers& gone : write.removed) {
-      graphs.add(write.row.of.graph);
-      names.add(write.row.of.key);
+      keys.add(write.row.of);
       firsts.add(gone.first);
       lasts.add(gone.last);
     }
-  if (graphs.size() == 0) return;
-  PgParameters all;
-  for (PgArray* column : {&graphs, &names, &firsts, &lasts}) all.add(std::move(*column));
+  if (keys.is_empty()) return;
+  PgParameters all = keys.take();
+  for (PgArray* column : {&firsts, &lasts}) all.add(std::move(*column));
   connection.query(statement("remove_starts"), all);
 }
 

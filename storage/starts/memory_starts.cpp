@@ -100,6 +100,7 @@ void MemoryStarts::forget_refused(TimeUs before_us) {
   for (auto& [key, starts] : starts_)
     std::erase_if(starts,
                   [before_us](const auto& start) { return start.second.refusal && start.second.asked_at < before_us; });
+  std::erase_if(starts_, [](const auto& key) { return key.second.empty(); });
 }
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// The keys of starts in memory, for the simulator and worlds without a database. Safe from any thread (one lock).
+// The keys of starts of the store in memory. Safe from any thread (one lock).
 #pragma once
 
 #include <functional>

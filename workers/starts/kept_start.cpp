@@ -2,6 +2,16 @@
 
 namespace cairn {
 
+std::string start_request_text(const StartRun& command) {
+  Json request = {{"input", command.input}, {"tags", command.tags}};
+  if (command.options.autonomous) request["autonomous"] = true;
+  if (command.options.priority != 0) request["priority"] = command.options.priority;
+  if (!command.options.budgets.empty()) request["budgets"] = command.options.budgets;
+  if (command.continues) request["continues"] = to_string(*command.continues);
+  if (!command.key.empty()) request["key"] = command.key;
+  return canonical(request);
+}
+
 StartRun read_start(const StartKey& of, const WaitingStart& start) {
   const Json request = parse_stored(start.request);
   StartRun command;

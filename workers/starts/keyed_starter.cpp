@@ -43,16 +43,6 @@ std::vector<StartKey> keys_in(const std::map<StartKey, std::vector<std::size_t>>
 
 }  // namespace
 
-std::string start_request_text(const StartRun& command) {
-  Json request = {{"input", command.input}, {"tags", command.tags}};
-  if (command.options.autonomous) request["autonomous"] = true;
-  if (command.options.priority != 0) request["priority"] = command.options.priority;
-  if (!command.options.budgets.empty()) request["budgets"] = command.options.budgets;
-  if (command.continues) request["continues"] = to_string(*command.continues);
-  if (!command.key.empty()) request["key"] = command.key;
-  return canonical(request);
-}
-
 Result<StartKey> start_key_of(const Graph& graph, const Tags& tags, const Json& input) {
   StartKey of{graph.name, ""};
   const StartPolicy& policy = *graph.starts;

@@ -92,7 +92,4 @@ class KeyedStarter {
 // there is longer than 500 bytes or has a NUL. REQUIRES: the graph has a policy.
 Result<StartKey> start_key_of(const Graph& graph, const Tags& tags, const Json& input);
 
-// Input, tags and options as they are kept; two starts with the same text ask for the same.
-std::string start_request_text(const StartRun& command);
-
 }  // namespace cairn

@@ -100,7 +100,7 @@ class BatchWatch {
   bool settled() {
     draw();
     if (moves_ && goes_on(*moves_)) return false;
-    while (!to_begin_.empty() && !is_to_begin(*opened_.store, to_begin_.back())) to_begin_.pop_back();
+    while (!to_begin_.empty() && !start_to_come(*opened_.store, to_begin_.back())) to_begin_.pop_back();
     if (!to_begin_.empty()) return false;
     std::vector<RunRow> rows = find(false, 1);
     if (rows.empty()) rows = find(true, runs_max);

@@ -16,6 +16,7 @@
 #include "ops/service/wait_for_runs.hpp"
 #include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
+#include "storage/starts/start_book.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -79,7 +80,7 @@ Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, 
   WaitingLines lines(opened, run);
   const bool settled = wait_until(opened, {run}, !waiting.no_work, [&] {
     const std::optional<RunRow> row = opened.store->run(run);
-    if (!row && !is_to_begin(*opened.store, run)) return true;
+    if (!row && !start_to_come(*opened.store, run)) return true;
     if (row && is_settled(*opened.client, *row)) return true;
     lines.look();
     is_late = waiting.timeout_us && Clock::now() - began >= std::chrono::microseconds(*waiting.timeout_us);

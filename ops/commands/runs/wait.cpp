@@ -3,6 +3,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/commands/runs/started_run.hpp"
 #include "ops/service/database.hpp"
+#include "storage/starts/start_book.hpp"
 
 namespace cairn {
 namespace {
@@ -17,7 +18,7 @@ Exit wait_for_run(const Settings& settings, const WaitOptions& options) {
   Result<OpenedRun> found = find_run(settings, options.run);
   if (!found) return found.error();
   Store& store = *found->opened.store;
-  if (!store.run(found->run) && !is_to_begin(store, found->run)) return no_such_run(store, found->run);
+  if (!store.run(found->run) && !start_to_come(store, found->run)) return no_such_run(store, found->run);
   Waiting waiting = options.waiting;
   waiting.no_work = !options.work;
   return wait_and_print(found->opened, settings, found->run, waiting);

@@ -102,6 +102,8 @@ TEST(Starts, are_taken_skipped_or_kept_waiting_and_the_commands_say_so) {
   EXPECT_EQ(keys[0]["run"], running);
   EXPECT_EQ(keys[0]["waiting"], 1);
   EXPECT_NE(cairn_ok({"starts", "--dsn", dsn}).out.find("skipping"), std::string::npos);
+  EXPECT_NE(cairn_ok({"cancel", waiting, "--dry-run", "--dsn", dsn}).out.find("withdrawn"), std::string::npos);
+  EXPECT_EQ(cairn_ok({"starts", "--graph", "queued", "--dsn", dsn, "--json"}).lines()[0]["waiting"], 1);
   EXPECT_NE(cairn_ok({"cancel", waiting, "--dsn", dsn}).out.find("withdrawn"), std::string::npos);
   EXPECT_EQ(cairn_ok({"starts", "--graph", "queued", "--dsn", dsn, "--json"}).lines()[0]["waiting"], 0);
 
