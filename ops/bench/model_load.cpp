@@ -33,7 +33,7 @@ class ModelProcess {
       : process_(ChildCommand{{"bench-model", "--json", "--latency", std::to_string(latency_ms)}, {}, true}) {
     const std::optional<std::string> line = process_.read_line();
     if (!line) throw std::runtime_error("Expected the slow model to begin, but it ended.");
-    url_ = "http://127.0.0.1:" + std::to_string(parse_stored(*line)["port"].get<int>()) + "/v1";
+    url_ = parse_stored(*line)["url"].get<std::string>() + "/v1";
   }
   ~ModelProcess() { process_.terminate(); }
   const std::string& url() const { return url_; }

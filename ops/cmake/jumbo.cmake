@@ -54,5 +54,6 @@ endfunction()
 # cairn_hot(target): g++ inlines less in a unit above some size, which a file seldom has and a room does; here speed
 # counts more than the size of the program.
 function(cairn_hot target)
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=large-unit-insns=1000000>)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>
+                         $<$<CXX_COMPILER_ID:GNU>:--param=large-unit-insns=1000000>)
 endfunction()

@@ -12,7 +12,6 @@ add_library(cairn_library STATIC
   ops/library/run_state.cpp
   ops/library/worker.cpp
 )
-target_compile_options(cairn_library PRIVATE $<$<CONFIG:Release>:-O1>)  # nothing here is hot
 target_include_directories(cairn_library PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/ops/library/include>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(cairn_library PUBLIC nlohmann_json::nlohmann_json PRIVATE cairn_ops)

@@ -4,9 +4,12 @@
 #include <array>
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/ssl.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
 #include <boost/url/src.hpp>
 #include <boost/url/url_view.hpp>
 #include <charconv>
@@ -15,6 +18,7 @@
 #include <deque>
 #include <map>
 #include <openssl/ssl.h>
+#include <sstream>
 #include <system_error>
 #include <tuple>
 
@@ -82,30 +86,61 @@ Result<Destination> parse_url(std::string_view text) {
   return destination;
 }
 
-using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 using TlsContext = std::shared_ptr<asio::ssl::context>;
 
 struct Connection {
-  Connection(const asio::any_io_executor& executor, TlsContext of) : plain(executor), context(std::move(of)) {
-    if (context) tls.emplace(executor, *context);
+  Connection(const asio::any_io_executor& executor, TlsContext of) : socket(executor), context(std::move(of)) {
+    if (context) tls.emplace(socket, *context);
   }
 
-  beast::tcp_stream& tcp() { return tls ? beast::get_lowest_layer(*tls) : plain; }
-
+  asio::awaitable<error_code> write(std::string bytes);
+  // Waits for bytes, and puts them behind what the buffer has.
+  asio::awaitable<error_code> read_some();
   // False once the other side has closed it, or has sent something unasked.
-  bool is_silent() {
-    std::array<char, 1> byte{};
-    error_code error;
-    tcp().socket().non_blocking(true, error);
-    if (!error) tcp().socket().receive(asio::buffer(byte), asio::socket_base::message_peek, error);
-    return error == asio::error::would_block;
-  }
+  bool is_silent();
+  void close();
 
-  beast::tcp_stream plain;
+  tcp::socket socket;
   TlsContext context;  // null without TLS; outlives its client as the connection does
-  std::optional<TlsStream> tls;
+  std::optional<asio::ssl::stream<tcp::socket&>> tls;
   beast::flat_buffer buffer;
 };
+
+asio::awaitable<error_code> Connection::write(std::string bytes) {
+  error_code error;
+  auto token = asio::redirect_error(asio::use_awaitable, error);
+  if (tls)
+    co_await asio::async_write(*tls, asio::buffer(bytes), token);
+  else
+    co_await asio::async_write(socket, asio::buffer(bytes), token);
+  co_return error;
+}
+
+asio::awaitable<error_code> Connection::read_some() {
+  error_code error;
+  auto token = asio::redirect_error(asio::use_awaitable, error);
+  const asio::mutable_buffer free = buffer.prepare(part_bytes);
+  std::size_t bytes = 0;
+  if (tls)
+    bytes = co_await tls->async_read_some(free, token);
+  else
+    bytes = co_await socket.async_read_some(free, token);
+  buffer.commit(bytes);
+  co_return error;
+}
+
+bool Connection::is_silent() {
+  std::array<char, 1> byte{};
+  error_code error;
+  socket.non_blocking(true, error);
+  if (!error) socket.receive(asio::buffer(byte), asio::socket_base::message_peek, error);
+  return error == asio::error::would_block;
+}
+
+void Connection::close() {
+  error_code ignored;
+  socket.close(ignored);
+}
 
 // The connections of one io_context that wait for another request; they end with it.
 class KeptConnections : public asio::execution_context::service {
@@ -169,7 +204,7 @@ struct Exchange {
   void give_up() {
     given_up = true;
     resolver.cancel();
-    if (connection) connection->tcp().close();
+    if (connection) connection->close();
   }
 
   asio::any_io_executor executor;
@@ -220,45 +255,46 @@ http::request<http::string_body> message_of(const Exchange& exchange) {
 
 using Parser = http::response_parser<http::string_body>;
 
-// Takes as much of the body as has come. Beast's own reading would wait for the part after it.
+std::string text_of(const http::request<http::string_body>& message) {
+  std::ostringstream head;
+  head << message.base();
+  return head.str() + message.body();
+}
+
+// Takes as much as has come, a part of the body as well.
 error_code parse_part(beast::flat_buffer& buffer, Parser& parser) {
   error_code error;
   while (buffer.size() > 0 && !parser.is_done() && !error) buffer.consume(parser.put(buffer.data(), error));
   return error == http::error::need_more ? error_code() : error;
 }
 
-template <class Stream>
-asio::awaitable<error_code> talk(Stream& stream, Exchange& exchange, Parser& parser) {
+error_code parse_end(Parser& parser) {
+  error_code error = http::error::end_of_stream;  // nothing at all would be a whole answer to the parser
+  if (!parser.got_some()) return error;
+  error = {};
+  parser.put_eof(error);
+  return error;
+}
+
+asio::awaitable<error_code> ask(Exchange& exchange, Parser& parser) {
+  Connection& connection = *exchange.connection;
   const http::request<http::string_body> message = message_of(exchange);
-  error_code error;
   exchange.is_sent = true;
-  co_await http::async_write(stream, message, asio::redirect_error(asio::use_awaitable, error));
+  error_code error = co_await connection.write(text_of(message));
   if (error) co_return error;
   parser.header_limit(header_bytes_max);
   parser.body_limit(exchange.request.answer_bytes_max);
   parser.skip(message.method() == http::verb::head);
-  beast::flat_buffer& buffer = exchange.connection->buffer;
-  if (!exchange.request.on_part) {
-    co_await http::async_read(stream, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
-    co_return error;
-  }
   parser.eager(true);
   for (std::size_t seen = 0; !error && !parser.is_done();) {
-    error = parse_part(buffer, parser);
+    error = parse_part(connection.buffer, parser);
     const std::string_view body = parser.get().body();
-    if (!exchange.given_up && body.size() > seen)
+    if (exchange.request.on_part && !exchange.given_up && body.size() > seen)
       exchange.request.on_part(static_cast<int>(parser.get().result_int()), body.substr(seen));
     seen = body.size();
     if (error || parser.is_done()) break;
-    const std::size_t bytes =
-        co_await stream.async_read_some(buffer.prepare(part_bytes), asio::redirect_error(asio::use_awaitable, error));
-    buffer.commit(bytes);
-    if (error != asio::error::eof) continue;
-    error = {};
-    if (parser.got_some())
-      parser.put_eof(error);
-    else
-      error = http::error::end_of_stream;  // it would be a whole answer to the parser
+    error = co_await connection.read_some();
+    if (error == asio::error::eof) error = parse_end(parser);
   }
   co_return error;
 }
@@ -286,28 +322,17 @@ asio::awaitable<void> connect(Exchange& exchange) {
       error = asio::error::access_denied;
       continue;
     }
-    co_await exchange.connection->tcp().async_connect(entry.endpoint(),
-                                                      asio::redirect_error(asio::use_awaitable, error));
+    co_await exchange.connection->socket.async_connect(entry.endpoint(),
+                                                       asio::redirect_error(asio::use_awaitable, error));
     if (!error || exchange.given_up || is_shortage(error)) break;
-    exchange.connection->tcp().close();
+    exchange.connection->close();
   }
   if (error) throw boost::system::system_error(error);
   if (!destination.tls) co_return;
-  TlsStream& stream = *exchange.connection->tls;
+  asio::ssl::stream<tcp::socket&>& stream = *exchange.connection->tls;
   if (!is_address(destination.host)) SSL_set_tlsext_host_name(stream.native_handle(), destination.host.c_str());
   stream.set_verify_callback(asio::ssl::host_name_verification(destination.host));
   co_await stream.async_handshake(asio::ssl::stream_base::client, asio::use_awaitable);
-}
-
-asio::awaitable<error_code> ask(Exchange& exchange, Parser& parser) {
-  Connection& connection = *exchange.connection;
-  error_code error;
-  if (connection.tls) {
-    error = co_await talk(*connection.tls, exchange, parser);
-  } else {
-    error = co_await talk(connection.plain, exchange, parser);
-  }
-  co_return error;
 }
 
 // Seconds, or a date of the form that RFC 9110 wants ("Wed, 21 Oct 2015 07:28:00 GMT").

@@ -11,7 +11,7 @@ namespace {
 
 constexpr TimeUs second_us = 1'000'000;
 constexpr TimeUs lacking_pause_us = 1'000'000;  // a step whose handler is not here
-constexpr TimeUs shortage_pause_us = 1'000'000;
+constexpr TimeUs fell_short_pause_us = 1'000'000;
 constexpr TimeUs refused_pause_us = 2'000'000;
 constexpr TimeUs room_wait_max_us = 10'000'000;
 constexpr std::size_t parsed_bytes = 8;  // what a byte of JSON takes once it is parsed: an array of small numbers
@@ -298,7 +298,7 @@ void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
     ++untold_shortages_;
   }
   --begun_;
-  finish(slot, Ended::How::fell_short, now_ + shortage_pause_us);
+  finish(slot, Ended::How::fell_short, now_ + fell_short_pause_us);
 }
 
 void StepsInFlight::yielded(Ticket slot, const std::string& lacking) {

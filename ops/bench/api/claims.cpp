@@ -21,7 +21,7 @@ constexpr int taken_at_once = 250;
 constexpr int pollers = 1'000;
 constexpr std::int64_t start_at_once = 500;
 constexpr std::int64_t ahead_runs = 1'000;  // started and not ended
-constexpr int turns = 3;
+constexpr int claim_turns = 3;
 constexpr std::chrono::milliseconds full_pause{2};
 constexpr std::chrono::seconds warming{2};
 
@@ -85,8 +85,8 @@ Result<Json> measure_claims(const std::string& dsn, BenchServer& server, const B
   server.checkpoint();
   std::vector<double> alone, beside, costs;
   std::int64_t steps = 0;
-  const int seconds = std::max(options.seconds / turns, 1);
-  for (int turn = 0; turn < turns; ++turn) {
+  const int seconds = std::max(options.seconds / claim_turns, 1);
+  for (int turn = 0; turn < claim_turns; ++turn) {
     const Measured one = measured(stream, claiming, serve, seconds);
     alone.push_back(one.rate);
     costs.push_back(one.serve_us);

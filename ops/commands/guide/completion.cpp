@@ -8,9 +8,9 @@
 namespace cairn {
 namespace {
 
-using Completion = std::string (*)(const CommandForm&);
+using ScriptOf = std::string (*)(const CommandForm&);
 
-void add_shell(CommandLine& line, CLI::App& group, const std::string& shell, Completion completion) {
+void add_shell(CommandLine& line, CLI::App& group, const std::string& shell, ScriptOf completion) {
   add_command(line, group, shell, "The script for " + shell, [&line, completion](const Settings&) -> Exit {
     std::cout << completion(command_form(line.app));
     return exit_ok;

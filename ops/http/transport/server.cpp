@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
 #include <csignal>
 #include <map>
 #include <mutex>
@@ -15,6 +20,7 @@
 #include <sstream>
 #include <utility>
 
+#include "ops/http/transport/wire.hpp"
 #include "workers/ports/threads.hpp"
 
 namespace cairn {
@@ -27,7 +33,7 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 using Milliseconds = std::chrono::milliseconds;
 
-constexpr std::size_t read_bytes = 8 * 1024;
+constexpr std::size_t ahead_bytes = 8 * 1024;  // read of a client while it is answered
 constexpr std::chrono::seconds linger_max{2};
 constexpr Milliseconds poll_first{20};  // of a stream without a new piece
 constexpr Milliseconds poll_longest{500};
@@ -36,6 +42,7 @@ constexpr std::chrono::seconds pulse_after{15};
 constexpr std::chrono::seconds accept_pause{1};
 constexpr std::chrono::seconds stop_grace{5};
 constexpr std::size_t small_answer = 64 * 1024;
+constexpr std::string_view go_on_text = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr int send_buffer = 128 * 1024;  // so that a slow client takes a piece now and then
 
 using Parser = http::request_parser<http::string_body>;
@@ -94,18 +101,20 @@ std::string as_chunk(std::string text) {
   return size.str() + std::move(text) + "\r\n";
 }
 
-template <class Message>
-void set_headers(Message& message, const std::string& type, bool keep_alive) {
+void set_headers(http::response_header<>& message, const std::string& type) {
   if (!type.empty()) message.set(http::field::content_type, type);
   message.set(http::field::cache_control, "no-store");
   message.set("X-Content-Type-Options", "nosniff");
-  message.keep_alive(keep_alive);
+}
+
+std::string text_of(const http::response_header<>& head) {
+  std::ostringstream text;
+  text << head;
+  return text.str();
 }
 
 // How a stream ended: all of it was sent or the server stops; it broke here; the client left.
 enum class StreamEnd : std::uint8_t { whole, broke, left };
-
-using TlsContext = std::shared_ptr<asio::ssl::context>;  // shared: connections outlive a reading of the files
 
 // Throws boost::system::system_error.
 TlsContext read_tls(const TlsFiles& files) {
@@ -116,70 +125,6 @@ TlsContext read_tls(const TlsFiles& files) {
   context->use_private_key_file(files.key, asio::ssl::context::pem);
   return context;
 }
-
-// A connection's bytes, with TLS or without: a stream as Asio and Beast have it.
-class Wire {
- public:
-  using executor_type = beast::tcp_stream::executor_type;
-
-  Wire(tcp::socket socket, TlsContext tls) : tls_(std::move(tls)), plain_(std::move(socket)) {
-    if (tls_) secured_.emplace(plain_, *tls_);
-  }
-
-  template <class Buffers, class Token>
-  BOOST_ASIO_INITFN_RESULT_TYPE(Token, void(error_code, std::size_t))
-  async_read_some(const Buffers& buffers, Token&& token) {
-    const auto begin = [this](auto handler, const Buffers& into) {
-      if (secured_)
-        secured_->async_read_some(into, std::move(handler));
-      else
-        plain_.async_read_some(into, std::move(handler));
-    };
-    return asio::async_initiate<Token, void(error_code, std::size_t)>(begin, token, buffers);
-  }
-
-  template <class Buffers, class Token>
-  BOOST_ASIO_INITFN_RESULT_TYPE(Token, void(error_code, std::size_t))
-  async_write_some(const Buffers& buffers, Token&& token) {
-    const auto begin = [this](auto handler, const Buffers& from) {
-      if (secured_)
-        secured_->async_write_some(from, std::move(handler));
-      else
-        plain_.async_write_some(from, std::move(handler));
-    };
-    return asio::async_initiate<Token, void(error_code, std::size_t)>(begin, token, buffers);
-  }
-
-  // False if it failed.
-  asio::awaitable<bool> shake_hands() {
-    error_code fault;
-    if (secured_)
-      co_await secured_->async_handshake(asio::ssl::stream_base::server,
-                                         asio::redirect_error(asio::use_awaitable, fault));
-    co_return !fault;
-  }
-  // Says that nothing more is written.
-  asio::awaitable<void> finish() {
-    error_code ignored;
-    if (secured_)
-      co_await secured_->async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
-    else
-      plain_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-  }
-
-  executor_type get_executor() { return plain_.get_executor(); }
-  bool is_secured() const { return secured_.has_value(); }
-  tcp::socket& socket() { return plain_.socket(); }
-  void expires_after(std::chrono::steady_clock::duration time) { plain_.expires_after(time); }
-  void expires_never() { plain_.expires_never(); }
-  void cancel() { plain_.cancel(); }
-  void close() { plain_.close(); }
-
- private:
-  TlsContext tls_;
-  beast::tcp_stream plain_;
-  std::optional<asio::ssl::stream<beast::tcp_stream&>> secured_;
-};
 
 }  // namespace
 
@@ -272,13 +217,14 @@ struct HttpServer::Parts {
   bool admits(const std::string& peer);
   asio::awaitable<void> converse(tcp::socket socket, std::string peer);
   asio::awaitable<bool> serve_one(Connection& connection);
+  asio::awaitable<error_code> read_header(Connection& connection, Parser& parser);
+  asio::awaitable<error_code> read_body(Connection& connection, Parser& parser);
+  asio::awaitable<error_code> read_more(Connection& connection, Parser& parser);
   asio::awaitable<bool> await_request(Connection& connection);
   asio::awaitable<bool> answer(Connection& connection, Parser& parser, Admitted admitted, ApiRequest request);
   asio::awaitable<ApiAnswer> work_out(std::shared_ptr<Work> work);
   asio::awaitable<void> wait_for(Work& work, std::chrono::steady_clock::duration time);
-  template <class Body>
-  asio::awaitable<void> write_message(Connection& connection, http::response<Body>& message);
-  asio::awaitable<void> write_bytes(Connection& connection, std::string bytes);
+  asio::awaitable<void> write(Connection& connection, std::string head, std::string body);
   bool is_gone(Connection& connection) const;
   asio::awaitable<void> send(Connection& connection, ApiResponse response, bool keep_alive);
   asio::awaitable<void> refuse(Connection& connection, ApiResponse response);
@@ -345,6 +291,7 @@ asio::awaitable<void> HttpServer::Parts::accept() {
     ++open;
     ++peers[peer];
     socket.set_option(asio::socket_base::send_buffer_size(send_buffer), fault);
+    socket.set_option(tcp::no_delay(true), fault);  // with TLS, head and body are two records
     asio::co_spawn(io, converse(std::move(socket), std::move(peer)), asio::detached);
   }
 }
@@ -461,12 +408,37 @@ asio::awaitable<bool> HttpServer::Parts::await_request(Connection& connection) {
   if (stopping) co_return false;
   connection.stream.expires_after(connection.is_new ? std::min(limits.first, limits.idle) : limits.idle);
   idle.insert(&connection.stream);
-  error_code fault;
-  const std::size_t got = co_await connection.stream.async_read_some(connection.buffer.prepare(read_bytes),
-                                                                     asio::redirect_error(asio::use_awaitable, fault));
+  const error_code fault = co_await connection.stream.read_some(connection.buffer);
   idle.erase(&connection.stream);
-  connection.buffer.commit(got);
   co_return !fault;
+}
+
+// Takes what has come, or waits for more.
+asio::awaitable<error_code> HttpServer::Parts::read_more(Connection& connection, Parser& parser) {
+  error_code fault;
+  if (connection.buffer.size() > 0) {
+    connection.buffer.consume(parser.put(connection.buffer.data(), fault));
+    if (fault != http::error::need_more) co_return fault;
+  }
+  fault = co_await connection.stream.read_some(connection.buffer);
+  if (fault != asio::error::eof) co_return fault;
+  if (!parser.got_some()) co_return http::error::end_of_stream;
+  fault = {};
+  parser.put_eof(fault);
+  co_return fault;
+}
+
+asio::awaitable<error_code> HttpServer::Parts::read_header(Connection& connection, Parser& parser) {
+  error_code fault;
+  while (!fault && !parser.is_header_done()) fault = co_await read_more(connection, parser);
+  co_return fault;
+}
+
+asio::awaitable<error_code> HttpServer::Parts::read_body(Connection& connection, Parser& parser) {
+  error_code fault;
+  parser.eager(true);
+  while (!fault && !parser.is_done()) fault = co_await read_more(connection, parser);
+  co_return fault;
 }
 
 // Whether the connection takes another request.
@@ -478,9 +450,7 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
   Parser parser;
   parser.header_limit(limits.header_bytes);
   parser.body_limit(limits.body_bytes);
-  error_code fault;
-  co_await http::async_read_header(connection.stream, connection.buffer, parser,
-                                   asio::redirect_error(asio::use_awaitable, fault));
+  const error_code fault = co_await read_header(connection, parser);
   connection.is_head = parser.get().method() == http::verb::head;
   connection.wants_problems = names_type(parser.get()[http::field::accept], problem_type);
   if (fault == beast::error::timeout || fault == http::error::end_of_stream || fault == http::error::partial_message)
@@ -519,13 +489,10 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
 
 asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& parser, Admitted admitted,
                                                 ApiRequest request) {
-  error_code fault;
-  if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
-    http::response<http::empty_body> go_on{http::status::continue_, 11};
-    co_await http::async_write(connection.stream, go_on, asio::use_awaitable);
-  }
-  co_await http::async_read(connection.stream, connection.buffer, parser,
-                            asio::redirect_error(asio::use_awaitable, fault));
+  if (beast::iequals(parser.get()[http::field::expect], "100-continue"))
+    for (Wire::Pieces rest{asio::buffer(go_on_text)}; rest[0].size() > 0;)
+      rest[0] += co_await connection.stream.write_some(rest);
+  const error_code fault = co_await read_body(connection, parser);
   if (is_malformed(fault)) co_await refuse(connection, fault_response(fault, limits));
   if (fault) co_return false;
   end_waiting(connection);
@@ -619,19 +586,14 @@ asio::awaitable<ApiAnswer> HttpServer::Parts::work_out(std::shared_ptr<Work> wor
 }
 
 // The time limit starts again with each piece that the client takes.
-template <class Body>
-asio::awaitable<void> HttpServer::Parts::write_message(Connection& connection, http::response<Body>& message) {
-  http::response_serializer<Body> serializer(message);
-  while (!serializer.is_done()) {
+asio::awaitable<void> HttpServer::Parts::write(Connection& connection, std::string head, std::string body) {
+  Wire::Pieces rest{asio::buffer(head), asio::buffer(body)};
+  while (asio::buffer_size(rest) > 0) {
     connection.stream.expires_after(limits.write);
-    co_await http::async_write_some(connection.stream, serializer, asio::use_awaitable);
-  }
-}
-
-asio::awaitable<void> HttpServer::Parts::write_bytes(Connection& connection, std::string bytes) {
-  for (asio::const_buffer rest = asio::buffer(bytes); rest.size() > 0;) {
-    connection.stream.expires_after(limits.write);
-    rest += co_await connection.stream.async_write_some(rest, asio::use_awaitable);
+    const std::size_t taken = co_await connection.stream.write_some(rest);
+    const std::size_t of_head = std::min(taken, rest[0].size());
+    rest[0] += of_head;
+    rest[1] += taken - of_head;
   }
 }
 
@@ -645,7 +607,7 @@ bool HttpServer::Parts::is_gone(Connection& connection) const {
   }
   socket.non_blocking(true, fault);
   while (!fault && connection.buffer.size() <= limits.header_bytes)
-    connection.buffer.commit(socket.read_some(connection.buffer.prepare(read_bytes), fault));
+    connection.buffer.commit(socket.read_some(connection.buffer.prepare(ahead_bytes), fault));
   return fault != asio::error::would_block;
 }
 
@@ -655,13 +617,15 @@ asio::awaitable<void> HttpServer::Parts::send(Connection& connection, ApiRespons
   if (connection.wants_problems) said = problem_response(std::move(said));
   const UnsentBytes counted(unsent, said.body.size() > small_answer ? said.body.size() : 0);
   http::response<http::string_body> response{static_cast<http::status>(said.status), 11};
-  set_headers(response, said.status == 204 ? "" : said.type, keep_alive);
+  set_headers(response, said.status == 204 ? "" : said.type);
+  response.keep_alive(keep_alive);
   for (const auto& [name, value] : said.headers) response.set(name, value);
   response.body() = std::move(said.body);
   response.prepare_payload();
-  if (!connection.is_head) co_return co_await write_message(connection, response);
-  http::response<http::empty_body> head{response.base()};
-  co_await write_message(connection, head);
+  // Named, because g++ 12 destroys unnamed ones of a condition twice.
+  std::string head = text_of(response), body;
+  if (!connection.is_head) body = std::move(response.body());
+  co_await write(connection, std::move(head), std::move(body));
 }
 
 // The last answer on a connection. It reads what the client still sends, for a bounded time: otherwise the kernel may
@@ -669,25 +633,22 @@ asio::awaitable<void> HttpServer::Parts::send(Connection& connection, ApiRespons
 asio::awaitable<void> HttpServer::Parts::refuse(Connection& connection, ApiResponse response) {
   co_await send(connection, std::move(response), false);
   begin_waiting(connection);
-  error_code fault;
   connection.stream.expires_after(linger_max);
   co_await connection.stream.finish();
-  std::array<char, read_bytes> unread;
-  while (!fault)
-    co_await connection.stream.async_read_some(asio::buffer(unread), asio::redirect_error(asio::use_awaitable, fault));
+  for (error_code fault; !fault; connection.buffer.clear())
+    fault = co_await connection.stream.read_some(connection.buffer);
 }
 
 asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, ApiStream& said, bool keep_alive) {
   http::response<http::empty_body> head{http::status::ok, 11};
-  set_headers(head, said.type, keep_alive);
+  set_headers(head, said.type);
+  head.keep_alive(keep_alive);
   head.chunked(true);
   head.set("X-Accel-Buffering", "no");  // a proxy passes each piece on at once
-  http::response_serializer<http::empty_body> serializer(head);
   StreamEnd end = StreamEnd::left;
   bool has_begun = false;
   try {
-    connection.stream.expires_after(limits.write);
-    co_await http::async_write_header(connection.stream, serializer, asio::use_awaitable);
+    co_await write(connection, text_of(head), {});
     has_begun = true;
     if (!connection.is_head) end = co_await send_chunks(connection, said);
   } catch (const boost::system::system_error&) {  // below: a handler must not wait
@@ -695,7 +656,7 @@ asio::awaitable<bool> HttpServer::Parts::send_stream(Connection& connection, Api
   if (end == StreamEnd::left && said.gone) co_await in_pool<bool>([&said] { return said.gone(), true; });
   if (connection.is_head) co_return has_begun&& keep_alive && !stopping;
   if (end != StreamEnd::whole) co_return false;
-  co_await write_bytes(connection, "0\r\n\r\n");
+  co_await write(connection, "0\r\n\r\n", {});
   co_return keep_alive && !stopping;
 }
 
@@ -712,7 +673,7 @@ asio::awaitable<StreamEnd> HttpServer::Parts::send_chunks(Connection& connection
     if (chunk->text.empty() && now - spoke > pulse_after) chunk->text = said.pulse;
     if (!chunk->text.empty()) {
       spoke = now;
-      co_await write_bytes(connection, as_chunk(std::move(chunk->text)));
+      co_await write(connection, as_chunk(std::move(chunk->text)), {});
     }
     chunk.reset();  // a stream that rests holds nothing
     if (is_last) co_return StreamEnd::whole;
