@@ -37,6 +37,8 @@ struct QueueLimits {
   QueueLimits of_key() const { return {.name = name, .concurrency = key_concurrency, .rate = key_rate}; }
   bool is_counted() const { return concurrency || key_concurrency; }  // what is held
   bool is_bound() const { return paused || concurrency || is_governed(); }
+  // A held job may go on to its next step in the queue as one held job: only how many are held is limited.
+  bool only_counts() const { return concurrency && !paused && !is_governed(); }
   bool operator==(const QueueLimits&) const = default;
 };
 

@@ -144,7 +144,8 @@ class Committer {
   void tick(TimeUs steady_us, TimeUs database_us);
   void tick(TimeUs now_us) { tick(now_us, now_us); }  // where one clock is both
   void set_capacity(Capacity capacity) { keep_rules_.set_capacity(capacity); }
-  void set_open_queues(QueueNames queues) { keep_rules_.set_open_queues(std::move(queues)); }
+  // As KeepRules.
+  void set_queues(QueueNames open, QueueNames counted) { keep_rules_.set_queues(std::move(open), std::move(counted)); }
   void add_graph(const GraphRef& graph, bool make_current) { shelf_.add(graph, make_current); }
   const Graphs& graphs() const { return shelf_.graphs(); }
 
@@ -219,7 +220,7 @@ class Committer {
   void gather(Run& run, BranchId last_branch);
   Context context_for(const Run& run);
   void absorb(Run& run, Decision decision);
-  void fuse(Run& run, BranchId branch);
+  void fuse(Run& run, BranchId branch, const std::optional<std::string>& keep_in);
   void start_child(Run& caller, Decision::Child child);
   void notify_parent(Run& child);
   void free_child(const Task& notice);

@@ -229,13 +229,14 @@ bool Committer::decide_last(Run& run) {
   const Task::Kind kind = run.decided.back().kind;
   const bool tells_caller = !run.decided.back().what.caller_has_ended;
   const std::optional<Fence> fence = run.decided.back().what.fence;
+  const std::optional<std::string> keep_in = run.decided.back().what.keep_in;
   const BranchId last_branch = run.state.last_branch;
   // Before deciding: a join removes the branches that it ends.
   std::vector<BranchId> above = fence ? branches_above(run.state, fence->branch) : std::vector<BranchId>();
   Result<Decision> decision = decide(run.state, run.decided.back().what.command, context_for(run), graphs());
   if (!decision) return refuse_last(run, decision.error());
   gather(run, last_branch);
-  if (fence) run.entry->fence({*fence, run.decided.back().what.keep_in, std::move(above)});
+  if (fence) run.entry->fence({*fence, keep_in, std::move(above)});
   absorb(run, *std::move(decision));
   if (kind == Task::Kind::notice) {
     const Task notice = std::move(run.decided.back());
@@ -246,7 +247,7 @@ bool Committer::decide_last(Run& run) {
     if (is_ended(run.state.status)) run.ended_by = child;
   }
   const bool may_fuse = options_.pure_steps != nullptr && !run.one_by_one;
-  if (fence && fence->session == options_.session && may_fuse) fuse(run, fence->branch);
+  if (fence && fence->session == options_.session && may_fuse) fuse(run, fence->branch, keep_in);
   if (is_ended(run.state.status) && tells_caller) notify_parent(run);
   if (kind != Task::Kind::notice && run.entry && run.entry->bytes() > entry_bytes_max) {
     scrap(run, too_large(run.id, run.entry->bytes()));
@@ -297,10 +298,10 @@ void Committer::absorb(Run& run, Decision decision) {
 }
 
 // Consecutive pure steps of a branch go into the same entry; what follows is the same history as without.
-void Committer::fuse(Run& run, BranchId branch) {
+void Committer::fuse(Run& run, BranchId branch, const std::optional<std::string>& keep_in) {
   for (int steps = 1; steps < options_.fuse_steps; ++steps) {
     const std::optional<Job> job = job_of(run.state, branch);
-    if (!job || !keep_rules_.may_execute(*job)) return;
+    if (!job || !keep_rules_.may_execute(*job, keep_in)) return;
     const std::optional<Command> command =
         options_.pure_steps->pure_report(run.state, *job, std::max(database_, run.state.last_at));
     // Reported by itself, it waits until the session knows the tools of the others as they are now.

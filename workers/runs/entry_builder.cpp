@@ -188,12 +188,12 @@ JobWrite::Op EntryBuilder::op_of(const Job& job, const JobRow* before) const {
 
 // For the holder that reports, which said that it may stay: a sweep, which commits another one's loss, does not.
 bool EntryBuilder::keep(JobWrite& write, const RunState& after) {
-  const Fence& fence = held(write.job.branch)->fence;
-  const std::optional<TimeUs> deadline = rules_->kept_until(write.job);
+  const HeldBranch& holder = *held(write.job.branch);
+  const std::optional<TimeUs> deadline = rules_->kept_until(write.job, holder.keep_in);
   if (!deadline) return false;
-  write.session = fence.session;
+  write.session = holder.fence.session;
   write.deadline_us = *deadline;
-  kept_.emplace(write.job.branch, held_job(after, write, fence.epoch));
+  kept_.emplace(write.job.branch, held_job(after, write, holder.fence.epoch));
   return true;
 }
 

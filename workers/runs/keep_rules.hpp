@@ -30,11 +30,14 @@ class KeepRules {
   void tick(TimeUs now_us) { now_ = now_us; }  // the database's
   TimeUs now() const { return now_; }
   void set_capacity(Capacity capacity) { capacity_ = capacity; }
-  // Queues that the session serves and that have neither a limit nor a pause: of a limited queue each step is claimed.
-  void set_open_queues(QueueNames queues) { open_queues_ = std::move(queues); }
+  // Queues that the session serves: the open ones have neither a limit nor a pause. In the counted ones only the jobs
+  // that are held are limited: a branch that is held may go on there, a new one is claimed. In any other each step is
+  // claimed.
+  void set_queues(QueueNames open, QueueNames counted);
 
-  // The deadline under which a held branch's next job stays; nothing: it is offered.
-  std::optional<TimeUs> kept_until(const Job& job) const;
+  // The deadline under which a held branch's next job stays; nothing: it is offered. `keep_in`: the queue in which its
+  // holder may keep it.
+  std::optional<TimeUs> kept_until(const Job& job, const std::optional<std::string>& keep_in) const;
   // The same for a branch whose row is new. It takes a free slot until it is released().
   std::optional<TimeUs> created_held_until(const Job& job);
   void released(std::size_t created_held);
@@ -45,8 +48,9 @@ class KeepRules {
   std::int32_t refills_of(std::int32_t freed) const;
   const QueueNames& open_queues() const { return open_queues_; }
 
-  // A step that may be executed here and now, before its job is committed.
-  bool may_execute(const Job& job) const;
+  // A step that may be executed here and now, before its job is committed. `keep_in`: of the branch's holder, or
+  // nothing.
+  bool may_execute(const Job& job, const std::optional<std::string>& keep_in) const;
 
  private:
   const bool keeps_;
@@ -54,6 +58,7 @@ class KeepRules {
   TimeUs now_ = 0;
   Capacity capacity_;
   QueueNames open_queues_;
+  QueueNames counted_queues_;
   int created_held_ = 0;
 };
 

@@ -80,14 +80,16 @@ bool Pool::executes(const RunId& run) const { return takes_any_run_ || only_runs
 
 // --- what is held ---------------------------------------------------------------------------------------------------
 
-Pool::Slot Pool::start(HeldJob job, std::int64_t kept) {
+Pool::Slot Pool::start(HeldJob job) { return start(std::move(job), 0, now_); }
+
+Pool::Slot Pool::start(HeldJob job, std::int64_t kept, TimeUs since_us) {
   if (draining_) {
     release(job, database_);
     return 0;
   }
   const Slot slot = ++last_slot_;
   actions_.starts.push_back({slot, job});
-  slots_.emplace(slot, Taken{std::move(job), kept});
+  slots_.emplace(slot, Taken{std::move(job), kept, since_us});
   return slot;
 }
 
@@ -98,12 +100,12 @@ void Pool::release(const HeldJob& job, TimeUs run_at_us) {
        run_at_us});
 }
 
-void Pool::created_held(HeldJob job) { start(std::move(job), 0); }
+void Pool::created_held(HeldJob job) { start(std::move(job)); }
 
 void Pool::refilled(std::vector<HeldJob> jobs) {
   refilled_ += std::ssize(jobs);
   if (!jobs.empty() && refilled_ >= options_.keep_steps) want_all();
-  for (HeldJob& job : jobs) start(std::move(job), 0);
+  for (HeldJob& job : jobs) start(std::move(job));
 }
 
 std::int32_t Pool::refills() const {
@@ -114,7 +116,7 @@ std::int32_t Pool::refills() const {
 void Pool::continues(Slot slot, HeldJob next) {
   const auto taken = slots_.extract(slot);
   CHECK(!taken.empty());
-  start(std::move(next), taken.mapped().kept + 1);
+  start(std::move(next), taken.mapped().kept + 1, taken.mapped().since_us);
 }
 
 void Pool::done(Slot slot) { slots_.erase(slot); }
@@ -180,7 +182,7 @@ void Pool::claimed_alone(std::vector<HeldJob> jobs) {
   is_claiming_alone_ = false;
   claiming_ = 0;
   room_for_.reset();
-  for (HeldJob& job : jobs) alone_ = start(std::move(job), 0);
+  for (HeldJob& job : jobs) alone_ = start(std::move(job));
   want_all();
 }
 
@@ -223,7 +225,7 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
   found_nothing_ = jobs.empty() && source.unscanned == 0;
   // The notified job may not be due by our clock yet: one more claim a moment later.
   if (source.answers_notification && jobs.empty()) due(database_ + clocks_differ_us);
-  for (HeldJob& job : jobs) start(std::move(job), 0);
+  for (HeldJob& job : jobs) start(std::move(job));
 }
 
 // Then all runs are asked for what the claim was wanted for.
@@ -231,7 +233,7 @@ void Pool::claimed_homes(Source& source, std::vector<HeldJob> jobs) {
   source.are_homes_asked = static_cast<std::int32_t>(jobs.size()) < source.limit;
   source.wants = std::max(source.wants, source.claims);
   source.notified = source.notified || source.answers_notification;
-  for (HeldJob& job : jobs) start(std::move(job), 0);
+  for (HeldJob& job : jobs) start(std::move(job));
 }
 
 void Pool::claim_failed(Shard shard) {

@@ -92,6 +92,8 @@ class Pool {
 
   // May the branch's next step stay? REQUIRES: the slot is taken.
   bool may_keep(Slot slot) const;
+  // How long the branch has been held here since it was claimed. REQUIRES: the slot is taken.
+  TimeUs held_us(Slot slot) const { return now_ - slots_.at(slot).since_us; }
   // Slots that neither a step nor a claim under way has taken.
   std::int32_t free_slots() const;
 
@@ -112,6 +114,7 @@ class Pool {
   struct Taken {
     HeldJob job;
     std::int64_t kept = 0;  // steps of this branch in a row
+    TimeUs since_us = 0;    // steady; of the first of them
   };
   enum class Wants : std::uint8_t { nothing, notified, anything };  // notified: the one job that it names is enough
   struct Source {                                                   // one shard's queue
@@ -133,7 +136,8 @@ class Pool {
   void want_all();
   void want_all_soon(Wants wants);
   static void want(Source& source, Wants wants);
-  Slot start(HeldJob job, std::int64_t kept);
+  Slot start(HeldJob job);
+  Slot start(HeldJob job, std::int64_t kept, TimeUs since_us);
   bool takes_nothing() const { return is_barred_ || room_for_ || slots_.contains(alone_); }
   void claim_alone();
   void claimed_alone(std::vector<HeldJob> jobs);

@@ -240,23 +240,30 @@ void Session::learn(const ReadGraphsOf& read, bool are_current) {
     queues_.insert({"default", std::string(timer_queue)});
     for (const auto& [name, tool] : tools_) queues_.insert(tool.queue);
   }
-  open_queues_changed();
+  queues_changed();
 }
 
 void Session::learn(const std::vector<QueueLimits>& limits) {
-  const QueueNames before = std::exchange(limited_queues_, {});
-  for (const QueueLimits& one : limits)
+  const QueueNames limited_before = std::exchange(limited_queues_, {});
+  const QueueNames counted_before = std::exchange(counted_queues_, {});
+  for (const QueueLimits& one : limits) {
     if (one.is_bound()) limited_queues_.insert(one.name);
-  if (limited_queues_ == before) return;
+    if (one.only_counts()) counted_queues_.insert(one.name);
+  }
+  if (limited_queues_ == limited_before && counted_queues_ == counted_before) return;
   pool_.something_ready();  // a limit that is gone frees jobs without a commit, so without a notification
-  open_queues_changed();
+  queues_changed();
 }
 
-// A step that goes on in a limited queue passes through the table, where all sessions count together.
-void Session::open_queues_changed() {
+// A step of a limited queue passes through the table, where all sessions count together. Where they only count what is
+// held, a held branch may go on for a while: it is one held job before and after.
+void Session::queues_changed() {
   QueueNames open = queues_;
   for (const std::string& limited : limited_queues_) open.erase(limited);
-  committer_.set_open_queues(std::move(open));
+  QueueNames counted;
+  std::set_intersection(queues_.begin(), queues_.end(), counted_queues_.begin(), counted_queues_.end(),
+                        std::inserter(counted, counted.end()));
+  committer_.set_queues(std::move(open), std::move(counted));
 }
 
 void Session::call(StoreCall call) { actions_.calls.push_back(std::move(call)); }
@@ -369,8 +376,15 @@ void Session::submit(StepsInFlight::Report report) {
                         .run = held->run,
                         .command = std::move(report.command),
                         .fence = Fence{held->job.branch, held->session, held->epoch, held->job.step}};
-  if (pool_.may_keep(report.slot)) submission.keep_in = held->job.queue;
+  if (pool_.may_keep(report.slot) && may_go_on(report.slot, held->job.queue)) submission.keep_in = held->job.queue;
   committer_.submit(std::move(submission));
+}
+
+// In a counted queue others wait for the holder's place: it is given to them after a quarter of a second, as is a pause
+// its effect, and a job of a higher priority its turn.
+bool Session::may_go_on(Ticket slot, const std::string& queue) const {
+  constexpr TimeUs turn_us = 250'000;
+  return !is_limited(queue) || (counted_queues_.contains(queue) && pool_.held_us(slot) < turn_us);
 }
 
 // The history that a claim brought is not read again, unless more than the run's first events is wanted.
@@ -429,7 +443,8 @@ void Session::replied(Reply reply) {
 void Session::replied_to_step(Ticket slot, Reply reply) {
   const HeldJob* held = steps_.job(slot);
   if (held == nullptr) return;
-  if (!reply.is_state && is_limited(held->job.queue)) pool_.something_ready();  // one more of its queue may be claimed
+  if (!reply.is_state && !reply.next && is_limited(held->job.queue))
+    pool_.something_ready();  // one more of its queue may be claimed
   if (reply.is_state && !reply.status) {
     steps_.cannot_be_read(slot, reply.status.error());
   } else if (reply.is_state) {

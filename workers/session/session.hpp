@@ -100,7 +100,8 @@ class Session {
   void observe_clock(TimeUs database_us, TimeUs steady_us);
   void learn(const ReadGraphsOf& read, bool are_current);
   void learn(const std::vector<QueueLimits>& limits);
-  void open_queues_changed();
+  void queues_changed();
+  bool may_go_on(Ticket slot, const std::string& queue) const;
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
   void end_if_refused(const StoreCall& call, StoreFailure kind, const std::string& refusal);
@@ -167,7 +168,8 @@ class Session {
 
   QueueNames queues_;                          // served
   std::map<std::string, TimeUs> left_queues_;  // to workers over HTTP that serve them, until then (steady)
-  QueueNames limited_queues_;                  // with a limit or a pause: every step of them is claimed
+  QueueNames limited_queues_;                  // with a limit or a pause
+  QueueNames counted_queues_;                  // of these, those in which only the jobs that are held are limited
   KnownGraphs known_graphs_;
   std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
   bool is_writing_row_ = false;

@@ -370,6 +370,19 @@ TEST(Pool, with_room_for_others_a_branch_may_stay_longer) {
   }
 }
 
+TEST(Pool, a_branch_that_stays_is_held_since_it_was_claimed) {
+  Pool pool(options(2));
+  pool.tick(100, 100);
+  (void)pool.drain_actions();
+  pool.claimed(0, jobs(1));
+  const Pool::Slot first = pool.drain_actions().starts.at(0).slot;
+  pool.tick(150, 150);
+  EXPECT_EQ(pool.held_us(first), 50);
+  pool.continues(first, job(1, 2));
+  pool.tick(170, 90);
+  EXPECT_EQ(pool.held_us(pool.drain_actions().starts.at(0).slot), 70);
+}
+
 TEST(Pool, nothing_stays_when_keeping_is_off) {
   PoolOptions off = options();
   off.keep = false;

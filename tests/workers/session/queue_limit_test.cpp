@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "storage/commit_rules.hpp"
 #include "storage/memory_store.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "tests/storage/limits/set_limits.hpp"
@@ -147,6 +148,20 @@ TEST_P(LimitedQueues, an_ended_step_makes_room_at_once) {
   const auto began = Clock::now();
   work_until([&] { return all_ended(runs); });
   EXPECT_LT(Clock::now() - began, std::chrono::seconds(5)) << "18 steps of 3 ms, one after the other";
+}
+
+// A step went through the table each time, at half the throughput; one that keeps its place for good starves the
+// others.
+TEST_P(LimitedQueues, a_run_goes_on_in_its_place_for_a_while_and_then_the_next_has_its_turn) {
+  ASSERT_TRUE(set_limits(*store_, {.name = "narrow", .concurrency = 1}));
+  const std::vector<RunId> runs = start("long", 3);
+  work_until([&] {
+    return std::all_of(runs.begin(), runs.end(), [this](const RunId& run) { return store_->run(run)->head > 40; });
+  });
+  EXPECT_EQ(gauge_.most, 1);
+  const std::vector<HeldJob> jobs = store_->jobs(runs[0]);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_LT(jobs[0].epoch - first_epoch(1), store_->run(runs[0])->head / 4) << "one more with each claim";
 }
 
 TEST_P(LimitedQueues, a_paused_queue_stands_still_and_goes_on) {

@@ -135,23 +135,36 @@ Job job_in(const char* queue) { return {.branch = 1, .step = 1, .queue = queue, 
 
 TEST(KeepRules, what_is_due_in_an_open_queue_stays_while_the_session_accepts) {
   KeepRules rules(true, 1'000);
-  rules.set_open_queues({"default", std::string(timer_queue)});
+  rules.set_queues({"default", std::string(timer_queue)}, {});
   rules.tick(noon);
-  EXPECT_FALSE(rules.kept_until(job_in("default"))) << "nobody has said that there is room";
+  EXPECT_FALSE(rules.kept_until(job_in("default"), {})) << "nobody has said that there is room";
   rules.set_capacity({.is_accepting = true, .free_slots = 0});
-  EXPECT_EQ(rules.kept_until(job_in("default")), noon + 6 * second) << "its timeout and the grace";
-  EXPECT_FALSE(rules.kept_until(job_in("other")));
-  EXPECT_FALSE(rules.kept_until(job_in("cairn.timer")));
+  EXPECT_EQ(rules.kept_until(job_in("default"), {}), noon + 6 * second) << "its timeout and the grace";
+  EXPECT_FALSE(rules.kept_until(job_in("other"), {}));
+  EXPECT_FALSE(rules.kept_until(job_in("cairn.timer"), {}));
   Job later = job_in("default");
   later.run_at_us = noon + 1;
-  EXPECT_FALSE(rules.kept_until(later));
+  EXPECT_FALSE(rules.kept_until(later, {}));
   rules.set_capacity({});
-  EXPECT_FALSE(rules.kept_until(job_in("default")));
+  EXPECT_FALSE(rules.kept_until(job_in("default"), {}));
+}
+
+TEST(KeepRules, in_a_counted_queue_a_held_branch_goes_on_where_its_holder_may_keep_it) {
+  KeepRules rules(true, 0);
+  rules.set_queues({"default"}, {"narrow"});
+  rules.tick(noon);
+  rules.set_capacity({.is_accepting = true, .free_slots = 2});
+  EXPECT_TRUE(rules.kept_until(job_in("narrow"), "narrow"));
+  EXPECT_TRUE(rules.may_execute(job_in("narrow"), "narrow"));
+  EXPECT_FALSE(rules.kept_until(job_in("narrow"), {})) << "its holder has had its turn";
+  EXPECT_FALSE(rules.may_execute(job_in("narrow"), "default")) << "it counts for another queue, or for none";
+  EXPECT_FALSE(rules.created_held_until(job_in("narrow"))) << "one more would be held";
+  EXPECT_FALSE(rules.kept_until(job_in("other"), "other"));
 }
 
 TEST(KeepRules, a_branch_is_created_held_only_where_a_slot_is_free) {
   KeepRules rules(true, 0);
-  rules.set_open_queues({"default"});
+  rules.set_queues({"default"}, {});
   rules.tick(noon);
   rules.set_capacity({.is_accepting = true, .free_slots = 2});
   EXPECT_EQ(rules.created_held_until(job_in("default")), never_us) << "no timeout, no deadline";
@@ -164,11 +177,11 @@ TEST(KeepRules, a_branch_is_created_held_only_where_a_slot_is_free) {
 
 TEST(KeepRules, without_keeping_steps_may_still_be_executed_in_one_commit) {
   KeepRules rules(false, 0);
-  rules.set_open_queues({"default"});
+  rules.set_queues({"default"}, {});
   rules.tick(noon);
   rules.set_capacity({.is_accepting = true, .free_slots = 2});
-  EXPECT_TRUE(rules.may_execute(job_in("default")));
-  EXPECT_FALSE(rules.kept_until(job_in("default")));
+  EXPECT_TRUE(rules.may_execute(job_in("default"), {}));
+  EXPECT_FALSE(rules.kept_until(job_in("default"), {}));
   EXPECT_FALSE(rules.created_held_until(job_in("default")));
 }
 
