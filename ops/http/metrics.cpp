@@ -10,9 +10,12 @@
 #include "ops/metrics/work_counts.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/administration.hpp"
+#include "storage/starts/start_book.hpp"
 
 namespace cairn {
 namespace {
+
+constexpr std::int64_t starts_counted_max = 10'000;
 
 using Samples = std::map<Gauge::Labels, double>;
 
@@ -110,12 +113,22 @@ void add_feed(std::vector<Gauge>& to, Feed& feed, TimeUs now_us) {
   to.push_back({"cairn_feed_oldest_seconds", "How long the oldest of them has been committed.", std::move(oldest)});
 }
 
+double seconds_late(const NextLook& next) {
+  return seconds_of(std::max<TimeUs>(next.now_us - next.at_us.value_or(never_us), 0));
+}
+
 // How long the first schedule has been due that no process has fired.
 Gauge schedules_late(ScheduleTable& schedules) {
-  const NextLook next = schedules.next_look();
-  const TimeUs late_us = std::max<TimeUs>(next.now_us - next.at_us.value_or(never_us), 0);
   return plain_gauge("cairn_schedules_late_seconds", "How long the first schedule that is due has been so.",
-                     seconds_of(late_us));
+                     seconds_late(schedules.next_look()));
+}
+
+// Starts that wait, and how long the first has been due that no process has looked at.
+void add_starts(std::vector<Gauge>& to, const StartBook& starts) {
+  to.push_back(plain_gauge("cairn_starts_waiting", "Starts that are no run yet; 10000 stands for more.",
+                           static_cast<double>(starts.count(starts_counted_max))));
+  to.push_back(plain_gauge("cairn_starts_late_seconds", "How long the first start that is due has been so.",
+                           seconds_late(starts.next_look())));
 }
 
 // The notices of each hook, and how long the oldest has waited.
@@ -142,6 +155,7 @@ std::string metrics_text(Store& store, const std::string& dsn, const CountedTabl
   add_sessions(gauges, store, now_us);
   add_feed(gauges, tables.feed, now_us);
   gauges.push_back(schedules_late(tables.schedules));
+  add_starts(gauges, store.starts());
   add_hooks(gauges, tables.hooks, now_us);
   return gauges_text(gauges);
 }

@@ -195,6 +195,10 @@ NextLook StartTable::next_look() {
   return look;
 }
 
+std::int64_t StartTable::count(std::int64_t most) {
+  return placements_.whole().query("count_starts", PgParameters().add(most)).int8(0, 0);
+}
+
 std::vector<WaitingStart> StartTable::starts(const StartKey& of, std::int64_t first, std::int64_t last) {
   const PgResult found =
       placements_.whole().query("starts", PgParameters().add(of.graph).add(of.key).add(first).add(last));

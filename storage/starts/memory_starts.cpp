@@ -68,6 +68,14 @@ NextLook MemoryStarts::next_look() const {
   return look;
 }
 
+std::int64_t MemoryStarts::count(std::int64_t most) const {
+  const std::lock_guard lock(mutex_);
+  std::int64_t waiting = 0;
+  for (const auto& [key, starts] : starts_)
+    waiting += std::count_if(starts.begin(), starts.end(), [](const auto& start) { return !start.second.refusal; });
+  return std::min(waiting, most);
+}
+
 std::vector<WaitingStart> MemoryStarts::starts(const StartKey& of, std::int64_t first, std::int64_t last) const {
   const std::lock_guard lock(mutex_);
   std::vector<WaitingStart> found;

@@ -70,6 +70,8 @@ struct StartBook {
   // Locks at most `limit` rows whose time has come, which no other caller has locked. Returns how many there were.
   std::function<std::size_t(int limit, const DecideStarts& decide)> decide_due;
   std::function<NextLook()> next_look;
+  // How many starts wait; `most` stands for more.
+  std::function<std::int64_t(std::int64_t most)> count;
 
   // The starts with these numbers, in order.
   std::function<std::vector<WaitingStart>(const StartKey& of, std::int64_t first, std::int64_t last)> starts;
@@ -88,6 +90,7 @@ StartBook start_book_of(Table& table) {
       [&table](std::vector<StartKey> keys, const DecideStarts& decide) { table.decide_named(std::move(keys), decide); },
       [&table](int limit, const DecideStarts& decide) { return table.decide_due(limit, decide); },
       [&table] { return table.next_look(); },
+      [&table](std::int64_t most) { return table.count(most); },
       [&table](const StartKey& of, std::int64_t first, std::int64_t last) { return table.starts(of, first, last); },
       [&table](const RunId& run) { return table.start_of_run(run); },
       [&table](const std::string& graph, const StartKey& after, std::int32_t limit) {

@@ -147,6 +147,18 @@ TEST(Starts, over_HTTP_say_what_they_came_to) {
       << "the server begins it";
 }
 
+TEST(Starts, that_wait_are_counted_in_the_metrics) {
+  const std::string dsn = new_database();
+  add_graph(dsn, sleeping_graph("settling", "debounce", {{"quiet", "1h"}}, 1));
+  const Server server({"--dsn", dsn});
+  EXPECT_EQ(server.post("/api/v1/runs", {{"graph", "settling"}}).status, 202);
+  EXPECT_TRUE(wait_until([&] {
+    const std::string metrics = server.get("/metrics").body;
+    return metrics.find("\ncairn_starts_waiting 1\n") != std::string::npos &&
+           metrics.find("\ncairn_starts_late_seconds 0\n") != std::string::npos;
+  }));
+}
+
 // A client that waits for a run does so from the start on.
 TEST(Starts, over_HTTP_a_run_that_has_not_begun_is_shown_and_waited_for) {
   const std::string dsn = new_database();

@@ -74,6 +74,7 @@ TEST_P(StartBookTest, forgets_what_became_a_run_and_keeps_refusals_for_a_time) {
     write.refused.emplace_back(StartNumbers{3, 3}, "no such graph");
   });
   EXPECT_EQ(numbers(ann), Numbers{3});
+  EXPECT_EQ(book().count(10), 0);
   EXPECT_FALSE(row(ann).front) << "a refused start does not wait";
   const std::optional<FoundStart> found = book().start_of_run(refused);
   ASSERT_TRUE(found);
@@ -87,6 +88,13 @@ TEST_P(StartBookTest, forgets_what_became_a_run_and_keeps_refusals_for_a_time) {
   EXPECT_EQ(numbers(ann), Numbers{3});
   book().forget_refused(found->start.asked_at + 1);
   EXPECT_EQ(numbers(ann), Numbers{});
+}
+
+TEST_P(StartBookTest, counts_what_waits_up_to_a_number) {
+  keep(ann, {some_run(), some_run()});
+  keep(ben, {some_run()});
+  EXPECT_EQ(book().count(10), 3);
+  EXPECT_EQ(book().count(2), 2);
 }
 
 TEST_P(StartBookTest, a_key_that_is_made_again_goes_on_with_the_numbers_of_refused_starts) {
