@@ -1,5 +1,6 @@
 #include "storage/server/cluster.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "engine/id.hpp"
 #include "storage/chain.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
@@ -301,12 +303,12 @@ bool is_final(const Error& refusal) { return refusal.message.find("authenticatio
 // Waits for a server that has been started until it answers; the time of a recovery does not count where that is
 // what the server was started for. `server`: nothing if it has ended.
 template <class FindServer>
-Status wait_for_answer(const fs::path& directory, StartFor purpose, const FindServer& server) {
+Status wait_for_answer(const fs::path& directory, const std::optional<Recovery>& recovery, const FindServer& server) {
   using Clock = std::chrono::steady_clock;
   for (Clock::time_point until = Clock::now() + start_max;;) {
     Status reached = reach(directory, "postgres");
     if (reached || is_final(reached.error()) || !server() || Clock::now() > until) return reached;
-    if (purpose == StartFor::recovery && is_recovering(data_of(directory))) until = Clock::now() + start_max;
+    if (recovery && is_recovering(data_of(directory))) until = Clock::now() + start_max;
     std::this_thread::sleep_for(look_pause);
   }
 }
@@ -317,14 +319,45 @@ void wait_until_unused(const fs::path& data) {
   while (is_in_use(data) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(look_pause);
 }
 
-// A server that recovers a copy archives nothing: its WAL has the names of that of the original.
-std::vector<std::string> server_command(const fs::path& programs, const fs::path& data, StartFor purpose) {
+// As a word of the shell in restore_command, where %% stands for %.
+std::string shell_word(const std::string& text) {
+  std::string word = "'";
+  for (const char letter : text) {
+    if (letter == '\'')
+      word += "'\\''";
+    else
+      word += letter;
+    if (letter == '%') word += '%';
+  }
+  return word + "'";
+}
+
+// "2026-11-28 09:30:00.000000+00": the abbreviation Z is not known yet when this setting is read.
+std::string recovery_time(TimeUs at_us) {
+  std::string text = time_text(at_us);
+  std::replace(text.begin(), text.end(), 'T', ' ');
+  std::replace(text.begin(), text.end(), 'Z', '+');
+  return text + "00";
+}
+
+// A server that recovers a copy archives nothing: its WAL has the names of that of the original. It answers no one
+// before it is where it is to be.
+std::vector<std::string> server_command(const fs::path& programs, const fs::path& data,
+                                        const std::optional<Recovery>& recovery) {
   std::vector<std::string> command = {(programs / "postgres").string(), "-D", data.string()};
-  if (purpose == StartFor::recovery) command.insert(command.end(), {"-c", "archive_mode=off"});
+  const auto set = [&command](const std::string& setting) { command.insert(command.end(), {"-c", setting}); };
+  if (!recovery) return command;
+  set("archive_mode=off");
+  if (recovery->wal.empty()) return command;
+  set("hot_standby=off");
+  set("restore_command=cp " + shell_word(recovery->wal) + "/%f \"%p\"");
+  set("recovery_target_action=promote");
+  if (recovery->until_us) set("recovery_target_time=" + recovery_time(*recovery->until_us));
   return command;
 }
 
-Status launch(const fs::path& directory, const fs::path& programs, const ServerAccount& account, StartFor purpose) {
+Status launch(const fs::path& directory, const fs::path& programs, const ServerAccount& account,
+              const std::optional<Recovery>& recovery) {
   const fs::path data = data_of(directory), socket = socket_folder(directory), log = directory / "server.log";
   if (socket != directory)
     if (const Status made = make_socket_folder(socket, account); !made) return made;
@@ -337,9 +370,11 @@ Status launch(const fs::path& directory, const fs::path& programs, const ServerA
   remove_stale_lock(data / "postmaster.pid");
   remove_stale_lock(socket / (".s.PGSQL." + std::to_string(port) + ".lock"));
   const std::uintmax_t logged = fs::exists(log) ? fs::file_size(log, none) : 0;
-  const Result<pid_t> server = start_program(account, server_command(programs, data, purpose), log);
+  if (recovery && !recovery->wal.empty() && !write_server_file(account, data / "recovery.signal", ""))
+    return unavailable("Expected to write in " + data.string() + ", but could not.");
+  const Result<pid_t> server = start_program(account, server_command(programs, data, recovery), log);
   if (!server) return server.error();
-  const Status answered = wait_for_answer(directory, purpose, [&] { return is_running(*server); });
+  const Status answered = wait_for_answer(directory, recovery, [&] { return is_running(*server); });
   if (answered) return Done{};
   const std::string text = read_text(log);
   return unavailable("Expected the database server to start, but: " +
@@ -405,13 +440,13 @@ Result<bool> is_to_be_restarted(const fs::path& directory, pid_t server) {
 }
 
 // True if the server runs and answers; false: it is to be launched.
-Result<bool> is_up(const fs::path& directory, const ServerAccount& account, StartFor purpose) {
+Result<bool> is_up(const fs::path& directory, const ServerAccount& account, const std::optional<Recovery>& recovery) {
   const fs::path data = data_of(directory), socket = socket_folder(directory);
   const std::optional<pid_t> server = server_of(data);
   if (!server) return false;
   if (socket != directory)
     if (const Status safe = check_socket_folder(socket, account); !safe) return safe.error();
-  const Status answered = wait_for_answer(directory, purpose, [&] { return server_of(data).has_value(); });
+  const Status answered = wait_for_answer(directory, recovery, [&] { return server_of(data).has_value(); });
   if (!server_of(data)) return false;
   if (!answered) return unavailable("Expected the database server to answer, but: " + answered.error().message);
   const Result<bool> restarts = is_to_be_restarted(directory, *server);
@@ -420,14 +455,14 @@ Result<bool> is_up(const fs::path& directory, const ServerAccount& account, Star
   return false;
 }
 
-Result<Cluster> start_locked(const fs::path& directory, StartFor purpose) {
+Result<Cluster> start_locked(const fs::path& directory, const std::optional<Recovery>& recovery) {
   const Status fit = prepare_directory(directory);
   if (!fit) return fit.error();
   const Result<ServerAccount> account = server_account(data_of(directory));
   if (!account) return account.error();
   Cluster cluster = cluster_in(directory);
   if (is_ours(directory)) {
-    const Result<bool> up = is_up(directory, *account, purpose);
+    const Result<bool> up = is_up(directory, *account, recovery);
     if (!up) return up.error();
     if (*up) {
       const Status done = complete(directory, *account);
@@ -437,7 +472,7 @@ Result<Cluster> start_locked(const fs::path& directory, StartFor purpose) {
   const Result<fs::path> programs = need_programs();
   if (!programs) return programs.error();
   Status done = is_ours(directory) ? check_version(directory, *programs) : initialise(directory, *programs, *account);
-  if (done) done = launch(directory, *programs, *account, purpose);
+  if (done) done = launch(directory, *programs, *account, recovery);
   if (done) done = complete(directory, *account);
   if (!done) return done.error();
   cluster.started = true;
@@ -446,7 +481,7 @@ Result<Cluster> start_locked(const fs::path& directory, StartFor purpose) {
 
 }  // namespace
 
-Result<Cluster> start_cluster(const std::string& directory, StartFor purpose) {
+Result<Cluster> start_cluster(const std::string& directory, const std::optional<Recovery>& recovery) {
   const Result<fs::path> path = absolute_path(directory);
   if (!path) return path.error();
   std::error_code fault, not_made;
@@ -463,7 +498,7 @@ Result<Cluster> start_cluster(const std::string& directory, StartFor purpose) {
   if (!lock.is_held()) {
     return Error{Code::invalid, "Expected to lock the directory " + path->string() + ", but may not write there."};
   }
-  return start_locked(*path, purpose);
+  return start_locked(*path, recovery);
 }
 
 Status stop_cluster(const std::string& directory) {

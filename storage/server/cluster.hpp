@@ -23,9 +23,10 @@ struct Cluster {
   bool started = false;   // by this call
 };
 
-enum class StartFor {
-  work,
-  recovery,  // of a copy: waited for as long as the server is at it, and no WAL is archived
+// The first start of a copy: its server is waited for as long as it recovers, and archives no WAL.
+struct Recovery {
+  std::string wal;                            // a folder with WAL that was archived; "": the copy's own alone
+  std::optional<std::int64_t> until_us = {};  // of that WAL, the moment to end at; nothing: its end
 };
 
 // Makes the directory and runs initdb if it is empty, starts the server unless it runs, waits until it answers, and
@@ -35,7 +36,7 @@ enum class StartFor {
 // Refuses `invalid` (a directory that holds something else), `unavailable` (no server program, no start: the last
 // lines of its log are in the sentence; a socket folder that others made), `unsupported` (data of another major
 // version).
-Result<Cluster> start_cluster(const std::string& directory, StartFor purpose = StartFor::work);
+Result<Cluster> start_cluster(const std::string& directory, const std::optional<Recovery>& recovery = {});
 
 // Makes the login `cairn` and gives it the rights of cairn_app. REQUIRES: the database is migrated.
 Status let_commands_in(const Cluster& cluster);

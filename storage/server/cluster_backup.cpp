@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/id.hpp"
 #include "engine/json.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
@@ -209,8 +210,8 @@ Status give_all(const fs::path& folder) {
 // The server of a copy, which is stopped at the end of any attempt.
 class StartedCopy {
  public:
-  explicit StartedCopy(const fs::path& directory)
-      : directory_(directory.string()), cluster_(start_cluster(directory_, StartFor::recovery)) {}
+  StartedCopy(const fs::path& directory, const Recovery& recovery)
+      : directory_(directory.string()), cluster_(start_cluster(directory_, recovery)) {}
   ~StartedCopy() { static_cast<void>(stop()); }
   StartedCopy(const StartedCopy&) = delete;
   StartedCopy& operator=(const StartedCopy&) = delete;
@@ -223,8 +224,8 @@ class StartedCopy {
 };
 
 // Started once, so that it becomes one moment again, and forgets who was at work.
-Result<RestoredCluster> begin_again(const fs::path& directory) {
-  const StartedCopy copy(directory);
+Result<RestoredCluster> begin_again(const fs::path& directory, const Recovery& recovery) {
+  const StartedCopy copy(directory, recovery);
   if (!copy.cluster()) return copy.cluster().error();
   RestoredCluster restored;
   try {
@@ -241,6 +242,48 @@ Result<RestoredCluster> begin_again(const fs::path& directory) {
 bool is_there(const fs::path& path) {
   std::error_code fault;
   return fs::is_directory(path, fault) ? !fs::is_empty(path, fault) : fs::exists(path, fault);
+}
+
+// The folder by its whole path, as the server works in its data.
+Result<Recovery> with_found_wal(Recovery recovery) {
+  std::error_code fault;
+  if (recovery.wal.empty()) return recovery;
+  if (!fs::is_directory(recovery.wal, fault))
+    return Error{Code::not_found, "Expected a folder with archived WAL, but there is no " + recovery.wal + "."};
+  const Result<fs::path> path = absolute_path(recovery.wal);
+  if (!path) return path.error();
+  recovery.wal = path->string();
+  return recovery;
+}
+
+// To the server, a file that it may not read is the end of the WAL.
+Status check_readable(const std::string& wal, const fs::path& staged) {
+  const Result<ServerAccount> account = server_account(staged / data_name);
+  if (!account) return account.error();
+  const fs::path said = staged / "said";
+  const ProgramRun ran = run_program(*account, {"/usr/bin/find", wal, "!", "-readable", "-print", "-quit"}, said);
+  std::error_code fault;
+  fs::remove(said, fault);
+  if (ran.exit == 0 && ran.says.empty()) return Done{};
+  return Error{Code::unavailable, "Expected the archived WAL to be readable for the server's user " +
+                                      std::to_string(account->user) + ", but it is not: " + last_lines(ran.says)};
+}
+
+// Since when the copy was made, by its label; nothing if it does not say.
+std::optional<TimeUs> began_at(const fs::path& data) {
+  const std::string label = read_text(data / "backup_label"), mark = "START TIME: ";
+  const std::size_t at = label.find(mark);
+  if (at == std::string::npos) return std::nullopt;
+  std::string time = label.substr(at + mark.size(), std::string_view("2026-11-28 03:41:08").size());
+  std::replace(time.begin(), time.end(), ' ', 'T');
+  return parse_time(time + "Z");
+}
+
+Status check_moment(const Recovery& recovery, const fs::path& folder) {
+  const std::optional<TimeUs> began = began_at(folder / data_name);
+  if (!recovery.until_us || !began || *recovery.until_us >= *began) return Done{};
+  return Error{Code::invalid, "Expected a moment after the backup began at " + time_text(*began) + ", but got " +
+                                  time_text(*recovery.until_us) + "."};
 }
 
 // In one step. A part that is there, or comes there meanwhile, is left.
@@ -340,9 +383,12 @@ Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces&
 }
 
 Result<RestoredCluster> restore_cluster(const std::string& folder, const std::string& directory,
-                                        const ProofPlaces& places) {
+                                        const ProofPlaces& places, const Recovery& recovery) {
   const Result<ClusterBackup> backup = read_backup(folder);
   if (!backup) return backup.error();
+  const Result<Recovery> found = with_found_wal(recovery);
+  if (!found) return found.error();
+  if (const Status after = check_moment(*found, folder); !after) return after.error();
   const Result<fs::path> source = absolute_path(folder), target = absolute_path(directory);
   const Result<std::string> programs = server_programs();
   if (!source) return source.error();
@@ -358,7 +404,9 @@ Result<RestoredCluster> restore_cluster(const std::string& folder, const std::st
   if (!fit) return fit.error();
   if (const Status whole = check_files(*programs, *source, said); !whole) return whole.error();
   if (const Status done = stage(*source, staged); !done) return done.error();
-  const Result<RestoredCluster> restored = begin_again(staged);
+  if (!found->wal.empty())
+    if (const Status readable = check_readable(found->wal, staged); !readable) return readable.error();
+  const Result<RestoredCluster> restored = begin_again(staged, *found);
   if (!restored) return restored;
   if (const Status done = restore_proof(*source, places); !done) return done.error();
   if (const Status done = settle(staged, *target); !done) return done.error();

@@ -20,6 +20,12 @@ struct BackupOptions {
   std::string folder;
 };
 
+struct RestoreOptions {
+  std::string folder;
+  std::string wal;
+  std::string until;
+};
+
 Result<DatabaseChoice> embedded_choice(const Settings& settings, const std::string& verb) {
   DatabaseChoice choice = choose_database(settings);
   if (choice.is_embedded()) return choice;
@@ -65,12 +71,19 @@ Exit verify_restored(const Settings& settings, const std::string& directory) {
   return Error{Code::unavailable, "Expected the restored histories to be verified, but the process was ended."};
 }
 
-Exit restore(const Settings& settings, const BackupOptions& options) {
+Exit restore(const Settings& settings, const RestoreOptions& options) {
+  Recovery recovery{options.wal};
+  if (!options.until.empty()) {
+    const Result<TimeUs> until = time_argument(options.until);
+    if (!until) return until.error();
+    recovery.until_us = *until;
+  }
+
   const Result<DatabaseChoice> choice = embedded_choice(settings, "restore");
   if (!choice) return choice.error();
   const Result<ProofPlaces> places = proof_places(*choice);
   if (!places) return places.error();
-  const Result<RestoredCluster> restored = restore_cluster(options.folder, choice->directory, *places);
+  const Result<RestoredCluster> restored = restore_cluster(options.folder, choice->directory, *places, recovery);
   if (!restored) return restored.error();
   if (settings.json)
     print_json({{"restored", choice->directory}, {"sessions", restored->sessions}, {"holds", restored->holds}});
@@ -80,8 +93,8 @@ Exit restore(const Settings& settings, const BackupOptions& options) {
   return verify_restored(settings, choice->directory);
 }
 
-void add_folder(CLI::App& command, BackupOptions& options, const std::string& says) {
-  command.add_option("DIR", options.folder, says)->required()->type_name("");
+void add_folder(CLI::App& command, std::string& folder, const std::string& says) {
+  command.add_option("DIR", folder, says)->required()->type_name("");
 }
 
 }  // namespace
@@ -90,15 +103,18 @@ void add_backup(CommandLine& line) {
   auto& options = line.keep<BackupOptions>();
   add_folder(add_command(line, "backup", "Copy the embedded database with its proof, while workers go on",
                          [&](const Settings& settings) { return back_up(settings, options); }),
-             options, "The folder to make");
+             options.folder, "The folder to make");
 }
 
 void add_restore(CommandLine& line) {
-  auto& options = line.keep<BackupOptions>();
-  add_folder(
+  auto& options = line.keep<RestoreOptions>();
+  CLI::App& command =
       add_command(line, "restore", "Make an embedded database of a backup, and verify all of it; exit 1 on a finding",
-                  [&](const Settings& settings) { return restore(settings, options); }),
-      options, "The backup");
+                  [&](const Settings& settings) { return restore(settings, options); });
+  add_folder(command, options.folder, "The backup");
+  CLI::Option* wal = command.add_option("--wal", options.wal, "Go on with the WAL that was archived in this folder");
+  wal->type_name("DIR");
+  command.add_option("--until", options.until, "Only until this moment")->needs(wal)->type_name("TIME");
 }
 
 }  // namespace cairn

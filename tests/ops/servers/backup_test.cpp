@@ -4,6 +4,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iostream>
+#include <unistd.h>
 
 #include "storage/postgres/connection.hpp"
 #include "storage/server/cluster.hpp"
@@ -235,6 +236,92 @@ TEST(Restore, archives_nothing) {
   cairn_ok({"restore", kept, "--data", to});
   EXPECT_EQ(read_file(archived), before);
   cairn_ok({"down", "--data", to});
+}
+
+// A database whose WAL is archived: a run before the backup, one after it, a moment, and one after that.
+class RestoreToMoment : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    first_ = done_run(data());
+    set("alter system set archive_mode = on");
+    set("alter system set archive_command = 'mkdir -p ../wal && cp %p ../wal/%f'");
+    cairn_ok({"down", "--data", data()});
+    cairn_ok({"backup", kept(), "--data", data()});
+    second_ = done_run(data());
+    moment_ = now();
+    third_ = done_run(data());
+    cairn_ok({"down", "--data", data()});  // which archives what is left
+  }
+  static void set(const std::string& statement) {
+    PgConnection owner({owner_dsn(data()), "test", false});
+    owner.query({"set", statement});
+  }
+  static std::string now() {
+    PgConnection owner({owner_dsn(data()), "test", false});
+    return std::string(
+        owner.query({"now", "select to_char(clock_timestamp(), 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"}).text(0, 0));
+  }
+  static std::string data() { return place("with_wal"); }
+  static std::string kept() { return place("kept_with_wal"); }
+  static std::string wal() { return data() + "/wal"; }
+  static inline std::string first_, second_, moment_, third_;
+};
+
+TEST_F(RestoreToMoment, has_what_came_before_it_and_names_what_came_after) {
+  const std::string to = place("at_moment");
+  const Variable newer("CAIRN_CHECKPOINTS", data() + "/checkpoints");
+  const Ran restored = cairn({"restore", kept(), "--wal", wal(), "--until", moment_, "--data", to});
+  EXPECT_EQ(restored.exit, 1) << restored.out << restored.err;
+  EXPECT_NE(restored.out.find(third_), std::string::npos) << restored.out;
+  EXPECT_EQ(restored.out.find(second_), std::string::npos) << restored.out;
+  for (const std::string& run : {first_, second_}) cairn_ok({"show", run, "--data", to});
+  EXPECT_EQ(cairn({"show", third_, "--data", to}).exit, 3);
+  done_run(to);
+  cairn_ok({"down", "--data", to});
+}
+
+TEST_F(RestoreToMoment, without_one_is_to_the_end_of_the_wal) {
+  const std::string to = place("at_the_end");
+  const Ran restored = cairn_ok({"restore", kept(), "--wal", wal(), "--data", to});
+  EXPECT_NE(restored.out.find("3 runs, "), std::string::npos) << restored.out;
+  EXPECT_NE(restored.out.find("nothing found."), std::string::npos) << restored.out;
+  cairn_ok({"down", "--data", to});
+}
+
+TEST_F(RestoreToMoment, works_in_folders_whose_names_a_shell_would_take_apart) {
+  const fs::path odd = place("it's 100%f \"$HOME\"");
+  fs::create_directories(odd);
+  fs::copy(wal(), odd / "wal");
+  fs::permissions(odd / "wal", fs::perms(0755));  // the server's own were copied by another user
+  for (const auto& file : fs::directory_iterator(odd / "wal")) fs::permissions(file, fs::perms(0644));
+  const std::string to = place("out_of_odd");
+  EXPECT_NE(cairn_ok({"restore", kept(), "--wal", odd / "wal", "--data", to}).out.find("3 runs, "), std::string::npos);
+  cairn_ok({"down", "--data", to});
+}
+
+TEST_F(RestoreToMoment, refuses_one_that_the_wal_does_not_have) {
+  const std::string to = place("no_moment");
+  const auto restore = [&](const std::string& wal, const std::string& until) {
+    return cairn({"restore", kept(), "--wal", wal, "--until", until, "--data", to});
+  };
+  expect_refused(restore(wal(), "2099-01-01T00:00:00Z"), 5, "recovery ended before configured recovery target");
+  expect_refused(restore(wal(), "2026-01-01"), 4, "Expected a moment after the backup began at 20");
+  expect_refused(restore(place("no_wal"), moment_), 3, "Expected a folder with archived WAL, but there is no");
+  expect_refused(restore(wal(), "yesterday"), 4, "Expected a time like");
+  EXPECT_EQ(cairn({"restore", kept(), "--until", moment_, "--data", to}).exit, 2);
+  EXPECT_FALSE(fs::exists(fs::path(to) / "restoring"));
+  EXPECT_FALSE(fs::exists(fs::path(to) / "data"));
+}
+
+TEST_F(RestoreToMoment, refuses_wal_that_the_server_may_not_read) {
+  if (geteuid() != 0) {
+    std::cout << "skipped: files of another user: the server's user is one's own" << std::endl;
+    return;
+  }
+  const std::string closed = place("closed_wal"), to = place("unread");
+  fs::copy(wal(), closed);
+  expect_refused(cairn({"restore", kept(), "--wal", closed, "--data", to}), 5, "but it is not: " + closed);
+  EXPECT_FALSE(fs::exists(fs::path(to) / "data"));
 }
 
 }  // namespace
