@@ -31,7 +31,8 @@ Status make_folder(const std::string& folder) {
 long some_pause() { return std::uniform_int_distribution<long>(pause_ms * 9 / 10, pause_ms)(thread_random()); }
 
 void say_what_waits(Store& store) {
-  for (const KeepPolicy& policy : KeepPolicies(store).current())
+  KeepPolicies policies(store);  // a policy is a part of it
+  for (const KeepPolicy& policy : policies.current())
     spdlog::info("Graph {} keeps its ended runs for {} s, and this process archives none: it has no CAIRN_ARCHIVE.",
                  policy.graph, policy.keep_us / 1'000'000);
 }
