@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/beast/core/error.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/string.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/message.hpp>
@@ -20,7 +23,6 @@
 #include <sstream>
 #include <utility>
 
-#include "ops/http/transport/wire.hpp"
 #include "workers/ports/threads.hpp"
 
 namespace cairn {
@@ -33,7 +35,7 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 using Milliseconds = std::chrono::milliseconds;
 
-constexpr std::size_t ahead_bytes = 8 * 1024;  // read of a client while it is answered
+constexpr std::size_t read_bytes = 8 * 1024;
 constexpr std::chrono::seconds linger_max{2};
 constexpr Milliseconds poll_first{20};  // of a stream without a new piece
 constexpr Milliseconds poll_longest{500};
@@ -116,6 +118,8 @@ std::string text_of(const http::response_header<>& head) {
 // How a stream ended: all of it was sent or the server stops; it broke here; the client left.
 enum class StreamEnd : std::uint8_t { whole, broke, left };
 
+using TlsContext = std::shared_ptr<asio::ssl::context>;  // shared: connections outlive a reading of the files
+
 // Throws boost::system::system_error.
 TlsContext read_tls(const TlsFiles& files) {
   const auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
@@ -125,6 +129,62 @@ TlsContext read_tls(const TlsFiles& files) {
   context->use_private_key_file(files.key, asio::ssl::context::pem);
   return context;
 }
+
+// A connection's bytes, with TLS or without. No templates: what Asio composes is instantiated here once.
+class Wire {
+ public:
+  using Pieces = std::array<asio::const_buffer, 2>;  // one after the other
+
+  Wire(tcp::socket socket, TlsContext tls) : tls_(std::move(tls)), plain_(std::move(socket)) {
+    if (tls_) secured_.emplace(plain_, *tls_);
+  }
+
+  // False if it failed.
+  asio::awaitable<bool> shake_hands() {
+    error_code fault;
+    if (secured_)
+      co_await secured_->async_handshake(asio::ssl::stream_base::server,
+                                         asio::redirect_error(asio::use_awaitable, fault));
+    co_return !fault;
+  }
+  // Waits for bytes, and puts them behind what `buffer` has.
+  asio::awaitable<error_code> read_some(beast::flat_buffer& buffer) {
+    error_code fault;
+    std::size_t bytes = 0;
+    const asio::mutable_buffer free = buffer.prepare(read_bytes);
+    if (secured_)
+      bytes = co_await secured_->async_read_some(free, asio::redirect_error(asio::use_awaitable, fault));
+    else
+      bytes = co_await plain_.async_read_some(free, asio::redirect_error(asio::use_awaitable, fault));
+    buffer.commit(bytes);
+    co_return fault;
+  }
+  // Writes some of the first bytes, and returns how many.
+  asio::awaitable<std::size_t> write_some(const Pieces& pieces) {
+    if (secured_) co_return co_await secured_->async_write_some(pieces, asio::use_awaitable);
+    co_return co_await plain_.async_write_some(pieces, asio::use_awaitable);
+  }
+  // Says that nothing more is written.
+  asio::awaitable<void> finish() {
+    error_code ignored;
+    if (secured_)
+      co_await secured_->async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
+    else
+      plain_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  }
+
+  bool is_secured() const { return secured_.has_value(); }
+  tcp::socket& socket() { return plain_.socket(); }
+  void expires_after(std::chrono::steady_clock::duration time) { plain_.expires_after(time); }
+  void expires_never() { plain_.expires_never(); }
+  void cancel() { plain_.cancel(); }
+  void close() { plain_.close(); }
+
+ private:
+  TlsContext tls_;
+  beast::tcp_stream plain_;
+  std::optional<asio::ssl::stream<beast::tcp_stream&>> secured_;
+};
 
 }  // namespace
 
@@ -607,7 +667,7 @@ bool HttpServer::Parts::is_gone(Connection& connection) const {
   }
   socket.non_blocking(true, fault);
   while (!fault && connection.buffer.size() <= limits.header_bytes)
-    connection.buffer.commit(socket.read_some(connection.buffer.prepare(ahead_bytes), fault));
+    connection.buffer.commit(socket.read_some(connection.buffer.prepare(read_bytes), fault));
   return fault != asio::error::would_block;
 }
 

@@ -187,6 +187,7 @@ TEST_F(RandomAudit, nothing_is_found_in_what_random_runs_did_and_all_of_it_can_b
   SCOPED_TRACE("CAIRN_SEED=" + std::to_string(seed));
   const std::unique_ptr<Store> of_meddler = store();
   Meddler meddler(*of_meddler, seed);
+  bool had_snapshots = false;
   {
     WorkerOptions step_by_step;
     step_by_step.fuse_steps = 1;
@@ -196,12 +197,13 @@ TEST_F(RandomAudit, nothing_is_found_in_what_random_runs_did_and_all_of_it_can_b
     for (int look = 0; look < 4; ++look) {
       for (int n = 0; n < 100; ++n) meddler.act();
       ASSERT_EQ(found_by(verify_all), "") << "look " << look;
+      had_snapshots = had_snapshots || sql_text("SELECT count(*) FROM cairn.snapshot") != "0";
     }
   }
   const Ran ran = cairn(on_it({"verify", "--all", "--accept", "--json"}));
   EXPECT_EQ(ran.json()["findings"], Json::array());
   EXPECT_GE(ran.json()["runs"], runs);
-  EXPECT_NE(sql_text("SELECT count(*) FROM cairn.snapshot"), "0");
+  EXPECT_TRUE(had_snapshots) << "of runs that were open then";
   EXPECT_NE(sql_text("SELECT count(*) FROM cairn.blob"), "0");
   sql("TRUNCATE cairn.run, cairn.job, cairn.question");
   EXPECT_EQ(cairn_ok(on_it({"rebuild", "--json"})).json()["rebuilt"], ran.json()["runs"]);
