@@ -1,4 +1,4 @@
-// Schedules in memory, for the simulator and for tests without a database. Safe from any thread (one lock).
+// Schedules in memory: for the simulator, and for tests that have no database. Safe from any thread.
 #pragma once
 
 #include <functional>

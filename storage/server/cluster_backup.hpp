@@ -45,13 +45,12 @@ struct RestoredCluster {
 // Makes the cluster in `directory`, which holds no data yet, and leaves it stopped: as it was when the copy was made,
 // or at the moment of the archived WAL that `recovery` names. No hold of the backup is honoured there. Checkpoints and
 // key come along unless `places` has some already: those are newer, and `verify` then says which runs lack their end.
-// Refuses `not_found` (no such folder, or none with WAL), `invalid` (it holds no whole backup, or
-// began after the moment), `unsupported` (data of
-// another PostgreSQL, a newer schema or format), `corrupt` (the files are not those that were copied), `conflict`
-// (something is in the directory), `limit` (too little space), `unavailable` (no start, as
-// where the WAL does not reach the moment or cannot be read: the server's words). After a refusal DATA/restoring is
-// gone, unless a server there does not stop.
+// Refuses `not_found` (no such folder, or none with WAL), `invalid` (it holds no whole backup, or began after the
+// moment), `unsupported` (data of another PostgreSQL, a newer schema or format), `corrupt` (the files are not those
+// that were copied), `conflict` (something is in the directory), `limit` (too little space), `unavailable` (no start,
+// as where the WAL does not reach the moment: the server's words; WAL that the server's user may not read). After a
+// refusal DATA/restoring is gone, unless a server there does not stop.
 Result<RestoredCluster> restore_cluster(const std::string& folder, const std::string& directory,
-                                        const ProofPlaces& places, const Recovery& recovery = {});
+                                        const ProofPlaces& places, const Recovery& recovery);
 
 }  // namespace cairn
