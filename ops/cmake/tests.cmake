@@ -18,8 +18,9 @@ if(CAIRN_SANITIZE OR CAIRN_TSAN)
 endif()
 
 # A program whose tests mostly wait for processes and servers is run in parts, side by side; the longest start first.
-set(cairn_parts_of_ops 5)
-set(cairn_parts_of_workers 2)
+set(cairn_parts_of_ops 12)
+set(cairn_parts_of_workers 3)
+set(cairn_parts_of_storage 2)
 
 function(cairn_tests folder label library)
   add_executable(test_${folder} ${ARGN} tests/paths.cpp)
@@ -27,9 +28,7 @@ function(cairn_tests folder label library)
   # Tests are compiled once and run once: to optimize them takes longer than it saves.
   target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_precompile_headers(test_${folder} REUSE_FROM cairn_test_headers)
-  if(NOT folder MATCHES "^(ops|faults)$")  # which see cairn::testing or cairn::program, by their files
-    cairn_jumbo(test_${folder} 40000)
-  endif()
+  cairn_jumbo(test_${folder} 100000)
   if(NOT cairn_parts_of_${folder})
     add_test(NAME ${folder} COMMAND test_${folder})
     set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds})

@@ -19,11 +19,6 @@ const char* const trip = R"({"name":"t","start":"book","finally":"undo","limits"
   "gone":{"end":"done"},
   "z":{"end":"done"}}})";
 
-Json with_of(const Trial& trial, StepId id) {
-  const Step& step = trial.state.steps.at(id);
-  return *resolved(trial.state, step.branch, work_of(trial.state, step)->with);
-}
-
 Trial booked(const char* graph = trip) {
   Trial trial(graph);
   trial.start();
@@ -104,7 +99,7 @@ TEST(Cleanup, a_cancelled_run_cleans_up_and_ends_as_aborted) {
   EXPECT_EQ(trial.then(Cancel{"Ann is ill."}), (Lines{"run_ending aborted (Ann is ill.) -> undo"}));
   EXPECT_EQ(trial.state.status, RunStatus::running);
   EXPECT_EQ(trial.state.reason, "Ann is ill.");
-  EXPECT_EQ(with_of(trial, 3), (Json{{"id", 7}, {"why", "aborted: Ann is ill."}}));
+  EXPECT_EQ(trial.with_of(3), (Json{{"id", 7}, {"why", "aborted: Ann is ill."}}));
   EXPECT_EQ(trial.refused(SendSignal{"", 1, ""}).code, Code::invalid) << "the wait is closed, signals are still taken";
   EXPECT_EQ(trial.complete(3, "ok").back(), "run_finished aborted (Ann is ill.) {}");
   EXPECT_EQ(trial.state.reason, "Ann is ill.");
@@ -115,7 +110,7 @@ TEST(Cleanup, a_failed_step_is_the_cause_that_the_cleanup_reads) {
   trial.start();
   EXPECT_EQ(trial.fail(1, "full"), (Lines{"1 step_failed book attempt 1 full for good",
                                           "1 run_ending failed (Step 1 (book) failed: full: it broke) -> undo"}));
-  EXPECT_EQ(with_of(trial, 2), (Json{{"id", nullptr}, {"why", "full: it broke"}}));
+  EXPECT_EQ(trial.with_of(2), (Json{{"id", nullptr}, {"why", "full: it broke"}}));
   EXPECT_EQ(trial.complete(2, "ok").back(), "run_finished failed (Step 1 (book) failed: full: it broke) {}");
   EXPECT_EQ(trial.state.cause->node, "book");
   EXPECT_EQ(trial.refused(Reopen{}).code, Code::conflict) << "what was undone cannot go on";
@@ -142,7 +137,7 @@ TEST(Cleanup, a_run_whose_time_is_over_has_as_long_again_for_it) {
   Trial trial = booked();
   trial.now_us += 60'000 * ms;
   EXPECT_EQ(trial.then(Due{0}).back().substr(0, 27), "run_ending failed (timeout:");
-  EXPECT_EQ(with_of(trial, 3)["why"].get<std::string>().substr(0, 8), "timeout:");
+  EXPECT_EQ(trial.with_of(3)["why"].get<std::string>().substr(0, 8), "timeout:");
   EXPECT_EQ(trial.queue.at(whole_run).run_at_us, trial.now_us + 60'000 * ms);
   trial.now_us += 60'000 * ms;
   trial.then(Due{0});

@@ -16,17 +16,12 @@ const char* const scores = R"({"name":"t","start":"m","limits":{"steps":99},"nod
   "z":{"end":{"status":"done","output":"$scores"}}}})";
 const char* const three = R"({"unit":"m","list":[{"name":"a"},{"name":"b"},{"name":"c"}]})";
 
-Json with_of(const Trial& trial, StepId id) {
-  const Step& step = trial.state.steps.at(id);
-  return *resolved(trial.state, step.branch, work_of(trial.state, step)->with);
-}
-
 TEST(MapItems, each_item_is_a_step_that_reads_the_item_and_its_place) {
   Trial trial(scores);
   trial.start(three);
   EXPECT_EQ(trial.queue.size(), 2U) << "two at once";
-  EXPECT_EQ(with_of(trial, 2), (Json{{"name", "a"}, {"at", 0}, {"unit", "m"}}));
-  EXPECT_EQ(with_of(trial, 3), (Json{{"name", "b"}, {"at", 1}, {"unit", "m"}}));
+  EXPECT_EQ(trial.with_of(2), (Json{{"name", "a"}, {"at", 0}, {"unit", "m"}}));
+  EXPECT_EQ(trial.with_of(3), (Json{{"name", "b"}, {"at", 1}, {"unit", "m"}}));
   EXPECT_EQ(trial.queue.at(trial.state.steps.at(2).branch).timeout_ms, 1234);
   EXPECT_FALSE(is_waiting(trial.state));
 }
@@ -35,7 +30,7 @@ TEST(MapItems, results_stand_in_the_order_of_the_items) {
   Trial trial(scores);
   trial.start(three);
   EXPECT_EQ(trial.complete(3, "low", R"({"n":2})"), (Lines{"3 step_succeeded m low {\"n\":2}"}));
-  EXPECT_EQ(with_of(trial, 4)["name"], "c") << "the next one opens in its place";
+  EXPECT_EQ(trial.with_of(4)["name"], "c") << "the next one opens in its place";
   trial.complete(4, "low", R"({"n":3})");
   EXPECT_EQ(trial.complete(2, "high", R"({"n":1})").back(), "run_finished done [{\"n\":1},{\"n\":2},{\"n\":3}]");
 }

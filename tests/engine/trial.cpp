@@ -66,7 +66,7 @@ RunId run_number(std::uint32_t n) {
   return plus(id, n);
 }
 
-GraphRef parsed(const std::string& text) {
+GraphRef parsed_graph(const std::string& text) {
   const Result<Json> json = parse_json(text, "the graph");
   EXPECT_TRUE(json.ok()) << json.error().message;
   Result<GraphRef> graph = parse_graph(*json, "version of " + json->value("name", ""), {});
@@ -92,7 +92,12 @@ Trial::Trial(const std::string& graph_json) {
   state.id = run_number(0);
 }
 
-void Trial::add_graph(const std::string& graph_json) { graphs.add(parsed(graph_json), true); }
+Json Trial::with_of(StepId id) const {
+  const Step& step = state.steps.at(id);
+  return *resolved(state, step.branch, work_of(state, step)->with);
+}
+
+void Trial::add_graph(const std::string& graph_json) { graphs.add(parsed_graph(graph_json), true); }
 
 Result<Decision> Trial::when(Command command) {
   Context context;

@@ -43,6 +43,9 @@ class Trial {
                                     std::vector<Fact> facts = {});
   std::vector<std::string> fail(StepId step, const std::string& error = "error", bool retryable = true);
 
+  // The settings of step `id`, its references resolved.
+  Json with_of(StepId id) const;
+
   RunState state;
   Graphs graphs;
   ToolTable tools{{"echo", {}}, {"slow", {"slow", {}}}, {"fed", {"default", {"$food"}}}};

@@ -9,7 +9,7 @@ namespace cairn::program {
 namespace {
 
 // Work, a wait for a signal, and work that fails half the time: then the run fails, and may be tried again.
-constexpr const char* graph = R"({"name": "commanded", "start": "work", "limits": {"steps": 500}, "nodes": {
+constexpr const char* commanded = R"({"name": "commanded", "start": "work", "limits": {"steps": 500}, "nodes": {
   "work": {"do": "tool.call", "with": {"tool": "note", "inputs": {"n": "$n"}}, "on": {"ok": "wait"}},
   "wait": {"wait": {"signal": "go"}, "on": {"fired": "again"}},
   "again": {"do": "tool.call", "with": {"tool": "note", "inputs": {"how": "maybe"}}, "on": {"ok": "finish"}},
@@ -20,7 +20,7 @@ bool is_ended(const std::string& status) { return status == "done" || status == 
 }  // namespace
 
 Commands::Commands(Load& load, std::uint64_t seed) : load_(load), random_(seed) {
-  cairn_ok(load_.with_dsn({"graph", "add", write_file("graph_of_commands.json", graph)}));
+  cairn_ok(load_.with_dsn({"graph", "add", write_file("graph_of_commands.json", commanded)}));
 }
 
 void Commands::start() {

@@ -1,16 +1,15 @@
 #include "tests/faults/patroni_cluster.hpp"
 
-#include <arpa/inet.h>
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
 #include <grp.h>
 #include <pwd.h>
 #include <stdexcept>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/ops/free_port.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/storage/test_database.hpp"
 
@@ -21,21 +20,7 @@ namespace {
 constexpr const char* patroni_program = "/usr/bin/patroni";
 constexpr const char* patronictl_program = "/usr/bin/patronictl";
 constexpr const char* etcd_program = "/usr/bin/etcd";
-constexpr std::chrono::seconds patience{120};
-
-// A moment ago nothing listened to it.
-int free_port() {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool is_bound = bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                        getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  close(listener);
-  if (!is_bound) throw std::runtime_error("no free port");
-  return ntohs(address.sin_port);
-}
+constexpr std::chrono::seconds failover_patience{120};
 
 // The servers run as it, because they refuse to run as root; null where they may run as who this is.
 const passwd* other_user() {
@@ -61,11 +46,11 @@ bool PatroniCluster::is_installed() {
   return fs::exists(patroni_program) && fs::exists(patronictl_program) && fs::exists(etcd_program);
 }
 
-PatroniCluster::PatroniCluster() : directory_(directory() / "patroni"), etcd_port_(free_port()) {
+PatroniCluster::PatroniCluster() : directory_(directory() / "patroni"), etcd_port_(std::stoi(free_port())) {
   fs::create_directories(directory_);
   if (const passwd* user = other_user())
     if (chown(directory_.c_str(), user->pw_uid, user->pw_gid) != 0) throw std::runtime_error("cannot give it away");
-  const std::string peers = local_url(free_port());
+  const std::string peers = local_url(std::stoi(free_port()));
   etcd_ = spawn({etcd_program, "--name", "one", "--data-dir", directory_ / "etcd", "--listen-client-urls",
                  local_url(etcd_port_), "--advertise-client-urls", local_url(etcd_port_), "--listen-peer-urls", peers,
                  "--initial-advertise-peer-urls", peers, "--initial-cluster", "one=" + peers},
@@ -73,11 +58,11 @@ PatroniCluster::PatroniCluster() : directory_(directory() / "patroni"), etcd_por
   for (std::size_t at = 0; at < nodes_.size(); ++at) {
     Node& node = nodes_[at];
     node.name = at == 0 ? "a" : "b";
-    node.rest_port = free_port();
-    node.port = free_port();
+    node.rest_port = std::stoi(free_port());
+    node.port = std::stoi(free_port());
     write_settings(node);
     start(node);
-    if (at == 0 && !wait_until([this] { return leading_port() != 0; }, patience))
+    if (at == 0 && !wait_until([this] { return leading_port() != 0; }, failover_patience))
       throw std::runtime_error("no leader:\n" + read_file(directory_ / "a.log"));
   }
   wait_for_follower();
@@ -186,7 +171,7 @@ void PatroniCluster::wait_for_successor() {
     const int port = leading_port();
     return port != 0 && port != killed_->port;
   };
-  if (!wait_until(has_followed, patience))
+  if (!wait_until(has_followed, failover_patience))
     throw std::runtime_error("nothing takes over:\n" + read_file(directory_ / "a.log") +
                              read_file(directory_ / "b.log"));
 }
@@ -203,7 +188,7 @@ void PatroniCluster::wait_for_follower() const {
     const Ran ran = run_program(patronictl_program, {"-c", directory_ / "a.yml", "list"});
     return ran.out.find("Sync Standby") != std::string::npos;
   };
-  if (!wait_until(follows, patience))
+  if (!wait_until(follows, failover_patience))
     throw std::runtime_error("nothing follows:\n" + read_file(directory_ / "a.log") + read_file(directory_ / "b.log"));
 }
 

@@ -224,4 +224,15 @@ std::string ask_graph(const std::string& name) {
   return graph.dump();
 }
 
+Arguments on(const std::string& dsn, Arguments arguments) {
+  arguments.insert(arguments.end(), {"--dsn", dsn});
+  return arguments;
+}
+
+std::string add_graph(const Json& graph) {
+  const std::string name = graph.at("name");
+  cairn_ok({"graph", "add", write_file(name + ".json", graph.dump())});
+  return name;
+}
+
 }  // namespace cairn::program

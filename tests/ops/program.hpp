@@ -69,5 +69,7 @@ using test::wait_until;
 
 // Graph `name` with one question, a text, whose answer is the output's `region`.
 std::string ask_graph(const std::string& name);
+std::string add_graph(const Json& graph);                   // by the command; its name
+Arguments on(const std::string& dsn, Arguments arguments);  // with the database named
 
 }  // namespace cairn::program

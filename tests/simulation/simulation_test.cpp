@@ -25,7 +25,7 @@ std::string report(std::uint64_t seed) {
   return text;
 }
 
-class Simulation : public testing::Test {
+class Simulation : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { throw_on_check_failures(); }
 };

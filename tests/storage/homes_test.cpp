@@ -104,7 +104,7 @@ TEST_P(HomesTest, what_the_home_gives_up_is_found_by_all) {
   EXPECT_EQ(claim_one(8).run, run.id());
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, HomesTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, HomesTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

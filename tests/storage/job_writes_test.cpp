@@ -164,7 +164,7 @@ TEST_P(JobWritesTest, a_refused_entry_writes_no_job_and_no_question) {
   EXPECT_TRUE(store().questions(run.id(), 10).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, JobWritesTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, JobWritesTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

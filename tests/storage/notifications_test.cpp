@@ -78,7 +78,7 @@ TEST_P(WakeTest, a_wait_ends_without_a_wake_up) {
   EXPECT_FALSE(store().await_notification(1));
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, WakeTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, WakeTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

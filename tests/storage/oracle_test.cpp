@@ -21,7 +21,7 @@ class Twins {
       : store_(store), model_(make_memory_store(store.shards(), [] { return noon; })), shard_(shard), random_(seed) {}
 
   void run(int rounds) {
-    for (int n = 0; n < rounds && !testing::Test::HasFailure(); ++n) {
+    for (int n = 0; n < rounds && !::testing::Test::HasFailure(); ++n) {
       switch (pick(9)) {
         case 0:
         case 1:
@@ -189,7 +189,7 @@ TEST_P(OracleTest, random_commands_get_the_answers_of_the_model) {
   Twins(store(), last_shard(), seed).run(150);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, OracleTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, OracleTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

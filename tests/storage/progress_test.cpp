@@ -134,7 +134,7 @@ TEST_P(ProgressTest, a_step_that_has_moved_on_has_none) {
   EXPECT_EQ(said(run), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, ProgressTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, ProgressTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

@@ -246,7 +246,7 @@ TEST_P(QueueSettingsTest, claims_under_way_when_the_limit_is_set_count) {
   EXPECT_EQ(store().queues().at(0).held, held) << "after the limit was set nothing more may be claimed";
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, QueueSettingsTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, QueueSettingsTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

@@ -328,7 +328,7 @@ TEST_P(RunsTest, runs_that_a_run_called_are_found_by_their_parent_and_every_othe
   EXPECT_EQ(found([&](RunFilter& filter) { filter.parent = stranger.id(); }), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, RunsTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, RunsTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

@@ -23,7 +23,7 @@ std::vector<StoreVariant> every_store() {
   return all;
 }
 
-std::string name_of_store(const testing::TestParamInfo<StoreVariant>& variant) { return variant.param.name; }
+std::string name_of_store(const ::testing::TestParamInfo<StoreVariant>& variant) { return variant.param.name; }
 
 void StoreTest::SetUp() {
   const StoreVariant& variant = GetParam();

@@ -26,10 +26,10 @@ void PrintTo(const StoreVariant& variant, std::ostream* out);
 // Memory and PostgreSQL, with one shard and several, without notifications, without prepared statements; and the nodes
 // of a Citus cluster where ops/cluster has started one.
 std::vector<StoreVariant> every_store();
-std::string name_of_store(const testing::TestParamInfo<StoreVariant>& variant);
+std::string name_of_store(const ::testing::TestParamInfo<StoreVariant>& variant);
 
 // An empty store; its runs are on the last shard.
-class StoreTest : public testing::TestWithParam<StoreVariant> {
+class StoreTest : public ::testing::TestWithParam<StoreVariant> {
  protected:
   void SetUp() override;
 

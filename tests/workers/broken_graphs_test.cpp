@@ -137,7 +137,7 @@ TEST(BuiltInGraphs, each_describes_the_fields_of_its_input) {
   }
 }
 
-class BrokenGraphs : public testing::TestWithParam<Broken> {};
+class BrokenGraphs : public ::testing::TestWithParam<Broken> {};
 
 TEST_P(BrokenGraphs, F6_each_is_caught) {
   Json graph = order();
@@ -151,7 +151,7 @@ TEST_P(BrokenGraphs, F6_each_is_caught) {
   EXPECT_TRUE(std::any_of(said.begin(), said.end(), is_it)) << GetParam().says << all;
   EXPECT_EQ(GetParam().kind == Is::warning && !review.faults.empty(), false) << all;
 }
-INSTANTIATE_TEST_SUITE_P(Each, BrokenGraphs, testing::ValuesIn(broken_graphs),
+INSTANTIATE_TEST_SUITE_P(Each, BrokenGraphs, ::testing::ValuesIn(broken_graphs),
                          [](const auto& each) { return each.param.name; });
 
 TEST(GraphReview, a_sound_graph_has_no_faults_and_no_warnings) {

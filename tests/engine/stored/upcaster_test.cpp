@@ -39,7 +39,7 @@ Json golden(const char* name) {
   return Json::parse(file);
 }
 
-RunState folded(const Json& history) {
+RunState upcast(const Json& history) {
   Graphs graphs;
   for (const Json& graph : history["graphs"])
     graphs.add(stored_graph(graph, "version of " + graph["name"].get<std::string>()), true);
@@ -61,7 +61,7 @@ TEST(Upcaster, a_history_of_older_versions_folds_to_todays_state) {
   std::set<std::int16_t> versions;
   for (const Json& event : older["events"]) versions.insert(event["version"].get<std::int16_t>());
   EXPECT_EQ(versions, (std::set<std::int16_t>{-1, 0, 1}));
-  EXPECT_EQ(snapshot_json(folded(older)).dump(1),
+  EXPECT_EQ(snapshot_json(upcast(older)).dump(1),
             golden("everything_ended.json")["states"][std::to_string(fold_version)].dump(1));
 }
 

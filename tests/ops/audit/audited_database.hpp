@@ -12,7 +12,7 @@
 
 namespace cairn::program {
 
-class AuditedDatabase : public testing::Test {
+class AuditedDatabase : public ::testing::Test {
  protected:
   static void TearDownTestSuite();
   // Empties the database and connects as its superuser.

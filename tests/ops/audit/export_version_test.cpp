@@ -30,7 +30,7 @@ void lift_first(Json& line) {
 }
 const std::array<ExportUpcaster, 2> first_steps{{{0, lift_first}, shipped_export_upcasters()[0]}};
 
-std::string written(bool as_version_0) {
+std::string written_as(bool as_version_0) {
   std::ostringstream text;
   ExportWriter writer([&](std::string_view part) { text << part; }, false);
   writer.head({3, "a database", 1, "ann", false});
@@ -78,7 +78,8 @@ Seen read(const std::string& text, ExportUpcasters upcasters = shipped_export_up
 }
 
 TEST(ExportVersion, an_older_file_is_read_line_by_line) {
-  for (const Seen& seen : {read(written(false)), read(written(true), first_steps), read(written(false), first_steps)}) {
+  for (const Seen& seen :
+       {read(written_as(false)), read(written_as(true), first_steps), read(written_as(false), first_steps)}) {
     EXPECT_EQ(seen.faults, std::vector<std::string>{});
     EXPECT_EQ(seen.shards, 3);
     EXPECT_EQ(seen.graph, "g " + graph_version(graph_text));
@@ -86,10 +87,10 @@ TEST(ExportVersion, an_older_file_is_read_line_by_line) {
 }
 
 TEST(ExportVersion, a_version_without_a_step_is_refused) {
-  EXPECT_EQ(read(written(true)).faults,
+  EXPECT_EQ(read(written_as(true)).faults,
             std::vector<std::string>{"Expected an export of version 2, but found \"cairn-export\" of version 0."});
   for (const char* version : {"3", "-1", "\"1\"", "1.5", "null", "9999999999999999999"}) {
-    std::string text = written(false);
+    std::string text = written_as(false);
     text.replace(text.find("\"version\":2"), 11, std::string("\"version\":") + version);
     EXPECT_EQ(read(text, first_steps).faults.size(), 1u) << version;
     EXPECT_EQ(read(text, first_steps).shards, 0) << version;
@@ -97,7 +98,7 @@ TEST(ExportVersion, a_version_without_a_step_is_refused) {
 }
 
 TEST(ExportVersion, a_line_that_is_none_of_its_version_is_a_fault) {
-  std::string text = written(true);
+  std::string text = written_as(true);
   text.replace(text.find("\"hash\""), 6, "\"hush\"");
   EXPECT_EQ(read(text, first_steps).faults,
             std::vector<std::string>{"Expected line 2 to have the fields of its kind, but it has not."});

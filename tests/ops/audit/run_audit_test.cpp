@@ -21,7 +21,7 @@ constexpr Shard shard = 3;
 constexpr std::int64_t last = 12;
 const RunId run = *parse_run_id("01970000-0000-7000-8000-000000000003");
 
-class RunAudited : public testing::Test {
+class RunAudited : public ::testing::Test {
  protected:
   RunAudited() {
     const Json text = Json::parse(program::ask_graph("asks"));

@@ -12,7 +12,7 @@
 namespace cairn::program {
 namespace {
 
-const std::string worker_program = R"(
+const std::string worker_in_python = R"(
 import asyncio, dataclasses, os, sys, time
 from cairn import Again, AsyncContext, Context, Final, Label, Worker
 
@@ -80,7 +80,7 @@ class PythonClient : public ClientTest {
       : ClientTest("py"),
         path_("PYTHONPATH", (std::filesystem::path(testing::source_dir()) / "workers/clients/python").string()) {}
 
-  static Beside worker() { return {"/usr/bin/env", {"python3", write_file("worker.py", worker_program)}}; }
+  static Beside worker() { return {"/usr/bin/env", {"python3", write_file("worker.py", worker_in_python)}}; }
   static Ran python(const std::string& program) {
     return run_program("/usr/bin/env", {"python3", write_file("client.py", program)});
   }
@@ -292,7 +292,7 @@ TEST(Python, its_unit_tests_hold) {
   EXPECT_TRUE(ran.err.ends_with("OK\n")) << ran.err;
 }
 
-const std::string unit_tests = R"(
+const std::string tests_in_python = R"(
 import pytest
 from cairn import Refused, Worker
 from cairn.testing import TestServer
@@ -347,7 +347,7 @@ def test_a_worker_that_does_not(cairn):
 TEST(Python, unit_tests_have_the_real_engine_with_virtual_time_and_crashes) {
   const Variable path("PYTHONPATH", (std::filesystem::path(testing::source_dir()) / "workers/clients/python").string());
   const Variable program("CAIRN_PROGRAM", testing::cairn_program()), pure("PYTHONDONTWRITEBYTECODE", "1");
-  const std::string file = write_file("test_counted.py", unit_tests).string();
+  const std::string file = write_file("test_counted.py", tests_in_python).string();
   const Ran ran = run_program("/usr/bin/python3",
                               {"-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "cairn.pytest_plugin", file});
   EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string worker_program = R"(
+const std::string worker_in_typescript = R"(
 import { appendFileSync } from "node:fs";
 import { Again, Final, label, Worker } from "cairn-client";
 
@@ -125,7 +125,7 @@ class TypeScriptClient : public ClientTest {
   TypeScriptClient() : ClientTest("ts") {}
 
   static Beside worker(const std::string& runtime) {
-    return {"/usr/bin/env", started_by(runtime, in_place("worker.mjs", worker_program))};
+    return {"/usr/bin/env", started_by(runtime, in_place("worker.mjs", worker_in_typescript))};
   }
   static Beside worker() { return worker("node"); }
 };
@@ -357,7 +357,7 @@ await worker.run();
   EXPECT_TRUE(wrong.err.starts_with("cairn-types: Expected a graph named none_such")) << wrong.err;
 }
 
-const std::string unit_tests = R"(
+const std::string tests_in_typescript = R"(
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Final, Refused, Worker } from "cairn-client";
@@ -439,7 +439,7 @@ test("a program that is not there is named", async () => {
 
 TEST(TypeScriptTesting, unit_tests_have_the_real_engine_with_virtual_time_and_crashes) {
   const Variable program("CAIRN_PROGRAM", testing::cairn_program());
-  const Ran ran = run_program("/usr/bin/env", {"node", "--test", in_place("counted.test.mjs", unit_tests)});
+  const Ran ran = run_program("/usr/bin/env", {"node", "--test", in_place("counted.test.mjs", tests_in_typescript)});
   EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
   EXPECT_NE(ran.out.find("pass 7"), std::string::npos) << ran.out;
 }

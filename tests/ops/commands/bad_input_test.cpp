@@ -63,7 +63,7 @@ Count count() {
           cairn_ok({"graph", "list", "--json"}).lines().size()};
 }
 
-std::string asking_run() {
+std::string run_that_asks() {
   cairn_ok({"graph", "add", write_file("asking.json", ask_graph("asking"))});
   return cairn_ok({"start", "asking", "--json"}).json()["run"];
 }
@@ -91,7 +91,7 @@ class Variable {
 // --- JSON from outside -----------------------------------------------------------------------------------------------
 
 TEST(BadInput, no_door_for_json_takes_what_is_none_of_ours) {
-  const std::string run = asking_run();
+  const std::string run = run_that_asks();
   const Count before = count();
   for (const Bad& bad : bad_texts()) {
     SCOPED_TRACE(bad.name);
@@ -190,7 +190,7 @@ TEST(BadInput, a_batch_whose_results_cannot_be_written_starts_nothing) {
 
 // Some of them broke the command, one was written into an event.
 TEST(BadInput, arguments_that_are_not_utf8_are_usage) {
-  const std::string run = asking_run();
+  const std::string run = run_that_asks();
   const Count before = count();
   const std::string bad = "a\xff";
   for (const Arguments& arguments :

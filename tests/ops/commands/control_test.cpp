@@ -11,10 +11,6 @@
 namespace cairn::program {
 namespace {
 
-void add_graph(const Json& graph) {
-  cairn_ok({"graph", "add", write_file(graph["name"].get<std::string>() + ".json", graph.dump())});
-}
-
 // Graph `name` waits for the signal `go` and ends with what it carried.
 std::string add_signal_graph(const std::string& name) {
   add_graph(

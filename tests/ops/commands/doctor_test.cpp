@@ -187,7 +187,7 @@ struct Ill {
   void (*make)(DoctorFacts&);
 };
 
-class DoctorFinds : public testing::TestWithParam<Ill> {};
+class DoctorFinds : public ::testing::TestWithParam<Ill> {};
 
 TEST_P(DoctorFinds, what_is_wrong_and_nothing_else) {
   DoctorFacts facts = healthy();
@@ -291,7 +291,7 @@ const Ill ills[] = {
     {"disk", "10 MB", [](DoctorFacts& f) { f.disk->free_bytes = 10'000'000; }},
 };
 
-INSTANTIATE_TEST_SUITE_P(Ills, DoctorFinds, testing::ValuesIn(ills),
+INSTANTIATE_TEST_SUITE_P(Ills, DoctorFinds, ::testing::ValuesIn(ills),
                          [](const auto& ill) { return std::string(ill.param.check) + std::to_string(ill.index); });
 
 TEST(Doctor, what_is_large_but_in_proportion_is_fine) {
@@ -378,7 +378,7 @@ namespace real {
 using namespace program;
 
 // On a cluster of its own: others leave dead sessions behind.
-class DoctorProgram : public testing::Test {
+class DoctorProgram : public ::testing::Test {
  protected:
   static std::string data() { return directory() / "doctor_data"; }
   static void TearDownTestSuite() { cairn({"down", "--data", data()}); }

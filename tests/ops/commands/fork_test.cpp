@@ -23,13 +23,8 @@ Json asking_graph(const std::string& name) {
         "log": {"$": "log", "default": null}}}}}})");
 }
 
-std::string file_of(const Json& graph, const std::string& name) {
+std::string graph_file(const Json& graph, const std::string& name) {
   return write_file(name + ".json", graph.dump()).string();
-}
-
-std::string add_graph(const Json& graph) {
-  cairn_ok({"graph", "add", file_of(graph, graph["name"])});
-  return graph["name"];
 }
 
 std::string started(const std::string& graph) {
@@ -92,13 +87,13 @@ TEST(ForkCommand, goes_on_under_a_changed_graph_or_names_what_that_lacks) {
   lacking["nodes"]["inquire"] = lacking["nodes"]["ask"];
   lacking["nodes"].erase("ask");
   lacking["nodes"]["note"]["on"]["ok"] = "inquire";
-  expect_refused(cairn({"fork", run, "--at", at, "--graph", file_of(lacking, "lacking")}), 4, "lacks ask");
-  expect_refused(cairn({"move", run, "--graph", file_of(lacking, "lacking")}), 4, "lacks ask");
+  expect_refused(cairn({"fork", run, "--at", at, "--graph", graph_file(lacking, "lacking")}), 4, "lacks ask");
+  expect_refused(cairn({"move", run, "--graph", graph_file(lacking, "lacking")}), 4, "lacks ask");
   EXPECT_EQ(cairn_ok({"graph", "list", "--json"}).lines().size(), graphs) << "nothing was written";
 
   graph["nodes"]["pick"]["with"]["set"]["picked"] = "always this";
   const Json forked = cairn_ok({"fork", run, "--at", at, "--answer", R"(q2="north")", "--graph",
-                                file_of(graph, "picky"), "--wait", "--json"})
+                                graph_file(graph, "picky"), "--wait", "--json"})
                           .json();
   EXPECT_EQ(forked["output"]["picked"], "always this");
   EXPECT_EQ(cairn_ok({"start", "regraphed", "--json"}).exit, 0);
@@ -132,7 +127,7 @@ TEST(ForkCommand, refuses_what_cannot_be_and_writes_nothing) {
   expect_refused(cairn({"fork", run, "--at", at, "--set", "a=1", "--set", "a=2"}), 2, "twice");
   expect_refused(cairn({"fork", run, "--at", at, "--answer", "q2=7"}), 4, "q2");
   expect_refused(cairn({"fork", run, "--at", at, "--answer", "q9=7"}), 3, "q9");
-  expect_refused(cairn({"fork", run, "--at", at, "--graph", file_of(Json{{"name", "x"}}, "broken")}), 4, "Expected");
+  expect_refused(cairn({"fork", run, "--at", at, "--graph", graph_file(Json{{"name", "x"}}, "broken")}), 4, "Expected");
   EXPECT_EQ(cairn_ok({"runs", "--json", "--limit", "1000"}).lines().size(), runs);
 }
 
@@ -265,7 +260,7 @@ TEST(MoveCommand, moves_those_that_fit_and_says_why_the_others_do_not) {
   const std::string ended = answered(started("moving"), R"("north")");
   finished(ended);
   graph["nodes"]["pick"]["with"]["set"]["picked"] = "moved";
-  const std::string file = file_of(graph, "moved");
+  const std::string file = graph_file(graph, "moved");
   const std::string before = cairn_ok({"show", waits, "--json"}).json()["version"];
   const Ran dry = cairn({"move", "--where", "graph=moving", "--graph", file, "--dry-run", "--json"});
   EXPECT_EQ(dry.exit, 4);
@@ -345,7 +340,7 @@ TEST(Replay, under_a_changed_graph_says_where_and_how_often_it_goes_another_way)
   graph["nodes"]["ask"]["on"]["answered"] = "finish";
   graph["nodes"].erase("pick");
   const std::size_t graphs = cairn_ok({"graph", "list", "--json"}).lines().size();
-  const Ran ran = cairn({"replay", "--where", "graph=changed", "--graph", file_of(graph, "shorter"), "--json"});
+  const Ran ran = cairn({"replay", "--where", "graph=changed", "--graph", graph_file(graph, "shorter"), "--json"});
   EXPECT_EQ(ran.exit, 1);
   const Json report = ran.json();
   EXPECT_EQ(report["runs"], 3);
@@ -362,9 +357,9 @@ TEST(Replay, under_a_changed_graph_finds_handlers_of_data_whose_settings_are_oth
   Json graph = asking_graph("resettled");
   add_graph(graph);
   finished(answered(started("resettled"), R"("north")"));
-  cairn_ok({"replay", "--where", "graph=resettled", "--graph", file_of(graph, "resettled_same")});
+  cairn_ok({"replay", "--where", "graph=resettled", "--graph", graph_file(graph, "resettled_same")});
   graph["nodes"]["pick"]["with"]["set"]["picked"] = "always this";
-  const std::string file = file_of(graph, "resettled_other");
+  const std::string file = graph_file(graph, "resettled_other");
   for (const Arguments& more : {Arguments{}, Arguments{"--handlers"}}) {
     Arguments arguments{"replay", "--where", "graph=resettled", "--graph", file, "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -375,7 +370,7 @@ TEST(Replay, under_a_changed_graph_finds_handlers_of_data_whose_settings_are_oth
   }
   graph["nodes"]["pick"]["with"]["set"]["picked"] = "{{nobody_wrote_it}}";
   const Ran lacks =
-      cairn({"replay", "--where", "graph=resettled", "--graph", file_of(graph, "resettled_lacks"), "--json"});
+      cairn({"replay", "--where", "graph=resettled", "--graph", graph_file(graph, "resettled_lacks"), "--json"});
   EXPECT_EQ(lacks.exit, 1);
   EXPECT_EQ(lacks.json()["divergences"][0]["node"], "pick") << "it would not find what it reads: " << lacks.out;
 }
@@ -386,9 +381,10 @@ TEST(Replay, under_a_changed_graph_finds_a_failure_that_would_be_none) {
     "lost": {"end": "failed"}, "z": {"end": "done"}}})");
   add_graph(graph);
   EXPECT_EQ(cairn({"start", "summing", "--wait"}).exit, 1);
-  cairn_ok({"replay", "--where", "graph=summing", "--graph", file_of(graph, "summing_same")});
+  cairn_ok({"replay", "--where", "graph=summing", "--graph", graph_file(graph, "summing_same")});
   graph["nodes"]["sum"]["with"]["set"]["total"]["sum"] = {1, 2};
-  const Ran ran = cairn({"replay", "--where", "graph=summing", "--graph", file_of(graph, "summing_other"), "--json"});
+  const Ran ran =
+      cairn({"replay", "--where", "graph=summing", "--graph", graph_file(graph, "summing_other"), "--json"});
   EXPECT_EQ(ran.exit, 1) << ran.out;
   EXPECT_EQ(ran.json()["divergences"][0]["node"], "sum");
 }
@@ -396,7 +392,7 @@ TEST(Replay, under_a_changed_graph_finds_a_failure_that_would_be_none) {
 TEST(Replay, refuses_what_is_not_there) {
   expect_refused(cairn({"replay", nobody}), 3, nobody);
   expect_refused(cairn({"replay"}), 2, "--all");
-  expect_refused(cairn({"replay", "--all", "--graph", file_of(Json{{"name", "x"}}, "no_graph")}), 4, "Expected");
+  expect_refused(cairn({"replay", "--all", "--graph", graph_file(Json{{"name", "x"}}, "no_graph")}), 4, "Expected");
 }
 
 }  // namespace

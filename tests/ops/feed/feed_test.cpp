@@ -11,11 +11,6 @@ namespace {
 
 using Seen = std::map<std::string, std::set<std::int64_t>>;  // by run
 
-Arguments on(const std::string& dsn, Arguments arguments) {
-  arguments.insert(arguments.end(), {"--dsn", dsn});
-  return arguments;
-}
-
 std::string started(const std::string& dsn, int sub_goals = 2) {
   Json input = {{"goal", "g"}, {"sub_goals", Json::array()}};
   for (int n = 0; n < sub_goals; ++n)

@@ -16,11 +16,6 @@ namespace {
 
 const EnvironmentVariable secret_of_tests("HOOK_SECRET", receiver_secret);
 
-Arguments on(const std::string& dsn, Arguments arguments) {
-  arguments.insert(arguments.end(), {"--dsn", dsn});
-  return arguments;
-}
-
 Beside sender(const std::string& dsn) { return Beside(on(dsn, {"work", "--tools", receiver_tools()})); }
 
 Ran add_hook(const std::string& dsn, const std::string& name, const Receiver& receiver, const Arguments& more) {

@@ -18,6 +18,8 @@
 namespace cairn::program {
 
 inline const std::string runs = "/api/v1/runs";  // the path
+inline const std::string graphs = "/api/v1/graphs";
+inline const std::string claims = "/api/v1/claims";
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
@@ -28,6 +30,7 @@ struct Reply {
   Headers headers = {};
   Json json() const { return Json::parse(body); }
   std::string header(const std::string& name) const;
+  std::string message() const { return json().at("error").at("message"); }  // of a refusal
 };
 
 std::string gunzipped(const std::string& packed);

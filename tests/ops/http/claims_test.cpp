@@ -9,8 +9,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string claims = "/api/v1/claims";
-
 Json py_graph(const std::string& name) {
   const auto step = [](const std::string& next) {
     return Json{{"do", "py.count"},

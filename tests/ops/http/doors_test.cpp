@@ -16,8 +16,6 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using std::chrono::steady_clock;
 
-const std::string graphs = "/api/v1/graphs";
-
 // --- drawings --------------------------------------------------------------------------------------------------------
 
 // Every node leads to `edges` others: a drawing that takes dot minutes and gigabytes.

@@ -11,8 +11,6 @@
 namespace cairn::program {
 namespace {
 
-const std::string graphs = "/api/v1/graphs";
-
 Json asking(const std::string& name, const std::string& prompt = "Which region?") {
   Json graph = Json::parse(ask_graph(name));
   for (auto& [node, settings] : graph["nodes"].items())

@@ -13,8 +13,6 @@ Json chat(const std::string& url = "https://chat.example/in") {
   return {{"name", "chat"}, {"url", url}, {"on", Json::array({"ended", "waits"})}, {"private", true}};
 }
 
-std::string message_of(const Reply& reply) { return reply.json().at("error").at("message"); }
-
 TEST(HookRoutes, a_hook_is_added_shown_listed_paused_resumed_and_removed) {
   const Server server({"--dsn", new_database()});
   const Reply added = server.post(hooks, chat());
@@ -43,7 +41,7 @@ TEST(HookRoutes, a_command_is_no_matter_of_the_api_and_what_is_no_hook_is_refuse
   with_command["command"] = "true";
   const Reply refused = server.post(hooks, with_command);
   EXPECT_EQ(refused.status, 400);
-  EXPECT_EQ(message_of(refused),
+  EXPECT_EQ(refused.message(),
             "Expected a URL, but found a command: a hook with a command is added on its machine, by `cairn hook add`.");
   EXPECT_EQ(server.post(hooks, chat("gopher://h")).status, 400);
   EXPECT_EQ(server.post(hooks, Json::object()).status, 400);

@@ -7,7 +7,7 @@
 namespace cairn::program {
 namespace {
 
-const std::string claims = "/api/v1/claims", blobs = "/api/v1/blobs/";
+const std::string blobs = "/api/v1/blobs/";
 
 Json turning_graph() {
   return {{"name", "turned"},

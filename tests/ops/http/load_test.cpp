@@ -12,12 +12,12 @@ namespace cairn::program {
 namespace {
 
 constexpr int big_values = 20;
-constexpr std::size_t big_bytes = 900'000;
+constexpr std::size_t event_bytes = 900'000;
 
 std::string dsn() { return owner_dsn(); }
 
 // A run with 18 MB of events; it waits for ever.
-const std::string& big_run() {
+const std::string& run_of_large_events() {
   static const std::string run = [] {
     const Server server;
     const Json graph = {{"name", "load_big"},
@@ -29,7 +29,7 @@ const std::string& big_run() {
     EXPECT_EQ(server.post("/api/v1/graphs", graph).status, 201);
     std::string started = server.post(runs, {{"graph", "load_big"}}).json()["run"];
     for (int i = 0; i < big_values; ++i) {
-      const Json signal = {{"name", "noise"}, {"value", std::to_string(i) + std::string(big_bytes, 'x')}};
+      const Json signal = {{"name", "noise"}, {"value", std::to_string(i) + std::string(event_bytes, 'x')}};
       EXPECT_EQ(server.post(runs + "/" + started + "/signals", signal).status, 200);
     }
     return started;
@@ -38,13 +38,13 @@ const std::string& big_run() {
 }
 
 std::int64_t count_of_events() {
-  return static_cast<std::int64_t>(cairn_ok({"events", big_run(), "--raw", "--json"}).lines().size());
+  return static_cast<std::int64_t>(cairn_ok({"events", run_of_large_events(), "--raw", "--json"}).lines().size());
 }
 
 TEST(ApiLoad, a_page_of_events_ends_early_and_says_how_it_goes_on) {
   const std::int64_t all = count_of_events();
   const Server server;
-  const std::string events = runs + "/" + big_run() + "/events";
+  const std::string events = runs + "/" + run_of_large_events() + "/events";
   std::int64_t told = 0;
   for (std::string query = "?limit=500"; !query.empty();) {
     const Reply page = server.get(events + query);
@@ -64,15 +64,15 @@ TEST(ApiLoad, a_page_of_events_ends_early_and_says_how_it_goes_on) {
 TEST(ApiLoad, a_stream_says_little_at_once) {
   const std::int64_t all = count_of_events();
   const Server server;
-  ApiStreamReader stream(server.port(), runs + "/" + big_run() + "/events");
+  ApiStreamReader stream(server.port(), runs + "/" + run_of_large_events() + "/events");
   for (std::int64_t seq = 1; seq <= all; ++seq) ASSERT_EQ(stream.next().value().data["seq"], seq);
-  EXPECT_GT(stream.largest_piece(), big_bytes);
+  EXPECT_GT(stream.largest_piece(), event_bytes);
   EXPECT_LT(stream.largest_piece(), 2U << 20);
 }
 
 // Takes 64 KiB at a time, so slowly that the whole needs more than twice what a piece may take.
 TEST(ApiLoad, a_slow_reader_gets_all) {
-  const std::string& run = big_run();
+  const std::string& run = run_of_large_events();
   const Server server({"--write-seconds", "1"});
   ApiConnection slow(server.port(), 64 * 1024);
   slow.send("GET " + runs + "/" + run + "/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -85,7 +85,7 @@ TEST(ApiLoad, a_slow_reader_gets_all) {
 }
 
 TEST(ApiLoad, a_stream_ends_with_its_client_and_streams_leave_room) {
-  const std::string& run = big_run();
+  const std::string& run = run_of_large_events();
   const std::string events = runs + "/" + run + "/events?from=1000000";
   const Server server({"--connections", "3"});
   const Headers stream = {{"Accept", "text/event-stream"}};

@@ -10,8 +10,6 @@ namespace {
 
 const std::string hidden = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-std::string message_of(const Reply& reply) { return reply.json().at("error").at("message"); }
-
 // The first answer to `head` with another request as its body; and that there is no second.
 Reply only_reply(const Server& server, const std::string& head) {
   ApiConnection connection(server.port());
@@ -53,7 +51,7 @@ TEST(ApiProtocol, paths_and_queries_are_texts) {
                              "/api/v1/runs?graph=%FF", "/api/v1/runs?tag=a%3D%00", "/api/v1/runs?%00=1"}) {
     const Reply reply = server.get(target);
     EXPECT_EQ(reply.status, 400) << target << reply.body;
-    EXPECT_NE(message_of(reply).find("UTF-8 without NUL"), std::string::npos) << reply.body;
+    EXPECT_NE(reply.message().find("UTF-8 without NUL"), std::string::npos) << reply.body;
   }
   EXPECT_EQ(server.get("/api/v1/graphs/%C3%A9").status, 404);
 }
@@ -68,12 +66,12 @@ TEST(ApiProtocol, an_empty_query_is_none) {
 TEST(ApiProtocol, sentences_name_what_they_mean) {
   const Server server;
   const std::string events = runs + "/01890000-0000-7000-8000-000000000000/events";
-  EXPECT_EQ(message_of(server.get(events + "?from=x")).find("Expected a number from 0 to "), 0U);
+  EXPECT_EQ(server.get(events + "?from=x").message().find("Expected a number from 0 to "), 0U);
   EXPECT_EQ(server.get("/api/v1/graphs/").status, 404);
-  EXPECT_EQ(message_of(server.get("/api/v1/graphs/")).find("graph named"), std::string::npos);
-  EXPECT_EQ(message_of(ApiConnection(server.port()).ask("DELETE", runs)),
+  EXPECT_EQ(server.get("/api/v1/graphs/").message().find("graph named"), std::string::npos);
+  EXPECT_EQ(ApiConnection(server.port()).ask("DELETE", runs).message(),
             "Expected one of the methods POST, GET, HEAD, OPTIONS, but found DELETE.");
-  EXPECT_EQ(message_of(ApiConnection(server.port()).ask("DELETE", "/api/v1/queues")),
+  EXPECT_EQ(ApiConnection(server.port()).ask("DELETE", "/api/v1/queues").message(),
             "Expected one of the methods GET, HEAD, OPTIONS, but found DELETE.");
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-const std::string graphs = "/api/v1/graphs";
-
 Json waiting_graph(const std::string& name, const std::string& queue = "default") {
   return {{"name", name},
           {"start", "ask"},

@@ -9,7 +9,7 @@
 namespace cairn::program {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using std::chrono::steady_clock;
 
 Json plan_of(const std::string& tool, const Json& inputs) {
   return {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", tool}, {"inputs", inputs}}}}};
@@ -29,21 +29,21 @@ class ApiWaits : public ::testing::Test {
 
 TEST_F(ApiWaits, the_answer_comes_when_the_run_has_ended) {
   const std::string run = start(plan_of("sleep", {{"ms", 300}}));
-  const Clock::time_point began = Clock::now();
+  const steady_clock::time_point began = steady_clock::now();
   const Beside working({"work"});
   const Reply reply = wait_for(run, "60000");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.json()["status"], "done");
-  EXPECT_LT(Clock::now() - began, std::chrono::seconds(40));
+  EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(40));
   EXPECT_EQ(wait_for(run, "60000").json(), server.get(runs + "/" + run).json()) << "it has ended: at once";
 }
 
 TEST_F(ApiWaits, after_its_time_the_answer_is_the_run_as_it_is) {
   const std::string run = start(plan_of("echo", {{"n", 1}}));  // no one works
-  const Clock::time_point began = Clock::now();
+  const steady_clock::time_point began = steady_clock::now();
   const Reply reply = wait_for(run, "300");
   EXPECT_EQ(reply.json()["status"], "running");
-  EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(300));
+  EXPECT_GE(steady_clock::now() - began, std::chrono::milliseconds(300));
 }
 
 TEST_F(ApiWaits, many_wait_at_once_and_each_hears_of_its_own_run) {

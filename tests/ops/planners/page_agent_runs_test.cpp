@@ -7,7 +7,7 @@
 #include <map>
 #include <stdlib.h>
 
-#include "tests/ops/program.hpp"
+#include "tests/ops/planners/planner_runs.hpp"
 #include "tests/paths.hpp"
 #include "tests/workers/ports/loopback.hpp"
 
@@ -32,8 +32,6 @@ const std::string input =
     Json{{"goal", "Add a new patient with name Jas"},
          {"url", testing::source_dir() + std::string("/workers/tools/page/pages/patient_register.html")}}
         .dump();
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 int browser_processes(pid_t worker) {
   const std::string mark = "cairn-browser-" + std::to_string(worker) + "-";

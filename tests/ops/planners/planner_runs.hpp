@@ -16,6 +16,8 @@
 
 namespace cairn::program {
 
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 struct PlannerCase {
   std::string graph;
   std::string input;

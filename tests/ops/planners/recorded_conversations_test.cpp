@@ -17,7 +17,7 @@ namespace cairn::program {
 namespace {
 
 using testing::LoopbackServer;
-using Reply = LoopbackServer::Reply;
+using ModelReply = LoopbackServer::Reply;
 using Turns = std::vector<Json>;
 
 constexpr std::chrono::seconds patience{120};
@@ -33,8 +33,8 @@ Turns first(const Turns& turns, std::size_t count) {
   return {turns.begin(), turns.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-Reply reply_of(const Json& body) { return {200, body.dump()}; }
-Reply refusal(const std::string& says) { return {400, says}; }
+ModelReply reply_of(const Json& body) { return {200, body.dump()}; }
+ModelReply refusal(const std::string& says) { return {400, says}; }
 
 // The model and the tools of some conversations. POST /v1/chat/completions, POST /tools/NAME.
 class RecordedWorld {
@@ -73,7 +73,7 @@ class RecordedWorld {
     return name == "CAIRN_MODEL" ? "recorded" : server_.url("/v1");
   }
 
-  Reply answer(const LoopbackServer::Request& request) {
+  ModelReply answer(const LoopbackServer::Request& request) {
     const std::lock_guard lock(mutex_);
     const std::string target(request.target());
     const Json body = Json::parse(request.body());

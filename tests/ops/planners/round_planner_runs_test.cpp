@@ -1,12 +1,10 @@
 // Questions on the sample data by the real program, offline; each command as its page gives it.
 #include <gtest/gtest.h>
 
-#include "tests/ops/program.hpp"
+#include "tests/ops/planners/planner_runs.hpp"
 
 namespace cairn::program {
 namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(RoundPlannerProgram, the_first_question_needs_no_preparation_and_its_plan_is_drawn) {
   const Ran ran =

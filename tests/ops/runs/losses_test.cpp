@@ -44,7 +44,7 @@ bool has_exited(pid_t pid) {
   return waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0;
 }
 
-class Losses : public testing::Test {
+class Losses : public ::testing::Test {
  protected:
   Losses() {
     tools_ = write_file(

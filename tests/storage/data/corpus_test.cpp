@@ -20,7 +20,7 @@ const std::vector<Document> two = {
     document("docs/people.md", "Norland", {"The population was 5.2 million people.", "Households are small."}),
     document("docs/bikes.md", "Bicycles", {"E-bikes cost EUR 2,850 in Norland, and o'clock \\ says 'x'."})};
 
-class CorpusTest : public testing::Test {
+class CorpusTest : public ::testing::Test {
  protected:
   std::vector<std::string> found(const std::string& words, std::int32_t limit = 5) {
     const Result<std::vector<FoundPassage>> passages = corpora.search({"c", words, limit});

@@ -21,7 +21,7 @@ constexpr std::int32_t shards_of_feed = 8;
 // The events that a consumer got, as it got them.
 using Got = std::map<RunId, std::vector<std::int64_t>>;
 
-class FeedTest : public testing::TestWithParam<const char*> {
+class FeedTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const bool is_cluster = std::string(GetParam()) == "citus";
@@ -79,8 +79,8 @@ class FeedTest : public testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Feeds, FeedTest,
-                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"one_server", "citus"}
-                                                               : std::vector<const char*>{"one_server"}),
+                         ::testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"one_server", "citus"}
+                                                                 : std::vector<const char*>{"one_server"}),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(FeedTest, gives_history_and_then_what_is_committed_in_the_order_of_each_run) {
@@ -294,7 +294,7 @@ TEST_P(FeedTest, has_runs_that_are_imported) {
 
 // The rest is about one server: a transaction is left open by hand.
 class LateCommit : public FeedTest {};
-INSTANTIATE_TEST_SUITE_P(Feeds, LateCommit, testing::Values("one_server"),
+INSTANTIATE_TEST_SUITE_P(Feeds, LateCommit, ::testing::Values("one_server"),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(LateCommit, is_not_skipped_by_a_consumer_that_went_on_meanwhile) {

@@ -33,7 +33,7 @@ NoticeId notice(std::uint8_t run, std::int64_t seq, NoticeKind kind = NoticeKind
   return {run_of(run), seq, kind};
 }
 
-class HookTableTest : public testing::TestWithParam<const char*> {
+class HookTableTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const std::string kind = GetParam();
@@ -89,8 +89,9 @@ class HookTableTest : public testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Hooks, HookTableTest,
-                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"memory", "postgres", "citus"}
-                                                               : std::vector<const char*>{"memory", "postgres"}),
+                         ::testing::ValuesIn(has_citus_cluster()
+                                                 ? std::vector<const char*>{"memory", "postgres", "citus"}
+                                                 : std::vector<const char*>{"memory", "postgres"}),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(HookTableTest, a_name_is_given_once_and_a_new_hook_is_its_makers_for_a_while) {
@@ -330,7 +331,7 @@ TEST_P(HookTableTest, an_answer_pauses_only_a_hook_that_is_on_and_was_not_resume
 // --- what people are shown ------------------------------------------------------------------------------------------
 
 class ShownHooks : public HookTableTest {};
-INSTANTIATE_TEST_SUITE_P(Hooks, ShownHooks, testing::Values("postgres"),
+INSTANTIATE_TEST_SUITE_P(Hooks, ShownHooks, ::testing::Values("postgres"),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(ShownHooks, counts_are_of_all_hooks_or_of_one_and_delivered_ones_are_counted_where_they_are_asked_for) {

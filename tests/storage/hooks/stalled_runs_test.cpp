@@ -12,7 +12,7 @@ namespace {
 
 constexpr TimeUs hour_us = 3'600'000'000;
 
-class StalledRunsTest : public testing::TestWithParam<const char*> {
+class StalledRunsTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     dsn_ = std::string(GetParam()) == "citus" ? new_distributed_database(2) : new_database(2);
@@ -51,8 +51,8 @@ class StalledRunsTest : public testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Databases, StalledRunsTest,
-                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"postgres", "citus"}
-                                                               : std::vector<const char*>{"postgres"}),
+                         ::testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"postgres", "citus"}
+                                                                 : std::vector<const char*>{"postgres"}),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(StalledRunsTest, finds_open_runs_that_nothing_was_committed_to_in_any_shard_and_in_any_portion) {

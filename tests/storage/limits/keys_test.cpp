@@ -166,7 +166,7 @@ TEST_P(QueueKeysTest, keys_that_are_none_and_weights_without_a_key_are_refused) 
   EXPECT_TRUE(store().limits().queue_limits().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, QueueKeysTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, QueueKeysTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

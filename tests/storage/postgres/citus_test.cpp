@@ -28,7 +28,7 @@ namespace {
 using Kind = Verdict::Kind;
 constexpr std::int32_t shards = 8;
 
-class CitusTest : public testing::TestWithParam<const char*> {
+class CitusTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     dsn_ = new_distributed_database(shards);
@@ -77,8 +77,8 @@ class CitusTest : public testing::TestWithParam<const char*> {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CitusTest);
 INSTANTIATE_TEST_SUITE_P(Cluster, CitusTest,
-                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"citus"}
-                                                               : std::vector<const char*>{}),
+                         ::testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"citus"}
+                                                                 : std::vector<const char*>{}),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(CitusTest, the_shards_are_spread_evenly_and_distributing_again_changes_nothing) {

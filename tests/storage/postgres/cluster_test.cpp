@@ -25,10 +25,10 @@ using namespace test;
 namespace fs = std::filesystem;
 
 // A directory of its own; what runs there is stopped at the end.
-class ClusterTest : public testing::Test {
+class ClusterTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
     directory_ = scratch_directory() + "/" + info->name();
   }
   void TearDown() override {

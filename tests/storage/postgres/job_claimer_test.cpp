@@ -45,7 +45,7 @@ TEST(NotifiedJobs, tell_of_the_one_job_that_all_hints_since_have_named) {
   EXPECT_FALSE(hinted.only_one(0)) << "too many to remember them all";
 }
 
-class JobClaimerTest : public testing::Test {
+class JobClaimerTest : public ::testing::Test {
  protected:
   RunId start(TimeUs run_at_us = noon, std::int32_t priority = 0) {
     TestRun run(*store_);

@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-class Plans : public testing::Test {
+class Plans : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     dsn_ = new_database(1);

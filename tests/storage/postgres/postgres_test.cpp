@@ -195,7 +195,7 @@ TEST(PostgresStore, terminated_connections_are_replaced) {
 }
 
 // A process that is stopped inside a transaction leaves its locks to others.
-class StoppedInside : public testing::Test {
+class StoppedInside : public ::testing::Test {
  protected:
   static PgStatement lock() { return {"lock_graph", "LOCK TABLE cairn.graph IN EXCLUSIVE MODE"}; }
 
@@ -490,7 +490,7 @@ TEST(PostgresStore, a_look_at_what_is_held_passes_over_a_job_whose_run_has_lost_
 
 // --- roles -----------------------------------------------------------------------------------------------------------
 
-class Roles : public testing::Test {
+class Roles : public ::testing::Test {
  protected:
   void SetUp() override {
     dsn_ = new_database(1);

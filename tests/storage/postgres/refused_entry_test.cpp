@@ -33,7 +33,7 @@ std::string letters(std::size_t count) {
 
 Job job_in_a_queue_too_long_for_the_index() { return job_of(1, 1, noon, letters(6'000)); }
 
-class RefusedEntry : public testing::Test {
+class RefusedEntry : public ::testing::Test {
  protected:
   RefusedEntry() : dsn_(new_database(1)), store_(store_on(dsn_)) {}
 

@@ -127,7 +127,7 @@ TEST_P(RecordsTest, a_name_has_one_current_graph) {
   EXPECT_TRUE(graphs[2].current);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, RecordsTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, RecordsTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

@@ -36,7 +36,7 @@ ScheduleWrite started_at(const ScheduleRow& row, TimeUs at, TimeUs look_at) {
   return write;
 }
 
-class ScheduleTableTest : public testing::TestWithParam<const char*> {
+class ScheduleTableTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const std::string kind = GetParam();
@@ -143,8 +143,9 @@ TEST_P(ScheduleTableTest, nothing_is_written_of_a_decision_that_throws) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tables, ScheduleTableTest,
-                         testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"memory", "postgres", "citus"}
-                                                               : std::vector<const char*>{"memory", "postgres"}),
+                         ::testing::ValuesIn(has_citus_cluster()
+                                                 ? std::vector<const char*>{"memory", "postgres", "citus"}
+                                                 : std::vector<const char*>{"memory", "postgres"}),
                          [](const auto& of) { return std::string(of.param); });
 
 TEST(ScheduleTable, a_row_that_one_process_decides_is_passed_by_others) {

@@ -161,7 +161,7 @@ TEST_P(StartBookTest, many_threads_number_the_starts_of_a_key_without_a_gap) {
   EXPECT_EQ(row(ann).numbers, threads_count * each);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, StartBookTest, testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, StartBookTest, ::testing::ValuesIn(every_store()), name_of_store);
 
 }  // namespace
 }  // namespace cairn::test

@@ -84,7 +84,7 @@ const Json twice = parse_stored(R"({"name": "twice", "start": "a", "limits": {"s
         "b": {"do": "py.a", "queue": "py", "labels": ["ok"], "retry": {"attempts": 3, "backoff_ms": 100}, "on": {"ok": "z"}},
         "z": {"end": {"status": "done", "output": {"count": {"$": "count"}}}}}})");
 
-class GatewayTest : public testing::Test {
+class GatewayTest : public ::testing::Test {
  protected:
   GatewayTest()
       : store_(make_memory_store(1, [this] { return noon + steady_; })),

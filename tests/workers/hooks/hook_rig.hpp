@@ -19,7 +19,7 @@
 
 namespace cairn::test {
 
-class HookRig : public testing::Test {
+class HookRig : public ::testing::Test {
  protected:
   static constexpr TimeUs second_us = 1'000'000;
 

@@ -163,7 +163,7 @@ std::size_t bytes_of(const Entry& entry) {
   return bytes;
 }
 
-class CommitterTest : public testing::Test {
+class CommitterTest : public ::testing::Test {
  protected:
   CommitterTest() : store_(make_memory_store(1, [this] { return now_; })), catalogue_(small_catalogue()) {
     client_ = client_with_graphs(*store_, *catalogue_);

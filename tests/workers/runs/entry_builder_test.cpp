@@ -14,7 +14,7 @@ using namespace test;
 using Op = JobWrite::Op;
 
 // One run, decided and built entry after entry as the committer does it.
-class EntryBuilderTest : public testing::Test {
+class EntryBuilderTest : public ::testing::Test {
  protected:
   EntryBuilderTest()
       : store_(make_memory_store(1, [] { return noon; })),

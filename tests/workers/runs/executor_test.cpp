@@ -19,7 +19,7 @@ const char* const looping = R"({"name":"t","start":"a","limits":{"steps":99},
   "b":{"do":"x.next","on":{"again":"a","out":"z"}},"z":{"end":"done"}}})";
 
 // One worker's pure steps over a folded state, without a store.
-class Executed : public testing::Test {
+class Executed : public ::testing::Test {
  protected:
   Executed() : model_(make_scripted_model({{"replies", Json::array()}})), tools_(make_tools(builtin_tools(), 1)) {
     add("x.square", {"ok"}, {"bias"}, [this](const StepInput& input) {

@@ -20,7 +20,7 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-class CheckpointerTest : public testing::Test {
+class CheckpointerTest : public ::testing::Test {
  protected:
   CheckpointerTest() : dsn_(new_database(1)) {
     static int count = 0;

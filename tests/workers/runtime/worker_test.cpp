@@ -36,7 +36,7 @@ struct Variant {
 };
 void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
 
-class WorkerTest : public testing::TestWithParam<Variant> {
+class WorkerTest : public ::testing::TestWithParam<Variant> {
  protected:
   void SetUp() override {
     if (GetParam().memory) {
@@ -703,8 +703,8 @@ TEST_P(WorkerTest, what_came_with_a_claim_is_not_read) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, WorkerTest,
-                         testing::Values(Variant{"memory", true, 1}, Variant{"memory_4_shards", true, 4},
-                                         Variant{"postgres", false, 1}, Variant{"postgres_4_shards", false, 4}),
+                         ::testing::Values(Variant{"memory", true, 1}, Variant{"memory_4_shards", true, 4},
+                                           Variant{"postgres", false, 1}, Variant{"postgres_4_shards", false, 4}),
                          [](const auto& variant) { return variant.param.name; });
 
 // --- client ---------------------------------------------------------------------------------------------------------
@@ -769,7 +769,8 @@ TEST_P(ClientTest, a_run_that_continues_another_carries_its_turns_on) {
   EXPECT_EQ(client_->start(early, "").error().code, Code::conflict);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, ClientTest, testing::Values(Variant{"memory", true, 1}, Variant{"postgres", false, 1}),
+INSTANTIATE_TEST_SUITE_P(Stores, ClientTest,
+                         ::testing::Values(Variant{"memory", true, 1}, Variant{"postgres", false, 1}),
                          [](const auto& variant) { return variant.param.name; });
 
 }  // namespace

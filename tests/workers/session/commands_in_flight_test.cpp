@@ -21,7 +21,7 @@ namespace {
 using namespace test;
 using Clock = std::chrono::steady_clock;
 
-class InFlight : public testing::TestWithParam<const char*> {
+class InFlight : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (std::string_view(GetParam()) == "memory") {
@@ -306,7 +306,7 @@ TEST_P(InFlight, a_value_of_16_mib_is_kept_and_one_byte_more_fails_the_attempt) 
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, InFlight, testing::Values("memory", "postgres"),
+INSTANTIATE_TEST_SUITE_P(Stores, InFlight, ::testing::Values("memory", "postgres"),
                          [](const auto& of) { return std::string(of.param); });
 
 }  // namespace

@@ -45,7 +45,7 @@ const char* long_graph = R"({"name": "long", "start": "a", "limits": {"steps": 1
     "a": {"do": "t.slow", "labels": ["ok", "never"], "queue": "narrow", "on": {"ok": "a", "never": "z"}},
     "z": {"end": "done"}}})";
 
-class LimitedQueues : public testing::TestWithParam<const char*> {
+class LimitedQueues : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (std::string_view(GetParam()) == "memory") {
@@ -187,7 +187,7 @@ TEST_P(LimitedQueues, a_paused_queue_stands_still_and_goes_on) {
   EXPECT_EQ(at_pause, later);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, LimitedQueues, testing::Values("memory", "postgres"),
+INSTANTIATE_TEST_SUITE_P(Stores, LimitedQueues, ::testing::Values("memory", "postgres"),
                          [](const auto& of) { return std::string(of.param); });
 
 }  // namespace

@@ -187,7 +187,7 @@ TEST(KeepRules, without_keeping_steps_may_still_be_executed_in_one_commit) {
 
 // --- steps in flight ------------------------------------------------------------------------------------------------
 
-class StepsInFlightTest : public testing::Test {
+class StepsInFlightTest : public ::testing::Test {
  protected:
   StepsInFlightTest()
       : store_(make_memory_store(1, [] { return noon; })),
@@ -443,7 +443,7 @@ HeldJob lost_job() {
   return held;
 }
 
-class SweepingTest : public testing::Test {
+class SweepingTest : public ::testing::Test {
  protected:
   SweepingTest() : sweeping_({.session = 5, .dead_after_us = 10 * second, .held_max = 100}) {}
   // One scan that finds this.

@@ -17,7 +17,7 @@ using namespace test;
 
 constexpr TimeUs advance_us = 50'000;
 
-class SessionTest : public testing::Test {
+class SessionTest : public ::testing::Test {
  protected:
   SessionTest()
       : store_(make_memory_store(1, [this] { return noon + steady_ + clock_set_by_; })),

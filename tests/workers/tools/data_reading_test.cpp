@@ -167,7 +167,7 @@ TEST(DataMetadata, issue_20_R4_what_may_be_several_things_alike_is_a_rival) {
 }
 
 // Two tables of one name in two schemas, with so many rows and links to them.
-DataCatalog parts(std::int64_t rows, std::int64_t other_rows, int links, int other_links) {
+DataCatalog catalog_of_parts(std::int64_t rows, std::int64_t other_rows, int links, int other_links) {
   DataCatalog catalog;
   catalog.columns = {key_column("stock.part", "part_id", other_rows), key_column("part", "part_id", rows),
                      plain_column("stock.part", "cost", "integer", other_rows),
@@ -197,19 +197,19 @@ std::string counted_table(const Json& metadata) {
 }
 
 TEST(DataMetadata, issue_20_2_rows_decide_between_tables_of_one_name) {
-  EXPECT_TRUE(part_metadata(parts(100, 100, 0, 0)).contains("rivals"));
-  EXPECT_TRUE(part_metadata(parts(100, 400, 0, 0)).contains("rivals")) << "a few more decide nothing";
-  const Json many = part_metadata(parts(50, 2'000'000, 0, 0));
+  EXPECT_TRUE(part_metadata(catalog_of_parts(100, 100, 0, 0)).contains("rivals"));
+  EXPECT_TRUE(part_metadata(catalog_of_parts(100, 400, 0, 0)).contains("rivals")) << "a few more decide nothing";
+  const Json many = part_metadata(catalog_of_parts(50, 2'000'000, 0, 0));
   EXPECT_FALSE(many.contains("rivals")) << many["rivals"];
   EXPECT_EQ(counted_table(many), "select count(*) from stock.part");
-  EXPECT_EQ(counted_table(part_metadata(parts(2'000'000, 50, 0, 0))), "select count(*) from part");
+  EXPECT_EQ(counted_table(part_metadata(catalog_of_parts(2'000'000, 50, 0, 0))), "select count(*) from part");
 }
 
 TEST(DataMetadata, issue_20_2_links_decide_between_tables_of_one_name) {
-  EXPECT_TRUE(part_metadata(parts(100, 100, 2, 2)).contains("rivals"));
-  EXPECT_FALSE(part_metadata(parts(100, 100, 0, 3)).contains("rivals"));
-  EXPECT_EQ(counted_table(part_metadata(parts(100, 100, 0, 3))), "select count(*) from stock.part");
-  EXPECT_EQ(counted_table(part_metadata(parts(100, 100, 3, 0))), "select count(*) from part");
+  EXPECT_TRUE(part_metadata(catalog_of_parts(100, 100, 2, 2)).contains("rivals"));
+  EXPECT_FALSE(part_metadata(catalog_of_parts(100, 100, 0, 3)).contains("rivals"));
+  EXPECT_EQ(counted_table(part_metadata(catalog_of_parts(100, 100, 0, 3))), "select count(*) from stock.part");
+  EXPECT_EQ(counted_table(part_metadata(catalog_of_parts(100, 100, 3, 0))), "select count(*) from part");
 }
 
 TEST(DataReading, issue_20_2_a_ratio_is_a_share_of_all_or_of_one_figure_to_another) {
