@@ -192,6 +192,7 @@ TEST_F(CheckpointAuditTest, who_signs_with_a_key_of_his_own_is_told) {
 
 // A database that was made where another one's data had been holds nothing that could be found missing.
 TEST_F(CheckpointAuditTest, D10_a_folder_that_knows_another_database_alone_says_so) {
+  fs::remove_all(folder());  // of the databases of other tests
   ended_run();
   const fs::path other = folder() / "00000000-0000-4000-8000-000000000000";
   fs::create_directory(other);

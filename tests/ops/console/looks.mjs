@@ -87,17 +87,19 @@ export async function findings(page) {
 export function testLooks(colorScheme, half) {
   test(`every page in ${colorScheme} colours`, async () => {
     const page = await openPage(browser, world.url, { colorScheme, reducedMotion: "reduce" });
-    for (const [name, view] of Object.entries(views).filter((_, place) => place % 2 === half))
+    for (const [name, view] of Object.entries(views).filter((_, place) => place % 2 === half)) {
+      await page.goto("about:blank");
+      await page.goto(world.url + view);
+      await settled(page);
       for (const width of widths) {
         await page.setViewportSize({ width, height: 900 });
-        await page.goto("about:blank");
-        await page.goto(world.url + view);
-        await settled(page);
+        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
         await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) });
         const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         assert.ok(wider <= 0, `${name} is ${wider} pixels wider than ${width}`);
         if (width !== 768) assert.deepEqual(await findings(page), [], `${name} at ${width}`);
       }
+    }
     assert.deepEqual(page.faults, []);
     await page.context().close();
   });
