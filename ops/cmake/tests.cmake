@@ -186,6 +186,9 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/ports/tools_test.cpp
   tests/workers/ports/untrusted_text_test.cpp
   tests/workers/ports/url_place_test.cpp
+  tests/workers/runs/committer_bounds_test.cpp
+  tests/workers/runs/committer_calls_test.cpp
+  tests/workers/runs/committer_conflicts_test.cpp
   tests/workers/runs/committer_test.cpp
   tests/workers/runs/entry_builder_test.cpp
   tests/workers/runs/executor_test.cpp

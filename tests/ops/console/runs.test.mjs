@@ -37,6 +37,17 @@ test("the newest runs come first, each with its status, reason and tags", async 
   await page.context().close();
 });
 
+test("on a narrow screen a reason has the whole width", async () => {
+  const page = await opened();
+  await page.setViewportSize({ width: 400, height: 900 });
+  const failed = rows(page).filter({ hasText: "No coffee today" });
+  await failed.waitFor();
+  const row = await failed.boundingBox();
+  const reason = await failed.locator(".says").boundingBox();
+  assert.ok(reason.width > 0.9 * row.width, `${reason.width} of ${row.width}`);
+  await page.context().close();
+});
+
 test("a filter is taken from the address and kept in it, completed from what is known", async () => {
   const page = await opened(`#/runs?where=${encodeURIComponent("graph=order,tag.team=a")}`);
   await rows(page).first().waitFor();

@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include "storage/postgres/connection.hpp"
 #include "tests/ops/http/api_client.hpp"
+#include "tests/storage/test_database.hpp"
 
 namespace cairn::program {
 namespace {
@@ -18,14 +20,12 @@ std::string started(const std::string& dsn, int sub_goals = 2) {
   return cairn_ok(on(dsn, {"start", "plan_runner", "--input", input.dump(), "--wait", "--json"})).json()["run"];
 }
 
-// The events of all runs that the log has.
+// The events of all runs that the database has.
 Seen logged(const std::string& dsn) {
   Seen seen;
-  for (const Json& run : cairn_ok(on(dsn, {"runs", "--json", "--limit", "10000"})).lines()) {
-    const std::string id = run["run"];
-    for (const Json& event : cairn_ok(on(dsn, {"events", id, "--json"})).lines())
-      seen[id].insert(event["seq"].get<std::int64_t>());
-  }
+  const PgResult rows = test::ask(dsn, "select run_id::text, seq::text from cairn.event");
+  for (int row = 0; row < rows.rows(); ++row)
+    seen[std::string(rows.text(row, 0))].insert(std::stoll(std::string(rows.text(row, 1))));
   return seen;
 }
 

@@ -1,0 +1,167 @@
+// Linked runs: a called run ends in one commit with its step, and not while its caller cannot be read.
+#include "tests/workers/runs/committer_trial.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+TEST_F(CommitterTest, a_called_run_ends_in_one_commit_with_its_step) {
+  const RunId run = start("call", {{"word", "hi"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  ASSERT_NE(job.run, run);
+  const std::int64_t batches = driven->counts().batches;
+  const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(ticket).status);
+  EXPECT_EQ(driven->counts().batches, batches + 1);
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(run), RunStatus::done);
+}
+
+TEST_F(CommitterTest, a_called_run_ends_although_its_caller_moved_on_meanwhile) {
+  const RunId run = start("call", {{"word", "hi"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  driven->await_state(900, run, 1);
+  driven.settle();
+  ASSERT_TRUE(client_->command(run, SendSignal{"note", 1, "s1"}));  // the caller's cached state is old now
+  const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(ticket).status);
+  EXPECT_EQ(driven->counts().conflicts, 2);  // both of the link
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(run), RunStatus::done);
+}
+
+// A3: the child left alone, and its caller waited for ever.
+TEST_F(CommitterTest, A3_a_called_run_does_not_end_while_its_caller_cannot_be_read) {
+  const RunId run = start("call", {{"word", "hi"}});
+  NewerRelease store(*store_);
+  store.newer = run;
+  Driven driven(store, 5);
+  const HeldJob job = claim(5);
+  const Ticket before = driven.submit(job.run, SendSignal{"note", 1, "s1"});
+  Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(before).status) << "what went before it passes";
+  ASSERT_FALSE(driven.reply(ticket).status);
+  EXPECT_EQ(driven.reply(ticket).status.error().code, Code::unsupported);
+  EXPECT_EQ(status(job.run), RunStatus::running);
+  EXPECT_EQ(status(run), RunStatus::running);
+  store.newer = {};
+  ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(ticket).status);
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_TRUE(store_->loose_ends({}, 10).empty());
+}
+
+TEST_F(CommitterTest, A3_nor_does_the_run_that_a_called_run_called) {
+  ASSERT_TRUE(client_->add_graph(parse_stored(R"({"name": "outer", "start": "c", "limits": {"steps": 9}, "nodes": {
+      "c": {"call": "call", "with": {"word": "$word"}, "on": {"done": "z", "failed": "z"}}, "z": {"end": "done"}}})")));
+  const RunId outer = start("outer", {{"word", "hi"}});
+  NewerRelease store(*store_);
+  store.newer = outer;
+  Driven driven(store, 5);
+  const HeldJob job = claim(5);
+  const RunId middle = *store_->run(job.run)->parent;
+  ASSERT_NE(middle, outer);
+  Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  ASSERT_FALSE(driven.reply(ticket).status);
+  for (const RunId& run : {job.run, middle, outer}) EXPECT_EQ(status(run), RunStatus::running);
+  store.newer = {};
+  ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  for (const RunId& run : {job.run, middle, outer}) EXPECT_EQ(status(run), RunStatus::done);
+}
+
+// A3 and A7: the end is decided under the called run's lock, and its caller is read after that.
+TEST_F(CommitterTest, A3_nor_does_a_called_run_that_others_write_too) {
+  ASSERT_TRUE(client_->add_graph(parse_stored(R"({"name": "outer", "start": "c", "limits": {"steps": 9}, "nodes": {
+      "c": {"call": "fan", "on": {"done": "z", "failed": "z"}}, "z": {"end": "done"}}})")));
+  const RunId outer = start("outer");
+  NewerRelease store(*store_);
+  Driven one(*store_, 6), two(store, 5);
+  one.keeps = two.keeps = false;
+  HeldJob job = claim(6);
+  one.submit(job.run, complete(job), fence(job));
+  one.settle();
+  two->await_state(900, job.run, 1);
+  two.settle();
+  two->tick(noon + 10'000'000);  // as if no other had written it for long
+  const auto report = [&](Driven& driven, SessionId session) {
+    job = claim(session);
+    const Ticket ticket = driven.submit(job.run, complete(job), fence(job));
+    driven.settle();
+    return ticket;
+  };
+  EXPECT_TRUE(one.reply(report(one, 6)).status);
+  for (int step = 0; step < 3; ++step) EXPECT_TRUE(two.reply(report(two, 5)).status);
+  store.newer = outer;
+  job = claim(5);
+  Ticket ticket = two.submit(job.run, complete(job), fence(job));
+  ASSERT_TRUE(two.collect());
+  ASSERT_EQ(two.locked_commits().size(), 1u);
+  two.settle();
+  ASSERT_FALSE(two.reply(ticket).status);
+  EXPECT_EQ(two.reply(ticket).status.error().code, Code::unsupported);
+  for (const RunId& run : {job.run, outer}) EXPECT_EQ(status(run), RunStatus::running);
+  store.newer = {};
+  ticket = two.submit(job.run, complete(job), fence(job));
+  two.settle();
+  EXPECT_TRUE(two.reply(ticket).status);
+  for (const RunId& run : {job.run, outer}) EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_TRUE(store_->loose_ends({}, 10).empty());
+}
+
+TEST_F(CommitterTest, A3_a_caller_that_has_not_heard_of_an_end_is_told) {
+  const RunId run = start("call", {{"word", "hi"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  driven->submit(
+      {.ticket = 900, .run = job.run, .command = complete(job), .fence = fence(job), .caller_has_ended = true});
+  driven.settle();
+  ASSERT_EQ(status(job.run), RunStatus::done);
+  ASSERT_EQ(status(run), RunStatus::running);
+  driven->finish_call(901, job.run);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(901).status);
+  EXPECT_EQ(status(run), RunStatus::done);
+  driven->finish_call(902, job.run);
+  driven.settle();
+  ASSERT_FALSE(driven.reply(902).status);
+  EXPECT_EQ(driven.reply(902).status.error().code, Code::closed);
+}
+
+// A19: other tasks of the run waited until the next submission to it.
+TEST_F(CommitterTest, A19_what_waits_behind_a_command_that_cannot_be_decided_is_decided) {
+  const RunId run = start("wait");
+  int draws = 0;
+  Driven driven(*store_, 5, 2'000, [&](CommitterOptions& of) {
+    of.draw = [&] { return draws++ == 0 ? throw std::runtime_error("it cannot be decided") : 0.5; };
+  });
+  const Ticket culprit = driven.submit(run, SendSignal{"a", 1, "s1"});
+  const Ticket behind = driven.submit(run, SendSignal{"a", 1, "s2"});
+  driven.settle();
+  ASSERT_FALSE(driven.reply(culprit).status);
+  EXPECT_TRUE(driven.reply(behind).status);
+}
+
+TEST_F(CommitterTest, a_called_run_ends_alone_when_its_caller_has_ended) {
+  const RunId run = start("call", {{"word", "hi"}});
+  Driven driven(*store_, 5);
+  const HeldJob job = claim(5);
+  ASSERT_TRUE(client_->command(run, Cancel{"enough"}));
+  const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(ticket).status);
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(run), RunStatus::aborted);
+}
+
+}  // namespace
+}  // namespace cairn
