@@ -20,8 +20,10 @@
 #include "storage/chain.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/reachable.hpp"
 #include "storage/postgres/schema.hpp"
 #include "storage/server/cluster_parts.hpp"
+#include "storage/server/cluster_settings.hpp"
 #include "storage/server/server_process.hpp"
 
 namespace cairn {
@@ -36,35 +38,11 @@ constexpr std::string_view marker_text = "A private PostgreSQL cluster of cairn.
 constexpr std::string_view marker_begun = "A private PostgreSQL cluster of cairn, being made.\n";
 constexpr std::string_view output_name = "cairn.out";
 constexpr std::string_view stopped_name = "cairn.stopped";
-constexpr std::string_view owner_login = "postgres";
 constexpr std::string_view command_login = "cairn";
-constexpr int port = 5432;  // names the socket; nothing listens on TCP
 constexpr std::size_t socket_path_max = 107;
 constexpr std::chrono::seconds start_max{60};
 constexpr std::chrono::seconds stop_max{60};
 constexpr std::chrono::milliseconds look_pause{20};
-
-// Written at each start into a file that postgresql.conf includes; settings after the include there win.
-constexpr std::string_view settings =
-    "listen_addresses = ''\n"
-    "unix_socket_permissions = 0700\n"
-    "max_connections = 100\n"
-    "shared_buffers = 256MB\n"
-    "effective_cache_size = 1GB\n"
-    "maintenance_work_mem = 128MB\n"
-    "max_wal_size = 4GB\n"
-    "min_wal_size = 256MB\n"
-    "checkpoint_completion_target = 0.9\n"
-    "wal_buffers = 16MB\n"
-    "wal_compression = off\n"
-    "fsync = on\n"
-    "synchronous_commit = on\n"
-    "autovacuum_naptime = 10s\n"
-    "autovacuum_vacuum_cost_limit = 2000\n"
-    "jit = off\n"
-    "timezone = 'UTC'\n"
-    "log_timezone = 'UTC'\n"
-    "logging_collector = off\n";
 
 Error unavailable(const std::string& says) { return {Code::unavailable, says}; }
 
@@ -109,12 +87,12 @@ std::string dsn_value(std::string_view text) {
 }
 
 std::string dsn_of(const fs::path& directory, std::string_view user, std::string_view database) {
-  return "host=" + dsn_value(socket_folder(directory).string()) + " port=" + std::to_string(port) +
+  return "host=" + dsn_value(socket_folder(directory).string()) + " port=" + std::to_string(cluster_port) +
          " user=" + std::string(user) + " dbname=" + std::string(database);
 }
 
 std::string owner_dsn(const fs::path& directory, std::string_view database) {
-  return dsn_of(directory, owner_login, database) + " passfile=" + dsn_value((directory / password_name).string());
+  return dsn_of(directory, cluster_owner, database) + " passfile=" + dsn_value((directory / password_name).string());
 }
 
 Cluster cluster_in(const fs::path& directory) {
@@ -142,8 +120,6 @@ class DirectoryLock {
 };
 
 // --- states ----------------------------------------------------------------------------------------------------------
-
-fs::path data_of(const fs::path& directory) { return directory / data_name; }
 
 bool is_ours(const fs::path& directory) { return read_text(directory / marker_name) == marker_text; }
 
@@ -213,7 +189,7 @@ Status initialise(const fs::path& directory, const fs::path& programs, const Ser
   }
   const ProgramRun ran =
       run_program(account,
-                  {(programs / "initdb").string(), "-D", data.string(), "-U", std::string(owner_login), "-A", "trust",
+                  {(programs / "initdb").string(), "-D", data.string(), "-U", std::string(cluster_owner), "-A", "trust",
                    "-E", "UTF8", "--locale=C.UTF-8", "--no-instructions"},
                   directory / output_name);
   if (ran.exit != 0) return unavailable("Expected to initialise a database cluster, but: " + ran.says);
@@ -223,57 +199,6 @@ Status initialise(const fs::path& directory, const fs::path& programs, const Ser
   if (!configuration || !write_marker(directory, marker_text))
     return unavailable("Expected to write in " + directory.string() + ", but could not.");
   return Done{};
-}
-
-std::string setting(std::string_view text) {
-  std::string quoted = "'";
-  for (const char letter : text) {
-    if (letter == '\'' || letter == '\\') quoted += letter;
-    quoted += letter;
-  }
-  return quoted + "'";
-}
-
-// A path as the only element of a list.
-std::string list_setting(const fs::path& path) {
-  std::string element = "\"";
-  for (const char letter : path.string()) {
-    if (letter == '"') element += letter;
-    element += letter;
-  }
-  return setting(element + "\"");
-}
-
-// Written as a new file that takes the old one's place, so that a server that reads it finds one or the other.
-bool write_server_file(const ServerAccount& account, const fs::path& path, const std::string& text) {
-  const fs::path next = path.string() + ".next";
-  std::error_code fault;
-  fs::remove(next, fault);
-  const int file = open(next.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return false;
-  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(file) == 0;
-  close(file);
-  if (!written || !give_to(account, next)) return false;
-  fs::rename(next, path, fault);
-  return !fault;
-}
-
-// The rules of entry. Until the owner has a password none is asked for: only the server's account and root reach the
-// socket.
-bool write_entrance(const fs::path& directory, const ServerAccount& account) {
-  const std::string owner(owner_login), how = fs::exists(directory / password_name) ? "scram-sha-256" : "trust";
-  return write_server_file(
-      account, data_of(directory) / "cairn_hba.conf",
-      "local all " + owner + " " + how + "\nlocal replication " + owner + " " + how + "\nlocal all all trust\n");
-}
-
-bool write_settings(const fs::path& directory, const fs::path& socket, const ServerAccount& account) {
-  const fs::path data = data_of(directory);
-  return write_server_file(account, data / "cairn.conf",
-                           std::string(settings) + "port = " + std::to_string(port) +
-                               "\nunix_socket_directories = " + list_setting(socket) +
-                               "\nhba_file = " + setting((data / "cairn_hba.conf").string()) + "\n") &&
-         write_entrance(directory, account);
 }
 
 // A socket folder under /tmp is refused unless it is the account's alone: who made it first could put another server's
@@ -319,43 +244,6 @@ void wait_until_unused(const fs::path& data) {
   while (is_in_use(data) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(look_pause);
 }
 
-// As a word of the shell in restore_command, where %% stands for %.
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char letter : text) {
-    if (letter == '\'')
-      word += "'\\''";
-    else
-      word += letter;
-    if (letter == '%') word += '%';
-  }
-  return word + "'";
-}
-
-// "2026-11-28 09:30:00.000000+00": the abbreviation Z is not known yet when this setting is read.
-std::string recovery_time(TimeUs at_us) {
-  std::string text = time_text(at_us);
-  std::replace(text.begin(), text.end(), 'T', ' ');
-  std::replace(text.begin(), text.end(), 'Z', '+');
-  return text + "00";
-}
-
-// A server that recovers a copy archives nothing: its WAL has the names of that of the original. It answers no one
-// before it is where it is to be.
-std::vector<std::string> server_command(const fs::path& programs, const fs::path& data,
-                                        const std::optional<Recovery>& recovery) {
-  std::vector<std::string> command = {(programs / "postgres").string(), "-D", data.string()};
-  const auto set = [&command](const std::string& setting) { command.insert(command.end(), {"-c", setting}); };
-  if (!recovery) return command;
-  set("archive_mode=off");
-  if (recovery->wal.empty()) return command;
-  set("hot_standby=off");
-  set("restore_command=cp " + shell_word(recovery->wal) + "/%f \"%p\"");
-  set("recovery_target_action=promote");
-  if (recovery->until_us) set("recovery_target_time=" + recovery_time(*recovery->until_us));
-  return command;
-}
-
 Status launch(const fs::path& directory, const fs::path& programs, const ServerAccount& account,
               const std::optional<Recovery>& recovery) {
   const fs::path data = data_of(directory), socket = socket_folder(directory), log = directory / "server.log";
@@ -368,7 +256,7 @@ Status launch(const fs::path& directory, const fs::path& programs, const ServerA
   wait_until_unused(data);
   if (is_in_use(data)) return unavailable("Expected nobody to work in " + data.string() + ", but a process does.");
   remove_stale_lock(data / "postmaster.pid");
-  remove_stale_lock(socket / (".s.PGSQL." + std::to_string(port) + ".lock"));
+  remove_stale_lock(socket / (".s.PGSQL." + std::to_string(cluster_port) + ".lock"));
   const std::uintmax_t logged = fs::exists(log) ? fs::file_size(log, none) : 0;
   if (recovery && !recovery->wal.empty() && !write_server_file(account, data / "recovery.signal", ""))
     return unavailable("Expected to write in " + data.string() + ", but could not.");
@@ -394,7 +282,7 @@ Status complete(const fs::path& directory, const ServerAccount& account) {
     Administration server(owner_dsn(directory, "postgres"), "cairn");
     if (server.query("has_database").size() == 0) server.execute("CREATE DATABASE cairn");
     if (fs::exists(directory / password_name)) return Done{};
-    const std::string owner(owner_login), password = random_text();
+    const std::string owner(cluster_owner), password = random_text();
     server.execute("ALTER ROLE " + owner + " PASSWORD '" + password + "'");
     const bool written =
         write_server_file(account, directory / password_name, "*:*:*:" + owner + ":" + password + "\n");
@@ -446,7 +334,9 @@ Result<bool> is_up(const fs::path& directory, const ServerAccount& account, cons
   if (!server) return false;
   if (socket != directory)
     if (const Status safe = check_socket_folder(socket, account); !safe) return safe.error();
-  const Status answered = wait_for_answer(directory, recovery, [&] { return server_of(data).has_value(); });
+  const Status answered = takes_connections(owner_dsn(directory, "postgres"))
+                              ? Done{}
+                              : wait_for_answer(directory, recovery, [&] { return server_of(data).has_value(); });
   if (!server_of(data)) return false;
   if (!answered) return unavailable("Expected the database server to answer, but: " + answered.error().message);
   const Result<bool> restarts = is_to_be_restarted(directory, *server);
@@ -465,6 +355,7 @@ Result<Cluster> start_locked(const fs::path& directory, const std::optional<Reco
     const Result<bool> up = is_up(directory, *account, recovery);
     if (!up) return up.error();
     if (*up) {
+      if (fs::exists(directory / password_name)) return cluster;  // written last: it is complete
       const Status done = complete(directory, *account);
       return done ? Result<Cluster>(cluster) : done.error();
     }

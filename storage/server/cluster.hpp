@@ -8,11 +8,11 @@
 // owner all the same.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "engine/result.hpp"
+#include "storage/server/cluster_parts.hpp"
 
 namespace cairn {
 
@@ -21,12 +21,6 @@ struct Cluster {
   std::string dsn;        // of the login cairn, once let_commands_in() was called
   std::string owner_dsn;  // of the owner, a superuser: to migrate, archive, make databases
   bool started = false;   // by this call
-};
-
-// The first start of a copy: its server is waited for as long as it recovers, and archives no WAL.
-struct Recovery {
-  std::string wal;                            // a folder with WAL that was archived; "": the copy's own alone
-  std::optional<std::int64_t> until_us = {};  // of that WAL, the moment to end at; nothing: its end
 };
 
 // Makes the directory and runs initdb if it is empty, starts the server unless it runs, waits until it answers, and

@@ -2,7 +2,9 @@
 // from any thread.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,14 @@ namespace cairn {
 inline constexpr std::string_view data_name = "data";
 inline constexpr std::string_view password_name = "owner.pass";
 inline constexpr std::string_view logs_name = "logs";  // of the processes of `cairn up`
+
+inline std::filesystem::path data_of(const std::filesystem::path& directory) { return directory / data_name; }
+
+// The first start of a copy: its server is waited for as long as it recovers, and archives no WAL.
+struct Recovery {
+  std::string wal;                            // a folder with WAL that was archived; "": the copy's own alone
+  std::optional<std::int64_t> until_us = {};  // of that WAL, the moment to end at; nothing: its end
+};
 
 // Refuses `invalid`: the text is empty, or no path.
 Result<std::filesystem::path> absolute_path(const std::string& directory);
