@@ -1,7 +1,6 @@
 #include "storage/postgres/reachable.hpp"
 
 #include <array>
-#include <libpq-fe.h>
 #include <string_view>
 
 #include "storage/postgres/connection.hpp"
@@ -30,8 +29,6 @@ std::string identity_of(PgConnection& connection) {
 }
 
 }  // namespace
-
-bool takes_connections(const std::string& dsn) { return PQping((dsn + " connect_timeout=2").c_str()) == PQPING_OK; }
 
 Status probe_database(const std::string& dsn) {
   try {

@@ -13,9 +13,6 @@ namespace cairn {
 
 class PgConnection;
 
-// True if a server takes connections there within two seconds. It is not logged in to: the password may be wrong.
-bool takes_connections(const std::string& dsn);
-
 // A readiness probe. Done once a new connection was made and wrote a little, which is rolled back: a server whose disk
 // is full, or that is a standby, is not ready. Refuses `unavailable`: the error's text is for a log.
 Status probe_database(const std::string& dsn);

@@ -20,7 +20,6 @@
 #include "storage/chain.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
-#include "storage/postgres/reachable.hpp"
 #include "storage/postgres/schema.hpp"
 #include "storage/server/cluster_parts.hpp"
 #include "storage/server/cluster_settings.hpp"
@@ -334,9 +333,7 @@ Result<bool> is_up(const fs::path& directory, const ServerAccount& account, cons
   if (!server) return false;
   if (socket != directory)
     if (const Status safe = check_socket_folder(socket, account); !safe) return safe.error();
-  const Status answered = takes_connections(owner_dsn(directory, "postgres"))
-                              ? Done{}
-                              : wait_for_answer(directory, recovery, [&] { return server_of(data).has_value(); });
+  const Status answered = wait_for_answer(directory, recovery, [&] { return server_of(data).has_value(); });
   if (!server_of(data)) return false;
   if (!answered) return unavailable("Expected the database server to answer, but: " + answered.error().message);
   const Result<bool> restarts = is_to_be_restarted(directory, *server);
@@ -355,7 +352,6 @@ Result<Cluster> start_locked(const fs::path& directory, const std::optional<Reco
     const Result<bool> up = is_up(directory, *account, recovery);
     if (!up) return up.error();
     if (*up) {
-      if (fs::exists(directory / password_name)) return cluster;  // written last: it is complete
       const Status done = complete(directory, *account);
       return done ? Result<Cluster>(cluster) : done.error();
     }
