@@ -1,5 +1,5 @@
-// Parts of an embedded cluster that more than one file knows: names in its directory, and versions of PostgreSQL. Safe
-// from any thread.
+// Parts of an embedded cluster that more than one file knows: names in its directory, the recovery of a
+// copy, and versions of PostgreSQL. Safe from any thread.
 #pragma once
 
 #include <cstdint>

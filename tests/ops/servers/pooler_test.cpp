@@ -148,9 +148,10 @@ std::string login_of(const std::string& owner, const std::string& name) {
   return test::with_user(owner, name);
 }
 
-// The most that the login had at once while `meanwhile` ran.
-std::int64_t connections_most(const std::string& owner, const std::string& name,
-                              const std::function<void()>& meanwhile) {
+// The most that the login had at once while `meanwhile` ran, seen by two looks in a row: the server process of a
+// connection that was closed is there for a moment more, on a busy machine for longer than `pause`.
+std::int64_t connections_most(const std::string& owner, const std::string& name, const std::function<void()>& meanwhile,
+                              std::chrono::milliseconds pause = std::chrono::milliseconds(2)) {
   std::atomic<bool> is_over = false;
   std::int64_t most = 0;
   std::thread counting([&] {
@@ -160,9 +161,9 @@ std::int64_t connections_most(const std::string& owner, const std::string& name,
     while (!is_over) {
       const auto row = watching.ask(text, steady_us() + 10'000'000);
       const std::int64_t count = std::stoll(std::string(row.value().text(0, 0)));
-      most = std::max(most, std::min(before, count));  // a server process whose client has gone ends within two looks
+      most = std::max(most, std::min(before, count));
       before = count;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      std::this_thread::sleep_for(pause);
     }
   });
   meanwhile();
@@ -175,22 +176,25 @@ std::int64_t connections_most(const std::string& owner, const std::string& name,
 TEST(Connections, a_worker_opens_seven_whatever_it_works_on_at_once) {
   const std::string owner = new_database();
   const std::string dsn = login_of(owner, "counted_worker");
-  const std::int64_t most = connections_most(owner, "counted_worker", [&] {
-    Beside worker({"work", "--concurrency", "500", "--dsn", dsn});
-    std::string inputs;
-    for (int n = 0; n < 200; ++n) inputs += echo_plan(5).dump() + "\n";
-    const std::string file = write_file("counted.jsonl", inputs);
-    cairn_ok({"batch", "plan_runner", "--inputs", file, "--dsn", owner, "--json"});
-    EXPECT_TRUE(wait_until([&] {
-      return cairn({"runs", "--status", "running", "--limit", "1", "--json", "--dsn", owner}).out.empty();
-    }));
-    EXPECT_EQ(test::ask_number(owner,
-                               "select count(*) from pg_stat_activity where usename = 'counted_worker' and "
-                               "query = 'LISTEN cairn'"),
-              1);
-    worker.signal(SIGTERM);
-    worker.wait();
-  });
+  const std::int64_t most = connections_most(
+      owner, "counted_worker",
+      [&] {
+        Beside worker({"work", "--concurrency", "500", "--dsn", dsn});
+        std::string inputs;
+        for (int n = 0; n < 200; ++n) inputs += echo_plan(5).dump() + "\n";
+        const std::string file = write_file("counted.jsonl", inputs);
+        cairn_ok({"batch", "plan_runner", "--inputs", file, "--dsn", owner, "--json"});
+        EXPECT_TRUE(wait_until([&] {
+          return cairn({"runs", "--status", "running", "--limit", "1", "--json", "--dsn", owner}).out.empty();
+        }));
+        EXPECT_EQ(test::ask_number(owner,
+                                   "select count(*) from pg_stat_activity where usename = 'counted_worker' and "
+                                   "query = 'LISTEN cairn'"),
+                  1);
+        worker.signal(SIGTERM);
+        worker.wait();
+      },
+      std::chrono::milliseconds(50));
   EXPECT_LE(most, 7);
   EXPECT_GE(most, 2);
 }
@@ -233,6 +237,7 @@ TEST(Connections, a_command_opens_two_at_once) {
       }
   });
   EXPECT_LE(most, 2);
+  EXPECT_GE(most, 1);
 }
 
 // Each of the processes would open seven; the pooler has six for all of them, and each listens on one of its own.
