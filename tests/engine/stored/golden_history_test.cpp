@@ -9,6 +9,7 @@
 #include "engine/codec.hpp"
 #include "engine/evolve.hpp"
 #include "engine/graph_parsing.hpp"
+#include "tests/engine/stored/stored_history.hpp"
 #include "tests/engine/trial.hpp"
 #include "tests/paths.hpp"
 
@@ -152,23 +153,6 @@ Json event_file_json(const Event& event) {
           {"type", type.number},
           {"version", type.version},
           {"payload", encode_payload(event.body)}};
-}
-
-RunState folded(const Json& golden) {
-  Graphs graphs;
-  for (const Json& graph : golden["graphs"])
-    graphs.add(stored_graph(graph, "version of " + graph["name"].get<std::string>()), true);
-  RunState state;
-  state.id = *parse_run_id(golden["run"].get<std::string>());
-  std::vector<BranchId> touched;
-  for (const Json& event : golden["events"]) {
-    Result<EventBody> body =
-        decode_payload(event["type"], event["version"], event["payload"].get_ref<const std::string&>());
-    EXPECT_TRUE(body) << event;
-    if (!body) break;
-    evolve(state, {event["seq"], event["at"], event["step"], event["actor"], *std::move(body)}, graphs, touched);
-  }
-  return state;
 }
 
 Json read_golden(const fs::path& path) {

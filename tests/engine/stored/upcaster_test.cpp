@@ -12,6 +12,7 @@
 #include "engine/evolve.hpp"
 #include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
+#include "tests/engine/stored/stored_history.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn {
@@ -39,29 +40,12 @@ Json golden(const char* name) {
   return Json::parse(file);
 }
 
-RunState upcast(const Json& history) {
-  Graphs graphs;
-  for (const Json& graph : history["graphs"])
-    graphs.add(stored_graph(graph, "version of " + graph["name"].get<std::string>()), true);
-  RunState state;
-  state.id = *parse_run_id(history["run"].get<std::string>());
-  std::vector<BranchId> touched;
-  for (const Json& event : history["events"]) {
-    Result<EventBody> body =
-        decode_payload(event["type"], event["version"], event["payload"].get_ref<const std::string&>(), upcasters);
-    EXPECT_TRUE(body) << event;
-    if (!body) break;
-    evolve(state, {event["seq"], event["at"], event["step"], event["actor"], *std::move(body)}, graphs, touched);
-  }
-  return state;
-}
-
 TEST(Upcaster, a_history_of_older_versions_folds_to_todays_state) {
   const Json older = golden("older_versions.json");
   std::set<std::int16_t> versions;
   for (const Json& event : older["events"]) versions.insert(event["version"].get<std::int16_t>());
   EXPECT_EQ(versions, (std::set<std::int16_t>{-1, 0, 1}));
-  EXPECT_EQ(snapshot_json(upcast(older)).dump(1),
+  EXPECT_EQ(snapshot_json(folded(older, upcasters)).dump(1),
             golden("everything_ended.json")["states"][std::to_string(fold_version)].dump(1));
 }
 
