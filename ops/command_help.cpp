@@ -69,6 +69,7 @@ const std::map<std::string, std::string>& examples_of_others() {
       {"schedule backfill", "cairn schedule backfill weekly --from 2026-11-01 --until 2026-11-24"},
       {"schedule remove", "cairn schedule remove weekly"},
       {"queue", "cairn queue"},
+      {"queue budgets", "cairn queue budgets model"},
       {"queue set", "cairn queue set model --concurrency 4 --rate 50 --per 1s --burst 10"},
       {"queue history", "cairn queue history model"},
       {"workers", "cairn workers"},

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <cctype>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <random>
 #include <set>
 
 #include "engine/bounds.hpp"
+#include "engine/event_types.hpp"
 #include "storage/chain.hpp"
 #include "storage/limits/queue_limits.hpp"
 
@@ -26,6 +28,14 @@ void check_jobs(const Entry& entry) {
 
 bool holds(const Fence& fence, const std::optional<FoundJob>& job) {
   return job && job->session == fence.session && job->epoch == fence.epoch && job->step == fence.step;
+}
+
+// A fact may come from anywhere: what is no number counts nothing, and none counts more than the bound.
+std::int64_t amount_in(const Json& fact, const char* field, double times) {
+  const auto found = fact.find(field);
+  if (found == fact.end() || !found->is_number()) return 0;
+  const double amount = std::ceil(found->get<double>() * times);
+  return static_cast<std::int64_t>(std::clamp(amount, 0.0, static_cast<double>(budget_amount_max)));
 }
 
 std::string archived_text(const RunId& run, const FoundTombstone& tombstone) {
@@ -142,6 +152,26 @@ std::vector<Verdict> judge(std::span<const Entry> batch, std::span<const Found> 
   for (std::size_t at = 0; at < batch.size(); ++at) verdicts.push_back(judge_one(batch[at], found[at]));
   refuse_linked(batch, found, verdicts);
   return verdicts;
+}
+
+std::vector<StepUse> uses_of(const Entry& entry) {
+  std::vector<StepUse> uses;
+  for (const EventRow& event : entry.events) {
+    if (record_kind(event.type) != RecordKind::model_called) continue;
+    const auto fence = std::find_if(entry.fences.begin(), entry.fences.end(),
+                                    [&](const Fence& one) { return one.step == event.step; });
+    if (fence == entry.fences.end()) continue;
+    const Json fact = parse_stored(event.payload);
+    const StepUse call{fence->branch, amount_in(fact, "tokens_in", 1) + amount_in(fact, "tokens_out", 1),
+                       amount_in(fact, "cost", budget_millionths)};
+    if (call.tokens == 0 && call.cost == 0) continue;
+    const auto use =
+        std::find_if(uses.begin(), uses.end(), [&](const StepUse& one) { return one.branch == call.branch; });
+    StepUse& of = use == uses.end() ? uses.emplace_back(StepUse{.branch = call.branch}) : *use;
+    of.tokens = std::min(of.tokens + call.tokens, budget_amount_max);
+    of.cost = std::min(of.cost + call.cost, budget_amount_max);
+  }
+  return uses;
 }
 
 TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "storage/limits/unit_budget.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -53,6 +54,9 @@ struct Found {
   bool landed = false;                           // the events are in the log: an earlier attempt's COMMIT succeeded
   std::optional<FoundTombstone> tombstone = {};  // of a new run that was archived
 };
+
+// What the entry's model calls used, by the branches under whose holds they were made; none that used nothing.
+std::vector<StepUse> uses_of(const Entry& entry);
 
 // Verdicts in the order of the entries; the store adds head and chain hash of the committed ones. A failed fence counts
 // more than a head that moved on: such an outcome is lost, not late. If one entry of a link is refused, the others are

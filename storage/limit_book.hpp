@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/limits/queue_limits.hpp"
@@ -24,18 +25,27 @@ struct LimitBook {
   // check_change().
   std::function<Result<QueueLimits>(const LimitChange&)> change_limits;
 
-  // When all starts of these queues' rates are free again (rate.hpp); none of a queue from which nothing was claimed.
-  std::function<std::map<std::string, TimeUs>(const std::vector<std::string>& queues)> rates_full_at;
+  // What is used of these queues' rates and budgets; `held` is left at 0, for Store::queues() counts that.
+  std::function<std::map<std::string, QueueUse>(const std::vector<std::string>& queues)> queue_uses;
 
   // The keys of the run's jobs, of those that have one, by their branches; and what is used of keys of a queue.
   std::function<std::map<BranchId, std::string>(const RunId& run)> keys_of_run;
   std::function<std::map<std::string, QueueUse>(const std::string& queue, const std::vector<std::string>& keys)>
       key_uses;
+  // What the keys of a queue used of their budgets, those that used most first; windows that ended as they ended.
+  std::function<std::vector<KeyUnitUse>(const std::string& queue, std::int32_t limit)> budget_uses;
 
   // The newest first, those before the revision `before`.
   std::function<std::vector<LimitChangeRow>(const std::string& queue, std::int64_t before, std::int32_t limit)>
       limit_changes;
 };
+
+// The limits of a queue, of which there may be none.
+inline QueueLimits limits_of(const LimitBook& book, const std::string& queue) {
+  for (QueueLimits& limits : book.queue_limits())
+    if (limits.name == queue) return std::move(limits);
+  return {.name = queue};
+}
 
 // The calls of a store that has functions of these names. REQUIRES: it outlives them.
 template <class Keeper>
@@ -43,9 +53,10 @@ LimitBook limit_book_of(Keeper& store) {
   return {
       [&store] { return store.queue_limits(); },
       [&store](const LimitChange& change) { return store.change_limits(change); },
-      [&store](const std::vector<std::string>& queues) { return store.rates_full_at(queues); },
+      [&store](const std::vector<std::string>& queues) { return store.queue_uses(queues); },
       [&store](const RunId& run) { return store.keys_of_run(run); },
       [&store](const std::string& queue, const std::vector<std::string>& keys) { return store.key_uses(queue, keys); },
+      [&store](const std::string& queue, std::int32_t limit) { return store.budget_uses(queue, limit); },
       [&store](const std::string& queue, std::int64_t before, std::int32_t limit) {
         return store.limit_changes(queue, before, limit);
       }};

@@ -398,12 +398,11 @@ class MemoryStore final : public Store {
     return next;
   }
 
-  std::map<std::string, TimeUs> rates_full_at(const std::vector<std::string>& queues) {
+  std::map<std::string, QueueUse> queue_uses(const std::vector<std::string>& queues) {
     const std::lock_guard lock(mutex_);
-    std::map<std::string, TimeUs> found;
-    for (const std::string& queue : queues)
-      if (const auto full_at = full_at_.find(queue); full_at != full_at_.end()) found.insert(*full_at);
-    return found;
+    std::map<std::string, QueueUse> uses;
+    for (const std::string& queue : queues) uses[queue] = use_of(queue, 0);
+    return uses;
   }
 
   std::map<BranchId, std::string> keys_of_run(const RunId& id) {
@@ -421,11 +420,17 @@ class MemoryStore final : public Store {
     std::map<std::string, QueueUse> uses;
     for (const std::string& key : keys) {
       const auto count = held.find(key);
-      const auto full_at = key_full_at_.find({queue, key});
-      uses[key] = {count == held.end() ? 0 : count->second,
-                   full_at == key_full_at_.end() ? std::nullopt : std::optional(full_at->second)};
+      uses[key] = key_use_of(queue, key, count == held.end() ? 0 : count->second);
     }
     return uses;
+  }
+
+  std::vector<KeyUnitUse> budget_uses(const std::string& queue, std::int32_t limit) {
+    const std::lock_guard lock(mutex_);
+    std::map<std::string, QueueUse> keys;
+    for (const auto& [of, budgets] : key_budgets_)
+      if (of.first == queue) keys[of.second].budgets = budgets;
+    return most_used(keys, limit);
   }
 
   std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit) {
@@ -686,6 +691,7 @@ class MemoryStore final : public Store {
     StoredRun& run = runs_[entry.run.id];
     CHECK(run.row.head == entry.head_before && hashes.size() == entry.events.size());  // pairs with judge
     if (entry.head_before == 0) run.row = entry.run;
+    for (const StepUse& use : uses_of(entry)) count_use(run, use);
     for (std::size_t at = 0; at < hashes.size(); ++at) {
       run.events.push_back(entry.events[at]);
       run.events.back().commit = commit;
@@ -711,6 +717,35 @@ class MemoryStore final : public Store {
       run.questions[question.id] = question;
       run.questions[question.id].run = entry.run.id;
     }
+  }
+
+  // Before the jobs are written: to the queue in which the step was held.
+  void count_use(const StoredRun& run, const StepUse& use) {
+    const auto held = run.jobs.find(use.branch);
+    if (held == run.jobs.end()) return;
+    const QueueLimits limits = limits_of(held->second.job.queue);
+    const TimeUs now_us = clock_();
+    for (const UnitBudget& budget : limits.budgets) add_use(budgets_[limits.name], budget, use.of(budget.unit), now_us);
+    if (limits.key_budgets.empty()) return;
+    std::vector<UnitUse>& of_key = key_budgets_[{limits.name, key_of(held->second, limits)}];
+    for (const UnitBudget& budget : limits.key_budgets) add_use(of_key, budget, use.of(budget.unit), now_us);
+  }
+
+  // `held`: as counted by the caller.
+  QueueUse use_of(const std::string& queue, std::int64_t held) const {
+    QueueUse use{.held = held};
+    if (const auto full_at = full_at_.find(queue); full_at != full_at_.end()) use.full_at = full_at->second;
+    if (const auto budgets = budgets_.find(queue); budgets != budgets_.end()) use.budgets = budgets->second;
+    return use;
+  }
+
+  QueueUse key_use_of(const std::string& queue, const std::string& key, std::int64_t held) const {
+    QueueUse use{.held = held};
+    if (const auto full_at = key_full_at_.find({queue, key}); full_at != key_full_at_.end())
+      use.full_at = full_at->second;
+    if (const auto budgets = key_budgets_.find({queue, key}); budgets != key_budgets_.end())
+      use.budgets = budgets->second;
+    return use;
   }
 
   bool has_home(const StoredRun& run, const std::string& queue) const {
@@ -832,9 +867,8 @@ class MemoryStore final : public Store {
     std::map<std::string, std::int64_t> held = held_by_key(limits);
     std::vector<WaitingKey> keys;
     for (const auto& [key, waiting] : jobs) {
-      const auto full_at = key_full_at_.find({limits.name, key});
       const auto weight = limits.weights.find(key);
-      QueueUse use{held[key], full_at == key_full_at_.end() ? std::nullopt : std::optional(full_at->second)};
+      const QueueUse use = key_use_of(limits.name, key, held[key]);
       keys.push_back({key, std::ssize(waiting), room_of(limits.of_key(), use, now_us).free,
                       weight == limits.weights.end() ? 1 : weight->second});
     }
@@ -861,9 +895,7 @@ class MemoryStore final : public Store {
       const QueueLimits limits = limits_of(name);
       if (!limits.is_bound()) continue;
       const auto is_held = [&name](const HeldJob& job) { return job.session != 0 && job.job.queue == name; };
-      QueueUse use{static_cast<std::int64_t>(select(is_held, never_us).size()), {}};
-      if (const auto full_at = full_at_.find(name); full_at != full_at_.end()) use.full_at = full_at->second;
-      rooms[name] = room_of(limits, use, now_us);
+      rooms[name] = room_of(limits, use_of(name, std::ssize(select(is_held, never_us))), now_us);
     }
     return rooms;
   }
@@ -953,7 +985,9 @@ class MemoryStore final : public Store {
   std::map<std::string, std::vector<LimitChangeRow>> limit_changes_;   // by queue, the oldest first
   std::map<std::string, TimeUs> full_at_;                              // of rates, by queue
   std::map<std::pair<std::string, std::string>, TimeUs> key_full_at_;  // of rates, by queue and key
-  std::map<std::pair<std::string, Shard>, KeyTurn> turns_;             // by queue
+  std::map<std::string, std::vector<UnitUse>> budgets_;                // by queue
+  std::map<std::pair<std::string, std::string>, std::vector<UnitUse>> key_budgets_;
+  std::map<std::pair<std::string, Shard>, KeyTurn> turns_;  // by queue
 };
 
 }  // namespace

@@ -207,6 +207,8 @@ class Queued {
                         std::to_string(use.held) + ".",
                     std::move(details));
     }
+    for (const UnitBudget& budget : limits.budgets)
+      if (std::optional<Reason> full = at_budget(budget, limits.reserves, use, of, details)) return full;
     const TimeUs full_at = use.full_at.value_or(situation_.now_us);
     if (!limits.rate || free_starts(*limits.rate, full_at, situation_.now_us) > 0) return std::nullopt;
     const TimeUs next = next_start_at(*limits.rate, full_at, situation_.now_us);
@@ -214,6 +216,27 @@ class Queued {
     details["next"] = time_text(next);
     std::string says = of + " may begin " + rate_text(*limits.rate) + ", and that is used up until " + said(next) + ".";
     return reason(Kind::queue_rate, says + before_at_rate(*limits.rate, next, details), std::move(details));
+  }
+
+  std::optional<Reason> at_budget(const UnitBudget& budget, const Reserves& reserves, const QueueUse& use,
+                                  const std::string& of, Json details) const {
+    const std::int64_t used = used_of(budget, use.budgets, situation_.now_us);
+    if (free_steps(budget, reserves, used, use.held) > 0) return std::nullopt;
+    const TimeUs next = window_end(budget.per, situation_.now_us);
+    const auto reserved = reserves.find(budget.unit);
+    const std::int64_t one = reserved == reserves.end() ? 0 : reserved->second;
+    const auto shown = [&](std::int64_t amount) { return amount_json(budget.unit, amount); };
+    details.update(Json{{"unit", to_string(budget.unit)},
+                        {"per", to_string(budget.per)},
+                        {"cap", shown(budget.cap)},
+                        {"used", shown(used)},
+                        {"reserved", shown(one * use.held)},
+                        {"next", time_text(next)}});
+    std::string says = of + " may use " + budget_text(budget) + "; " + shown(used).dump() + " are used";
+    if (one > 0)
+      says += ", " + shown(one * use.held).dump() + " reserved by steps that are held, and a step reserves " +
+              shown(one).dump();
+    return reason(Kind::queue_budget, says + ". The next window begins at " + said(next) + ".", std::move(details));
   }
 
   // The jobs that come earlier, of all keys, and when that lets this one begin.
@@ -404,9 +427,10 @@ Reason step_reason(const RunState& state, const Step& step, const Situation& sit
 }  // namespace
 
 std::string_view to_string(Reason::Kind kind) {
-  static constexpr std::array<std::string_view, 18> words = {
-      "paused", "ended",       "question",     "signal",      "timer",      "retry",     "child", "map",    "join",
-      "held",   "dead_worker", "queue_paused", "queue_limit", "queue_rate", "no_worker", "ready", "no_job", "stopped"};
+  static constexpr std::array<std::string_view, 19> words = {
+      "paused",       "ended",     "question", "signal",      "timer",        "retry",       "child",
+      "map",          "join",      "held",     "dead_worker", "queue_paused", "queue_limit", "queue_rate",
+      "queue_budget", "no_worker", "ready",    "no_job",      "stopped"};
   return words[static_cast<std::size_t>(kind)];
 }
 

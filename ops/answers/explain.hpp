@@ -43,12 +43,13 @@ struct Reason {
     held,         // a worker executes it
     dead_worker,  // held by a session that is gone; its lease will expire
     queue_paused,
-    queue_limit,  // the queue's concurrency
-    queue_rate,   // the queue's rate: the time of its next start is known
-    no_worker,    // no live worker serves its queue, or has its handler or tool
-    ready,        // queued, with a worker for it
-    no_job,       // the queue lacks the step's job: `cairn rebuild` puts it back
-    stopped,      // taken out of the queue, because a worker found the history corrupt
+    queue_limit,   // the queue's concurrency
+    queue_rate,    // the queue's rate: the time of its next start is known
+    queue_budget,  // a budget of the queue: the next window's beginning is known
+    no_worker,     // no live worker serves its queue, or has its handler or tool
+    ready,         // queued, with a worker for it
+    no_job,        // the queue lacks the step's job: `cairn rebuild` puts it back
+    stopped,       // taken out of the queue, because a worker found the history corrupt
   };
   Kind kind = Kind::ready;
   StepId step = 0;   // 0: the run as a whole, or a join

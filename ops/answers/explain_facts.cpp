@@ -48,18 +48,17 @@ std::map<BranchId, std::int64_t> jobs_before(Store& store, const std::string& ds
 std::map<std::string, QueueUse> uses_of_queues(Store& store, const Situation& situation) {
   std::map<std::string, QueueUse> uses;
   const std::vector<HeldJob> waiting = waiting_jobs(situation);
-  std::vector<std::string> rated;
+  std::vector<std::string> measured;
   bool is_counted = false;
   for (const QueueLimits& set : situation.queues) {
     const auto is_in = [&set](const HeldJob& job) { return job.job.queue == set.name; };
     if (std::none_of(waiting.begin(), waiting.end(), is_in)) continue;
-    is_counted = is_counted || set.concurrency;
-    if (set.rate) rated.push_back(set.name);
+    is_counted = is_counted || set.concurrency || !set.budgets.empty();
+    if (set.rate || !set.budgets.empty()) measured.push_back(set.name);
   }
+  if (!measured.empty()) uses = store.limits().queue_uses(measured);
   if (is_counted)
     for (const QueueRow& row : store.queues()) uses[row.name].held = row.held;
-  if (!rated.empty())
-    for (const auto& [queue, full_at] : store.limits().rates_full_at(rated)) uses[queue].full_at = full_at;
   return uses;
 }
 

@@ -1,5 +1,6 @@
 #include "ops/answers/queues.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,21 @@ std::string span_text(TimeUs us) {
   return std::to_string(us / 1'000) + "ms";
 }
 
+Json budgets_json(const std::vector<UnitBudget>& budgets) {
+  Json shown = Json::array();
+  for (const UnitBudget& budget : budgets)
+    shown.push_back({{"unit", to_string(budget.unit)},
+                     {"cap", amount_json(budget.unit, budget.cap)},
+                     {"per", to_string(budget.per)}});
+  return shown;
+}
+
+Json reserves_json(const Reserves& reserves) {
+  Json shown = Json::object();
+  for (const auto& [unit, amount] : reserves) shown[std::string(to_string(unit))] = amount_json(unit, amount);
+  return shown;
+}
+
 }  // namespace
 
 std::map<std::string, QueueLine> queue_lines(Store& store) {
@@ -39,9 +55,12 @@ Json limits_json(const QueueLimits& limits) {
   return {{"queue", limits.name},
           {"concurrency", limits.concurrency ? Json(*limits.concurrency) : Json(nullptr)},
           {"rate", limits.rate ? rate_shown(*limits.rate) : Json(nullptr)},
+          {"budgets", budgets_json(limits.budgets)},
+          {"reserve", reserves_json(limits.reserves)},
           {"key", limits.has_keys() ? Json(limits.key) : Json(nullptr)},
           {"key_concurrency", limits.key_concurrency ? Json(*limits.key_concurrency) : Json(nullptr)},
           {"key_rate", limits.key_rate ? rate_shown(*limits.key_rate) : Json(nullptr)},
+          {"key_budgets", budgets_json(limits.key_budgets)},
           {"weights", Json(limits.weights)},
           {"ageing_ms", limits.ageing_us > 0 ? Json(limits.ageing_us / 1'000) : Json(nullptr)},
           {"paused", limits.paused},
@@ -58,6 +77,41 @@ Json queue_json(const std::string& name, const QueueLine& line) {
   return json;
 }
 
+Result<std::vector<BudgetLine>> budget_lines(Store& store, const std::string& queue, std::int32_t limit) {
+  const QueueLimits limits = limits_of(store.limits(), queue);
+  if (!limits.has_budgets())
+    return Error{Code::not_found,
+                 "Expected a queue with a budget, but none is named " + excerpt(Json(queue), 100) + "."};
+  const TimeUs now_us = store.database_time();
+  std::vector<BudgetLine> lines;
+  const std::map<std::string, QueueUse> uses = store.limits().queue_uses({queue});
+  const auto use = uses.find(queue);
+  for (const UnitBudget& budget : limits.budgets) {
+    const std::int64_t used = use == uses.end() ? 0 : used_of(budget, use->second.budgets, now_us);
+    lines.push_back({std::nullopt, budget, used, window_end(budget.per, now_us)});
+  }
+  for (const KeyUnitUse& one : store.limits().budget_uses(queue, limit))
+    for (const UnitBudget& budget : limits.key_budgets)
+      if (const std::int64_t used = used_of(budget, {one.use}, now_us); used > 0)
+        lines.push_back({one.key, budget, used, window_end(budget.per, now_us)});
+  return lines;
+}
+
+Json budget_line_json(const BudgetLine& line) {
+  const BudgetUnit unit = line.budget.unit;
+  return {{"key", line.key ? Json(*line.key) : Json(nullptr)},
+          {"unit", to_string(unit)},
+          {"per", to_string(line.budget.per)},
+          {"used", amount_json(unit, line.used)},
+          {"cap", amount_json(unit, line.budget.cap)},
+          {"until", time_text(line.until_us)}};
+}
+
+std::string budget_text(const UnitBudget& budget) {
+  return amount_json(budget.unit, budget.cap).dump() + " " + std::string(to_string(budget.unit)) + " per " +
+         std::string(to_string(budget.per));
+}
+
 Json limit_change_json(const LimitChangeRow& change) {
   Json json = limits_json(change.limits);
   json["at"] = time_text(change.at_us);
@@ -72,9 +126,13 @@ std::string rate_text(const StartRate& rate) {
 std::string limits_words(const QueueLimits& limits) {
   std::string words = "limit " + (limits.concurrency ? std::to_string(*limits.concurrency) : "none");
   if (limits.rate) words += ", rate " + rate_text(*limits.rate);
+  for (const UnitBudget& budget : limits.budgets) words += ", budget " + budget_text(budget);
+  for (const auto& [unit, amount] : limits.reserves)
+    words += ", each step reserves " + amount_json(unit, amount).dump() + " " + std::string(to_string(unit));
   if (limits.has_keys()) words += ", in turns by " + limits.key;
   if (limits.key_concurrency) words += ", each limit " + std::to_string(*limits.key_concurrency);
   if (limits.key_rate) words += ", each rate " + rate_text(*limits.key_rate);
+  for (const UnitBudget& budget : limits.key_budgets) words += ", each budget " + budget_text(budget);
   for (const auto& [key, weight] : limits.weights) words += ", " + key + " weighs " + std::to_string(weight);
   if (limits.ageing_us > 0) words += ", ageing " + span_text(limits.ageing_us);
   return words + (limits.paused ? ", paused" : "");

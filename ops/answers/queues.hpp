@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/json.hpp"
 #include "storage/limit_book.hpp"
@@ -22,11 +24,30 @@ std::map<std::string, QueueLine> queue_lines(Store& store);
 // {"queue", "ready", "later", "held", "oldest"} and the fields of limits_json().
 Json queue_json(const std::string& name, const QueueLine& line);
 
-// {"queue", "concurrency", "rate", "key", "key_concurrency", "key_rate", "weights", "ageing_ms", "paused", "revision"};
-// a rate is null or {"n", "per_ms", "burst"}.
+// {"queue", "concurrency", "rate", "budgets", "reserve", "key", "key_concurrency", "key_rate", "key_budgets",
+// "weights", "ageing_ms", "paused", "revision"}; a rate is null or {"n", "per_ms", "burst"}, a budget {"unit", "cap",
+// "per"}, the reserve {UNIT: AMOUNT}. Cost is in the currency.
 Json limits_json(const QueueLimits& limits);
 
 Json rate_shown(const StartRate& rate);  // {"n", "per_ms", "burst"}
+
+// What is used of a budget in the window that is now; of a key, or of the queue as a whole.
+struct BudgetLine {
+  std::optional<std::string> key;
+  UnitBudget budget;
+  std::int64_t used = 0;
+  TimeUs until_us = 0;  // the window's end
+};
+
+// Those of the queue, then those of the keys that used most, `limit` at most. Refuses `not_found` a queue without
+// budgets.
+Result<std::vector<BudgetLine>> budget_lines(Store& store, const std::string& queue, std::int32_t limit);
+
+// {"key", "unit", "per", "used", "cap", "until"}; the key is null of the queue.
+Json budget_line_json(const BudgetLine& line);
+
+// "2000000 tokens per day"
+std::string budget_text(const UnitBudget& budget);
 
 // {"at", "actor"} and the fields of limits_json() after the change.
 Json limit_change_json(const LimitChangeRow& change);

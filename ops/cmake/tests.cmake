@@ -102,6 +102,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/hooks/hook_table_test.cpp
   tests/storage/hooks/stalled_runs_test.cpp
   tests/storage/limits/turns_test.cpp
+  tests/storage/limits/unit_budget_test.cpp
   tests/storage/schedules/schedule_table_test.cpp
   tests/storage/starts/start_book_test.cpp
   tests/storage/migration/migrator_test.cpp
@@ -282,6 +283,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/reading_test.cpp
   tests/ops/commands/reference_query_test.cpp
   tests/ops/commands/log_test.cpp
+  tests/ops/queues/budgets_test.cpp
   tests/ops/queues/rates_test.cpp
   tests/ops/runs/losses_test.cpp
   tests/ops/servers/backup_test.cpp

@@ -162,6 +162,7 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/queues", list_queues, ApiRole::read},
     {"POST", "/api/v1/queues/{name}", change_a_queue, ApiRole::operate},
     {"GET", "/api/v1/queues/{name}/age", show_queue_age, ApiRole::read, Kind::scraped},
+    {"GET", "/api/v1/queues/{name}/budgets", budgets_of_queue, ApiRole::read},
     {"GET", "/api/v1/queues/{name}/history", history_of_queue, ApiRole::read},
     {"GET", "/api/v1/starts", list_starts, ApiRole::read},
     {"GET", "/api/v1/workers", list_workers, ApiRole::read},

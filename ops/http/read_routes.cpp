@@ -272,6 +272,22 @@ RouteReply show_queue_age(RouteCall& call) {
   return json_response(call.parts.queue_ages.of(call.name, call.scope().covers_queue(call.name)));
 }
 
+// The keys are of anybody's inputs: only a token that may see all runs sees them.
+RouteReply budgets_of_queue(RouteCall& call) {
+  constexpr std::int32_t keys_max = 10'000;
+  if (const Status known = only_query(call.request, {"limit"}); !known) return known.error();
+  const Result<std::int32_t> limit = limit_query(call.request, keys_max);
+  if (!limit) return limit.error();
+  if (!call.scope().covers_queue(call.name))
+    return Error{Code::not_found, "Expected a queue named " + call.name + ", but there is none."};
+  const Result<std::vector<BudgetLine>> budgets =
+      budget_lines(call.store(), call.name, call.scope().covers_all_runs() ? *limit : 0);
+  if (!budgets) return budgets.error();
+  std::vector<Json> lines;
+  for (const BudgetLine& line : *budgets) lines.push_back(budget_line_json(line));
+  return list_response(call.request, lines);
+}
+
 RouteReply history_of_queue(RouteCall& call) {
   constexpr std::int32_t changes_max = 10'000;
   const Result<HistoryPage> page = history_query(call.request, changes_max);

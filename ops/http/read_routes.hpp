@@ -23,6 +23,7 @@ RouteReply show_graph(RouteCall& call);
 RouteReply list_queues(RouteCall& call);
 // Numbers for every name, also while the database is away; for a queue beyond the scope as if it did not exist.
 RouteReply show_queue_age(RouteCall& call);
+RouteReply budgets_of_queue(RouteCall& call);
 RouteReply history_of_queue(RouteCall& call);
 RouteReply list_starts(RouteCall& call);
 RouteReply list_workers(RouteCall& call);

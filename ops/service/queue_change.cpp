@@ -7,12 +7,6 @@ namespace {
 
 constexpr int tries_max = 100;  // so often others may change the queue between our look and our change
 
-QueueLimits limits_of_queue(Store& store, const std::string& queue) {
-  for (QueueLimits& limits : store.limits().queue_limits())
-    if (limits.name == queue) return std::move(limits);
-  return {.name = queue};
-}
-
 Status change_rate(std::optional<StartRate>& rate, const RateChange& change, const std::string& of) {
   if (change.is_gone) rate.reset();
   if (!change.n && !change.per_ms && !change.burst) return Done{};
@@ -31,9 +25,11 @@ Status change_keys(QueueLimits& limits, const QueueChange& change) {
   if (change.key && change.key->empty()) {
     limits.key_concurrency.reset();
     limits.key_rate.reset();
+    limits.key_budgets.clear();
     limits.weights.clear();
   }
   if (change.is_key_limit_given) limits.key_concurrency = change.key_concurrency;
+  if (change.key_budgets) limits.key_budgets = *change.key_budgets;
   for (const auto& [key, weight] : change.weights) limits.weights[key] = weight;
   return change_rate(limits.key_rate, change.key_rate, "each key of queue " + limits.name);
 }
@@ -42,11 +38,13 @@ Status change_keys(QueueLimits& limits, const QueueChange& change) {
 
 Result<QueueLimits> change_queue(Store& store, const QueueChange& change, const std::string& actor) {
   for (int tries = 1;; ++tries) {
-    QueueLimits limits = limits_of_queue(store, change.queue);
+    QueueLimits limits = limits_of(store.limits(), change.queue);
     if (change.revision && limits.revision != *change.revision) return stale_limits(limits, *change.revision);
     if (change.is_limit_given) limits.concurrency = change.concurrency;
     if (const Status fine = change_rate(limits.rate, change.rate, "queue " + limits.name); !fine) return fine.error();
     if (const Status fine = change_keys(limits, change); !fine) return fine.error();
+    if (change.budgets) limits.budgets = *change.budgets;
+    if (change.reserves) limits.reserves = *change.reserves;
     if (change.ageing_ms) limits.ageing_us = *change.ageing_ms * 1'000;
     limits.paused = change.paused.value_or(limits.paused);
     Result<QueueLimits> changed = store.limits().change_limits({std::move(limits), actor});

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "storage/limit_book.hpp"
 
@@ -26,18 +27,21 @@ struct QueueChange {
   bool is_limit_given = false;
   std::optional<int> concurrency = {};  // with is_limit_given; nothing: no limit
   RateChange rate = {};
-  std::optional<std::string> key = {};  // "": none, and none of its limits
+  std::optional<std::vector<UnitBudget>> budgets = {};  // all of them
+  std::optional<Reserves> reserves = {};                // all of them
+  std::optional<std::string> key = {};                  // "": none, and none of its limits
   bool is_key_limit_given = false;
   std::optional<int> key_concurrency = {};  // with is_key_limit_given
   RateChange key_rate = {};
+  std::optional<std::vector<UnitBudget>> key_budgets = {};
   std::map<std::string, std::int32_t> weights = {};  // of these keys; of others they stay
   std::optional<std::int64_t> ageing_ms = {};        // 0: none
   std::optional<bool> paused = {};
   std::optional<std::int64_t> revision = {};  // of the limits that the change is about
 
   bool is_empty() const {
-    return !is_limit_given && rate.is_empty() && !key && !is_key_limit_given && key_rate.is_empty() &&
-           weights.empty() && !ageing_ms && !paused;
+    return !is_limit_given && rate.is_empty() && !key && !is_key_limit_given && key_rate.is_empty() && !budgets &&
+           !reserves && !key_budgets && weights.empty() && !ageing_ms && !paused;
   }
 };
 

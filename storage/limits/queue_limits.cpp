@@ -71,7 +71,7 @@ std::string read_key(const Json& key) {
 
 Status check_keys(const QueueLimits& limits) {
   if (!limits.has_keys()) {
-    if (limits.key_concurrency || limits.key_rate || !limits.weights.empty())
+    if (limits.key_concurrency || limits.key_rate || !limits.key_budgets.empty() || !limits.weights.empty())
       return bad_limits(limits, "a key", "limits of keys without one");
     return Done{};
   }
@@ -82,12 +82,45 @@ Status check_keys(const QueueLimits& limits) {
     return bad_limits(limits, "a concurrency of 1 or more for each key", std::to_string(*limits.key_concurrency));
   if (limits.key_rate)
     if (Status fits = check_rate(*limits.key_rate, "each key of the queue " + limits.name); !fits) return fits;
+  if (Status fits = check_budgets(limits.key_budgets, limits.reserves, "each key of the queue " + limits.name); !fits)
+    return fits;
   if (limits.weights.size() > weights_max)
     return bad_limits(limits, "weights of at most 1000 keys", std::to_string(limits.weights.size()));
   for (const auto& [key, weight] : limits.weights)
     if (weight < 1 || weight > weight_max || key.size() > key_bytes_max)
       return bad_limits(limits, "weights from 1 to 1000", std::to_string(weight) + " for " + excerpt(Json(key), 100));
   return Done{};
+}
+
+// "each": of each key.
+void read_budgets(const Json& text, QueueLimits& limits) {
+  for (const Json& one : text) {
+    const std::optional<UnitBudget> budget = read_budget(one);
+    if (budget)
+      (one.value("each", false) ? limits.key_budgets : limits.budgets).push_back(*budget);
+    else
+      limits.is_understood = false;
+  }
+}
+
+void read_reserves(const Json& text, QueueLimits& limits) {
+  for (const auto& [word, amount] : text.items()) {
+    const std::optional<BudgetUnit> unit = parse_budget_unit(word);
+    if (unit && amount.is_number_integer())
+      limits.reserves[*unit] = std::max<std::int64_t>(amount.get<std::int64_t>(), 1);
+    else
+      limits.is_understood = false;
+  }
+}
+
+Json budgets_text(const QueueLimits& limits) {
+  Json text = Json::array();
+  for (const UnitBudget& budget : limits.budgets) text.push_back(budget_json(budget));
+  for (const UnitBudget& budget : limits.key_budgets) {
+    text.push_back(budget_json(budget));
+    text.back()["each"] = true;
+  }
+  return text;
 }
 
 void read_weights(const Json& text, QueueLimits& limits) {
@@ -115,6 +148,10 @@ bool read_field(const std::string& field, const Json& value, QueueLimits& limits
     limits.key_rate = read_rate(value);
   else if (field == "weights" && value.is_object())
     read_weights(value, limits);
+  else if (field == "budgets" && value.is_array())
+    read_budgets(value, limits);
+  else if (field == "reserves" && value.is_object())
+    read_reserves(value, limits);
   else
     return false;
   return (field != "rate" || limits.rate) && (field != "key_rate" || limits.key_rate);
@@ -133,6 +170,7 @@ Status check_limits(const QueueLimits& limits) {
                                     std::to_string(*limits.concurrency) + "; pause it to stop it."};
   if (limits.rate)
     if (Status fits = check_rate(*limits.rate, "the queue " + limits.name); !fits) return fits;
+  if (Status fits = check_budgets(limits.budgets, limits.reserves, "the queue " + limits.name); !fits) return fits;
   if (limits.ageing_us != 0 && (limits.ageing_us < ageing_min_us || limits.ageing_us > ageing_max_us))
     return Error{Code::invalid, "Expected an ageing of the queue " + limits.name +
                                     " from 1 millisecond to 30 days, but got " + std::to_string(limits.ageing_us) +
@@ -161,6 +199,8 @@ std::string limits_text(const QueueLimits& limits) {
   if (limits.key_concurrency) text["key_concurrency"] = *limits.key_concurrency;
   if (limits.key_rate) text["key_rate"] = rate_json(*limits.key_rate);
   if (!limits.weights.empty()) text["weights"] = Json(limits.weights);
+  if (limits.has_budgets()) text["budgets"] = budgets_text(limits);
+  for (const auto& [unit, amount] : limits.reserves) text["reserves"][std::string(to_string(unit))] = amount;
   return canonical(text);
 }
 

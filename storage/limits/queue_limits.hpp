@@ -10,10 +10,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/json.hpp"
 #include "engine/result.hpp"
 #include "storage/limits/rate.hpp"
+#include "storage/limits/unit_budget.hpp"
 
 namespace cairn {
 
@@ -23,19 +25,28 @@ struct QueueLimits {
   std::optional<std::int32_t> concurrency = {};  // jobs held at once
   bool paused = false;                           // nothing is claimed
   std::optional<StartRate> rate = {};            // of claims
+  std::vector<UnitBudget> budgets = {};          // of what its steps use
+  Reserves reserves = {};                        // by each of its steps
   TimeUs ageing_us = 0;  // a job that has waited so long goes before younger ones of one priority less; 0: never
   // Limits of each key of its jobs; a queue with keys is served key by key, in turns (turns.hpp).
   std::string key = {};  // "tag.NAME", or a JSON pointer into the run's input; "": none
   std::optional<std::int32_t> key_concurrency = {};
   std::optional<StartRate> key_rate = {};
+  std::vector<UnitBudget> key_budgets = {};
   std::map<std::string, std::int32_t> weights = {};  // of keys, jobs in a turn; 1 of any other
   bool is_understood = true;  // false: set by a newer release, with a limit that this one does not know
 
   bool has_keys() const { return !key.empty(); }
-  bool is_governed() const { return rate || ageing_us > 0 || has_keys() || !is_understood; }
+  bool has_budgets() const { return !budgets.empty() || !key_budgets.empty(); }
+  bool is_governed() const {
+    return rate || has_budgets() || !reserves.empty() || ageing_us > 0 || has_keys() || !is_understood;
+  }
   // As if they were those of a queue.
-  QueueLimits of_key() const { return {.name = name, .concurrency = key_concurrency, .rate = key_rate}; }
-  bool is_counted() const { return concurrency || key_concurrency; }  // what is held
+  QueueLimits of_key() const {
+    return {
+        .name = name, .concurrency = key_concurrency, .rate = key_rate, .budgets = key_budgets, .reserves = reserves};
+  }
+  bool is_counted() const { return concurrency || key_concurrency || has_budgets(); }  // what is held
   bool is_bound() const { return paused || concurrency || is_governed(); }
   // A held job may go on to its next step in the queue as one held job: only how many are held is limited.
   bool only_counts() const { return concurrency && !paused && !is_governed(); }
@@ -43,8 +54,9 @@ struct QueueLimits {
 };
 
 // Refuses `invalid`: a name that is none, a concurrency below 1, a rate that check_rate() refuses, an ageing of less
-// than a millisecond or more than 30 days, any limit for the queue of timers; a key that is neither a tag nor a
-// pointer, limits of keys without a key, weights from 1 to 1,000 of more than 1,000 keys.
+// than a millisecond or more than 30 days, any limit for the queue of timers; budgets that check_budgets() refuses; a
+// key that is neither a tag nor a pointer, limits of keys without a key, weights from 1 to 1,000 of more than 1,000
+// keys.
 Status check_limits(const QueueLimits& limits);
 
 // A change that an operator wants, with who that is.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace cairn {
 
@@ -9,6 +10,13 @@ QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us)
   QueueRoom room;
   room.free = std::numeric_limits<std::int32_t>::max();
   if (limits.concurrency) room.free = *limits.concurrency - use.held;
+  for (const UnitBudget& budget : limits.budgets) {
+    const std::int64_t used = used_of(budget, use.budgets, now_us);
+    room.free = std::min(room.free, free_steps(budget, limits.reserves, used, use.held));
+    if (!is_used_up(budget, limits.reserves, used)) continue;
+    const TimeUs end_us = window_end(budget.per, now_us);
+    room.used_up_until = std::max(room.used_up_until.value_or(end_us), end_us);
+  }
   if (limits.rate) {
     room.full_at = counted_full_at(*limits.rate, use.full_at.value_or(now_us), now_us);
     room.pace_us = interval_us(*limits.rate);
@@ -21,10 +29,23 @@ QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us)
   return room;
 }
 
+std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, std::int32_t limit) {
+  std::vector<KeyUnitUse> uses;
+  for (const auto& [key, use] : keys)
+    for (const UnitUse& budget : use.budgets) uses.push_back({key, budget});
+  const auto rank = [](const KeyUnitUse& one) { return std::tuple(-one.use.used, one.key, one.use.unit, one.use.per); };
+  std::sort(uses.begin(), uses.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  const std::int64_t count = std::clamp<std::int64_t>(limit, 0, std::ssize(uses));
+  uses.resize(static_cast<std::size_t>(count));
+  return uses;
+}
+
 std::optional<TimeUs> held_back_until(const QueueLimits& limits, const QueueRoom& room, std::int64_t claimed,
                                       TimeUs now_us) {
-  if (limits.paused || !limits.is_understood || !room.is_rate_least || claimed < room.free) return std::nullopt;
-  return next_start_at(*limits.rate, room.full_at + claimed * room.pace_us, now_us);
+  if (limits.paused || !limits.is_understood || claimed < room.free) return std::nullopt;
+  if (!room.is_rate_least) return room.used_up_until;
+  const TimeUs next = next_start_at(*limits.rate, room.full_at + claimed * room.pace_us, now_us);
+  return std::max(next, room.used_up_until.value_or(next));
 }
 
 }  // namespace cairn

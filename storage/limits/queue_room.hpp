@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "storage/limits/queue_limits.hpp"
 
@@ -10,21 +13,33 @@ namespace cairn {
 
 // The facts that a claim reads under the queue's lock.
 struct QueueUse {
-  std::int64_t held = 0;               // jobs, where the queue has a concurrency
+  std::int64_t held = 0;               // jobs, where the queue counts them
   std::optional<TimeUs> full_at = {};  // of its rate; nothing: all starts are free
+  std::vector<UnitUse> budgets = {};
 };
 
 struct QueueRoom {
-  std::int64_t free = 0;       // jobs
-  bool is_rate_least = false;  // its rate leaves no more than this either
-  TimeUs full_at = 0;          // of its rate as it counts now
-  TimeUs pace_us = 0;          // how much later each start makes that; 0: it has no rate
+  std::int64_t free = 0;                     // jobs
+  bool is_rate_least = false;                // its rate leaves no more than this either
+  TimeUs full_at = 0;                        // of its rate as it counts now
+  TimeUs pace_us = 0;                        // how much later each start makes that; 0: it has no rate
+  std::optional<TimeUs> used_up_until = {};  // when the last window ends of which a budget is used up
 };
 
 // A queue without limits has room for any number.
 QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us);
 
-// When its rate lets the next start be made after `claimed` ones, if that is what stands before it; otherwise nothing.
+// What a key of a queue used of one of its budgets.
+struct KeyUnitUse {
+  std::string key;
+  UnitUse use;
+};
+
+// The `limit` greatest of all keys.
+std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, std::int32_t limit);
+
+// When its rate and its budgets let the next start be made after `claimed` ones, if those stand before it; otherwise
+// nothing.
 std::optional<TimeUs> held_back_until(const QueueLimits& limits, const QueueRoom& room, std::int64_t claimed,
                                       TimeUs now_us);
 

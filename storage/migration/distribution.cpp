@@ -20,8 +20,8 @@ constexpr std::int32_t citus_shards_max = 256;
 
 // Keyed by shard. A run's row, its jobs and its events change in one transaction, so they lie together.
 const std::set<std::string, std::less<>> tables_of_runs = {
-    "run",    "event", "job",     "snapshot", "question", "blob",       "permit", "tombstone",
-    "import", "home",  "erasing", "progress", "feed",     "feed_place", "rate",   "key_turn"};
+    "run",  "event",   "job",      "snapshot", "question",   "blob", "permit",   "tombstone", "import",
+    "home", "erasing", "progress", "feed",     "feed_place", "rate", "key_turn", "budget_use"};
 // Read by statements about a shard, or needed wherever a program connects; small, and seldom written, but for `worker`,
 // which each session writes once in a while. Each node has a copy.
 const std::set<std::string, std::less<>> tables_of_all = {"graph",    "queue",     "worker",       "token",

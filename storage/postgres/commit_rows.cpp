@@ -101,6 +101,7 @@ void Writes::add(const Entry& entry, std::span<const Hash> hashes) {
   for (const JobWrite& write : entry.jobs) add_job(entry, write, fences.of(write.job.branch));
   add_unwritten_fences(entry);
   add_questions(entry);
+  add_uses(entry);
 }
 
 void Writes::add_events(const Entry& entry, std::span<const Hash> hashes) {
@@ -212,6 +213,15 @@ void Writes::add_questions(const Entry& entry) {
   }
 }
 
+void Writes::add_uses(const Entry& entry) {
+  for (const StepUse& use : uses_of(entry)) {
+    uses_.run.add(entry.run.id);
+    uses_.branch.add(use.branch);
+    uses_.tokens.add(use.tokens);
+    uses_.cost.add(use.cost);
+  }
+}
+
 void Writes::send_fenced(PgConnection& connection, std::string_view name, const PgParameters& on_shard,
                          const Fenced& rows) {
   send_rows(connection, name, on_shard, rows.run, rows.branch, rows.session, rows.epoch, rows.held_step, rows.expected);
@@ -232,6 +242,8 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
     send_rows(connection, "insert_events", std::move(parameters), events_.run, events_.seq, events_.at, events_.type,
               events_.version, events_.step, events_.chain_hash, events_.actor, events_.payload);
   }
+  if (uses_.run.size() > 0)
+    send_rows(connection, "count_budgets", on_shard, uses_.run, uses_.branch, uses_.tokens, uses_.cost);
   if (keeps_.run.size() > 0) {
     send_rows(connection, "keep_jobs", on_shard, keeps_.run, keeps_.branch, keeps_.step, keeps_.attempt,
               keeps_.timeout_ms, keeps_.deadline, keeps_.session, keeps_.epoch, keeps_.held_step, count_of(keeps_.run));

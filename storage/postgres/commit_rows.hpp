@@ -60,6 +60,7 @@ class Writes {
   void add_job(const Entry& entry, const JobWrite& write, const Fence* fence);
   void add_unwritten_fences(const Entry& entry);
   void add_questions(const Entry& entry);
+  void add_uses(const Entry& entry);
   struct Fenced;
   static void send_fenced(PgConnection& connection, std::string_view name, const PgParameters& on_shard,
                           const Fenced& rows);
@@ -95,6 +96,9 @@ class Writes {
     std::int64_t expected = 0;
     void add(const RunId& id, BranchId of, const Fence* fence);
   } drops_, unwritten_fences_;
+  struct Uses {
+    PgArray run{PgType::uuid}, branch{PgType::int4}, tokens{PgType::int8}, cost{PgType::int8};
+  } uses_;  // of models
   AskedRows asked_;
   struct ClosedQuestions {
     PgArray run{PgType::uuid}, id{PgType::text};

@@ -200,10 +200,9 @@ JobClaimer::Attempt JobClaimer::claim_governed(const ClaimRequest& request) {
 // on one. If the connection with the lock is lost between the last look at it and the claim's COMMIT, a claim of
 // another process may count without these jobs: the one way in which a limit can be passed.
 JobClaimer::Attempt JobClaimer::claim_across(const ClaimRequest& request, Statement claim) {
-  const PgParameters queues = PgParameters().add(text_array(request.queues));
   return placements_.whole().run([&](PgConnection& lock) -> Attempt {
     lock.execute("BEGIN");
-    const Rooms rooms = find_rooms_across(lock, queues);
+    const Rooms rooms = find_rooms_across(lock, request.queues);
     Attempt claimed = execute({claim.name, with_rooms(claim.parameters, request.queues, rooms), claim.kind}, request);
     lock.execute("COMMIT");
     record_rooms(request.queues, rooms, claimed->jobs);
@@ -211,12 +210,15 @@ JobClaimer::Attempt JobClaimer::claim_across(const ClaimRequest& request, Statem
   });
 }
 
-JobClaimer::Rooms JobClaimer::find_rooms_across(PgConnection& lock, const PgParameters& queues) {
+JobClaimer::Rooms JobClaimer::find_rooms_across(PgConnection& lock, const std::vector<std::string>& asked) {
+  const PgParameters queues = PgParameters().add(text_array(asked));
   const PgResult limits = lock.query(statement("lock_queues"), queues);
   placements_.query_each("retire_permits", queues);
   Uses uses;
   for (const PgResult& part : placements_.query_each("permit_counts", queues)) uses.add_permits(part);
   for (const PgResult& part : placements_.query_each("queue_rates", queues)) uses.add_rates(part);
+  for (const PgResult& part : placements_.query_each("budget_uses", budgets_of_queues(asked)))
+    add_budget_uses(part, false, uses.by_queue);
   return rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
 }
 
@@ -264,9 +266,9 @@ ClaimedBatch JobClaimer::claim_keyed_here(const ClaimRequest& request, const std
       connection.sync();
       return connection.receive();
     };
-    plan = plan_keys(request, queue, rooms, ask, [&](const PgParameters& parameters) {
+    plan = plan_keys(request, queue, rooms, ask, [&](std::string_view name, const PgParameters& parameters) {
       std::vector<PgResult> uses;
-      uses.push_back(ask("key_uses", parameters));
+      uses.push_back(ask(name, parameters));
       return uses;
     });
     taken.clear();
@@ -281,16 +283,16 @@ ClaimedBatch JobClaimer::claim_keyed_here(const ClaimRequest& request, const std
 }
 
 ClaimedBatch JobClaimer::claim_keyed_across(const ClaimRequest& request, const std::string& queue) {
-  const PgParameters queues = PgParameters().add(text_array(request.queues));
   return placements_.whole().run([&](PgConnection& lock) {
     lock.execute("BEGIN");
-    const Rooms rooms = find_rooms_across(lock, queues);
+    const Rooms rooms = find_rooms_across(lock, request.queues);
     const auto ask = [&](std::string_view name, const PgParameters& parameters) {
       return placements_.query(request.shard, name, parameters);
     };
-    const KeyPlan plan = plan_keys(request, queue, rooms, ask, [&](const PgParameters& parameters) {
-      return placements_.query_each("key_uses", parameters);
-    });
+    const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
+      return placements_.query_each(name, parameters);
+    };
+    const KeyPlan plan = plan_keys(request, queue, rooms, ask, ask_each);
     ClaimedBatch batch;
     if (!plan.ring.keys.empty())
       batch = *execute(
@@ -307,8 +309,7 @@ ClaimedBatch JobClaimer::claim_keyed_across(const ClaimRequest& request, const s
 
 // Empty without keys: the queue has none any more, or no job that is due.
 JobClaimer::KeyPlan JobClaimer::plan_keys(const ClaimRequest& request, const std::string& queue, const Rooms& rooms,
-                                          const Ask& ask,
-                                          const std::function<std::vector<PgResult>(const PgParameters&)>& ask_uses) {
+                                          const Ask& ask, const AskEach& ask_each) {
   KeyPlan plan{.queue = queue, .limits = {}, .ring = {}, .rooms = {}, .shares = {}, .turn = {}, .now_us = rooms.now_us};
   const auto limits = rooms.limits.find(queue);
   if (limits == rooms.limits.end() || !limits->second.has_keys()) return plan;
@@ -326,23 +327,52 @@ JobClaimer::KeyPlan JobClaimer::plan_keys(const ClaimRequest& request, const std
   else
     which.add(plan.turn.key).add(keys_max).add(request.now_us).add(request.limit + 1).add(id_array(request.not_of));
   const PgResult waiting = ask(is_of_runs ? "waiting_keys_of_runs" : "waiting_keys", which);
-  PgArray keys(PgType::text);
   for (int row = 0; row < waiting.rows(); ++row) {
     const std::string key(waiting.text(row, 0));
     const auto weight = plan.limits.weights.find(key);
     plan.ring.keys.push_back({key, waiting.int8(row, 1), 0, weight == plan.limits.weights.end() ? 1 : weight->second});
-    keys.add(key);
   }
   if (plan.ring.keys.empty()) return plan;
-  std::map<std::string, QueueUse> uses;
-  for (const PgResult& part : ask_uses(PgParameters().add(queue).add(std::move(keys)))) add_key_uses(part, uses);
-  for (WaitingKey& one : plan.ring.keys) {
-    plan.rooms[one.key] = room_of(plan.limits.of_key(), uses[one.key], plan.now_us);
-    one.room = plan.rooms[one.key].free;
-  }
+  find_key_rooms(plan, ask_each);
   plan.ring.is_whole = is_of_runs || std::ssize(plan.ring.keys) < keys_max;
   plan.shares = take_turns(plan.ring, limit, plan.turn);
   return plan;
+}
+
+void JobClaimer::find_key_rooms(KeyPlan& plan, const AskEach& ask_each) {
+  std::vector<std::string> keys;
+  for (const WaitingKey& one : plan.ring.keys) keys.push_back(one.key);
+  std::map<std::string, QueueUse> uses;
+  for (const PgResult& part : ask_each("key_uses", PgParameters().add(plan.queue).add(text_array(keys))))
+    add_key_uses(part, uses);
+  if (!plan.limits.key_budgets.empty())
+    for (const PgResult& part : ask_each("budget_uses", budgets_of_keys(plan.queue, keys)))
+      add_budget_uses(part, true, uses);
+  const QueueLimits of_key = plan.limits.of_key();
+  for (WaitingKey& one : plan.ring.keys) {
+    plan.rooms[one.key] = room_of(of_key, uses[one.key], plan.now_us);
+    one.room = plan.rooms[one.key].free;
+  }
+}
+
+PgParameters JobClaimer::budgets_of_queues(const std::vector<std::string>& queues) {
+  return PgParameters().add(text_array(queues)).add(text_array(std::vector<std::string>{""}));
+}
+
+PgParameters JobClaimer::budgets_of_keys(const std::string& queue, const std::vector<std::string>& keys) {
+  std::vector<std::string> named;
+  for (const std::string& key : keys) named.push_back("=" + key);
+  return PgParameters().add(text_array(std::vector<std::string>{queue})).add(text_array(named));
+}
+
+void JobClaimer::add_budget_uses(const PgResult& rows, bool by_key, std::map<std::string, QueueUse>& uses) {
+  for (int row = 0; row < rows.rows(); ++row) {
+    const auto unit = parse_budget_unit(rows.text(row, 2));
+    const auto per = parse_budget_window(rows.text(row, 3));
+    if (!unit || !per) continue;  // a newer release's
+    const std::string of(by_key ? rows.text(row, 1).substr(1) : rows.text(row, 0));
+    merge_use(uses[of].budgets, {*unit, *per, rows.int8(row, 4), rows.int8(row, 5)});
+  }
 }
 
 void JobClaimer::add_key_uses(const PgResult& rows, std::map<std::string, QueueUse>& uses) {
@@ -408,6 +438,7 @@ JobClaimer::Rooms JobClaimer::find_rooms(PgConnection& connection, const std::ve
   const PgParameters parameters = PgParameters().add(text_array(queues));
   for (const std::string_view name : {"lock_queues", "retire_permits", "permit_counts", "queue_rates"})
     connection.send(statement(name), parameters);
+  connection.send(statement("budget_uses"), budgets_of_queues(queues));
   connection.send(statement("database_time"));
   connection.sync();
   connection.receive();  // of BEGIN
@@ -416,6 +447,7 @@ JobClaimer::Rooms JobClaimer::find_rooms(PgConnection& connection, const std::ve
   Uses uses;
   uses.add_permits(connection.receive());
   uses.add_rates(connection.receive());
+  add_budget_uses(connection.receive(), false, uses.by_queue);
   return rooms_of(limits, uses, connection.receive().int8(0, 0));
 }
 

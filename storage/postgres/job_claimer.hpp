@@ -17,7 +17,7 @@
 // Limited queues (with a concurrency, or paused) are claimed separately, by one claim at a time in the whole database;
 // their held jobs are counted by permits. Each claim finds out in its own transaction which of its queues are limited.
 // Governed ones among them (with a rate, for one) take a round trip more, in which it learns what they have left. A
-// queue whose rate lets nothing be started is left alone until it does; then the waiting threads are woken.
+// queue whose rate or budget lets nothing be started is left alone until it does; then the waiting threads are woken.
 #pragma once
 
 #include <cstdint>
@@ -47,11 +47,16 @@ class JobClaimer {
 
   // Adds the rows of key_uses.sql of one database.
   static void add_key_uses(const PgResult& rows, std::map<std::string, QueueUse>& uses);
+  // Adds the rows of budget_uses.sql of one database, by queue or, `by_key`, by the keys of one queue.
+  static void add_budget_uses(const PgResult& rows, bool by_key, std::map<std::string, QueueUse>& uses);
+  static PgParameters budgets_of_queues(const std::vector<std::string>& queues);
+  static PgParameters budgets_of_keys(const std::string& queue, const std::vector<std::string>& keys);
 
   // The limits of the queue are others now: it is not held back by what was known of them.
   void limits_changed(const std::string& queue);
 
-  // Called with a time of the monotonic clock at which a rate lets jobs be claimed again. Set before the first claim.
+  // Called with a time of the monotonic clock at which a rate or a budget lets jobs be claimed again. Set before the
+  // first claim.
   void on_held_back(std::function<void(std::int64_t)> wake_at) { wake_at_ = std::move(wake_at); }
 
   // Contract: Store::claim.
@@ -122,7 +127,7 @@ class JobClaimer {
   };
   static Rooms rooms_of(const PgResult& limits, const Uses& uses, TimeUs now_us);
   static Rooms find_rooms(PgConnection& connection, const std::vector<std::string>& queues);
-  Rooms find_rooms_across(PgConnection& lock, const PgParameters& queues);
+  Rooms find_rooms_across(PgConnection& lock, const std::vector<std::string>& asked);
   static PgParameters with_rooms(PgParameters parameters, const std::vector<std::string>& queues, const Rooms& rooms);
   // The keys of a queue that have jobs, and the jobs of each that a claim takes.
   struct KeyPlan {
@@ -134,9 +139,12 @@ class JobClaimer {
     KeyTurn turn;
     TimeUs now_us = 0;
   };
+  // Of the shard's node, or of each node.
   using Ask = std::function<PgResult(std::string_view, const PgParameters&)>;
+  using AskEach = std::function<std::vector<PgResult>(std::string_view, const PgParameters&)>;
   static KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const Rooms& rooms, const Ask& ask,
-                           const std::function<std::vector<PgResult>(const PgParameters&)>& ask_uses);
+                           const AskEach& ask_each);
+  static void find_key_rooms(KeyPlan& plan, const AskEach& ask_each);
   static PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);
   void record_plan(const KeyPlan& plan, const std::map<std::string, std::int64_t>& taken);
   bool is_time_to_repair(const std::string& queue, Shard shard);
@@ -163,8 +171,8 @@ class JobClaimer {
   std::set<std::string> keyed_;    // of the governed ones, those with keys
   std::map<std::pair<std::string, Shard>, std::int64_t> repaired_;  // when jobs without keys were last looked for
   std::set<std::string> governed_;                                  // of these, those that were governed
-  std::map<std::string, std::int64_t> held_back_;                   // by their rate; until when, on the monotonic clock
-  bool limited_first_ = false;                                      // changes with each claim
+  std::map<std::string, std::int64_t> held_back_;  // by a rate or a budget; until when, on the monotonic clock
+  bool limited_first_ = false;                     // changes with each claim
   std::function<void(std::int64_t)> wake_at_;
 };
 

@@ -406,14 +406,16 @@ class PostgresStore final : public Store {
     return changed;
   }
 
-  std::map<std::string, TimeUs> rates_full_at(const std::vector<std::string>& queues) {
-    std::map<std::string, TimeUs> found;
+  std::map<std::string, QueueUse> queue_uses(const std::vector<std::string>& queues) {
+    std::map<std::string, QueueUse> uses;
     for (const PgResult& part : placements_.query_each("queue_rates", PgParameters().add(text_array(queues))))
       for (int row = 0; row < part.rows(); ++row) {
-        TimeUs& full_at = found.try_emplace(std::string(part.text(row, 0)), part.int8(row, 1)).first->second;
-        full_at = std::max(full_at, part.int8(row, 1));
+        std::optional<TimeUs>& full_at = uses[std::string(part.text(row, 0))].full_at;
+        full_at = std::max(full_at.value_or(part.int8(row, 1)), part.int8(row, 1));
       }
-    return found;
+    for (const PgResult& part : placements_.query_each("budget_uses", JobClaimer::budgets_of_queues(queues)))
+      JobClaimer::add_budget_uses(part, false, uses);
+    return uses;
   }
 
   std::map<BranchId, std::string> keys_of_run(const RunId& run) {
@@ -427,7 +429,17 @@ class PostgresStore final : public Store {
     std::map<std::string, QueueUse> uses;
     for (const PgResult& part : placements_.query_each("key_uses", PgParameters().add(queue).add(text_array(keys))))
       JobClaimer::add_key_uses(part, uses);
+    for (const PgResult& part : placements_.query_each("budget_uses", JobClaimer::budgets_of_keys(queue, keys)))
+      JobClaimer::add_budget_uses(part, true, uses);
     return uses;
+  }
+
+  std::vector<KeyUnitUse> budget_uses(const std::string& queue, std::int32_t limit) {
+    std::map<std::string, QueueUse> keys;
+    const PgParameters most = PgParameters().add(queue).add(std::max(limit, 0));
+    for (const PgResult& part : placements_.query_each_widely("budget_uses_of_keys", most))
+      JobClaimer::add_budget_uses(part, true, keys);
+    return most_used(keys, limit);
   }
 
   std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit) {

@@ -34,6 +34,7 @@ class StoreTest : public ::testing::TestWithParam<StoreVariant> {
   void SetUp() override;
 
   Store& store() { return *store_; }
+  const std::string& dsn() const { return dsn_; }  // "": in memory
   Shard last_shard() const { return GetParam().shards - 1; }
   std::vector<Verdict> commit(const std::vector<Entry>& batch) { return store_->commit(last_shard(), batch, {}); }
   TestRun new_run() { return TestRun(store(), last_shard()); }

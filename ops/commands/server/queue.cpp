@@ -8,6 +8,7 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
+#include "ops/requests/budget_arguments.hpp"
 #include "ops/requests/schedule_arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/queue_change.hpp"
@@ -18,6 +19,11 @@
 
 namespace cairn {
 namespace {
+
+struct BudgetsOptions {
+  std::string queue;
+  std::int64_t limit = 20;
+};
 
 struct HistoryOptions {
   std::string queue;
@@ -57,6 +63,24 @@ Exit show_history(const Settings& settings, const HistoryOptions& options) {
       print_line(painted(local_time(change->at_us), Paint::dim) + "  " + limits_words(change->limits) + "  by " +
                  change->actor);
   }
+  return exit_ok;
+}
+
+Exit show_budgets(const Settings& settings, const BudgetsOptions& options) {
+  const Result<Opened> opened = open_database(settings);
+  if (!opened) return opened.error();
+  const Result<std::vector<BudgetLine>> lines =
+      budget_lines(*opened->store, options.queue, static_cast<std::int32_t>(options.limit));
+  if (!lines) return lines.error();
+  Table table({"KEY", "UNIT", "PER", "USED", "CAP", "UNTIL"});
+  for (const BudgetLine& line : *lines) {
+    if (settings.json) print_json(budget_line_json(line));
+    const BudgetUnit unit = line.budget.unit;
+    table.add({line.key ? *line.key : "", std::string(to_string(unit)), std::string(to_string(line.budget.per)),
+               amount_json(unit, line.used).dump(), amount_json(unit, line.budget.cap).dump(),
+               local_time(line.until_us)});
+  }
+  if (!settings.json) table.print();
   return exit_ok;
 }
 
@@ -140,6 +164,29 @@ Status read_weights(const std::vector<std::string>& texts, std::map<std::string,
   return Done{};
 }
 
+Status read_budgets(const std::vector<std::string>& texts, const std::string& option,
+                    std::optional<std::vector<UnitBudget>>& to) {
+  Result<std::vector<UnitBudget>> budgets = budgets_argument(texts, option);
+  if (!budgets) return budgets.error();
+  to = *std::move(budgets);
+  return Done{};
+}
+
+void add_budget_options(CLI::App& set, QueueChange& change, std::vector<CLI::Option*>& settable) {
+  settable.push_back(add_list(
+      set, "--budget", "UNIT=N/WINDOW|none",
+      "Its steps may use so many tokens, or cost so much, in each minute, hour, day or month",
+      [&change](const std::vector<std::string>& texts) { return read_budgets(texts, "--budget", change.budgets); }));
+  settable.push_back(add_list(set, "--reserve", "UNIT=N|none",
+                              "What a step needs of a budget to begin, until it has ended; nothing if never given",
+                              [&change](const std::vector<std::string>& texts) -> Status {
+                                Result<Reserves> reserves = reserves_argument(texts, "--reserve");
+                                if (!reserves) return reserves.error();
+                                change.reserves = *std::move(reserves);
+                                return Done{};
+                              }));
+}
+
 void add_key_options(CLI::App& set, QueueChange& change, std::vector<CLI::Option*>& settable) {
   settable.push_back(add_text(set, "--key", "KEY|none",
                               "Serve the keys of its steps in turns: tag.NAME, or a JSON pointer into the run's input",
@@ -152,6 +199,10 @@ void add_key_options(CLI::App& set, QueueChange& change, std::vector<CLI::Option
                                 return read_limit(text, change.is_key_limit_given, change.key_concurrency);
                               }));
   add_rate_options(set, "--key-", change.key_rate, settable);
+  settable.push_back(add_list(set, "--key-budget", "UNIT=N/WINDOW|none", "As --budget, for the steps of each key",
+                              [&change](const std::vector<std::string>& texts) {
+                                return read_budgets(texts, "--key-budget", change.key_budgets);
+                              }));
   settable.push_back(
       add_list(set, "--weight", "KEY=N", "So many of the key's steps begin in its turn; 1 if never given",
                [&change](const std::vector<std::string>& texts) { return read_weights(texts, change.weights); }));
@@ -167,13 +218,15 @@ void add_queue_set(CommandLine& line, CLI::App& queue) {
         for (const CLI::Option* option : settable)
           if (!option->empty()) return Done{};
         return Error{Code::invalid,
-                     "Expected a limit as --concurrency or --rate, --pause or --resume, but got none of them."};
+                     "Expected a limit as --concurrency, --rate or --budget, --pause or --resume, but got none of "
+                     "them."};
       });
   set.add_option("NAME", change.queue, "The queue's name")->required()->type_name("");
   settable.push_back(
       add_text(set, "--concurrency", "N|none", "At most so many of its jobs are held at once",
                [&](const std::string& text) { return read_limit(text, change.is_limit_given, change.concurrency); }));
   add_rate_options(set, "--", change.rate, settable);
+  add_budget_options(set, change, settable);
   add_key_options(set, change, settable);
   settable.push_back(add_text(set, "--ageing", "DURATION|none",
                               "A step that has waited so long goes before newer ones of one priority less",
@@ -200,6 +253,15 @@ void add_queue(CommandLine& line) {
       line, "queue", "What each queue holds (ready, later, held, its oldest ready job) and what is set for it",
       show_queues);
   add_queue_set(line, queue);
+  auto& budgets = line.keep<BudgetsOptions>();
+  CLI::App& used =
+      add_command(line, queue, "budgets", "What is used of a queue's budgets, and by the keys that used most",
+                  [&](const Settings& settings) { return show_budgets(settings, budgets); });
+  used.add_option("NAME", budgets.queue, "The queue's name")->required()->type_name("");
+  used.add_option("--limit", budgets.limit, "The keys that used most, so many")
+      ->check(CLI::Range(1, 10'000))
+      ->type_name("N")
+      ->capture_default_str();
   auto& options = line.keep<HistoryOptions>();
   CLI::App& history = add_command(line, queue, "history", "What was set for a queue, when and by whom, the newest last",
                                   [&](const Settings& settings) { return show_history(settings, options); });

@@ -7,6 +7,7 @@
 
 #include "engine/bounds.hpp"
 #include "ops/requests/arguments.hpp"
+#include "ops/requests/budget_arguments.hpp"
 #include "ops/requests/feed_arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 
@@ -220,11 +221,27 @@ Status read_keys(Fields& body, const Json& given, QueueChange& change) {
   return Done{};
 }
 
+Status read_budgets(const Json& given, QueueChange& change) {
+  for (const auto& [name, to] :
+       {std::pair("budgets", &change.budgets), std::pair("key_budgets", &change.key_budgets)}) {
+    if (!given.contains(name)) continue;
+    Result<std::vector<UnitBudget>> budgets = read_budgets_body(given[name], name);
+    if (!budgets) return bad_request(budgets.error().message);
+    *to = *std::move(budgets);
+  }
+  if (!given.contains("reserve")) return Done{};
+  Result<Reserves> reserves = read_reserves_body(given["reserve"], "reserve");
+  if (!reserves) return bad_request(reserves.error().message);
+  change.reserves = *std::move(reserves);
+  return Done{};
+}
+
 }  // namespace
 
 Result<QueueChange> queue_body(const ApiRequest& request) {
-  const Result<Json> given = object_body(request, {"concurrency", "rate", "key", "key_concurrency", "key_rate",
-                                                   "weights", "ageing_ms", "paused", "revision"});
+  const Result<Json> given =
+      object_body(request, {"concurrency", "rate", "budgets", "reserve", "key", "key_concurrency", "key_rate",
+                            "key_budgets", "weights", "ageing_ms", "paused", "revision"});
   if (!given) return given.error();
   Fields body(*given);
   QueueChange change{.queue = {}, .is_limit_given = given->contains("concurrency")};
@@ -232,6 +249,7 @@ Result<QueueChange> queue_body(const ApiRequest& request) {
   const Result<RateChange> rate = rate_of(body, *given, "rate");
   if (!rate) return rate.error();
   change.rate = *rate;
+  if (const Status fine = read_budgets(*given, change); !fine) return fine.error();
   if (const Status fine = read_keys(body, *given, change); !fine) return fine.error();
   if (given->contains("ageing_ms"))
     change.ageing_ms = body.has("ageing_ms") ? body.number_between("ageing_ms", 1, queue_ms_max, 1) : 0;

@@ -31,7 +31,8 @@ Result<std::string> reset_body(const ApiRequest& request);      // {"to"}
 Result<Json> move_body(const ApiRequest& request);              // {"graph"}: any JSON, as graph_body
 Result<BulkRequest> bulk_body(const ApiRequest& request);
 // {"concurrency"?: a number or null, "rate"?: {"n", "per_ms"?, "burst"?} or null, "key"?: a text or null,
-// "key_concurrency"?, "key_rate"?, "weights"?: {KEY: a number}, "ageing_ms"?: a number or null, "paused"?,
+// "budgets"?, "key_budgets"?, "reserve"? (budget_arguments.hpp), "key_concurrency"?, "key_rate"?, "weights"?: {KEY: a
+// number}, "ageing_ms"?: a number or null, "paused"?,
 // "revision"?}; no name.
 Result<QueueChange> queue_body(const ApiRequest& request);
 
