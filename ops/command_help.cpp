@@ -32,6 +32,25 @@ const std::map<std::string, std::string>& hook_examples() {
   return of;
 }
 
+const std::map<std::string, std::string>& schedule_examples() {
+  static const std::map<std::string, std::string> of = {
+      {"schedule", "cairn schedule list"},
+      {"schedule add", "cairn schedule add weekly --graph order --cron '0 9 * * MON' --zone Europe/Berlin"},
+      {"schedule list", "cairn schedule list --json"},
+      {"schedule show", "cairn schedule show weekly"},
+      {"schedule next", "cairn schedule next weekly --count 5"},
+      {"schedule history", "cairn schedule history weekly --limit 50"},
+      {"schedule explain", "cairn schedule explain weekly --at 2026-11-23"},
+      {"schedule edit", "cairn schedule edit weekly --cron '0 8 * * MON' --revision 1"},
+      {"schedule pause", "cairn schedule pause weekly --reason 'The warehouse is closed.'"},
+      {"schedule resume", "cairn schedule resume weekly"},
+      {"schedule trigger", "cairn schedule trigger weekly"},
+      {"schedule backfill", "cairn schedule backfill weekly --from 2026-11-01 --until 2026-11-24"},
+      {"schedule remove", "cairn schedule remove weekly"},
+  };
+  return of;
+}
+
 // The line that a person would type first, by the command's words.
 const std::map<std::string, std::string>& examples_of_others() {
   static const std::map<std::string, std::string> of = {
@@ -55,19 +74,6 @@ const std::map<std::string, std::string>& examples_of_others() {
       {"token add", "cairn token add dashboard --role read"},
       {"token list", "cairn token list --json"},
       {"token revoke", "cairn token revoke dashboard"},
-      {"schedule", "cairn schedule list"},
-      {"schedule add", "cairn schedule add weekly --graph order --cron '0 9 * * MON' --zone Europe/Berlin"},
-      {"schedule list", "cairn schedule list --json"},
-      {"schedule show", "cairn schedule show weekly"},
-      {"schedule next", "cairn schedule next weekly --count 5"},
-      {"schedule history", "cairn schedule history weekly --limit 50"},
-      {"schedule explain", "cairn schedule explain weekly --at 2026-11-23"},
-      {"schedule edit", "cairn schedule edit weekly --cron '0 8 * * MON' --revision 1"},
-      {"schedule pause", "cairn schedule pause weekly --reason 'The warehouse is closed.'"},
-      {"schedule resume", "cairn schedule resume weekly"},
-      {"schedule trigger", "cairn schedule trigger weekly"},
-      {"schedule backfill", "cairn schedule backfill weekly --from 2026-11-01 --until 2026-11-24"},
-      {"schedule remove", "cairn schedule remove weekly"},
       {"queue", "cairn queue"},
       {"queue budgets", "cairn queue budgets model"},
       {"queue set", "cairn queue set model --concurrency 4 --rate 50 --per 1s --burst 10"},
@@ -139,6 +145,7 @@ const std::map<std::string, std::string>& examples() {
   static const std::map<std::string, std::string> of = [] {
     std::map<std::string, std::string> all = examples_of_others();
     all.emplace("starts", "cairn starts --graph mails");
+    all.insert(schedule_examples().begin(), schedule_examples().end());
     all.insert(hook_examples().begin(), hook_examples().end());
     return all;
   }();

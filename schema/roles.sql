@@ -20,8 +20,9 @@ begin
     grant usage on schema cairn to cairn_app;
     grant select on all tables in schema cairn to cairn_app;
     grant insert, update, delete on cairn.run, cairn.job, cairn.snapshot, cairn.question, cairn.worker,
-      cairn.permit, cairn.rate, cairn.key_turn, cairn.budget_use, cairn.home, cairn.progress, cairn.feed, cairn.feed_place,
-      cairn.schedule, cairn.hook, cairn.hook_delivery, cairn.start_key, cairn.waiting_start to cairn_app;
+      cairn.permit, cairn.rate, cairn.key_turn, cairn.budget_use, cairn.home, cairn.progress, cairn.feed,
+      cairn.feed_place, cairn.schedule, cairn.hook, cairn.hook_delivery, cairn.start_key, cairn.waiting_start
+      to cairn_app;
     grant insert, delete on cairn.feed_consumer to cairn_app;
     grant insert, update, delete on cairn.saved_view to cairn_app;
     grant insert on cairn.link_key to cairn_app;

@@ -55,7 +55,7 @@ struct Found {
   std::optional<FoundTombstone> tombstone = {};  // of a new run that was archived
 };
 
-// What the entry's model calls used, by the branches under whose holds they were made; none that used nothing.
+// Tokens and cost of the entry's model calls, by the branches under whose holds they were made; none of nothing.
 std::vector<StepUse> uses_of(const Entry& entry);
 
 // Verdicts in the order of the entries; the store adds head and chain hash of the committed ones. A failed fence counts

@@ -25,14 +25,14 @@ struct LimitBook {
   // check_change().
   std::function<Result<QueueLimits>(const LimitChange&)> change_limits;
 
-  // What is used of these queues' rates and budgets; `held` is left at 0, for Store::queues() counts that.
+  // The use of these queues' rates and budgets; `held` is left at 0, for Store::queues() counts that.
   std::function<std::map<std::string, QueueUse>(const std::vector<std::string>& queues)> queue_uses;
 
   // The keys of the run's jobs, of those that have one, by their branches; and what is used of keys of a queue.
   std::function<std::map<BranchId, std::string>(const RunId& run)> keys_of_run;
   std::function<std::map<std::string, QueueUse>(const std::string& queue, const std::vector<std::string>& keys)>
       key_uses;
-  // What the keys of a queue used of their budgets, those that used most first; windows that ended as they ended.
+  // The keys of a queue with what they used of their budgets, the greatest first; windows that ended as they ended.
   std::function<std::vector<KeyUnitUse>(const std::string& queue, std::int32_t limit)> budget_uses;
 
   // The newest first, those before the revision `before`.

@@ -31,7 +31,7 @@ Json limits_json(const QueueLimits& limits);
 
 Json rate_shown(const StartRate& rate);  // {"n", "per_ms", "burst"}
 
-// What is used of a budget in the window that is now; of a key, or of the queue as a whole.
+// A budget, of a key or of the queue as a whole, with the use of it in the window that is now.
 struct BudgetLine {
   std::optional<std::string> key;
   UnitBudget budget;

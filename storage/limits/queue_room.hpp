@@ -29,7 +29,7 @@ struct QueueRoom {
 // A queue without limits has room for any number.
 QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us);
 
-// What a key of a queue used of one of its budgets.
+// A key of a queue, with what it used of one of its budgets.
 struct KeyUnitUse {
   std::string key;
   UnitUse use;

@@ -78,7 +78,7 @@ std::optional<UnitBudget> read_budget(const Json& text);  // nothing: not unders
 Json amount_json(BudgetUnit unit, std::int64_t amount);
 std::optional<std::int64_t> read_amount(BudgetUnit unit, const Json& shown);  // nothing: no number from 0 to 10^15
 
-// What the model calls of a step used, and the branch whose hold they were made under.
+// Tokens and cost of the model calls of a step, and the branch under whose hold they were made.
 struct StepUse {
   BranchId branch = 0;
   std::int64_t tokens = 0;

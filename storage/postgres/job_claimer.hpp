@@ -139,7 +139,7 @@ class JobClaimer {
     KeyTurn turn;
     TimeUs now_us = 0;
   };
-  // Of the shard's node, or of each node.
+  // They ask the node of the shard, and each node.
   using Ask = std::function<PgResult(std::string_view, const PgParameters&)>;
   using AskEach = std::function<std::vector<PgResult>(std::string_view, const PgParameters&)>;
   static KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const Rooms& rooms, const Ask& ask,

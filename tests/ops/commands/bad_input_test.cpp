@@ -435,7 +435,7 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
       "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "
       "cairn.tombstone, cairn.import, cairn.token, cairn.erasing, cairn.home, cairn.progress, "
       "cairn.feed, cairn.feed_consumer, cairn.feed_place, cairn.schedule, cairn.schedule_note, cairn.saved_view, "
-      "cairn.link_key, cairn.rate, cairn.key_turn, cairn.queue_change, cairn.hook, cairn.hook_note, "
+      "cairn.link_key, cairn.rate, cairn.key_turn, cairn.budget_use, cairn.queue_change, cairn.hook, cairn.hook_note, "
       "cairn.hook_delivery, cairn.start_key, cairn.waiting_start; ALTER TABLE cairn.queue DROP COLUMN limits, "
       "DROP COLUMN revision; ALTER TABLE cairn.job DROP COLUMN limit_key; ALTER TABLE cairn.permit DROP COLUMN key; "
       "ALTER TABLE "

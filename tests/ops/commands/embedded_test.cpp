@@ -52,7 +52,8 @@ TEST(Embedded, A18_is_not_migrated_by_the_way_under_a_worker_of_an_older_program
   connection.execute("DROP TABLE cairn.import, cairn.token, cairn.erasing, cairn.home, cairn.progress");
   connection.execute(
       "DROP TABLE cairn.feed, cairn.feed_consumer, cairn.feed_place, cairn.schedule, cairn.schedule_note");
-  connection.execute("DROP TABLE cairn.saved_view, cairn.link_key, cairn.rate, cairn.key_turn, cairn.queue_change");
+  connection.execute(
+      "DROP TABLE cairn.saved_view, cairn.link_key, cairn.rate, cairn.key_turn, cairn.queue_change, cairn.budget_use");
   connection.execute("ALTER TABLE cairn.queue DROP COLUMN limits, DROP COLUMN revision");
   connection.execute(
       "DROP TABLE cairn.hook, cairn.hook_note, cairn.hook_delivery, cairn.start_key, cairn.waiting_start");

@@ -274,8 +274,9 @@ Exchanged listed() {
           "",
           200,
           "application/json",
-          R"([{"queue": "q", "ready": 0, "later": 0, "held": 0, "concurrency": null, "rate": null, "key": null,
-          "key_concurrency": null, "key_rate": null, "weights": {}, "ageing_ms": null, "paused": false, "revision": 0, "oldest": null}])",
+          R"([{"queue": "q", "ready": 0, "later": 0, "held": 0, "concurrency": null, "rate": null, "budgets": [],
+          "reserve": {}, "key": null, "key_concurrency": null, "key_rate": null, "key_budgets": [], "weights": {},
+          "ageing_ms": null, "paused": false, "revision": 0, "oldest": null}])",
           {}};
 }
 
