@@ -9,6 +9,7 @@
 #include "ops/metrics/exposition.hpp"
 #include "ops/metrics/work_counts.hpp"
 #include "storage/clock.hpp"
+#include "storage/limit_book.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/starts/start_book.hpp"
 
@@ -92,6 +93,29 @@ void add_jobs(std::vector<Gauge>& to, Store& store, TimeUs now_us) {
       {"cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", std::move(oldest)});
 }
 
+// The part of each budget that is used in its window; more than 1 if steps used more than they reserved.
+void add_budgets(std::vector<Gauge>& to, const LimitBook& limits, TimeUs now_us) {
+  std::vector<QueueLimits> queues = limits.queue_limits();
+  std::erase_if(queues, [](const QueueLimits& queue) { return queue.budgets.empty(); });
+  std::vector<std::string> names;
+  for (const QueueLimits& queue : queues) names.push_back(queue.name);
+  const std::map<std::string, QueueUse> uses =
+      names.empty() ? std::map<std::string, QueueUse>() : limits.queue_uses(names);
+  Samples used;
+  std::size_t place = 0;
+  for (const QueueLimits& queue : queues) {
+    const std::string name = bounded_label(queue.name, place++);
+    const auto use = uses.find(queue.name);
+    for (const UnitBudget& budget : queue.budgets) {
+      const std::int64_t amount = use == uses.end() ? 0 : used_of(budget, use->second.budgets, now_us);
+      double& ratio = used[{
+          {"per", std::string(to_string(budget.per))}, {"queue", name}, {"unit", std::string(to_string(budget.unit))}}];
+      ratio = std::max(ratio, static_cast<double>(amount) / static_cast<double>(budget.cap));
+    }
+  }
+  to.push_back({"cairn_budget_used_ratio", "The part of a queue's budget that is used.", std::move(used)});
+}
+
 void add_sessions(std::vector<Gauge>& to, Store& store, TimeUs now_us) {
   double alive = 0, silent = 0;
   for (const SessionRow& session : store.sessions()) ++(is_silent(session, now_us) ? silent : alive);
@@ -152,6 +176,7 @@ std::string metrics_text(Store& store, const std::string& dsn, const CountedTabl
   std::vector<Gauge> gauges;
   add_runs(gauges, dsn, runs);
   add_jobs(gauges, store, now_us);
+  add_budgets(gauges, store.limits(), now_us);
   add_sessions(gauges, store, now_us);
   add_feed(gauges, tables.feed, now_us);
   gauges.push_back(schedules_late(tables.schedules));

@@ -63,6 +63,7 @@ class Watched {
     cairn_ok({"graph", "add", "--dsn", dsn_, write_file("resting.json", resting_graph.dump())});
     cairn_ok({"start", "resting", "--dsn", dsn_, "--no-work"});
     cairn_ok({"feed", "add", "watcher", "--dsn", dsn_});
+    cairn_ok({"queue", "set", "default", "--budget", "tokens=1000000/month", "--dsn", dsn_});
     cairn_ok({"hook", "add", "never", "--url", "http://127.0.0.1:9/", "--private", "--on", "stalled", "--stalled-after",
               "1d", "--dsn", dsn_});
   }

@@ -78,6 +78,10 @@ TEST_F(Budgets, of_four_workers_of_which_three_are_killed_no_more_is_used_than_t
   EXPECT_NE(why["says"].get<std::string>().find("Queue budgeted may use 12000 tokens per month; 12000 are used"),
             std::string::npos)
       << why;
+  const Server server;
+  EXPECT_NE(
+      server.get("/metrics").body.find("cairn_budget_used_ratio{per=\"month\",queue=\"budgeted\",unit=\"tokens\"} 1\n"),
+      std::string::npos);
   cairn_ok({"queue", "set", queue, "--budget", "none", "--reserve", "none"});
   EXPECT_TRUE(wait_until([&] { return done(queue) == 2 * calls; }, std::chrono::seconds(120)));
 }
