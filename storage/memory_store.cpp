@@ -430,7 +430,7 @@ class MemoryStore final : public Store {
     std::map<std::string, QueueUse> keys;
     for (const auto& [of, budgets] : key_budgets_)
       if (of.first == queue) keys[of.second].budgets = budgets;
-    return most_used(keys, limit);
+    return most_used(keys, limit, clock_());
   }
 
   std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit) {

@@ -39,8 +39,8 @@ struct BudgetLine {
   TimeUs until_us = 0;  // the window's end
 };
 
-// Those of the queue, then those of the keys that used most, `limit` at most. Refuses `not_found` a queue without
-// budgets.
+// Those of the queue, then those of its keys, of each budget the `limit` keys that used most. Refuses `not_found` a
+// queue without budgets.
 Result<std::vector<BudgetLine>> budget_lines(Store& store, const std::string& queue, std::int32_t limit);
 
 // {"key", "unit", "per", "used", "cap", "until"}; the key is null of the queue.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace cairn {
 
@@ -29,14 +30,21 @@ QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us)
   return room;
 }
 
-std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, std::int32_t limit) {
+std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, std::int32_t limit, TimeUs now_us) {
   std::vector<KeyUnitUse> uses;
   for (const auto& [key, use] : keys)
-    for (const UnitUse& budget : use.budgets) uses.push_back({key, budget});
-  const auto rank = [](const KeyUnitUse& one) { return std::tuple(-one.use.used, one.key, one.use.unit, one.use.per); };
+    for (const UnitUse& of : use.budgets)
+      if (of.since >= window_start(of.per, now_us)) uses.push_back({key, of});
+  const auto rank = [](const KeyUnitUse& one) { return std::tuple(one.use.unit, one.use.per, -one.use.used, one.key); };
   std::sort(uses.begin(), uses.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-  const std::int64_t count = std::clamp<std::int64_t>(limit, 0, std::ssize(uses));
-  uses.resize(static_cast<std::size_t>(count));
+  std::int32_t place = 0;
+  std::pair<BudgetUnit, BudgetWindow> of{};
+  std::erase_if(uses, [&](const KeyUnitUse& one) {
+    const std::pair now(one.use.unit, one.use.per);
+    place = now == of ? place + 1 : 1;
+    of = now;
+    return place > limit;
+  });
   return uses;
 }
 

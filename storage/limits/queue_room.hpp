@@ -35,8 +35,8 @@ struct KeyUnitUse {
   UnitUse use;
 };
 
-// The `limit` greatest of all keys.
-std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, std::int32_t limit);
+// Of each unit and window the `limit` keys that used most in the window that is now, the greatest first.
+std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, std::int32_t limit, TimeUs now_us);
 
 // When its rate and its budgets let the next start be made after `claimed` ones, if those stand before it; otherwise
 // nothing.

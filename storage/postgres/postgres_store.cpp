@@ -436,10 +436,13 @@ class PostgresStore final : public Store {
 
   std::vector<KeyUnitUse> budget_uses(const std::string& queue, std::int32_t limit) {
     std::map<std::string, QueueUse> keys;
-    const PgParameters most = PgParameters().add(queue).add(std::max(limit, 0));
+    // A key's use may lie on several nodes, and each knows only its part of it.
+    constexpr std::int32_t of_each_node = 10'000;
+    const std::int32_t asked = std::max(limit, placements_.are_distributed() ? of_each_node : 0);
+    const PgParameters most = PgParameters().add(queue).add(asked);
     for (const PgResult& part : placements_.query_each_widely("budget_uses_of_keys", most))
       JobClaimer::add_budget_uses(part, true, keys);
-    return most_used(keys, limit);
+    return most_used(keys, limit, database_time());
   }
 
   std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit) {

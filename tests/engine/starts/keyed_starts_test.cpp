@@ -296,7 +296,7 @@ TEST(KeyedStarts, are_read_back_as_they_were) {
 TEST(KeyedStarts, random_histories_lose_nothing_and_begin_nothing_twice) {
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
-    const StartPolicy& policy = std::array{skip, queue, debounce, batch, cancel}[seed % 5];
+    const StartPolicy policy = std::array{skip, queue, debounce, batch, cancel}[seed % 5];
     Key key(policy);
     std::set<RunId> open, begun;
     std::int64_t taken = 0, dropped = 0;

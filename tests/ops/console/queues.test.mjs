@@ -103,7 +103,7 @@ test("a rate is set with its time and burst, shown, and not set over a change th
   await page.getByLabel("Seconds of that time").fill("2");
   await page.getByLabel("Steps at once on top of it").fill("10");
   assert.match(await page.getByLabel("As commands", { exact: true }).innerText(),
-    /cairn queue set far --concurrency none --rate 50 --per 2000ms --burst 10 --key none --ageing none --revision \d+/);
+    /cairn queue set far --concurrency none --rate 50 --per 2000ms --burst 10 --budget none --reserve none --key none/);
   await save.click();
   await row(page, "far").getByText("50 in each 2 s, and 10 at once").waitFor();
   const [far] = await world.api("queues");
@@ -135,7 +135,7 @@ test("keys, their limits and an ageing are set, shown, and taken away with the k
   await ageing.fill("60");
   await page.getByText("A time from 0.001 seconds to 30 days").waitFor({ state: "detached" });
   assert.match(await page.getByLabel("As commands", { exact: true }).innerText(),
-    /--key tag.customer --key-concurrency 2 --key-rate 5 --key-per 1000ms --key-burst 1 --ageing 60000ms --revision/);
+    /--key-rate 5 --key-per 1000ms --key-burst 1 --key-budget none --ageing 60000ms --revision \d+/);
   await isAccessible(page);
   await picturesOf(page, "queue-keys");
   await save.click();
@@ -169,6 +169,62 @@ test("a pause says what it stops before it does, and is taken back", async () =>
   await page.getByRole("button", { name: "Pause far" }).waitFor();
   assert.equal((await world.api("queues"))[0].paused, false);
   assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("budgets are set as the command has them, and what is used of them is shown with its keys", async () => {
+  const team = "<b>red</b>";
+  const page = await opened("#/queues/far");
+  const save = page.getByRole("button", { name: "Limit", exact: true });
+  const budgets = page.getByLabel("Budgets", { exact: true });
+  const reserve = page.getByLabel("Each step reserves");
+  await page.getByRole("button", { name: "Limit far" }).click();
+  assert.equal(await page.getByLabel("Budgets of each key").count(), 0);
+  await budgets.fill("tokens=5/week");
+  await save.click();
+  await page.getByText("Expected budgets as tokens=N/WINDOW or cost=N/WINDOW").waitFor();
+  await budgets.fill("tokens=2000000/month cost=25/month");
+  await reserve.fill("tokens=1, tokens=2");
+  await save.click();
+  await page.getByText("Expected what each step reserves as tokens=N or cost=N, each once").waitFor();
+  await reserve.fill("tokens=4000, cost=0.02");
+  await page.getByLabel("Key by which its steps take turns").fill("tag.team");
+  await page.getByLabel("Budgets of each key").fill("tokens=1000/month");
+  await save.click();
+  await page.getByText("Expected a step").waitFor(); // that reserves more than its key's budget could never begin
+  await page.getByLabel("Budgets of each key").fill("tokens=4000/month");
+  assert.match(await page.getByLabel("As commands", { exact: true }).innerText(), new RegExp(
+    "--budget tokens=2000000/month --budget cost=25/month --reserve tokens=4000 --reserve cost=0.02 " +
+    "--key tag.team --key-concurrency none --key-rate none --key-budget tokens=4000/month --ageing none"));
+  await isAccessible(page);
+  await picturesOf(page, "queue-budgets-dialog");
+  await save.click();
+  await page.getByText("each step reserves 4,000 tokens and a cost of 0.02").waitFor();
+  const [far] = await world.api("queues");
+  assert.deepEqual([far.budgets.length, far.reserve, far.key_budgets],
+    [2, { tokens: 4000, cost: 0.02 }, [{ unit: "tokens", cap: 4000, per: "month" }]]);
+
+  const run = await world.startRun("far", {}, "--no-work", "--tag", `team=${team}`);
+  const asked = { worker: "b", queues: ["far"], max: 5, handlers: [{ name: "far.work" }] };
+  const { claims } = await world.api("claims", asked);
+  const claim = claims.find((one) => one.run === run);
+  const called = { type: "model_called", tokens_in: 4000, tokens_out: 1000, cost: 0.5 };
+  await world.api(`claims/${claim.claim}/complete`, { facts: [called] });
+  const used = page.locator("table.budget-uses tbody tr");
+  await used.filter({ hasText: team }).getByText("5,000 of 4,000, used up").waitFor();
+  assert.match(await used.first().innerText(), /the whole queue/);
+  await page.getByText("0.5 of 25").waitFor();
+  await page.getByRole("meter", { name: "Used of tokens per month: the whole queue" }).waitFor();
+  await isAccessible(page);
+  await picturesOf(page, "queue-budgets");
+
+  await page.getByRole("button", { name: "Limit far" }).click();
+  assert.equal(await budgets.inputValue(), "tokens=2000000/month, cost=25/month");
+  for (const field of [budgets, reserve, page.getByLabel("Key by which its steps take turns")]) await field.fill("");
+  await save.click();
+  await used.first().waitFor({ state: "detached" });
+  const [left] = await world.api("queues");
+  assert.deepEqual([left.budgets, left.reserve, left.key, left.key_budgets], [[], {}, null, []]);
   await page.context().close();
 });
 

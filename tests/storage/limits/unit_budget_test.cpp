@@ -85,6 +85,18 @@ TEST(UnitBudgets, that_make_no_sense_are_refused) {
             "Expected a step of the queue model to reserve some tokens and at most 10^15, but got -1.");
 }
 
+TEST(UnitBudgets, of_each_budget_the_keys_that_used_most_now_are_named) {
+  const TimeUs now_us = at("2024-05-02T10:00:00Z"), day = at("2024-05-02T00:00:00Z");
+  std::map<std::string, QueueUse> keys;
+  keys["a"].budgets = {{tokens, Per::day, day, 50}, {cost, Per::day, day, 1}};
+  keys["b"].budgets = {{tokens, Per::day, day, 70}, {cost, Per::day, day - 86'400'000'000, 9}};
+  keys["c"].budgets = {{tokens, Per::day, day, 60}, {cost, Per::day, day, 2}};
+  std::string named;
+  for (const KeyUnitUse& one : most_used(keys, 2, now_us))
+    named += one.key + " " + std::string(to_string(one.use.unit)) + " " + std::to_string(one.use.used) + "; ";
+  EXPECT_EQ(named, "b tokens 70; c tokens 60; c cost 2; a cost 1; ");
+}
+
 class UnitBudgetsTest : public StoreTest {
  protected:
   void set(QueueLimits limits) {
@@ -178,13 +190,18 @@ TEST_P(UnitBudgetsTest, a_step_that_is_given_back_gives_back_what_it_reserved) {
 using UnitBudgetRowsTest = UnitBudgetsTest;
 
 TEST_P(UnitBudgetRowsTest, a_window_that_has_ended_counts_no_more) {
-  set({.name = "model", .budgets = {thousand_a_month}});
+  set({.name = "model",
+       .budgets = {thousand_a_month},
+       .key = "tag.team",
+       .key_budgets = {{tokens, Per::month, 9'000}}});
   start_runs(8);
   const std::vector<HeldJob> held = claim(1);
   ASSERT_FALSE(held.empty());
   end_step(held[0], used(2'000, 0));
   EXPECT_TRUE(claim(1).empty());
+  EXPECT_EQ(store().limits().budget_uses("model", 9).size(), 1u);
   PgConnection({dsn(), "test", false}).execute("UPDATE cairn.budget_use SET since = since - 1");
+  EXPECT_TRUE(store().limits().budget_uses("model", 9).empty());
   EXPECT_EQ(used_now(thousand_a_month), 0);
   std::vector<HeldJob> more;  // a process that was held back looks again within a second
   ASSERT_TRUE(wait_until([&] { return !(more = claim(1)).empty(); }));

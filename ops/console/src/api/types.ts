@@ -34,6 +34,7 @@ export type ScheduleNote = Schemas["ScheduleNote"];
 export type ScheduleOutcomes = Schemas["ScheduleOutcomes"];
 export type ScheduleExplanation = Schemas["ScheduleExplanation"];
 export type Queue = Schemas["Queue"];
+export type BudgetUse = Schemas["BudgetUse"];
 export type Session = Schemas["Session"];
 export type SessionShown = Schemas["SessionShown"];
 export type HeldStep = Schemas["HeldStep"];

@@ -1,4 +1,4 @@
-// The fields of a queue's limits: of all its steps, of those of each key, and the ageing.
+// The fields of a queue's limits: of all its steps, of those of each key, what a step reserves, and the ageing.
 import type { Signal } from "@preact/signals";
 import type { LimitTexts, ShareTexts } from "./limits";
 
@@ -7,10 +7,11 @@ interface FieldProps {
   onText: (text: string) => void;
   placeholder: string;
   label?: string;
+  size?: "short" | "long";
 }
 
-const Field = ({ value, onText, placeholder, label }: FieldProps) => (
-  <input type="text" class="short" placeholder={placeholder} value={value} aria-label={label}
+const Field = ({ value, onText, placeholder, label, size = "short" }: FieldProps) => (
+  <input type="text" class={size} placeholder={placeholder} value={value} aria-label={label}
     onInput={(event) => onText(event.currentTarget.value)} />
 );
 
@@ -21,29 +22,35 @@ interface ShareProps {
 }
 
 function Share({ share, onShare, whose }: ShareProps) {
-  const field = (of: keyof ShareTexts, placeholder: string, label?: string) => (
-    <Field value={share[of]} onText={(text) => onShare({ ...share, [of]: text })} placeholder={placeholder}
-      label={label} />
+  const field = (of: keyof ShareTexts, placeholder: string, more: Pick<FieldProps, "label" | "size"> = {}) => (
+    <Field value={share[of]} onText={(text) => onShare({ ...share, [of]: text })} placeholder={placeholder} {...more} />
   );
   return (
     <>
       <label>Steps{whose} held at once, over all workers {field("concurrency", "no limit")}</label>
       <fieldset>
         <legend>Steps{whose} that begin, over all workers</legend>
-        {field("rate", "no rate", `Steps${whose} that begin in each time`)} in each{" "}
-        {field("per", "1", `Seconds of that time${whose}`)} s, and{" "}
-        {field("burst", "1", `Steps${whose} at once on top of it`)} at once on top
+        {field("rate", "no rate", { label: `Steps${whose} that begin in each time` })} in each{" "}
+        {field("per", "1", { label: `Seconds of that time${whose}` })} s, and{" "}
+        {field("burst", "1", { label: `Steps${whose} at once on top of it` })} at once on top
       </fieldset>
+      <label>Budgets{whose}{" "}
+        {field("budgets", "no budget: tokens=2000000/day, cost=25/day", { size: "long" })}
+      </label>
     </>
   );
 }
 
 export function LimitFields({ texts }: { texts: Signal<LimitTexts> }) {
   const change = (changed: Partial<LimitTexts>) => (texts.value = { ...texts.value, ...changed });
-  const { all, key, each, ageing } = texts.value;
+  const { all, reserve, key, each, ageing } = texts.value;
   return (
     <>
       <Share share={all} onShare={(share) => change({ all: share })} whose="" />
+      <label>Each step reserves{" "}
+        <Field value={reserve} onText={(text) => change({ reserve: text })} size="long"
+          placeholder="nothing: tokens=4000, cost=0.02" />
+      </label>
       <label>Key by which its steps take turns{" "}
         <Field value={key} onText={(text) => change({ key: text })} placeholder="no key: tag.NAME or /PLACE" />
       </label>

@@ -1,9 +1,10 @@
-// One queue: its lines over the last minutes, and the workers that serve it.
+// One queue: its lines over the last minutes, what is used of its budgets, and the workers that serve it.
 import type { Queue, Session } from "../../api/types";
 import { Sparkline } from "../../parts/chart/sparkline";
 import { duration } from "../../parts/time";
 import { link } from "../../router";
 import { workerName } from "../workers/name";
+import { BudgetTable, hasBudgets } from "./budget_table";
 import { samples, servedBy, spanMs } from "./reading";
 
 interface Props {
@@ -34,6 +35,7 @@ export function OneQueue({ name, queue, workers }: Props) {
           </figure>
         ))}
       </div>
+      {queue !== undefined && hasBudgets(queue) && <BudgetTable queue={queue} />}
       <h3>Served by {serving.length === 0 ? "no worker" : serving.length === 1 ? "1 worker" :
         `${serving.length} workers`}</h3>
       <ul class="serving">
