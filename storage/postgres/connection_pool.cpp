@@ -44,20 +44,33 @@ PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::i
 std::unique_ptr<PgConnection> PostgresPool::open() {
   auto connection = std::make_unique<PgConnection>(options_);
   if (!connection->is_pooled()) {
-    std::string settings = [this] {
-      const std::lock_guard lock(mutex_);
-      return std::string(settings_);
-    }();
-    connection->execute(settings + statement("commits_are_synced").text);
+    const std::string_view settings = settings_                       ? *settings_
+                                      : is_cluster_there(*connection) ? citus_settings
+                                                                      : hot_settings;
+    connection->execute(std::string(settings) + statement("commits_are_synced").text);
   }
   if (!identity_.empty()) check_identity(*connection);
   return connection;
 }
 
-void PostgresPool::set_settings(std::string_view settings) {
+bool PostgresPool::leads_to_cluster() {
+  return run([this](PgConnection& connection) { return is_cluster_there(connection); });
+}
+
+// Not prepared: a pooler that was taken for a server is found out by the first statement that is, which says so.
+bool PostgresPool::is_cluster_there(PgConnection& connection) {
+  constexpr std::int64_t patience_us = 10'000'000;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_cluster_) return *is_cluster_;
+  }
+  const std::optional<PgResult> answer =
+      connection.ask(statement("are_tables_distributed").text, steady_us() + patience_us);
+  if (!answer) throw PostgresError("", "the server did not answer in time");
+  const bool is_cluster = answer->text(0, 0) == "t";
   const std::lock_guard lock(mutex_);
-  settings_ = settings;
-  idle_.clear();
+  is_cluster_ = is_cluster;
+  return is_cluster;
 }
 
 // A removed database may have been made again at its place, by the next command: what is known here is of none of its

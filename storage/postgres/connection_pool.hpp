@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -16,16 +17,17 @@
 
 namespace cairn {
 
-// Settings of every connection of a pool, together with commits_are_synced.sql; behind a pooler each transaction has
-// them (local_settings.sql). The planner may have no statistics of our tables and must use the intended indexes all the
-// same; a process that stops inside a transaction (stopped, swapped out) must not keep its locks; and a statement whose
-// client has given it up must not wait on.
+// Settings of the connections of a pool to one database, together with commits_are_synced.sql; behind a pooler each
+// transaction has them (local_settings.sql). The planner may have no statistics of our tables and must use the intended
+// indexes all the same; a process that stops inside a transaction (stopped, swapped out) must not keep its locks; and a
+// statement whose client has given it up must not wait on.
 inline constexpr std::string_view hot_settings =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
     "SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_sort = off; SET jit = off; "
     "SET idle_in_transaction_session_timeout = '5s'; SET client_connection_check_interval = '2s'; ";
 
-// In place of them where Citus plans: it cannot plan for values that it does not see.
+// In place of them where Citus plans: it cannot plan for values that it does not see. A pool finds out by its first
+// connection which of them are its own.
 inline constexpr std::string_view citus_settings =
     "SET jit = off; SET idle_in_transaction_session_timeout = '5s'; SET client_connection_check_interval = '2s'; ";
 
@@ -85,8 +87,11 @@ class PostgresPool {
     return run_widely([&](PgConnection& connection) { return connection.query(statement(name), parameters); });
   }
 
-  // For connections that are opened from here on; idle ones are closed. REQUIRES: constant text.
-  void set_settings(std::string_view settings);
+  // Other settings than those that the database asks for. REQUIRES: constant text; no connection was lent yet.
+  void set_settings(std::string_view settings) { settings_ = settings; }
+
+  // True where a Citus cluster has the tables of runs on its nodes. Throws as run().
+  bool leads_to_cluster();
 
   // Calls under way and later ones fail at once, for good: the process ends, and the database may never answer.
   void give_up() { is_given_up_ = true; }
@@ -130,6 +135,7 @@ class PostgresPool {
   void give_back(std::unique_ptr<PgConnection> connection);
   std::unique_ptr<PgConnection> open();
   void check_identity(PgConnection& connection) const;
+  bool is_cluster_there(PgConnection& connection);
 
   static constexpr const char* prepared_elsewhere =
       "Expected a prepared statement to stay with its connection, but a pooler has changed the connection: "
@@ -143,7 +149,8 @@ class PostgresPool {
   const std::int64_t silence_min_ms_;
   std::string identity_;  // "": any
   std::mutex mutex_;
-  std::string_view settings_ = hot_settings;
+  std::optional<std::string_view> settings_;
+  std::optional<bool> is_cluster_;
   std::condition_variable returned_;
   int lent_ = 0;
   std::vector<std::unique_ptr<PgConnection>> idle_;

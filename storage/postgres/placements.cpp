@@ -15,15 +15,6 @@ constexpr int moves_max = 20;
 constexpr std::chrono::milliseconds move_pause{100};
 constexpr auto placement_columns = std::to_array<std::string_view>({"shard", "name", "citus_shard", "host", "port"});
 
-// Not prepared: a pooler that was taken for a server is found out by the first statement that is, which says so.
-bool are_distributed_there(PgConnection& connection) {
-  constexpr std::int64_t patience_us = 10'000'000;
-  const std::optional<PgResult> answer =
-      connection.ask(statement("are_tables_distributed").text, steady_us() + patience_us);
-  if (!answer) throw PostgresError("", "the server did not answer in time");
-  return answer->text(0, 0) == "t";
-}
-
 // The hot ones, and leave to lock the tables of a shard.
 std::string_view settings_of_nodes() {
   static const std::string settings = std::string(hot_settings) + "SET citus.enable_manual_changes_to_shards = on; ";
@@ -44,9 +35,8 @@ bool Placements::are_distributed() {
   if (kind_ != Kind::unknown) return kind_ == Kind::cluster;
   const std::lock_guard lock(asking_);
   if (kind_ != Kind::unknown) return kind_ == Kind::cluster;
-  const bool is_cluster = whole_.run(are_distributed_there);
+  const bool is_cluster = whole_.leads_to_cluster();
   if (is_cluster) {
-    whole_.set_settings(citus_settings);
     shards_ = whole_.query("schema_version").int4(0, 1);
     read();
   }
