@@ -1,7 +1,7 @@
 -- Takes notices to be sent: of each hook $1 up to $2 whose time has come, for $3 microseconds. An ordered hook ($4)
 -- gives none that comes after another of its run that is waiting or parked; samples are not of a run.
 with now as materialized (
-  select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us
+  select (extract(epoch from statement_timestamp()) * 1000000)::bigint as us
 ), asked as materialized (
   select * from unnest($1::text[], $2::int[], $3::bigint[], $4::boolean[]) as w (hook, slots, lease, ordered)
 ), taken as materialized (

@@ -9,7 +9,7 @@ with next as materialized (
 ), sent as (
   update cairn.hook_delivery d
   set status = 'waiting', failures = 0, settled_at = null,
-    next_at = (extract(epoch from clock_timestamp()) * 1000000)::bigint
+    next_at = (extract(epoch from statement_timestamp()) * 1000000)::bigint
   from next n
   where d.hook = $1::text and d.run_id = n.run_id and d.seq = n.seq and d.kind = n.kind and d.status = 'parked'
   returning d.hook

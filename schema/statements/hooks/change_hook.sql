@@ -6,7 +6,7 @@ set paused_at = case when $2::text <> '' then coalesce(h.paused_at, t.now) end,
   resumed_at = case when $2::text = '' then t.now else h.resumed_at end,
   paused_by = $2::text, paused_reason = $3::text, removed = h.removed or $4::boolean,
   look_at = case when $4::boolean then t.now else h.look_at end, notes = h.notes + 1
-from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now) t
+from (select (extract(epoch from statement_timestamp()) * 1000000)::bigint as now) t
 where h.name = $1::text and (not h.removed or $4::boolean)
   and ($5::bigint is null or (h.paused_at is null and h.resumed_at <= $5::bigint))
 returning h.notes

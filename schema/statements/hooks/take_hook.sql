@@ -1,7 +1,7 @@
 -- The hook that has been due to read the feed for longest; its reader has $1 microseconds before another may take it,
 -- or $2 if it has yet to make its consumer, which waits for commits under way.
 update cairn.hook h
-set fence = h.fence + 1, look_at = (extract(epoch from clock_timestamp()) * 1000000)::bigint
+set fence = h.fence + 1, look_at = (extract(epoch from statement_timestamp()) * 1000000)::bigint
   + case when h.ready or h.removed then $1::bigint else $2::bigint end
 from (
   select name
