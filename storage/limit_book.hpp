@@ -32,7 +32,7 @@ struct LimitBook {
   std::function<std::map<BranchId, std::string>(const RunId& run)> keys_of_run;
   std::function<std::map<std::string, QueueUse>(const std::string& queue, const std::vector<std::string>& keys)>
       key_uses;
-  // Of each budget of a queue's keys the `limit` keys that used most in the window that is now (most_used()).
+  // The keys of a queue that used most of each of their budgets in the window that is now (most_used()).
   std::function<std::vector<KeyUnitUse>(const std::string& queue, std::int32_t limit)> budget_uses;
 
   // The newest first, those before the revision `before`.

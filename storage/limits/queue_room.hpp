@@ -35,7 +35,7 @@ struct KeyUnitUse {
   UnitUse use;
 };
 
-// Of each unit and window the `limit` keys that used most in the window that is now, the greatest first.
+// The `limit` keys that used most of each unit in each kind of window that is now, the greatest first.
 std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, std::int32_t limit, TimeUs now_us);
 
 // When its rate and its budgets let the next start be made after `claimed` ones, if those stand before it; otherwise

@@ -6,7 +6,8 @@ using (
   from cairn.hook_delivery o
   where o.hook = $1::text and o.status in ('delivered', 'skipped', 'gone')
     and o.settled_at < (extract(epoch from statement_timestamp()) * 1000000)::bigint - $2::bigint
-    and (o.kind <> 'stalled' or o.settled_at < (extract(epoch from statement_timestamp()) * 1000000)::bigint - $3::bigint)
+    and (o.kind <> 'stalled'
+         or o.settled_at < (extract(epoch from statement_timestamp()) * 1000000)::bigint - $3::bigint)
   order by o.hook, o.settled_at
   limit $4::int
 ) over

@@ -56,6 +56,7 @@ TEST(ApiQueues, a_queue_is_limited_and_paused_as_by_the_command_and_what_is_not_
   Json expected = {{"queue", "slow"},      {"concurrency", 3}, {"rate", nullptr},
                    {"ageing_ms", nullptr}, {"paused", false},  {"revision", 1}};
   expected.update({{"key", nullptr}, {"key_concurrency", nullptr}, {"key_rate", nullptr}, {"weights", Json::object()}});
+  expected.update({{"budgets", Json::array()}, {"key_budgets", Json::array()}, {"reserve", Json::object()}});
   EXPECT_EQ(set({{"concurrency", 3}}), expected);
   expected["paused"] = true;
   expected["revision"] = 2;
