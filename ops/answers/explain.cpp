@@ -225,16 +225,19 @@ class Queued {
     const TimeUs next = window_end(budget.per, situation_.now_us);
     const auto reserved = reserves.find(budget.unit);
     const std::int64_t one = reserved == reserves.end() ? 0 : reserved->second;
+    // Jobs that were held before the budget was set may reserve more than can be counted.
+    const std::int64_t reserved_now =
+        one > 0 && use.held > budget_amount_max / one ? budget_amount_max : one * use.held;
     const auto shown = [&](std::int64_t amount) { return amount_json(budget.unit, amount); };
     details.update(Json{{"unit", to_string(budget.unit)},
                         {"per", to_string(budget.per)},
                         {"cap", shown(budget.cap)},
                         {"used", shown(used)},
-                        {"reserved", shown(one * use.held)},
+                        {"reserved", shown(reserved_now)},
                         {"next", time_text(next)}});
     std::string says = of + " may use " + budget_text(budget) + "; " + shown(used).dump() + " are used";
     if (one > 0)
-      says += ", " + shown(one * use.held).dump() + " reserved by steps that are held, and a step reserves " +
+      says += ", " + shown(reserved_now).dump() + " reserved by steps that are held, and a step reserves " +
               shown(one).dump();
     return reason(Kind::queue_budget, says + ". The next window begins at " + said(next) + ".", std::move(details));
   }

@@ -1,6 +1,5 @@
 #include "ops/answers/queues.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>

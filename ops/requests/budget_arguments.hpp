@@ -15,7 +15,7 @@ Result<std::vector<UnitBudget>> budgets_argument(const std::vector<std::string>&
 // UNIT=AMOUNT for each ("cost=0.02"), or "none" alone.
 Result<Reserves> reserves_argument(const std::vector<std::string>& texts, const std::string& option);
 
-// [{"unit", "cap", "per"}], and {UNIT: AMOUNT}; null is none. `name` of the field, for the sentence.
+// [{"unit", "cap", "per"}], and {UNIT: AMOUNT}; null is none. A refusal names the field `name`.
 Result<std::vector<UnitBudget>> read_budgets_body(const Json& given, const std::string& name);
 Result<Reserves> read_reserves_body(const Json& given, const std::string& name);
 

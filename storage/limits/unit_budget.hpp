@@ -52,7 +52,7 @@ struct UnitUse {
 };
 
 // Refuses `invalid`: a cap or a reservation below 1 or above 10^15, two budgets of one unit and window, more reserved
-// by a step than a cap. `of`: whose budgets they are, for the sentence.
+// by a step than a cap. A refusal names their owner `of`.
 Status check_budgets(const std::vector<UnitBudget>& budgets, const Reserves& reserves, const std::string& of);
 
 TimeUs window_start(BudgetWindow window, TimeUs at_us);

@@ -46,7 +46,7 @@ class Budgets : public ::testing::Test {
   static Json used(const std::string& queue) { return cairn_ok({"queue", "budgets", queue, "--json"}).lines()[0]; }
 
   LoopbackServer model_{[](const auto&) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // a worker is killed while it waits for this
     LoopbackServer::Reply reply;
     reply.body = R"({"id": "c", "model": "m", "usage": {"prompt_tokens": 100, "completion_tokens": 0},
       "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "Blue."}}]})";
