@@ -25,6 +25,11 @@ struct LimitBook {
   // check_change().
   std::function<Result<QueueLimits>(const LimitChange&)> change_limits;
 
+  // Takes starts of the queue's rate for jobs that are held already, of branches that go on: how many of these `count`
+  // may begin, now. All where there is no rate; none where a held branch may not go on (QueueLimits::lets_go_on). As
+  // with a claim, a start that was taken is used up, whatever becomes of it.
+  std::function<std::int64_t(const std::string& queue, std::int64_t count)> take_starts;
+
   // The use of these queues' rates and budgets; `held` is left at 0, for Store::queues() counts that.
   std::function<std::map<std::string, QueueUse>(const std::vector<std::string>& queues)> queue_uses;
 
@@ -53,6 +58,7 @@ LimitBook limit_book_of(Keeper& store) {
   return {
       [&store] { return store.queue_limits(); },
       [&store](const LimitChange& change) { return store.change_limits(change); },
+      [&store](const std::string& queue, std::int64_t count) { return store.take_starts(queue, count); },
       [&store](const std::vector<std::string>& queues) { return store.queue_uses(queues); },
       [&store](const RunId& run) { return store.keys_of_run(run); },
       [&store](const std::string& queue, const std::vector<std::string>& keys) { return store.key_uses(queue, keys); },

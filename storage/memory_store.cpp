@@ -14,8 +14,7 @@
 #include "storage/chain.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/limit_book.hpp"
-#include "storage/limits/queue_room.hpp"
-#include "storage/limits/turns.hpp"
+#include "storage/limits/memory_limits.hpp"
 #include "storage/starts/memory_starts.hpp"
 
 namespace cairn {
@@ -152,10 +151,11 @@ class MemoryStore final : public Store {
     for (HeldJob* job : due) {
       if (static_cast<std::int32_t>(claimed.jobs.size()) >= request.limit) break;
       const std::string& queue = job->job.queue;
-      if (job->session != 0 || limits_of(queue).has_keys()) continue;
+      const QueueLimits limits = limits_.of(queue);
+      if (job->session != 0 || limits.has_keys()) continue;
       if (const auto room = rooms.find(queue); room != rooms.end()) {
         if (room->second.free-- <= 0) continue;
-        if (room->second.pace_us > 0) full_at_[queue] = room->second.full_at += room->second.pace_us;
+        limits_.begin(limits, "", 1, now_us);
       }
       take(*job, request, claimed);
     }
@@ -379,29 +379,28 @@ class MemoryStore final : public Store {
   LimitBook& limits() override { return book_; }
   std::vector<QueueLimits> queue_limits() {
     const std::lock_guard lock(mutex_);
-    std::vector<QueueLimits> all;
-    for (const auto& [name, limits] : limits_) all.push_back(limits);
-    return all;
+    return limits_.all();
   }
 
   Result<QueueLimits> change_limits(const LimitChange& change) {
-    if (const Status fine = check_limits(change.limits); !fine) return fine.error();
     const TimeUs now_us = clock_();
     const std::lock_guard lock(mutex_);
-    const QueueLimits found = limits_of(change.limits.name);
-    QueueLimits next = change.limits;
-    ++next.revision;
-    if (found == next) return next;
-    if (const Status fits = check_change(found, change); !fits) return fits.error();
-    limits_[next.name] = next;
-    limit_changes_[next.name].push_back({next, now_us, change.actor});
-    return next;
+    return limits_.change(change, now_us);
+  }
+
+  std::int64_t take_starts(const std::string& queue, std::int64_t count) {
+    const TimeUs now_us = clock_();
+    const std::lock_guard lock(mutex_);
+    const QueueLimits limits = limits_.of(queue);
+    const std::int64_t taken = std::min(count, room_of_held(limits, limits_.use(queue, 0), now_us).free);
+    limits_.begin(limits, "", taken, now_us);
+    return taken;
   }
 
   std::map<std::string, QueueUse> queue_uses(const std::vector<std::string>& queues) {
     const std::lock_guard lock(mutex_);
     std::map<std::string, QueueUse> uses;
-    for (const std::string& queue : queues) uses[queue] = use_of(queue, 0);
+    for (const std::string& queue : queues) uses[queue] = limits_.use(queue, 0);
     return uses;
   }
 
@@ -409,37 +408,30 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     std::map<BranchId, std::string> keys;
     for (const HeldJob& job : select([&](const HeldJob& one) { return one.run == id; }, never_us))
-      if (const QueueLimits limits = limits_of(job.job.queue); limits.has_keys())
+      if (const QueueLimits limits = limits_.of(job.job.queue); limits.has_keys())
         keys[job.job.branch] = key_of(job, limits);
     return keys;
   }
 
   std::map<std::string, QueueUse> key_uses(const std::string& queue, const std::vector<std::string>& keys) {
     const std::lock_guard lock(mutex_);
-    const std::map<std::string, std::int64_t> held = held_by_key(limits_of(queue));
+    const std::map<std::string, std::int64_t> held = held_by_key(limits_.of(queue));
     std::map<std::string, QueueUse> uses;
     for (const std::string& key : keys) {
       const auto count = held.find(key);
-      uses[key] = key_use_of(queue, key, count == held.end() ? 0 : count->second);
+      uses[key] = limits_.key_use(queue, key, count == held.end() ? 0 : count->second);
     }
     return uses;
   }
 
   std::vector<KeyUnitUse> budget_uses(const std::string& queue, std::int32_t limit) {
     const std::lock_guard lock(mutex_);
-    std::map<std::string, QueueUse> keys;
-    for (const auto& [of, budgets] : key_budgets_)
-      if (of.first == queue) keys[of.second].budgets = budgets;
-    return most_used(keys, limit, clock_());
+    return limits_.budget_uses(queue, limit, clock_());
   }
 
   std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit) {
     const std::lock_guard lock(mutex_);
-    std::vector<LimitChangeRow> changes = limit_changes_[queue];
-    std::reverse(changes.begin(), changes.end());
-    std::erase_if(changes, [&](const LimitChangeRow& row) { return row.limits.revision >= before; });
-    cut(changes, limit);
-    return changes;
+    return limits_.changes(queue, before, limit);
   }
 
   void open_session(const SessionRow& session) override {
@@ -723,29 +715,9 @@ class MemoryStore final : public Store {
   void count_use(const StoredRun& run, const StepUse& use) {
     const auto held = run.jobs.find(use.branch);
     if (held == run.jobs.end()) return;
-    const QueueLimits limits = limits_of(held->second.job.queue);
-    const TimeUs now_us = clock_();
-    for (const UnitBudget& budget : limits.budgets) add_use(budgets_[limits.name], budget, use.of(budget.unit), now_us);
-    if (limits.key_budgets.empty()) return;
-    std::vector<UnitUse>& of_key = key_budgets_[{limits.name, key_of(held->second, limits)}];
-    for (const UnitBudget& budget : limits.key_budgets) add_use(of_key, budget, use.of(budget.unit), now_us);
-  }
-
-  // `held`: as counted by the caller.
-  QueueUse use_of(const std::string& queue, std::int64_t held) const {
-    QueueUse use{.held = held};
-    if (const auto full_at = full_at_.find(queue); full_at != full_at_.end()) use.full_at = full_at->second;
-    if (const auto budgets = budgets_.find(queue); budgets != budgets_.end()) use.budgets = budgets->second;
-    return use;
-  }
-
-  QueueUse key_use_of(const std::string& queue, const std::string& key, std::int64_t held) const {
-    QueueUse use{.held = held};
-    if (const auto full_at = key_full_at_.find({queue, key}); full_at != key_full_at_.end())
-      use.full_at = full_at->second;
-    if (const auto budgets = key_budgets_.find({queue, key}); budgets != key_budgets_.end())
-      use.budgets = budgets->second;
-    return use;
+    const QueueLimits limits = limits_.of(held->second.job.queue);
+    if (!limits.has_budgets()) return;
+    limits_.add(limits, limits.has_keys() ? key_of(held->second, limits) : "", use, clock_());
   }
 
   bool has_home(const StoredRun& run, const std::string& queue) const {
@@ -831,25 +803,20 @@ class MemoryStore final : public Store {
   void take_of_keys(const ClaimRequest& request, TimeUs now_us, const std::vector<HeldJob*>& due,
                     ClaimedBatch& claimed) {
     for (const std::string& name : request.queues) {
-      const QueueLimits limits = limits_of(name);
+      const QueueLimits limits = limits_.of(name);
       if (!limits.has_keys()) continue;
       const QueueRoom room = rooms_of({name}, now_us).at(name);
       std::map<std::string, std::vector<HeldJob*>> jobs;
       for (HeldJob* job : due)
         if (job->session == 0 && job->job.queue == name) jobs[key_of(*job, limits)].push_back(job);
       const std::int64_t limit = std::min<std::int64_t>(request.limit - std::ssize(claimed.jobs), room.free);
-      KeyTurn& turn = turns_[{name, request.shard}];
+      KeyTurn& turn = limits_.turn(name, request.shard);
       for (const KeyShare& share : take_turns({waiting_keys(limits, jobs, turn, now_us)}, limit, turn)) {
         for (std::int64_t n = 0; n < share.count; ++n)
           take(*jobs.at(share.key)[static_cast<std::size_t>(n)], request, claimed);
-        if (limits.key_rate) spend(key_full_at_[{name, share.key}], *limits.key_rate, share.count, now_us);
-        if (limits.rate) spend(full_at_[name], *limits.rate, share.count, now_us);
+        limits_.begin(limits, share.key, share.count, now_us);
       }
     }
-  }
-
-  static void spend(TimeUs& full_at, const StartRate& rate, std::int64_t count, TimeUs now_us) {
-    full_at = full_at_after(rate, full_at, now_us, count);
   }
 
   // REQUIRES: a queue with keys.
@@ -868,7 +835,7 @@ class MemoryStore final : public Store {
     std::vector<WaitingKey> keys;
     for (const auto& [key, waiting] : jobs) {
       const auto weight = limits.weights.find(key);
-      const QueueUse use = key_use_of(limits.name, key, held[key]);
+      const QueueUse use = limits_.key_use(limits.name, key, held[key]);
       keys.push_back({key, std::ssize(waiting), room_of(limits.of_key(), use, now_us).free,
                       weight == limits.weights.end() ? 1 : weight->second});
     }
@@ -879,23 +846,18 @@ class MemoryStore final : public Store {
   }
 
   ClaimRequest without_limited(ClaimRequest request) const {
-    std::erase_if(request.queues, [this](const std::string& queue) { return limits_of(queue).is_bound(); });
+    std::erase_if(request.queues, [this](const std::string& queue) { return limits_.of(queue).is_bound(); });
     return request;
-  }
-
-  QueueLimits limits_of(const std::string& queue) const {
-    const auto found = limits_.find(queue);
-    return found == limits_.end() ? QueueLimits{.name = queue} : found->second;
   }
 
   // Those queues among these that are bound, each with its room.
   std::map<std::string, QueueRoom> rooms_of(const std::vector<std::string>& queues, TimeUs now_us) const {
     std::map<std::string, QueueRoom> rooms;
     for (const std::string& name : queues) {
-      const QueueLimits limits = limits_of(name);
+      const QueueLimits limits = limits_.of(name);
       if (!limits.is_bound()) continue;
       const auto is_held = [&name](const HeldJob& job) { return job.session != 0 && job.job.queue == name; };
-      rooms[name] = room_of(limits, use_of(name, std::ssize(select(is_held, never_us))), now_us);
+      rooms[name] = room_of(limits, limits_.use(name, std::ssize(select(is_held, never_us))), now_us);
     }
     return rooms;
   }
@@ -905,7 +867,7 @@ class MemoryStore final : public Store {
     using Turn = std::tuple<std::int64_t, TimeUs, std::int32_t, TimeUs, RunId, BranchId>;
     const auto turn = [&](const HeldJob& held) {
       const Job& job = held.job;
-      const TimeUs ageing_us = limits_of(job.queue).ageing_us;
+      const TimeUs ageing_us = limits_.of(job.queue).ageing_us;
       return Turn(aged_priority(job.priority, job.run_at_us, ageing_us, now_us),
                   ageing_us == 0 ? 0 : aged_rank(job.priority, job.run_at_us, ageing_us), job.priority, job.run_at_us,
                   held.run, job.branch);
@@ -981,13 +943,7 @@ class MemoryStore final : public Store {
   std::map<std::pair<Shard, Hash>, std::string> blobs_;
   std::map<std::pair<std::string, std::string>, GraphRow> graphs_;
   std::map<SessionId, SessionRow> sessions_;
-  std::map<std::string, QueueLimits> limits_;
-  std::map<std::string, std::vector<LimitChangeRow>> limit_changes_;   // by queue, the oldest first
-  std::map<std::string, TimeUs> full_at_;                              // of rates, by queue
-  std::map<std::pair<std::string, std::string>, TimeUs> key_full_at_;  // of rates, by queue and key
-  std::map<std::string, std::vector<UnitUse>> budgets_;                // by queue
-  std::map<std::pair<std::string, std::string>, std::vector<UnitUse>> key_budgets_;
-  std::map<std::pair<std::string, Shard>, KeyTurn> turns_;  // by queue
+  MemoryLimits limits_;
 };
 
 }  // namespace

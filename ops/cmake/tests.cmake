@@ -209,6 +209,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/starts/starts_by_policy_test.cpp
   tests/workers/session/commands_in_flight_test.cpp
   tests/workers/session/crowd_test.cpp
+  tests/workers/session/paced_starts_test.cpp
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp
   tests/workers/session/same_history_test.cpp
@@ -423,6 +424,7 @@ add_executable(test_tidy
   tests/tidy/build_test.cpp
   tests/tidy/form_test.cpp
   tests/tidy/frictions_test.cpp
+  tests/tidy/long_cases_test.cpp
   tests/tidy/named_tests.cpp
   tests/tidy/migrations_test.cpp
   tests/tidy/names_test.cpp

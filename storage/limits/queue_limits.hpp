@@ -48,8 +48,11 @@ struct QueueLimits {
   }
   bool is_counted() const { return concurrency || key_concurrency || has_budgets(); }  // what is held
   bool is_bound() const { return paused || concurrency || is_governed(); }
-  // A held job may go on to its next step in the queue as one held job: only how many are held is limited.
-  bool only_counts() const { return concurrency && !paused && !is_governed(); }
+  // A held branch may go on to its next step in the queue, as one held job before and after: no limit says whose turn
+  // it is, or what a step may use. Where there is a rate, the step takes a start of it first.
+  bool lets_go_on() const {
+    return !paused && is_understood && !has_budgets() && reserves.empty() && ageing_us == 0 && !has_keys();
+  }
   bool operator==(const QueueLimits&) const = default;
 };
 

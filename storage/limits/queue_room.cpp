@@ -30,6 +30,12 @@ QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us)
   return room;
 }
 
+QueueRoom room_of_held(QueueLimits limits, const QueueUse& use, TimeUs now_us) {
+  if (!limits.lets_go_on()) return {};
+  limits.concurrency.reset();
+  return room_of(limits, use, now_us);
+}
+
 std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, std::int32_t limit, TimeUs now_us) {
   std::vector<KeyUnitUse> uses;
   for (const auto& [key, use] : keys)

@@ -222,6 +222,59 @@ JobClaimer::Rooms JobClaimer::find_rooms_across(PgConnection& lock, const std::v
   return rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
 }
 
+// --- starts of jobs that are held already ---------------------------------------------------------------------------
+
+// Which shard's row it is does not matter: the greatest time of all counts.
+JobClaimer::TakenStarts JobClaimer::starts_of(const std::string& queue, std::int64_t count, const PgResult& limits,
+                                              const Uses& uses, TimeUs now_us) {
+  constexpr Shard shard = 0;
+  const std::vector<QueueLimits> found = read_queue_limits(limits);
+  if (found.empty()) return {count};
+  const auto use = uses.by_queue.find(queue);
+  const QueueRoom room = room_of_held(found.front(), use == uses.by_queue.end() ? QueueUse{} : use->second, now_us);
+  TakenStarts taken{std::min(count, room.free)};
+  if (room.pace_us > 0 && taken.count > 0)
+    taken.rate = PgParameters().add(shard).add(queue).add(room.full_at + taken.count * room.pace_us).add(now_us);
+  return taken;
+}
+
+std::int64_t JobClaimer::take_starts(const std::string& queue, std::int64_t count) {
+  if (placements_.are_distributed()) return take_starts_across(queue, count);
+  const PgParameters queues = PgParameters().add(text_array(std::vector<std::string>{queue}));
+  return placements_.whole().run([&](PgConnection& connection) {
+    connection.begin_pipeline();
+    connection.send(begin_statement());
+    connection.send(statement("lock_queues"), queues);
+    connection.send(statement("queue_rates"), queues);
+    connection.send(statement("database_time"));  // when the lock is held: all starts are in its order
+    connection.sync();
+    connection.receive();  // of BEGIN
+    const PgResult limits = connection.receive();
+    Uses uses;
+    uses.add_rates(connection.receive());
+    const TakenStarts taken = starts_of(queue, count, limits, uses, connection.receive().int8(0, 0));
+    if (taken.rate) connection.send(statement("take_starts"), *taken.rate);
+    connection.send(commit_statement());
+    connection.sync();
+    connection.finish();
+    return taken.count;
+  });
+}
+
+std::int64_t JobClaimer::take_starts_across(const std::string& queue, std::int64_t count) {
+  const PgParameters queues = PgParameters().add(text_array(std::vector<std::string>{queue}));
+  return placements_.whole().run([&](PgConnection& lock) {
+    lock.execute("BEGIN");
+    const PgResult limits = lock.query(statement("lock_queues"), queues);
+    Uses uses;
+    for (const PgResult& part : placements_.query_each("queue_rates", queues)) uses.add_rates(part);
+    const TakenStarts taken = starts_of(queue, count, limits, uses, lock.query(statement("database_time")).int8(0, 0));
+    if (taken.rate) placements_.query(0, "take_starts", *taken.rate);
+    lock.execute("COMMIT");
+    return taken.count;
+  });
+}
+
 // --- queues with keys -----------------------------------------------------------------------------------------------
 
 ClaimedBatch JobClaimer::claim_keyed(const ClaimRequest& request, const std::string& queue) {

@@ -61,6 +61,8 @@ class JobClaimer {
 
   // Contract: Store::claim.
   ClaimedBatch claim(const ClaimRequest& request);
+  // Contract: LimitBook::take_starts.
+  std::int64_t take_starts(const std::string& queue, std::int64_t count);
 
  private:
   using Mark = std::pair<TimeUs, RunId>;
@@ -127,6 +129,14 @@ class JobClaimer {
   };
   static Rooms rooms_of(const PgResult& limits, const Uses& uses, TimeUs now_us);
   static Rooms find_rooms(PgConnection& connection, const std::vector<std::string>& queues);
+  // How many of `count` starts a queue has left, and how its rate stands when they are taken.
+  struct TakenStarts {
+    std::int64_t count = 0;
+    std::optional<PgParameters> rate = {};  // to be written
+  };
+  static TakenStarts starts_of(const std::string& queue, std::int64_t count, const PgResult& limits, const Uses& uses,
+                               TimeUs now_us);
+  std::int64_t take_starts_across(const std::string& queue, std::int64_t count);
   Rooms find_rooms_across(PgConnection& lock, const std::vector<std::string>& asked);
   static PgParameters with_rooms(PgParameters parameters, const std::vector<std::string>& queues, const Rooms& rooms);
   // The keys of a queue that have jobs, and the jobs of each that a claim takes.

@@ -406,6 +406,8 @@ class PostgresStore final : public Store {
     return changed;
   }
 
+  std::int64_t take_starts(const std::string& queue, std::int64_t count) { return claimer_.take_starts(queue, count); }
+
   std::map<std::string, QueueUse> queue_uses(const std::vector<std::string>& queues) {
     std::map<std::string, QueueUse> uses;
     for (const PgResult& part : placements_.query_each("queue_rates", PgParameters().add(text_array(queues))))

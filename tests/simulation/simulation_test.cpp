@@ -56,7 +56,7 @@ TEST_F(Simulation, what_must_hold_holds_whatever_happens) {
   if (seeds < 100) return;
   for (const char* what : {"snapshots kept", "snapshots read", "states forgotten", "decided under a lock",
                            "events missed", "slots filled by a commit", "steps run alone", "cleanups",
-                           "runs out of time", "windows with more than a burst"})
+                           "runs out of time", "windows with more than a burst", "kept steps with a start"})
     EXPECT_GT(reached[what], 0) << what;
 }
 

@@ -419,7 +419,7 @@ void Gateway::on_answer(LookAround& look) {
   forget_unserved_queues();
   QueueNames open = queues_;
   for (const std::string& limited : limited_queues_) open.erase(limited);
-  committer_.set_queues(std::move(open), {});
+  committer_.set_queues({.open = std::move(open), .counted = {}, .paced = {}});
   now_ = clock_.now(steady_);
   if (std::exchange(is_ready_, true)) return;
   committer_.tick(steady_, now_);

@@ -145,7 +145,7 @@ class Committer {
   void tick(TimeUs now_us) { tick(now_us, now_us); }  // where one clock is both
   void set_capacity(Capacity capacity) { keep_rules_.set_capacity(capacity); }
   // As KeepRules.
-  void set_queues(QueueNames open, QueueNames counted) { keep_rules_.set_queues(std::move(open), std::move(counted)); }
+  void set_queues(ServedQueues queues) { keep_rules_.set_queues(std::move(queues)); }
   void add_graph(const GraphRef& graph, bool make_current) { shelf_.add(graph, make_current); }
   const Graphs& graphs() const { return shelf_.graphs(); }
 

@@ -10,20 +10,17 @@ namespace cairn {
 KeepRules::KeepRules(bool keeps, std::int64_t default_timeout_ms)
     : keeps_(keeps), default_timeout_ms_(default_timeout_ms) {}
 
-void KeepRules::set_queues(QueueNames open, QueueNames counted) {
-  open_queues_ = std::move(open);
-  counted_queues_ = std::move(counted);
-}
+bool KeepRules::may_begin(const Job& job) const { return capacity_.is_accepting && job.run_at_us <= now_; }
 
 bool KeepRules::may_execute(const Job& job, const std::optional<std::string>& keep_in) const {
-  const bool is_open =
-      open_queues_.contains(job.queue) || (keep_in == job.queue && counted_queues_.contains(job.queue));
-  return is_open && capacity_.is_accepting && job.run_at_us <= now_;
+  return may_begin(job) &&
+         (queues_.open.contains(job.queue) || (keep_in == job.queue && queues_.counted.contains(job.queue)));
 }
 
 // A timer is never kept: holding one would occupy a slot while it only waits.
 std::optional<TimeUs> KeepRules::kept_until(const Job& job, const std::optional<std::string>& keep_in) const {
-  if (!keeps_ || job.queue == timer_queue || !may_execute(job, keep_in)) return std::nullopt;
+  const bool is_paced = may_begin(job) && keep_in == job.queue && queues_.paced.contains(job.queue);
+  if (!keeps_ || job.queue == timer_queue || !(is_paced || may_execute(job, keep_in))) return std::nullopt;
   return deadline_of(job, default_timeout_ms_, now_);
 }
 

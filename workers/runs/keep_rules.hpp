@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "engine/job.hpp"
 #include "storage/store.hpp"
@@ -22,6 +23,13 @@ struct Capacity {
   std::int32_t refills = 0;     // how many slots that a commit frees may be filled again by it
 };
 
+// The queues that a session serves, by what it may keep there; in any other each step is claimed. A plain value.
+struct ServedQueues {
+  QueueNames open;     // with neither a limit nor a pause
+  QueueNames counted;  // only the jobs that are held are limited: a held branch may go on, a new one is claimed
+  QueueNames paced;    // the same, but each step of a branch that goes on takes a start of the queue's rate first
+};
+
 class KeepRules {
  public:
   // `keeps`: the next step of a held branch may stay. `default_timeout_ms`: as ClaimRequest has it.
@@ -30,10 +38,7 @@ class KeepRules {
   void tick(TimeUs now_us) { now_ = now_us; }  // the database's
   TimeUs now() const { return now_; }
   void set_capacity(Capacity capacity) { capacity_ = capacity; }
-  // Queues that the session serves: the open ones have neither a limit nor a pause. In the counted ones only the jobs
-  // that are held are limited: a branch that is held may go on there, a new one is claimed. In any other each step is
-  // claimed.
-  void set_queues(QueueNames open, QueueNames counted);
+  void set_queues(ServedQueues queues) { queues_ = std::move(queues); }
 
   // The deadline under which a held branch's next job stays; nothing: it is offered. `keep_in`: the queue in which its
   // holder may keep it.
@@ -46,19 +51,20 @@ class KeepRules {
   // How many of the slots that a commit frees it may fill again with other jobs of the same runs, and from which
   // queues.
   std::int32_t refills_of(std::int32_t freed) const;
-  const QueueNames& open_queues() const { return open_queues_; }
+  const QueueNames& open_queues() const { return queues_.open; }
 
   // A step that may be executed here and now, before its job is committed. `keep_in`: of the branch's holder, or
   // nothing.
   bool may_execute(const Job& job, const std::optional<std::string>& keep_in) const;
 
  private:
+  bool may_begin(const Job& job) const;
+
   const bool keeps_;
   const std::int64_t default_timeout_ms_;
   TimeUs now_ = 0;
   Capacity capacity_;
-  QueueNames open_queues_;
-  QueueNames counted_queues_;
+  ServedQueues queues_;
   int created_held_ = 0;
 };
 

@@ -88,7 +88,7 @@ Pool::Slot Pool::start(HeldJob job, std::int64_t kept, TimeUs since_us) {
     return 0;
   }
   const Slot slot = ++last_slot_;
-  actions_.starts.push_back({slot, job});
+  actions_.starts.push_back({slot, job, kept > 0});
   slots_.emplace(slot, Taken{std::move(job), kept, since_us});
   return slot;
 }

@@ -40,6 +40,7 @@ class Pool {
   struct Start {
     Slot slot = 0;
     HeldJob job;
+    bool is_kept = false;  // the next step of a branch that was held, and no claim
   };
   struct Release {
     RunId run;

@@ -89,6 +89,7 @@ void Session::tick_parts() {
   committer_.tick(steady_, now_);
   pool_.tick(steady_, now_);
   steps_.tick(steady_, now_);
+  paced_.tick(steady_);
   sweeping_.tick(steady_, now_);
 }
 
@@ -246,24 +247,30 @@ void Session::learn(const ReadGraphsOf& read, bool are_current) {
 void Session::learn(const std::vector<QueueLimits>& limits) {
   const QueueNames limited_before = std::exchange(limited_queues_, {});
   const QueueNames counted_before = std::exchange(counted_queues_, {});
+  const QueueNames paced_before = std::exchange(paced_queues_, {});
   for (const QueueLimits& one : limits) {
     if (one.is_bound()) limited_queues_.insert(one.name);
-    if (one.only_counts()) counted_queues_.insert(one.name);
+    if (one.lets_go_on()) (one.rate ? paced_queues_ : counted_queues_).insert(one.name);
   }
-  if (limited_queues_ == limited_before && counted_queues_ == counted_before) return;
+  if (limited_queues_ == limited_before && counted_queues_ == counted_before && paced_queues_ == paced_before) return;
   pool_.something_ready();  // a limit that is gone frees jobs without a commit, so without a notification
   queues_changed();
 }
 
 // A step of a limited queue passes through the table, where all sessions count together. Where they only count what is
-// held, a held branch may go on for a while: it is one held job before and after.
+// held, a held branch may go on for a while: it is one held job before and after. Where they count starts as well, it
+// takes one first.
 void Session::queues_changed() {
   QueueNames open = queues_;
   for (const std::string& limited : limited_queues_) open.erase(limited);
-  QueueNames counted;
-  std::set_intersection(queues_.begin(), queues_.end(), counted_queues_.begin(), counted_queues_.end(),
-                        std::inserter(counted, counted.end()));
-  committer_.set_queues(std::move(open), std::move(counted));
+  const auto served = [this](const QueueNames& queues) {
+    QueueNames both;
+    std::set_intersection(queues_.begin(), queues_.end(), queues.begin(), queues.end(),
+                          std::inserter(both, both.end()));
+    return both;
+  };
+  paced_.set_queues(served(paced_queues_));
+  committer_.set_queues({std::move(open), served(counted_queues_), served(paced_queues_)});
 }
 
 void Session::call(StoreCall call) { actions_.calls.push_back(std::move(call)); }
@@ -299,13 +306,23 @@ bool Session::dispatch_claims() {
   Pool::Actions actions = pool_.drain_actions();
   if (actions.empty()) return false;
   for (Pool::Claim& one : actions.claims) claim(std::move(one));
-  for (Pool::Start& start : actions.starts) {
-    CHECK(steps_.job(start.slot) == nullptr);  // two holds in one slot would report with one fence
-    const HeldJob& job = steps_.begin(start.slot, std::move(start.job));
-    committer_.await_state(start.slot, job.run, job.run_head);
-  }
+  for (Pool::Start& start : actions.starts)
+    paced_.must_wait(start) ? paced_.wait(std::move(start)) : begin(std::move(start));
+  for (TakeStarts& one : paced_.drain_calls()) call(std::move(one));
   for (LetGo& one : calls_of(actions.releases)) call(std::move(one));
   return true;
+}
+
+void Session::begin(Pool::Start start) {
+  CHECK(steps_.job(start.slot) == nullptr);  // two holds in one slot would report with one fence
+  const HeldJob& job = steps_.begin(start.slot, std::move(start.job));
+  committer_.await_state(start.slot, job.run, job.run_head);
+}
+
+void Session::resolve(PacedStarts::Outcome outcome) {
+  for (Pool::Start& start : outcome.begin) begin(std::move(start));
+  for (const Pool::Start& start : outcome.give_back) pool_.give_back(start.slot, now_);
+  for (TakeStarts& one : paced_.drain_calls()) call(std::move(one));
 }
 
 void Session::dispatch_steps() {
@@ -384,7 +401,8 @@ void Session::submit(StepsInFlight::Report report) {
 // its effect, and a job of a higher priority its turn.
 bool Session::may_go_on(Ticket slot, const std::string& queue) const {
   constexpr TimeUs turn_us = 250'000;
-  return !is_limited(queue) || (counted_queues_.contains(queue) && pool_.held_us(slot) < turn_us);
+  if (!is_limited(queue)) return true;
+  return (counted_queues_.contains(queue) || paced_.may_keep(queue)) && pool_.held_us(slot) < turn_us;
 }
 
 // The history that a claim brought is not read again, unless more than the run's first events is wanted.

@@ -20,6 +20,7 @@
 #include "workers/runs/committer.hpp"
 #include "workers/runs/executor.hpp"
 #include "workers/session/crowd.hpp"
+#include "workers/session/paced_starts.hpp"
 #include "workers/session/pool.hpp"
 #include "workers/session/session_actions.hpp"
 #include "workers/session/session_lifecycle.hpp"
@@ -111,6 +112,8 @@ class Session {
   // --- joining the parts: the actions of each are passed on; true: there were any ---
   bool dispatch_commits();
   bool dispatch_claims();
+  void begin(Pool::Start start);
+  void resolve(PacedStarts::Outcome outcome);
   void dispatch_steps();
   void dispatch_sweeps();
   void read(std::vector<Load> loads);
@@ -163,6 +166,7 @@ class Session {
   StepsInFlight steps_;
   Committer committer_;
   Sweeping sweeping_;
+  PacedStarts paced_;
   Crowd crowd_;
   std::set<RunId> home_of_;  // the runs that this process keeps something open for
 
@@ -170,6 +174,7 @@ class Session {
   std::map<std::string, TimeUs> left_queues_;  // to workers over HTTP that serve them, until then (steady)
   QueueNames limited_queues_;                  // with a limit or a pause
   QueueNames counted_queues_;                  // of these, those in which only the jobs that are held are limited
+  QueueNames paced_queues_;                    // and those with a rate in which a held branch may go on
   KnownGraphs known_graphs_;
   std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
   bool is_writing_row_ = false;

@@ -105,6 +105,15 @@ void Session::on_failure(const ClaimJobs& claim) {
 }
 
 template <>
+void Session::on_answer(TakeStarts& take) {
+  resolve(paced_.taken(take));
+}
+template <>
+void Session::on_failure(const TakeStarts& take) {
+  resolve(paced_.failed(take));
+}
+
+template <>
 void Session::on_answer(LetGo&) {}
 template <>
 void Session::on_failure(const LetGo& let_go) {

@@ -113,6 +113,15 @@ struct ClaimJobs {
   void carry_out(const CallSite& at) { answer = at.store.claim(request); }
 };
 
+// Starts of a rate, for jobs that are held already. The answer: how many may begin.
+struct TakeStarts {
+  std::string queue;
+  std::int64_t count = 0;
+  std::int64_t answer = 0;
+  static const char* purpose() { return "take starts of a rate"; }
+  void carry_out(const CallSite& at) { answer = at.store.limits().take_starts(queue, count); }
+};
+
 struct LetGo {
   std::vector<std::pair<RunId, Fence>> holds;
   TimeUs run_at_us = 0;
@@ -215,8 +224,8 @@ struct TieEnds {
 };
 
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                               DropSnapshots, ClaimJobs, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetHome, KeepProgress,
-                               ScanSessions, ReapSession, TieEnds>;
+                               DropSnapshots, ClaimJobs, TakeStarts, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetHome,
+                               KeepProgress, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

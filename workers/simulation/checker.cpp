@@ -58,8 +58,8 @@ void Checker::before(std::span<const Entry> batch) {
     held.head = folded == nullptr ? 0 : folded->seq;
     if (!entry.fences.empty()) held.jobs = store_.jobs(entry.run.id);
     for (const JobWrite& write : entry.jobs)
-      if ((write.op == JobWrite::Op::keep || write.op == JobWrite::Op::insert_held) && rates_.contains(write.job.queue))
-        found("A step of the queue " + write.job.queue + " begins without a claim, although the queue has a rate.");
+      if (write.op == JobWrite::Op::insert_held && rates_.contains(write.job.queue))
+        found("A branch in the queue " + write.job.queue + " is held from the first, although the queue has a rate.");
   }
 }
 
@@ -209,12 +209,34 @@ void Checker::claimed(std::span<const HeldJob> jobs) {
       found("Session " + std::to_string(job.session) + " claimed " + name_of(job.run, job.job.step) + " with epoch " +
             std::to_string(job.epoch) + ", but it had epoch " + std::to_string(newest) + " before.");
     newest = job.epoch;
-    check_rate_of(job.job.queue);
+    if (rates_.contains(job.job.queue)) ++claims_[{job.run, job.job.step}];
+    count_start(job.job.queue);
   }
 }
 
-// A job of the queue is claimed now.
-void Checker::check_rate_of(const std::string& queue) {
+void Checker::taken(const std::string& queue, std::int64_t starts) {
+  taken_[queue] += starts;
+  for (std::int64_t n = 0; n < starts; ++n) count_start(queue);
+}
+
+void Checker::begun(const RunId& run, StepId step) {
+  if (rates_.empty()) return;
+  const std::vector<HeldJob> jobs = store_.jobs(run);
+  const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const HeldJob& one) { return one.job.step == step; });
+  if (job == jobs.end() || !rates_.contains(job->job.queue)) return;  // the hold of an earlier step, which is lost
+  std::int64_t& claims = claims_[{run, step}];
+  if (claims > 0) {
+    --claims;
+    return;
+  }
+  if (--taken_[job->job.queue] < 0)
+    found("Step " + name_of(run, step) + " of the queue " + job->job.queue +
+          " begins without a start, although the queue has a rate.");
+  ++kept_with_start_;
+}
+
+// A job of the queue is started now.
+void Checker::count_start(const std::string& queue) {
   const auto rate = rates_.find(queue);
   if (rate == rates_.end()) return;
   const TimeUs now_us = store_.database_time();
@@ -223,7 +245,7 @@ void Checker::check_rate_of(const std::string& queue) {
   starts.push_back(now_us);
   while (starts.front() < now_us - rate->second.per_us) starts.pop_front();
   if (starts.size() > most)
-    found(std::to_string(starts.size()) + " jobs of the queue " + queue + " are claimed in " +
+    found(std::to_string(starts.size()) + " jobs of the queue " + queue + " are started in " +
           std::to_string(rate->second.per_us) + " us, but its rate allows " + std::to_string(most) + ".");
   if (starts.size() > static_cast<std::size_t>(rate->second.burst)) ++full_windows_;
 }

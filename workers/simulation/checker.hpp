@@ -39,10 +39,15 @@ class Checker {
   void claimed(std::span<const HeldJob> jobs);
 
   void limit(const std::string& queue, std::int32_t concurrency) { limits_[queue] = concurrency; }
-  // In no window of its time may more of the queue's jobs be claimed than n and the burst, and none may be kept.
+  // In no window of its time may more of the queue's jobs be started than n and the burst: by a claim, or with a start
+  // that was taken for a job that was held already.
   void rate(const std::string& queue, const StartRate& rate) { rates_[queue] = rate; }
-  std::int64_t full_windows() const { return full_windows_; }  // with more claims than a burst
+  void taken(const std::string& queue, std::int64_t starts);
+  std::int64_t full_windows() const { return full_windows_; }        // with more starts than a burst
+  std::int64_t kept_with_start() const { return kept_with_start_; }  // steps that were executed so
   void executed(const RunId& run, StepId step, std::int32_t attempt);
+  // By an effect, which begins when its step has been started.
+  void begun(const RunId& run, StepId step);
 
   // After everything has ended: no row is left behind, a second fold gives the same states, and deciding again from the
   // recorded outcomes gives the same events.
@@ -73,7 +78,7 @@ class Checker {
   void check_row(const RunId& run, const Known& known) const;
   void check_family(const RunState& state) const;
   void check_limits() const;
-  void check_rate_of(const std::string& queue);
+  void count_start(const std::string& queue);
   void check_decisions(const RunId& run, const std::vector<EventRow>& rows) const;
 
   Store& store_;
@@ -85,8 +90,11 @@ class Checker {
   std::set<std::tuple<RunId, StepId, std::int32_t>> executed_;
   std::map<std::string, std::int32_t> limits_;
   std::map<std::string, StartRate> rates_;
-  std::map<std::string, std::deque<TimeUs>> starts_;  // by queue, those of the latest window
+  std::map<std::string, std::deque<TimeUs>> starts_;         // by queue, those of the latest window
+  std::map<std::pair<RunId, StepId>, std::int64_t> claims_;  // that no begun step has used, of queues with a rate
+  std::map<std::string, std::int64_t> taken_;                // starts that no begun step has used, by queue
   std::int64_t full_windows_ = 0;
+  std::int64_t kept_with_start_ = 0;
 };
 
 }  // namespace cairn::simulation

@@ -66,7 +66,7 @@ class GraphMaker {
     const bool is_pure = what_.has_pure && chance_.one_in(2);
     Json node = {{"do", is_pure ? "x.pure" : "x.y"}, {"labels", labels}, {"on", {{"ok", next}, {"error", next}}}};
     node["retry"] = {{"attempts", 1 + chance_.below(3)}, {"lost", 1000}, {"backoff_ms", chance_.below(2) * 10}};
-    if (what_.has_queues && chance_.one_in(4)) node["queue"] = "other";
+    if (what_.has_queues && (what_.is_all_in_other || chance_.one_in(4))) node["queue"] = "other";
     if (is_pure && chance_.one_in(3)) node["cache"] = true;
     if (what_.has_times && !is_pure && chance_.one_in(3)) node["timeout_ms"] = 300;
     if (what_.is_fragile && chance_.one_in(4)) node["on"].erase("error");

@@ -128,6 +128,13 @@ std::string lasting(TimeUs us) {
   return "for " + text.insert(text.size() - 3, ".") + " s";
 }
 
+// One that holds steps back, or one that lets most go on in their places.
+StartRate random_rate(Chance& chance) {
+  const bool is_narrow = chance.one_in(2);
+  return {is_narrow ? chance.between(1, 3) : chance.between(20, 100), chance.between(50'000, 1'000'000),
+          chance.between(1, is_narrow ? 2 : 8)};
+}
+
 }  // namespace
 
 std::string_view to_string(Fault::Kind kind) {
@@ -151,6 +158,7 @@ Scenario random_scenario(std::uint64_t seed) {
   what.blocks_max = chance.one_in(4) ? 4 : 2;
   what.has_pure = true;
   what.has_queues = chance.one_in(2);
+  what.is_all_in_other = chance.one_in(4);
   what.has_times = chance.one_in(3);
   what.has_references = chance.one_in(2);
   what.is_fragile = !scenario.is_comparable && chance.one_in(2);
@@ -163,8 +171,7 @@ Scenario random_scenario(std::uint64_t seed) {
   scenario.reopens_max = what.is_fragile ? reopens : 0;
   // A session that stood still takes an attempt for too long that was not: with timeouts the end may then differ.
   add_surroundings(scenario, chance, !(scenario.is_comparable && what.has_times), !scenario.is_comparable);
-  if (what.has_queues && chance.one_in(2))
-    scenario.other_rate = StartRate{chance.between(1, 3), chance.between(50'000, 1'000'000), chance.between(1, 2)};
+  if (what.has_queues && chance.one_in(2)) scenario.other_rate = random_rate(chance);
   return scenario;
 }
 

@@ -94,6 +94,7 @@ RunId World::new_run() {
 }
 
 Act World::act(const StepInput& input, std::int64_t timeout_ms) {
+  checker.begun(input.run, input.step);
   checker.executed(input.run, input.step, input.attempt);
   return conduct.act(input, checker.errors(input.run, input.step), timeout_ms);
 }
@@ -171,6 +172,7 @@ void World::note(const StoreCall& call) {
   if (const auto* read = std::get_if<ReadHistories>(&call))
     for (const History& history : read->answer.histories) reached["snapshots read"] += history.snapshot ? 1 : 0;
   if (const auto* claim = std::get_if<ClaimJobs>(&call)) checker.claimed(claim->answer.jobs);
+  if (const auto* take = std::get_if<TakeStarts>(&call)) checker.taken(take->queue, take->answer);
 }
 
 void World::commit(Commit& call, const CallSite& at) {

@@ -106,6 +106,7 @@ class Meddler {
       const simulation::RandomGraph what{.name = "t" + std::to_string(n),
                                          .has_pure = true,
                                          .has_queues = true,
+                                         .is_all_in_other = false,
                                          .has_times = true,
                                          .has_references = true,
                                          .is_fragile = n % 2 == 0};

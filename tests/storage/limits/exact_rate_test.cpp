@@ -42,6 +42,46 @@ TEST(ExactRate, of_claimers_at_once_on_four_shards_no_window_has_more_than_n_and
   EXPECT_LE(most_in_a_window(starts, rate.per_us), rate.n + rate.burst);
 }
 
+TEST(ExactRate, of_claimers_and_of_holders_who_take_starts_no_window_has_more_than_n_and_the_burst) {
+  constexpr std::int32_t shards = 2;
+  constexpr int jobs = 40;
+  constexpr std::int64_t most_taken = 60;
+  const StartRate rate{50, 500'000, 5};
+  const std::string dsn = new_database(shards);
+  note_starts(dsn);
+  const std::unique_ptr<Store> store = store_on(dsn);
+  for (int n = 0; n < jobs; ++n)
+    ASSERT_EQ(TestRun(*store, n % shards).start(job_of(1, 1, noon, "model")).kind, Verdict::Kind::committed);
+  ASSERT_TRUE(store->limits().change_limits({{.name = "model", .rate = rate}, "ada"}));
+  std::atomic<std::int64_t> claimed{0}, taken{0};
+  const auto claim = [&](SessionId session) {
+    const std::unique_ptr<Store> own = store_on(dsn);
+    for (int n = 0; claimed < jobs; ++n) {
+      ClaimRequest request = claim_request(session, 3, n % shards);
+      request.queues = {"model"};
+      claimed += std::ssize(own->claim(request).jobs);
+      if (n % shards == 0) own->await_notification(5);
+    }
+  };
+  const auto take = [&] {
+    const std::unique_ptr<Store> own = store_on(dsn);
+    while (taken < most_taken) {
+      taken += own->limits().take_starts("model", 4);
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (SessionId session = 1; session <= 2; ++session) threads.emplace_back(claim, session);
+  for (int n = 0; n < 2; ++n) threads.emplace_back(take);
+  for (std::thread& thread : threads) thread.join();
+  std::vector<TimeUs> starts = noted_starts(dsn);
+  EXPECT_EQ(starts.size(), std::size_t{jobs});
+  const std::vector<TimeUs> kept = noted_taken_starts(dsn, interval_us(rate));
+  EXPECT_EQ(std::ssize(kept), taken);
+  starts.insert(starts.end(), kept.begin(), kept.end());
+  EXPECT_LE(most_in_a_window(starts, rate.per_us), rate.n + rate.burst);
+}
+
 TEST(ExactRate, a_claimer_whom_the_rate_holds_back_is_woken_when_it_may_go_on) {
   const std::string dsn = new_database(1);
   const std::unique_ptr<Store> store = store_on(dsn);

@@ -60,6 +60,33 @@ class QueueLimitsTest : public StoreTest {
   }
 };
 
+TEST_P(QueueLimitsTest, starts_of_a_rate_are_taken_for_jobs_that_are_held_already) {
+  EXPECT_EQ(book().take_starts("model", 5), 5) << "it has no limits";
+  change({.name = "model", .concurrency = 1, .rate = StartRate{1, hour_us, 3}});
+  const std::vector<TestRun> runs = runs_in_model({0, 0});
+  ASSERT_EQ(claim_model().size(), 1u);
+  EXPECT_EQ(book().take_starts("model", 5), 2) << "the claim took one of three; that one job is held changes nothing";
+  EXPECT_EQ(book().take_starts("model", 5), 0);
+  QueueLimits limits = limits_of("model");
+  limits.concurrency.reset();
+  change(limits);
+  EXPECT_TRUE(claim_model().empty()) << "what was taken is used up for claims as well";
+}
+
+TEST_P(QueueLimitsTest, no_start_is_taken_where_a_held_branch_may_not_go_on) {
+  const auto starts_with = [&](QueueLimits limits) {
+    limits.revision = limits_of("model").revision;
+    change(limits);
+    return book().take_starts("model", 2);
+  };
+  EXPECT_EQ(starts_with({.name = "model", .concurrency = 1}), 2) << "no rate: it is one held job before and after";
+  EXPECT_EQ(starts_with({.name = "model", .paused = true}), 0);
+  EXPECT_EQ(starts_with({.name = "model", .rate = StartRate{5, 1'000'000, 5}, .ageing_us = 60'000'000}), 0);
+  EXPECT_EQ(starts_with({.name = "model", .key = "tag.customer"}), 0);
+  EXPECT_EQ(starts_with({.name = "model", .reserves = {{BudgetUnit::tokens, 5}}}), 0);
+  EXPECT_EQ(starts_with({.name = "model", .rate = StartRate{5, 1'000'000, 5}}), 2);
+}
+
 TEST_P(QueueLimitsTest, are_read_back_with_their_revision_and_each_change_has_its_actor) {
   EXPECT_TRUE(book().queue_limits().empty());
   QueueLimits limits{.name = "model", .concurrency = 4, .rate = StartRate{50, 1'000'000, 10}};

@@ -34,7 +34,7 @@ class Driven {
     for (const GraphRow& row : store.graphs())
       committer_.add_graph(stored_graph(parse_stored(row.text), row.version), row.current);
     committer_.tick(noon);
-    committer_.set_queues({"default", "echo"}, {});
+    committer_.set_queues({{"default", "echo"}, {}, {}});
   }
 
   Committer& operator*() { return committer_; }

@@ -1,0 +1,51 @@
+// The starts of kept steps in queues with a rate: a step that stays with its session is no claim, so a start of the
+// rate is taken for it before it begins, with one call for all that wait in a queue. What the rate leaves no room for
+// is given back, to be claimed in its turn, and for a while nothing is kept in that queue. A state machine without I/O:
+// its driver carries out the calls and returns their results. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workers/runs/keep_rules.hpp"
+#include "workers/session/pool.hpp"
+#include "workers/session/store_calls.hpp"
+
+namespace cairn {
+
+class PacedStarts {
+ public:
+  struct Outcome {
+    std::vector<Pool::Start> begin;
+    std::vector<Pool::Start> give_back;
+  };
+
+  void tick(TimeUs steady_us) { now_ = steady_us; }
+  // Those with a rate, in which a held branch may go on.
+  void set_queues(QueueNames paced) { queues_ = std::move(paced); }
+
+  // A step of the queue may be kept: it has a rate, which was not short lately.
+  bool may_keep(const std::string& queue) const;
+  // It has to wait for a start. A claimed one has one.
+  bool must_wait(const Pool::Start& start) const { return start.is_kept && queues_.contains(start.job.job.queue); }
+  void wait(Pool::Start start);
+
+  // One for each queue in which steps wait and none is under way.
+  std::vector<TakeStarts> drain_calls();
+  Outcome taken(const TakeStarts& call);
+  Outcome failed(const TakeStarts& call);  // starts may have been taken; they are not used
+
+ private:
+  struct Queue {
+    std::vector<Pool::Start> waiting;
+    std::vector<Pool::Start> asked;  // by the call under way
+    TimeUs short_until = 0;          // steady
+  };
+
+  TimeUs now_ = 0;  // steady
+  QueueNames queues_;
+  std::map<std::string, Queue> waits_;
+};
+
+}  // namespace cairn
