@@ -364,6 +364,7 @@ void Fold::operator()(const SignalReceived& received) {
 
 void Fold::operator()(const QuestionAsked& asked) {
   Step& step = open_step();
+  if (asked.question.empty()) corrupt("the question has no id");  // a step without one has no open question
   const auto open = state_.questions.find(asked.question);
   const bool is_asked_again =
       open != state_.questions.end() && open->second.step == step.id && step.question == open->first;

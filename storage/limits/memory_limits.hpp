@@ -32,7 +32,7 @@ class MemoryLimits {
   // A step used that much: the budgets of its queue and of its key count it.
   void add(const QueueLimits& limits, const std::string& key, const StepUse& use, TimeUs now_us);
 
-  // Whose turn it is in a shard of a queue with keys; claims move it on.
+  // The key whose turn it is in a shard of a queue with keys; claims move it on.
   KeyTurn& turn(const std::string& queue, std::int32_t shard) { return turns_[{queue, shard}]; }
 
  private:

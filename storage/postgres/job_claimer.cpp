@@ -1,6 +1,7 @@
 #include "storage/postgres/job_claimer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
 #include <tuple>
@@ -26,6 +27,14 @@ constexpr std::size_t levels_max = 100;  // priorities remembered of a queue; wi
 constexpr std::int64_t held_back_max_us = 1'000'000;
 constexpr std::int64_t repair_every_us = 10'000'000;
 constexpr std::int32_t keys_min = 64;  // looked at by a claim
+
+// Read by their places.
+constexpr std::array<std::string_view, 2> rate_columns{"queue", "max"};
+constexpr std::array<std::string_view, 2> permit_columns{"queue", "count"};
+constexpr std::array<std::string_view, 2> turn_columns{"key", "served"};
+constexpr std::array<std::string_view, 2> waiting_columns{"key", "waiting"};
+constexpr std::array<std::string_view, 3> key_use_columns{"key", "held", "full_at"};
+constexpr std::array<std::string_view, 6> budget_columns{"queue", "key", "unit", "per", "since", "used"};
 
 bool contains(const std::vector<RunId>& runs, const RunId& run) {
   return std::find(runs.begin(), runs.end(), run) != runs.end();
@@ -224,7 +233,7 @@ JobClaimer::Rooms JobClaimer::find_rooms_across(PgConnection& lock, const std::v
 
 // --- starts of jobs that are held already ---------------------------------------------------------------------------
 
-// Which shard's row it is does not matter: the greatest time of all counts.
+// It may be any shard's row: the greatest time of all counts.
 JobClaimer::TakenStarts JobClaimer::starts_of(const std::string& queue, std::int64_t count, const PgResult& limits,
                                               const Uses& uses, TimeUs now_us) {
   constexpr Shard shard = 0;
@@ -370,8 +379,9 @@ JobClaimer::KeyPlan JobClaimer::plan_keys(const ClaimRequest& request, const std
   const std::int64_t limit = std::min<std::int64_t>(request.limit, rooms.left.at(queue).free);
   if (limit <= 0) return plan;
   const PgParameters place = PgParameters().add(request.shard).add(queue);
-  if (const PgResult turn = ask("key_turn", place); turn.rows() > 0)
-    plan.turn = {std::string(turn.text(0, 0)), turn.int8(0, 1)};
+  const PgResult turn = ask("key_turn", place);
+  turn.expect_columns(turn_columns);
+  if (turn.rows() > 0) plan.turn = {std::string(turn.text(0, 0)), turn.int8(0, 1)};
   const std::int32_t keys_max = std::max(keys_min, request.limit);
   const bool is_of_runs = !request.only_runs.empty();
   PgParameters which(place);
@@ -380,6 +390,7 @@ JobClaimer::KeyPlan JobClaimer::plan_keys(const ClaimRequest& request, const std
   else
     which.add(plan.turn.key).add(keys_max).add(request.now_us).add(request.limit + 1).add(id_array(request.not_of));
   const PgResult waiting = ask(is_of_runs ? "waiting_keys_of_runs" : "waiting_keys", which);
+  waiting.expect_columns(waiting_columns);
   for (int row = 0; row < waiting.rows(); ++row) {
     const std::string key(waiting.text(row, 0));
     const auto weight = plan.limits.weights.find(key);
@@ -419,6 +430,7 @@ PgParameters JobClaimer::budgets_of_keys(const std::string& queue, const std::ve
 }
 
 void JobClaimer::add_budget_uses(const PgResult& rows, bool by_key, std::map<std::string, QueueUse>& uses) {
+  rows.expect_columns(budget_columns);
   for (int row = 0; row < rows.rows(); ++row) {
     const auto unit = parse_budget_unit(rows.text(row, 2));
     const auto per = parse_budget_window(rows.text(row, 3));
@@ -429,6 +441,7 @@ void JobClaimer::add_budget_uses(const PgResult& rows, bool by_key, std::map<std
 }
 
 void JobClaimer::add_key_uses(const PgResult& rows, std::map<std::string, QueueUse>& uses) {
+  rows.expect_columns(key_use_columns);
   for (int row = 0; row < rows.rows(); ++row) {
     QueueUse& use = uses[std::string(rows.text(row, 0))];
     use.held += rows.int8(row, 1);
@@ -466,10 +479,12 @@ void JobClaimer::record_plan(const KeyPlan& plan, const std::map<std::string, st
 }
 
 void JobClaimer::Uses::add_permits(const PgResult& rows) {
+  rows.expect_columns(permit_columns);
   for (int row = 0; row < rows.rows(); ++row) by_queue[std::string(rows.text(row, 0))].held += rows.int8(row, 1);
 }
 
 void JobClaimer::Uses::add_rates(const PgResult& rows) {
+  rows.expect_columns(rate_columns);
   for (int row = 0; row < rows.rows(); ++row) {
     std::optional<TimeUs>& full_at = by_queue[std::string(rows.text(row, 0))].full_at;
     full_at = std::max(full_at.value_or(rows.int8(row, 1)), rows.int8(row, 1));

@@ -648,7 +648,7 @@ class PostgresStore final : public Store {
     }
   }
 
-  // In several transactions, for no lock spans the nodes. A queue that gets a concurrency is paused until the claims
+  // In several transactions, as no lock spans the nodes. A queue that gets a concurrency is paused until the claims
   // under way have ended on each node and the jobs that they hold are counted; a claim that begins later sees the
   // limits.
   Status pause_in_cluster(const LimitChange& change) {

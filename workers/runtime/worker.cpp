@@ -472,8 +472,9 @@ void Worker::Parts::advance() {
     if (is_to_stop) session.drain();
     if (hurrying) session.hurry();
     model_is_elsewhere_ = session.is_model_elsewhere();
-    if (session.looked_at() > others_.looked_at()) others_.learn(session.looked_at(), means_of(session.others()));
-    if (others_.is_look_wanted()) session.look_again();
+    const OtherSessions& others = session.others();
+    if (others.scanned_at() > others_.looked_at()) others_.learn(others.scanned_at(), means_of(others.sharing()));
+    if (others_.is_look_wanted()) session.scan_again();
     publish_progress(session);
     return session.drain_actions();
   });

@@ -10,9 +10,9 @@ constexpr TimeUs shortage_us = 1'000'000;  // a call that is answered with too f
 
 }  // namespace
 
-bool PacedStarts::may_keep(const std::string& queue) const {
+bool PacedStarts::is_short(const std::string& queue) const {
   const auto found = waits_.find(queue);
-  return queues_.contains(queue) && (found == waits_.end() || found->second.short_until <= now_);
+  return found != waits_.end() && now_ < found->second.short_until;
 }
 
 void PacedStarts::wait(Pool::Start start) {

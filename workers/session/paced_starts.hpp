@@ -1,7 +1,7 @@
-// The starts of kept steps in queues with a rate: a step that stays with its session is no claim, so a start of the
-// rate is taken for it before it begins, with one call for all that wait in a queue. What the rate leaves no room for
-// is given back, to be claimed in its turn, and for a while nothing is kept in that queue. A state machine without I/O:
-// its driver carries out the calls and returns their results. Not thread-safe.
+// The starts of kept steps in queues with a rate: a step that stays with its session is no claim, so a start of the rate
+// is taken for it before it begins, with one call for all that wait in a queue. Those that the rate leaves no room for
+// are given back, to be claimed in their turn, and for a while nothing is kept in that queue. A state machine without
+// I/O: its driver carries out the calls and returns their results. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@ class PacedStarts {
   // Those with a rate, in which a held branch may go on.
   void set_queues(QueueNames paced) { queues_ = std::move(paced); }
 
-  // A step of the queue may be kept: it has a rate, which was not short lately.
-  bool may_keep(const std::string& queue) const;
+  // The queue's rate had too few starts lately: nothing shall be kept there.
+  bool is_short(const std::string& queue) const;
   // It has to wait for a start. A claimed one has one.
   bool must_wait(const Pool::Start& start) const { return start.is_kept && queues_.contains(start.job.job.queue); }
   void wait(Pool::Start start);

@@ -7,8 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "workers/session/declared_work.hpp"
-
 namespace cairn {
 namespace {
 
@@ -56,17 +54,17 @@ Session::Session(SessionOrigin origin, WorkerOptions options, const Executor& ex
     : origin_(std::move(origin)),
       options_(std::move(options)),
       tools_(tools),
-      known_tools_(tools),
+      queues_(options_.queues),
+      others_(origin_.self.id, tools),
       pool_(pool_options(origin_, options_)),
       steps_(executor,
              {origin_.self.id, origin_.shards, options_.default_timeout_ms,
               static_cast<std::size_t>(std::max<std::int64_t>(1, options_.values_bytes_max))},
              actions_),
-      committer_(with_handlers(committer_options(origin_, options_), executor, known_tools_)),
+      committer_(with_handlers(committer_options(origin_, options_), executor, others_.known_tools())),
       sweeping_({origin_.self.id, options_.dead_after_ms * 1000, options_.default_timeout_ms,
                  2 * options_.concurrency + strays_max}),
-      crowd_(origin_.self.id),
-      queues_(options_.queues.begin(), options_.queues.end()) {}
+      crowd_(origin_.self.id) {}
 
 // --- time -----------------------------------------------------------------------------------------------------------
 
@@ -161,51 +159,26 @@ WorkerReport Session::report() const {
           .refusal = refusal_};
 }
 
-// A sub-goal on a tool that another session has is no mistake of its plan.
-void Session::learn_means(const std::vector<SessionRow>& sessions, TimeUs looked_at) {
-  looked_at_ = looked_at;
-  others_.clear();
-  known_tools_ = tools_;
-  std::set<std::string> elsewhere;
-  for (const SessionRow& row : sessions) {
-    if (row.id == id()) continue;
-    for (auto& [name, facts] : tools_of(row)) {
-      if (row.caller) elsewhere.insert("tool " + name);
-      known_tools_.try_emplace(name, std::move(facts));
-    }
-    if (row.caller)
-      for (const std::string& name : row.handlers.value_or(std::vector<std::string>()))
-        elsewhere.insert("handler " + name);
-    if (!row.only_own && shares_queue(row)) others_.push_back(row);
-  }
-  steps_.set_elsewhere(std::move(elsewhere));
-  is_model_elsewhere_ =
-      std::any_of(others_.begin(), others_.end(), [](const SessionRow& row) { return row.has_model.value_or(false); });
+void Session::learn(const std::vector<SessionRow>& sessions, TimeUs scanned_at) {
+  others_.seen(sessions, queues_.served(), scanned_at);
+  steps_.set_elsewhere(others_.have_over_http());
   report_awaited();
-}
-
-// One without queues has just opened: which ones it serves comes with the graphs that it reads.
-bool Session::shares_queue(const SessionRow& row) const {
-  if (row.queues.empty()) return true;
-  return std::any_of(row.queues.begin(), row.queues.end(), [this](const std::string& queue) {
-    return queue != timer_queue && std::find(queues_.begin(), queues_.end(), queue) != queues_.end();
-  });
 }
 
 // --- opening and learning -------------------------------------------------------------------------------------------
 
 void Session::write_row() {
   if (std::exchange(is_writing_row_, true)) return;  // two under way could arrive in the other order
-  written_queues_ = queues_.size();
+  written_queues_ = queues_.served().size();
   SessionRow row = origin_.self;
   row.alone = steps_.alone();
-  row.queues.assign(queues_.begin(), queues_.end());
+  row.queues.assign(queues_.served().begin(), queues_.served().end());
   call(OpenSession{std::move(row), known_graphs_, options_.queues.empty()});
 }
 
 // Operators see by its row what it serves, and so why a step does not move.
 void Session::write_row_if_changed() {
-  const bool is_changed = written_queues_ != queues_.size();
+  const bool is_changed = written_queues_ != queues_.served().size();
   if (lifecycle_.state() == SessionLifecycle::State::open && is_changed) write_row();
 }
 
@@ -237,40 +210,23 @@ void Session::learn(const ReadGraphsOf& read, bool are_current) {
   for (const GraphRef& graph : read.graphs) committer_.add_graph(graph, are_current);
   if (!are_current) return;
   if (options_.queues.empty()) {
-    queues_.insert(read.queues.begin(), read.queues.end());
-    queues_.insert({"default", std::string(timer_queue)});
-    for (const auto& [name, tool] : tools_) queues_.insert(tool.queue);
+    queues_.serve({read.queues.begin(), read.queues.end()});
+    queues_.serve({"default", std::string(timer_queue)});
+    for (const auto& [name, tool] : tools_) queues_.serve({tool.queue});
   }
   queues_changed();
 }
 
 void Session::learn(const std::vector<QueueLimits>& limits) {
-  const QueueNames limited_before = std::exchange(limited_queues_, {});
-  const QueueNames counted_before = std::exchange(counted_queues_, {});
-  const QueueNames paced_before = std::exchange(paced_queues_, {});
-  for (const QueueLimits& one : limits) {
-    if (one.is_bound()) limited_queues_.insert(one.name);
-    if (one.lets_go_on()) (one.rate ? paced_queues_ : counted_queues_).insert(one.name);
-  }
-  if (limited_queues_ == limited_before && counted_queues_ == counted_before && paced_queues_ == paced_before) return;
+  if (!queues_.learn(limits)) return;
   pool_.something_ready();  // a limit that is gone frees jobs without a commit, so without a notification
   queues_changed();
 }
 
-// A step of a limited queue passes through the table, where all sessions count together. Where they only count what is
-// held, a held branch may go on for a while: it is one held job before and after. Where they count starts as well, it
-// takes one first.
 void Session::queues_changed() {
-  QueueNames open = queues_;
-  for (const std::string& limited : limited_queues_) open.erase(limited);
-  const auto served = [this](const QueueNames& queues) {
-    QueueNames both;
-    std::set_intersection(queues_.begin(), queues_.end(), queues.begin(), queues.end(),
-                          std::inserter(both, both.end()));
-    return both;
-  };
-  paced_.set_queues(served(paced_queues_));
-  committer_.set_queues({std::move(open), served(counted_queues_), served(paced_queues_)});
+  ServedQueues kept = queues_.by_what_is_kept();
+  paced_.set_queues(kept.paced);
+  committer_.set_queues(std::move(kept));
 }
 
 void Session::call(StoreCall call) { actions_.calls.push_back(std::move(call)); }
@@ -296,7 +252,7 @@ bool Session::dispatch_commits() {
   for (const auto& [caller, called] : actions.children)
     if (pool_.executes(caller)) pool_.add_run(called);
   for (const Offered& offered : actions.offered)
-    if (serves(offered.queue)) pool_.due(offered.run_at_us);
+    if (queues_.serves(offered.queue)) pool_.due(offered.run_at_us);
   for (HeldJob& job : actions.created_held) pool_.created_held(std::move(job));
   for (Reply& reply : actions.replies) replied(std::move(reply));
   return true;
@@ -367,18 +323,18 @@ void Session::leave(const StepsInFlight::Ended& step) {
 void Session::dispatch_report(StepsInFlight::Report report) {
   const HeldJob* held = steps_.job(report.slot);
   CHECK(held != nullptr);
-  if (!plans_with_unknown_tool(report.command, known_tools_)) return submit(std::move(report));
-  awaiting_look_.push_back({steady_, *held, std::move(report)});
-  look_again();
+  if (!plans_with_unknown_tool(report.command, others_.known_tools())) return submit(std::move(report));
+  awaiting_scan_.push_back({steady_, *held, std::move(report)});
+  scan_again();
 }
 
 // A hold that was lost meanwhile reports nothing.
 void Session::report_awaited() {
-  const auto is_answered = [this](const AwaitsLook& one) { return one.since <= looked_at_; };
-  const auto first = std::stable_partition(awaiting_look_.begin(), awaiting_look_.end(), std::not_fn(is_answered));
-  std::vector<AwaitsLook> answered(std::make_move_iterator(first), std::make_move_iterator(awaiting_look_.end()));
-  awaiting_look_.erase(first, awaiting_look_.end());
-  for (AwaitsLook& one : answered) {
+  const auto is_answered = [this](const AwaitsScan& one) { return one.since <= others_.scanned_at(); };
+  const auto first = std::stable_partition(awaiting_scan_.begin(), awaiting_scan_.end(), std::not_fn(is_answered));
+  std::vector<AwaitsScan> answered(std::make_move_iterator(first), std::make_move_iterator(awaiting_scan_.end()));
+  awaiting_scan_.erase(first, awaiting_scan_.end());
+  for (AwaitsScan& one : answered) {
     const HeldJob* held = steps_.job(one.report.slot);
     const bool is_held = held != nullptr && held->run == one.job.run && held->epoch == one.job.epoch &&
                          held->job.branch == one.job.job.branch && held->job.step == one.job.job.step;
@@ -401,8 +357,8 @@ void Session::submit(StepsInFlight::Report report) {
 // its effect, and a job of a higher priority its turn.
 bool Session::may_go_on(Ticket slot, const std::string& queue) const {
   constexpr TimeUs turn_us = 250'000;
-  if (!is_limited(queue)) return true;
-  return (counted_queues_.contains(queue) || paced_.may_keep(queue)) && pool_.held_us(slot) < turn_us;
+  if (!queues_.is_limited(queue)) return true;
+  return queues_.lets_go_on(queue) && !paced_.is_short(queue) && pool_.held_us(slot) < turn_us;
 }
 
 // The history that a claim brought is not read again, unless more than the run's first events is wanted.
@@ -421,19 +377,14 @@ void Session::read(std::vector<Load> loads) {
 // ours.
 void Session::leave_queue(const std::string& queue) {
   constexpr TimeUs left_us = 10'000'000;
-  const bool is_served = std::any_of(others_.begin(), others_.end(), [&queue](const SessionRow& row) {
-    return row.caller && std::find(row.queues.begin(), row.queues.end(), queue) != row.queues.end();
-  });
-  if (!is_served) return look_again();
-  if (queue != "default" && queue != timer_queue) left_queues_[queue] = steady_ + left_us;
+  if (!others_.is_served_over_http(queue)) return scan_again();
+  if (queue != "default" && queue != timer_queue) queues_.leave(queue, steady_ + left_us);
 }
 
 void Session::claim(Pool::Claim claim) {
-  std::erase_if(left_queues_, [this](const auto& left) { return left.second <= steady_; });
   ClaimRequest request;
   request.shard = claim.shard;
-  std::copy_if(queues_.begin(), queues_.end(), std::back_inserter(request.queues),
-               [this](const std::string& queue) { return !left_queues_.contains(queue); });
+  request.queues = queues_.to_claim_from(steady_);
   request.session = id();
   request.limit = claim.limit;
   request.now_us = now_;
@@ -461,7 +412,7 @@ void Session::replied(Reply reply) {
 void Session::replied_to_step(Ticket slot, Reply reply) {
   const HeldJob* held = steps_.job(slot);
   if (held == nullptr) return;
-  if (!reply.is_state && !reply.next && is_limited(held->job.queue))
+  if (!reply.is_state && !reply.next && queues_.is_limited(held->job.queue))
     pool_.something_ready();  // one more of its queue may be claimed
   if (reply.is_state && !reply.status) {
     steps_.cannot_be_read(slot, reply.status.error());

@@ -20,10 +20,12 @@
 #include "workers/runs/committer.hpp"
 #include "workers/runs/executor.hpp"
 #include "workers/session/crowd.hpp"
+#include "workers/session/other_sessions.hpp"
 #include "workers/session/paced_starts.hpp"
 #include "workers/session/pool.hpp"
 #include "workers/session/session_actions.hpp"
 #include "workers/session/session_lifecycle.hpp"
+#include "workers/session/session_queues.hpp"
 #include "workers/session/steps_in_flight.hpp"
 #include "workers/session/store_calls.hpp"
 #include "workers/session/sweeping.hpp"
@@ -71,12 +73,10 @@ class Session {
   void said(std::vector<ProgressBoard::Said> texts) { steps_.said(std::move(texts)); }
   bool takes_progress() const { return lifecycle_.is_open() && !steps_.is_keeping_progress(); }
   // A session that serves the same steps has a language model.
-  bool is_model_elsewhere() const { return is_model_elsewhere_; }
-  // The other sessions that serve the same queues, as a look at them found that began at `looked_at` (steady; 0: not
-  // yet). look_again() begins a new one, as soon as none is under way.
-  const std::vector<SessionRow>& others() const { return others_; }
-  TimeUs looked_at() const { return looked_at_; }
-  void look_again() { sweeping_.scan_soon(); }
+  bool is_model_elsewhere() const { return others_.has_model(); }
+  const OtherSessions& others() const { return others_; }
+  // Begins a new scan of the others, as soon as none is under way.
+  void scan_again() { sweeping_.scan_soon(); }
   // The entries of a locked commit, whose call holds its locks meanwhile.
   LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs) {
     return committer_.decide_locked(batch, std::move(runs));
@@ -106,8 +106,7 @@ class Session {
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
   void end_if_refused(const StoreCall& call, StoreFailure kind, const std::string& refusal);
-  void learn_means(const std::vector<SessionRow>& sessions, TimeUs looked_at);
-  bool shares_queue(const SessionRow& row) const;
+  void learn(const std::vector<SessionRow>& sessions, TimeUs scanned_at);
 
   // --- joining the parts: the actions of each are passed on; true: there were any ---
   bool dispatch_commits();
@@ -126,13 +125,11 @@ class Session {
   void submit(StepsInFlight::Report report);
   void leave(const StepsInFlight::Ended& step);
   void update_capacity();
-  bool serves(const std::string& queue) const { return queues_.contains(queue); }
-  bool is_limited(const std::string& queue) const { return limited_queues_.contains(queue); }
-  // No step of it runs or waits for a look, and it works for all.
+  // No step of it runs or waits for a scan, and it works for all.
   bool is_idle() const {
-    return steps_.is_empty() && awaiting_look_.empty() && options_.only_runs.empty() && !lifecycle_.is_draining();
+    return steps_.is_empty() && awaiting_scan_.empty() && options_.only_runs.empty() && !lifecycle_.is_draining();
   }
-  bool is_sweeping() const { return !lifecycle_.is_draining() || steps_.has_deadlines() || !awaiting_look_.empty(); }
+  bool is_sweeping() const { return !lifecycle_.is_draining() || steps_.has_deadlines() || !awaiting_scan_.empty(); }
 
   // --- answers of the store: for each call a specialization in session_answers.cpp ---
   template <typename Call>
@@ -143,17 +140,15 @@ class Session {
   SessionOrigin origin_;
   WorkerOptions options_;
   const ToolTable& tools_;
-  bool is_model_elsewhere_ = false;
-  std::vector<SessionRow> others_;
-  TimeUs looked_at_ = 0;
-  ToolTable known_tools_;  // with those of the other sessions, of which the names alone are known
-  // Reports that plan with tools that no session is known to have, until a look that began after them.
-  struct AwaitsLook {
+  SessionQueues queues_;
+  OtherSessions others_;
+  // Reports that plan with tools that no session is known to have, until a scan that began after them.
+  struct AwaitsScan {
     TimeUs since = 0;
     HeldJob job;
     StepsInFlight::Report report;
   };
-  std::vector<AwaitsLook> awaiting_look_;
+  std::vector<AwaitsScan> awaiting_scan_;
   DatabaseClock clock_;
   TimeUs steady_ = 0;
   TimeUs now_ = 0;              // the database's
@@ -170,11 +165,6 @@ class Session {
   Crowd crowd_;
   std::set<RunId> home_of_;  // the runs that this process keeps something open for
 
-  QueueNames queues_;                          // served
-  std::map<std::string, TimeUs> left_queues_;  // to workers over HTTP that serve them, until then (steady)
-  QueueNames limited_queues_;                  // with a limit or a pause
-  QueueNames counted_queues_;                  // of these, those in which only the jobs that are held are limited
-  QueueNames paced_queues_;                    // and those with a rate in which a held branch may go on
   KnownGraphs known_graphs_;
   std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
   bool is_writing_row_ = false;

@@ -176,14 +176,14 @@ template <>
 void Session::on_answer(ScanSessions& scan) {
   observe_clock(scan.answer.database_us, scan.answer.steady_us);
   learn(scan.answer.queue_limits);
-  learn_means(scan.answer.sessions, scan.asked_us);
+  learn(scan.answer.sessions, scan.asked_us);
   const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
   if (options_.only_runs.empty()) {
-    crowd_.seen(scan.answer.sessions, queues_, now_, session_silence_ms * 1'000);
+    crowd_.seen(scan.answer.sessions, queues_.served(), now_, session_silence_ms * 1'000);
     pool_.poll_every(crowd_.poll_us(options_.poll_ms * 1'000));
     sweeping_.rest_for(crowd_.look_us(sweeping_.pause_us()));
   }
-  if (!awaiting_look_.empty()) look_again();
+  if (!awaiting_scan_.empty()) scan_again();
   for (const Ticket slot : found.stopped) steps_.stop(slot);
   if (!found.is_forgotten || lifecycle_.is_draining()) return;
   note(Note::Level::warning,

@@ -164,6 +164,7 @@ TEST(StateCheck, A11_events_that_would_leave_a_state_apart_are_corrupt) {
   refused(3, closed);  // its question is open
   refused(4, QuestionAnswered{"q3", 1, "ann"});
   refused(3, QuestionAsked{"q4", "question", nullptr, nullptr, {}, {}});
+  refused(5, QuestionAsked{"", "question", nullptr, nullptr, {}, {}});  // no end of its step would find it open
 }
 
 }  // namespace

@@ -7,12 +7,13 @@ namespace {
 
 constexpr std::string_view triggers = R"(
 create table public.claimed (tx bigint not null);
-create table public.allowed (nth bigserial, tx bigint not null, at bigint not null, full_at bigint not null);
+create table public.allowed (nth bigserial, tx bigint, at bigint not null, full_at bigint not null);
 grant all on public.claimed, public.allowed, public.allowed_nth_seq to public;
 create function public.note_claimed() returns trigger language plpgsql as
   $$ begin insert into public.claimed values (txid_current()); return null; end $$;
 create function public.note_allowed() returns trigger language plpgsql as
-  $$ begin insert into public.allowed (tx, at, full_at) values (txid_current(), new.at, new.full_at); return null; end $$;
+  $$ begin insert into public.allowed (tx, at, full_at) values (txid_current(), new.at, new.full_at);
+           return null; end $$;
 create trigger note_claimed after update of session on cairn.job
   for each row when (old.session is null and new.session is not null) execute function public.note_claimed();
 create trigger note_allowed after insert or update on cairn.rate for each row execute function public.note_allowed();

@@ -30,8 +30,7 @@ TEST(PacedStarts, only_kept_steps_of_queues_with_a_rate_wait) {
   Pool::Start claimed = kept(1, "model");
   claimed.is_kept = false;
   EXPECT_FALSE(paced.must_wait(claimed)) << "the claim took its start";
-  EXPECT_TRUE(paced.may_keep("model"));
-  EXPECT_FALSE(paced.may_keep("default"));
+  EXPECT_FALSE(paced.is_short("model"));
 }
 
 TEST(PacedStarts, those_that_wait_are_asked_for_together_and_those_that_come_meanwhile_with_the_next_call) {
@@ -53,7 +52,7 @@ TEST(PacedStarts, those_that_wait_are_asked_for_together_and_those_that_come_mea
   const std::vector<TakeStarts> next = paced.drain_calls();
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(next[0].count, 1);
-  EXPECT_TRUE(paced.may_keep("model"));
+  EXPECT_FALSE(paced.is_short("model"));
 }
 
 TEST(PacedStarts, what_a_rate_leaves_no_room_for_is_given_back_and_nothing_is_kept_there_for_a_second) {
@@ -66,9 +65,9 @@ TEST(PacedStarts, what_a_rate_leaves_no_room_for_is_given_back_and_nothing_is_ke
   const PacedStarts::Outcome outcome = paced.taken(call);
   EXPECT_EQ(slots_of(outcome.begin), Slots{1});
   EXPECT_EQ(slots_of(outcome.give_back), (Slots{2, 3}));
-  EXPECT_FALSE(paced.may_keep("model"));
+  EXPECT_TRUE(paced.is_short("model"));
   paced.tick(2 * second);
-  EXPECT_TRUE(paced.may_keep("model"));
+  EXPECT_FALSE(paced.is_short("model"));
 }
 
 TEST(PacedStarts, of_a_call_that_failed_nothing_begins) {
@@ -78,7 +77,7 @@ TEST(PacedStarts, of_a_call_that_failed_nothing_begins) {
   const PacedStarts::Outcome outcome = paced.failed(paced.drain_calls().at(0));
   EXPECT_TRUE(outcome.begin.empty());
   EXPECT_EQ(slots_of(outcome.give_back), Slots{1});
-  EXPECT_TRUE(paced.may_keep("model"));
+  EXPECT_FALSE(paced.is_short("model"));
   EXPECT_TRUE(paced.drain_calls().empty());
 }
 

@@ -1,0 +1,41 @@
+#include "workers/session/session_queues.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace cairn {
+
+bool SessionQueues::learn(const std::vector<QueueLimits>& limits) {
+  QueueNames limited, counted, paced;
+  for (const QueueLimits& one : limits) {
+    if (one.is_bound()) limited.insert(one.name);
+    if (one.lets_go_on()) (one.rate ? paced : counted).insert(one.name);
+  }
+  const bool is_new = std::tie(limited, counted, paced) != std::tie(limited_, counted_, paced_);
+  std::tie(limited_, counted_, paced_) = std::tuple(std::move(limited), std::move(counted), std::move(paced));
+  return is_new;
+}
+
+ServedQueues SessionQueues::by_what_is_kept() const {
+  const auto served_of = [this](const QueueNames& queues) {
+    QueueNames both;
+    std::set_intersection(served_.begin(), served_.end(), queues.begin(), queues.end(),
+                          std::inserter(both, both.end()));
+    return both;
+  };
+  QueueNames open = served_;
+  std::erase_if(open, [this](const std::string& queue) { return limited_.contains(queue); });
+  return {std::move(open), served_of(counted_), served_of(paced_)};
+}
+
+std::vector<std::string> SessionQueues::to_claim_from(TimeUs now_us) {
+  std::erase_if(left_, [&](const auto& left) { return left.second <= now_us; });
+  std::vector<std::string> queues;
+  std::copy_if(served_.begin(), served_.end(), std::back_inserter(queues),
+               [this](const std::string& queue) { return !left_.contains(queue); });
+  return queues;
+}
+
+}  // namespace cairn

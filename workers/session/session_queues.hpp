@@ -1,0 +1,44 @@
+// The queues of a session: those that it serves, and what their limits let it keep there. A queue can be left for a
+// while to workers over HTTP. Decided from inputs alone, as KeepRules. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "storage/limits/queue_limits.hpp"
+#include "workers/runs/keep_rules.hpp"
+
+namespace cairn {
+
+class SessionQueues {
+ public:
+  explicit SessionQueues(const std::vector<std::string>& served) : served_(served.begin(), served.end()) {}
+
+  const QueueNames& served() const { return served_; }
+  bool serves(const std::string& queue) const { return served_.contains(queue); }
+  void serve(QueueNames more) { served_.merge(std::move(more)); }
+
+  bool is_limited(const std::string& queue) const { return limited_.contains(queue); }  // has a limit, or is paused
+  // Its limits let a held branch go on there.
+  bool lets_go_on(const std::string& queue) const { return counted_.contains(queue) || paced_.contains(queue); }
+  // True: they are others than before.
+  bool learn(const std::vector<QueueLimits>& limits);
+  // A step of a limited queue passes through the table, where all sessions count together. Where they only count what
+  // is held, a held branch may go on for a while: it is one held job before and after. Where they count starts as well,
+  // it takes one first.
+  ServedQueues by_what_is_kept() const;
+
+  // Nothing is claimed from it before then (steady).
+  void leave(const std::string& queue, TimeUs until) { left_[queue] = until; }
+  std::vector<std::string> to_claim_from(TimeUs now_us);
+
+ private:
+  QueueNames served_;
+  QueueNames limited_;
+  QueueNames counted_;  // in these only the jobs that are held are limited
+  QueueNames paced_;    // these have a rate, and a held branch may go on
+  std::map<std::string, TimeUs> left_;
+};
+
+}  // namespace cairn
