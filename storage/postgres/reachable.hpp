@@ -1,6 +1,6 @@
-// Questions to a server, over connections of their own: whether it can be worked with right now, whether it is a replica,
-// how workers there learn of new jobs. Safe from any thread; each blocks for two seconds until there is a connection,
-// and for two more until there is an answer.
+// Questions to a server, over connections of their own: whether it can be worked with right now, whether it is a
+// replica, how workers there learn of new jobs. Safe from any thread; each blocks for two seconds until there is a
+// connection, and for two more until there is an answer.
 #pragma once
 
 #include <cstdint>

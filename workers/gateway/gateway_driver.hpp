@@ -1,6 +1,6 @@
 // The driver of a gateway: threads of its own, which carry out its calls of the store and give it the time and
-// notifications. They begin with the first ask, so that a process that no remote worker asks pays nothing. Safe from any
-// thread.
+// notifications. They begin with the first ask, so that a process that no remote worker asks pays nothing. Safe from
+// any thread.
 #pragma once
 
 #include <functional>

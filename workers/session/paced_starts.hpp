@@ -1,7 +1,7 @@
-// The starts of kept steps in queues with a rate: a step that stays with its session is no claim, so a start of the rate
-// is taken for it before it begins, with one call for all that wait in a queue. Those that the rate leaves no room for
-// are given back, to be claimed in their turn, and for a while nothing is kept in that queue. A state machine without
-// I/O: its driver carries out the calls and returns their results. Not thread-safe.
+// The starts of kept steps in queues with a rate: a step that stays with its session is no claim, so a start of the
+// rate is taken for it before it begins, with one call for all that wait in a queue. Those that the rate leaves no room
+// for are given back, to be claimed in their turn, and for a while nothing is kept in that queue. A state machine
+// without I/O: its driver carries out the calls and returns their results. Not thread-safe.
 #pragma once
 
 #include <map>
