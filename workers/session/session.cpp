@@ -353,12 +353,13 @@ void Session::submit(StepsInFlight::Report report) {
   committer_.submit(std::move(submission));
 }
 
-// In a counted queue others wait for the holder's place: it is given to them after a quarter of a second, as is a pause
-// its effect, and a job of a higher priority its turn.
+// Where places are limited others wait for the holder's: it is given to them after a quarter of a second, as is a pause
+// its effect, and a job of a higher priority its turn. Where only a rate is, others wait when it is short.
 bool Session::may_go_on(Ticket slot, const std::string& queue) const {
   constexpr TimeUs turn_us = 250'000;
   if (!queues_.is_limited(queue)) return true;
-  return queues_.lets_go_on(queue) && !paced_.is_short(queue) && pool_.held_us(slot) < turn_us;
+  const bool has_turn = !queues_.has_places(queue) || pool_.held_us(slot) < turn_us;
+  return has_turn && queues_.lets_go_on(queue) && !paced_.is_short(queue);
 }
 
 // The history that a claim brought is not read again, unless more than the run's first events is wanted.

@@ -8,13 +8,15 @@
 namespace cairn {
 
 bool SessionQueues::learn(const std::vector<QueueLimits>& limits) {
-  QueueNames limited, counted, paced;
+  QueueNames limited, counted, paced, with_places;
   for (const QueueLimits& one : limits) {
     if (one.is_bound()) limited.insert(one.name);
     if (one.lets_go_on()) (one.rate ? paced : counted).insert(one.name);
+    if (one.concurrency) with_places.insert(one.name);
   }
   const bool is_new = std::tie(limited, counted, paced) != std::tie(limited_, counted_, paced_);
   std::tie(limited_, counted_, paced_) = std::tuple(std::move(limited), std::move(counted), std::move(paced));
+  with_places_ = std::move(with_places);
   return is_new;
 }
 

@@ -22,6 +22,8 @@ class SessionQueues {
   bool is_limited(const std::string& queue) const { return limited_.contains(queue); }  // has a limit, or is paused
   // Its limits let a held branch go on there.
   bool lets_go_on(const std::string& queue) const { return counted_.contains(queue) || paced_.contains(queue); }
+  // Its limits leave places for so many held jobs: others may wait for one.
+  bool has_places(const std::string& queue) const { return with_places_.contains(queue); }
   // True: they are others than before.
   bool learn(const std::vector<QueueLimits>& limits);
   // A step of a limited queue passes through the table, where all sessions count together. Where they only count what
@@ -38,6 +40,7 @@ class SessionQueues {
   QueueNames limited_;
   QueueNames counted_;  // in these only the jobs that are held are limited
   QueueNames paced_;    // these have a rate, and a held branch may go on
+  QueueNames with_places_;
   std::map<std::string, TimeUs> left_;
 };
 
