@@ -188,7 +188,7 @@ void Gateway::on_answer(OpenRemote& opened) {
 }
 
 void Gateway::begin(AskId id, Asked& asked) {
-  asked.is_open = true;
+  asked.at = Asked::At::works;
   if (is_ready_) begin_reports(id, asked);
 }
 
@@ -226,7 +226,7 @@ void Gateway::hurry(AskId id) {
   const auto found = asks_.find(id);
   if (found == asks_.end()) return;
   Asked& asked = found->second;
-  const bool was_waiting = asked.is_waiting;
+  const bool was_waiting = asked.at == Asked::At::waits;
   if (was_waiting) deadlines_.erase({asked.until, id});
   asked.until = steady_;
   if (was_waiting) deadlines_.insert({asked.until, id});
@@ -262,17 +262,19 @@ void Gateway::settle(AskId id) {
   const auto found = asks_.find(id);
   if (found == asks_.end()) return;
   Asked& asked = found->second;
-  if (!asked.is_open || !is_ready_ || asked.open_reports > 0 || asked.preparing > 0 || asked.is_claiming) return;
+  const bool is_busy = asked.at == Asked::At::opens || asked.at == Asked::At::claims;
+  if (is_busy || !is_ready_ || asked.open_reports > 0 || asked.preparing > 0) return;
+  const bool is_waiting = asked.at == Asked::At::waits;
   const bool has_something = !asked.answer.results.empty() || !asked.answer.claims.empty();
-  if (room_of(asked) == 0 || (has_something && asked.is_waiting) || steady_ >= asked.until + again_us)
+  if (room_of(asked) == 0 || (has_something && is_waiting) || steady_ >= asked.until + again_us)
     return finish(id);
-  if (!asked.is_waiting) return wait(id, asked, has_something);
+  if (!is_waiting) return wait(id, asked, has_something);
   if (steady_ >= asked.until) finish(id);
 }
 
 // One that has something to answer waits no longer than until the next look for claims.
 void Gateway::wait(AskId id, Asked& asked, bool has_something) {
-  asked.is_waiting = true;
+  asked.at = Asked::At::waits;
   deadlines_.insert({asked.until, id});
   Source& source = source_of(asked);
   // While no one waited, notifications were not listened to.
@@ -283,14 +285,14 @@ void Gateway::wait(AskId id, Asked& asked, bool has_something) {
 }
 
 void Gateway::wait_no_more(AskId id, Asked& asked) {
-  asked.is_waiting = false;
+  asked.at = Asked::At::works;
   deadlines_.erase({asked.until, id});
 }
 
 void Gateway::finish(AskId id) {
   const auto found = asks_.find(id);
   Asked& asked = found->second;
-  if (asked.is_waiting) {
+  if (asked.at == Asked::At::waits) {
     std::erase(source_of(asked).waiting, id);
     wait_no_more(id, asked);
   }
@@ -425,7 +427,7 @@ void Gateway::on_answer(LookAround& look) {
   committer_.tick(steady_, now_);
   std::vector<AskId> waiting;
   for (const auto& [id, asked] : asks_)
-    if (asked.is_open) waiting.push_back(id);
+    if (asked.at != Asked::At::opens) waiting.push_back(id);
   for (const AskId id : waiting) begin_reports(id, asks_.at(id));
 }
 

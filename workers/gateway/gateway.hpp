@@ -163,16 +163,20 @@ class Gateway {
     }
   };
   struct Asked {
+    enum class At : std::uint8_t {
+      opens,   // its session
+      works,   // on its reports and claims
+      waits,   // in its source
+      claims,  // for itself; the call is under way
+    };
     Ask ask;
     RemoteWorkerRef worker;  // never null
     TimeUs until = 0;        // steady
     AskAnswer answer;
     std::size_t open_reports = 0;
     std::size_t preparing = 0;  // steps on their way to be claims
-    bool is_open = false;       // its session is known
-    bool is_new = true;         // it has not waited yet
-    bool is_claiming = false;
-    bool is_waiting = false;  // in its source
+    At at = At::opens;
+    bool is_new = true;  // it has not waited yet
     bool is_gone = false;
   };
   enum class Stage : std::uint8_t { reads_run, writes, judged };

@@ -56,8 +56,8 @@ bool Gateway::claim_for(AskId id, Asked& asked, Source& source) {
     source.poll_at = steady_ + options_.poll_ms * 1'000;
     place.is_claiming = true;
     place.wants = false;
-    asked.is_claiming = true;
     wait_no_more(id, asked);
+    asked.at = Asked::At::claims;
     ClaimSteps claim;
     claim.ask = id;
     claim.request.shard = static_cast<Shard>(shard);
@@ -80,7 +80,7 @@ void Gateway::on_answer(ClaimSteps& claim) {
   place.is_claiming = false;
   place.wants = place.wants || std::ssize(claim.answer.jobs) >= claim.request.limit;
   const auto asked = asks_.find(claim.ask);
-  if (asked != asks_.end()) asked->second.is_claiming = false;
+  if (asked != asks_.end()) asked->second.at = Asked::At::works;
   for (ShortHistory& one : claim.answer.histories)
     short_histories_.insert_or_assign(one.run, History{.run = one.run, .snapshot = {}, .rows = std::move(one.events)});
   for (HeldJob& job : claim.answer.jobs) take(claim.ask, std::move(job));
@@ -93,7 +93,7 @@ void Gateway::on_failure(const ClaimSteps& claim) {
   place.is_claiming = false;
   const auto asked = asks_.find(claim.ask);
   if (asked == asks_.end()) return;
-  asked->second.is_claiming = false;
+  asked->second.at = Asked::At::works;
   settle(claim.ask);
 }
 
