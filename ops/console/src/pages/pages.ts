@@ -19,6 +19,7 @@ export const pages: Record<string, PageEntry> = {
   queues: { title: "Queues", key: "q", load: () => import("./queues/page") },
   workers: { title: "Workers", key: "w", load: () => import("./workers/page") },
   schedules: { title: "Schedules", key: "s", load: () => import("./schedules/page") },
+  hooks: { title: "Hooks", key: "k", load: () => import("./hooks/page") },
   graphs: { title: "Graphs", key: "h", load: () => import("./graphs/page") },
   graph: { title: "Graph", load: () => import("./graph/page") },
   proof: { title: "Proof", key: "p", load: () => import("./proof/page") },

@@ -2,6 +2,7 @@
 const marks: Record<string, string> = {
   running: "●", waiting: "◔", paused: "Ⅱ", done: "✓", failed: "✕", aborted: "⊘",
   succeeded: "✓", skipped: "–", open: "●", pending: "○", blocked: "○", rejected: "⊘",
+  delivered: "✓", parked: "✕", gone: "⊘", on: "●",
 };
 
 export function Status({ of }: { of: string }) {
@@ -12,6 +13,8 @@ export function Status({ of }: { of: string }) {
     </span>
   );
 }
+
+export const Paused = () => <Status of="paused" />;
 
 // As much of an id as tells two runs apart; commands take it as well.
 export const shortId = (run: string) => run.slice(0, 13);

@@ -1,9 +1,9 @@
 // What can be done with a schedule besides an edit: each is asked for in a dialog and says what came of it.
-import { useSignal } from "@preact/signals";
-import { address, post, send, type Refusal } from "../../api/client";
+import { address, post, send } from "../../api/client";
 import type { Json, Schedule, ScheduleOutcomes } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { SchemaForm } from "../../parts/form/form";
+import { Sure } from "../../parts/sure";
 import { go } from "../../router";
 import { curlLine, quoted } from "../../shell/command_lines";
 import { say } from "../../shell/notices";
@@ -85,25 +85,6 @@ export function ActionDialog({ name, schedule, onClose, onDone }: Props) {
       )}
       <pre class="as-commands" tabIndex={0} aria-label="As commands">{commands}</pre>
     </Dialog>
-  );
-}
-
-function Sure({ title, act }: { title: string; act: () => Promise<void> }) {
-  const says = useSignal("");
-  const isBusy = useSignal(false);
-  const submit = (event: Event) => {
-    event.preventDefault();
-    isBusy.value = true;
-    act().catch((refusal: Refusal) => {
-      says.value = refusal.message;
-      isBusy.value = false;
-    });
-  };
-  return (
-    <form onSubmit={submit}>
-      <p class="refusal" role="alert">{says.value}</p>
-      <div class="buttons"><button type="submit" class="primary" disabled={isBusy.value}>{title}</button></div>
-    </form>
   );
 }
 

@@ -1,16 +1,10 @@
 // What happened to a schedule, the newest first: each occurrence with its run or why it has none, each change with who
 // made it.
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { get } from "../../api/client";
-import { useResource } from "../../api/resource";
 import type { ScheduleNote } from "../../api/types";
-import { Read } from "../../parts/states";
+import { History } from "../../parts/history";
 import { shortId } from "../../parts/status";
 import { localTime, Time } from "../../parts/time";
 import { link } from "../../router";
-
-const pageNotes = 50;
 
 const marks: Record<ScheduleNote["kind"], [string, string]> = {
   started: ["is-done", "✓"], waiting: ["is-waiting", "◔"], skipped: ["is-aborted", "–"], missed: ["is-failed", "✕"],
@@ -18,44 +12,22 @@ const marks: Record<ScheduleNote["kind"], [string, string]> = {
   paused: ["is-paused", "Ⅱ"], resumed: ["is-running", "●"],
 };
 
-// `stamp`: it is read again when this changes.
-export function History({ path, stamp }: { path: string; stamp: string }) {
-  const newest = useResource<ScheduleNote[]>(
-    path, (signal) => get<ScheduleNote[]>(`${path}/history`, { limit: pageNotes }, signal), 5000);
-  useEffect(() => newest.reload(), [stamp]);
+export function ScheduleHistory({ path, stamp }: { path: string; stamp: string }) {
   return (
-    <section class="schedule-history" aria-label="History">
-      <h2>History</h2>
-      <Read from={newest}>{(notes) => <Notes path={path} newest={notes} />}</Read>
-    </section>
-  );
-}
-
-function Notes({ path, newest }: { path: string; newest: ScheduleNote[] }) {
-  const older = useSignal<ScheduleNote[]>([]);
-  const isOver = useSignal(newest.length < pageNotes);
-  const known = new Set(newest.map((note) => note.number));
-  const notes = [...newest, ...older.value.filter((note) => !known.has(note.number))];
-  const more = async () => {
-    const before = notes[notes.length - 1]!.number;
-    const page = await get<ScheduleNote[]>(`${path}/history`, { limit: pageNotes, before });
-    older.value = [...older.value, ...page];
-    isOver.value = page.length < pageNotes;
-  };
-  return (
-    <>
-      <table class="list notes">
-        <caption class="hidden">What happened to the schedule</caption>
-        <thead>
-          <tr>
-            <th scope="col">When</th><th scope="col">Outcome</th><th scope="col">Occurrence</th>
-            <th scope="col">Run</th><th scope="col">By</th><th scope="col">Why</th>
-          </tr>
-        </thead>
-        <tbody>{notes.map((note) => <Note key={note.number} note={note} />)}</tbody>
-      </table>
-      {!isOver.value && <p class="more"><button type="button" onClick={() => void more()}>Older</button></p>}
-    </>
+    <History<ScheduleNote> path={path} stamp={stamp}>
+      {(notes) => (
+        <table class="list cards notes">
+          <caption class="hidden">What happened to the schedule</caption>
+          <thead>
+            <tr>
+              <th scope="col">When</th><th scope="col">Outcome</th><th scope="col">Occurrence</th>
+              <th scope="col">Run</th><th scope="col">By</th><th scope="col">Why</th>
+            </tr>
+          </thead>
+          <tbody>{notes.map((note) => <Note key={note.number} note={note} />)}</tbody>
+        </table>
+      )}
+    </History>
   );
 }
 

@@ -5,13 +5,14 @@ import { useResource } from "../../api/resource";
 import type { Schedule, ScheduleTime } from "../../api/types";
 import { JsonTree } from "../../parts/json_tree";
 import { Failure, Read } from "../../parts/states";
+import { Paused } from "../../parts/status";
 import { Time, Until } from "../../parts/time";
 import { link } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { ActionDialog, actions, type ActionName } from "./actions";
 import { ScheduleDialog } from "./definition";
-import { History } from "./history";
-import { Open, Paused } from "./schedule_table";
+import { ScheduleHistory } from "./history";
+import { Open } from "./schedule_table";
 import { Why } from "./why";
 
 export function OneSchedule({ name }: { name: string }) {
@@ -70,7 +71,7 @@ function Found({ schedule, path, onChange }: FoundProps) {
         <Definition schedule={schedule} />
       </div>
       <Why path={path} />
-      <History path={path} stamp={`${schedule.revision}/${schedule.next_at}/${schedule.open.length}`} />
+      <ScheduleHistory path={path} stamp={`${schedule.revision}/${schedule.next_at}/${schedule.open.length}`} />
       {action.value === "edit" && <ScheduleDialog schedule={schedule} onClose={close} onDone={done} />}
       {action.value !== undefined && action.value !== "edit" && (
         <ActionDialog name={action.value} schedule={schedule} onClose={close} onDone={done} />

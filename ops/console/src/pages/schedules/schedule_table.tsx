@@ -1,11 +1,11 @@
 import type { Schedule } from "../../api/types";
-import { shortId } from "../../parts/status";
+import { Paused, shortId } from "../../parts/status";
 import { Until } from "../../parts/time";
 import { link } from "../../router";
 
 export function ScheduleTable({ schedules, chosen }: { schedules: Schedule[]; chosen: number }) {
   return (
-    <table class="list schedules">
+    <table class="list cards schedules">
       <thead>
         <tr>
           <th scope="col">Schedule</th><th scope="col">Times</th><th scope="col">Starts</th>
@@ -29,8 +29,6 @@ export function ScheduleTable({ schedules, chosen }: { schedules: Schedule[]; ch
     </table>
   );
 }
-
-export const Paused = () => <span class="status is-paused"><span aria-hidden="true">Ⅱ</span>paused</span>;
 
 export function Next({ schedule }: { schedule: Schedule }) {
   if (schedule.next_at !== null) return <Until at={schedule.next_at} />;
