@@ -99,6 +99,7 @@ void Fold::operator()(const RunReopened&) {
     step.run_at = event_.at_us;
     step.closing_label.clear();
     step.brought.reset();
+    if (!state_.questions.contains(step.question)) step.question.clear();  // it asks again
   }
   touch_all();
 }

@@ -167,5 +167,26 @@ TEST(StateCheck, A11_events_that_would_leave_a_state_apart_are_corrupt) {
   refused(5, QuestionAsked{"", "question", nullptr, nullptr, {}, {}});  // no end of its step would find it open
 }
 
+// Found by fuzzing: the engine ends an ask with its answer, but a history may say that it failed after it.
+TEST(StateCheck, an_ask_that_failed_after_its_answer_asks_again_when_the_run_is_tried_again) {
+  const Made made;
+  RunState state = made.trial.state;
+  std::vector<BranchId> touched;
+  const auto add = [&](StepId step, EventBody body) {
+    evolve(state, {state.seq + 1, state.last_at, step, "", std::move(body)}, made.trial.graphs, touched);
+  };
+  add(3, QuestionAnswered{"q3", 1, "ann"});
+  StepFailed failed;
+  failed.node = "q";
+  failed.error = "invalid";
+  add(3, failed);
+  RunFinished finished;
+  finished.status = RunStatus::failed;
+  add(0, finished);
+  add(0, RunReopened{});
+  EXPECT_EQ(state.steps.at(3).question, "");
+  EXPECT_TRUE(carried_state(snapshot_json(state), made.trial.graphs));
+}
+
 }  // namespace
 }  // namespace cairn

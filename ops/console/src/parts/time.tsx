@@ -36,6 +36,15 @@ export function Time({ at }: { at: string }) {
   return <time dateTime={at} title={exactTime(at)}>{ago(now.value - Date.parse(at))}</time>;
 }
 
+// How long something has waited; more than a minute stands out.
+export function Age({ since }: { since: string | null }) {
+  if (since === null) return <span class="muted">–</span>;
+  const age = Math.max(0, now.value - Date.parse(since));
+  return <time dateTime={since} title={exactTime(since)} class={age > 60_000 ? "is-soon" : undefined}>
+    {duration(age < 1000 ? age : Math.round(age / 1000) * 1000)}
+  </time>;
+}
+
 // A time to come: how long until then.
 export function Until({ at }: { at: string }) {
   const left = Date.parse(at) - now.value;

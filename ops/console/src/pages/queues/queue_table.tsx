@@ -1,7 +1,7 @@
 import { may } from "../../api/client";
 import type { Queue, Session } from "../../api/types";
 import { Gauge, Sparkline } from "../../parts/chart/sparkline";
-import { duration, exactTime, now } from "../../parts/time";
+import { Age } from "../../parts/time";
 import { link } from "../../router";
 import type { Change } from "./change";
 import { rateWords } from "./limits";
@@ -39,14 +39,6 @@ function Serving({ queue, workers }: { queue: Queue; workers: Session[] }) {
   if (workers.length > 0) return <>{workers.length}</>;
   if (queue.ready === 0) return <span class="muted">none</span>;
   return <span class="is-soon">no worker serves it</span>;
-}
-
-export function Age({ since }: { since: string | null }) {
-  if (since === null) return <span class="muted">–</span>;
-  const age = Math.max(0, now.value - Date.parse(since));
-  return <time dateTime={since} title={exactTime(since)} class={age > 60_000 ? "is-soon" : undefined}>
-    {duration(age < 1000 ? age : Math.round(age / 1000) * 1000)}
-  </time>;
 }
 
 interface RowProps {

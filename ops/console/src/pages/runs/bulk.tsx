@@ -9,7 +9,9 @@ import { Dialog } from "../../parts/dialog";
 import { shortId } from "../../parts/status";
 import { link } from "../../router";
 import { curlLine } from "../../shell/command_lines";
-import { act, bodyOf, commands, type Bulk, pinned, type BulkCommand, type Progress } from "./bulk_work";
+import {
+  act, bodyOf, cairnLine, commands, isWhole, pinned, type Bulk, type BulkCommand, type Progress,
+} from "./bulk_work";
 
 function Sums({ progress, isDry }: { progress: Progress; isDry: boolean }) {
   const would = isDry ? "would be " : "";
@@ -19,7 +21,7 @@ function Sums({ progress, isDry }: { progress: Progress; isDry: boolean }) {
     <>
       {words.length > 0 && <p>{isDry ? "" : "Now "}{words.join(", ")}.</p>}
       {progress.refused > 0 && (
-        <details>
+        <details open={!isDry}>
           <summary>{progress.refused.toLocaleString()} {isDry ? "would be refused" : "were refused"}</summary>
           <ul class="refusals">
             {progress.refusals.map((refusal) => (
@@ -28,15 +30,24 @@ function Sums({ progress, isDry }: { progress: Progress; isDry: boolean }) {
               </li>
             ))}
           </ul>
+          {progress.refused > progress.refusals.length && (
+            <p class="muted">{progress.refusals.length.toLocaleString()} of them are listed.</p>
+          )}
         </details>
       )}
     </>
   );
 }
 
-function Working({ counted, progress, isOver, onStop }: {
-  counted: number; progress: Progress; isOver: boolean; onStop: () => void;
-}) {
+interface WorkingProps {
+  bulk: Bulk;
+  counted: number;
+  progress: Progress;
+  isOver: boolean;
+  onStop: () => void;
+}
+
+function Working({ bulk, counted, progress, isOver, onStop }: WorkingProps) {
   const left = counted - progress.runs;
   return (
     <div role="status">
@@ -44,6 +55,9 @@ function Working({ counted, progress, isOver, onStop }: {
       <p class="number-line"><strong>{progress.runs.toLocaleString()}</strong> of {counted.toLocaleString()} runs</p>
       {!isOver && <button type="button" onClick={onStop}>Stop</button>}
       {isOver && <Sums progress={progress} isDry={false} />}
+      {isOver && bulk.command === "cancel" && bulk.reason !== undefined && bulk.reason !== "" && (
+        <p class="muted">On record with each: <bdi>{bulk.reason}</bdi></p>
+      )}
       {isOver && left > 0 && <p class="muted">{left.toLocaleString()} were left as they are: it was stopped, or they
         did not match any more.</p>}
     </div>
@@ -58,22 +72,40 @@ interface AskProps {
 function Settings({ bulk, onChange }: AskProps) {
   if (bulk.command === "cancel")
     return (
-      <label>Reason
-        <input type="text" maxLength={500} value={bulk.reason ?? ""}
-          onInput={(event) => onChange({ ...bulk, reason: event.currentTarget.value })} />
-      </label>
+      <>
+        <label>Reason, for the record
+          <input type="text" maxLength={500} value={bulk.reason ?? ""}
+            onInput={(event) => onChange({ ...bulk, reason: event.currentTarget.value })} />
+        </label>
+        <label class="inline">
+          <input type="checkbox" checked={bulk.now === true}
+            onChange={(event) => onChange({ ...bulk, now: event.currentTarget.checked })} />
+          At once, without the graph's cleanup
+        </label>
+      </>
     );
-  if (bulk.command === "move")
-    return (
-      <label>Graph to move to, as JSON
-        <textarea rows={8} required spellcheck={false} value={bulk.graph ?? ""}
-          onInput={(event) => onChange({ ...bulk, graph: event.currentTarget.value })} />
-      </label>
-    );
-  return null;
+  return (
+    <>
+      {bulk.command === "reset" && (
+        <label>Node to begin again with, or the number of an event
+          <input type="text" required maxLength={1000} spellcheck={false} autocomplete="off" value={bulk.to ?? ""}
+            onInput={(event) => onChange({ ...bulk, to: event.currentTarget.value })} />
+        </label>
+      )}
+      {bulk.command === "move" && (
+        <label>Graph to move to, as JSON
+          <textarea rows={8} required spellcheck={false} value={bulk.graph ?? ""}
+            onInput={(event) => onChange({ ...bulk, graph: event.currentTarget.value })} />
+        </label>
+      )}
+      <p class="muted">Each run has on record who did it; only a cancel takes a reason.</p>
+    </>
+  );
 }
 
-// Counts again whenever what is asked changes.
+const typingMs = 300;
+
+// Counts again whenever what is asked changes, and not at each letter of it.
 function useCount(terms: Term[], bulk: Bulk) {
   const counted = useSignal<Progress | undefined>(undefined);
   const fault = useSignal("");
@@ -81,14 +113,19 @@ function useCount(terms: Term[], bulk: Bulk) {
     const aborter = new AbortController();
     counted.value = undefined;
     fault.value = "";
-    act(terms, bulk, { isDry: true, signal: aborter.signal }).then(
+    const count = () => act(terms, bulk, { isDry: true, signal: aborter.signal }).then(
       (progress) => (counted.value = progress),
       (refusal: unknown) => {
         if (!aborter.signal.aborted) fault.value = refusal instanceof Refusal ? refusal.message : String(refusal);
       },
     );
-    return () => aborter.abort();
-  }, [terms, bulk.command, bulk.graph]);
+    const isTyped = bulk.command === "reset" || bulk.command === "move";
+    const timer = isWhole(bulk) ? window.setTimeout(() => void count(), isTyped ? typingMs : 0) : 0;
+    return () => {
+      clearTimeout(timer);
+      aborter.abort();
+    };
+  }, [terms, bulk.command, bulk.graph, bulk.to, bulk.now]);
   return { counted, fault };
 }
 
@@ -119,12 +156,12 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
       <p class="where"><code><bdi>{where === "" ? "every run" : where}</bdi></code></p>
       {fault.value !== "" && <p class="refusal" role="alert">{fault.value}</p>}
       {progress.value !== undefined ? (
-        <Working counted={count} progress={progress.value} isOver={isOver.value} onStop={() => stop.abort()} />
+        <Working bulk={bulk.value} counted={count} progress={progress.value} isOver={isOver.value} onStop={() => stop.abort()} />
       ) : (
         <form class="answer" onSubmit={submit}>
           <label>Command
             <select value={bulk.value.command} onChange={(event) => {
-              bulk.value = { command: event.currentTarget.value as BulkCommand };
+              bulk.value = { ...bulk.value, command: event.currentTarget.value as BulkCommand };
             }}>
               {commands.map((command) => <option key={command} value={command}>{command}</option>)}
             </select>
@@ -132,11 +169,12 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
           <Settings bulk={bulk.value} onChange={(changed) => (bulk.value = changed)} />
           <div class="count" role="status">
             {counted.value === undefined
-              ? fault.value === "" && <p class="muted">Counting…</p>
+              ? fault.value === "" && <p class="muted">{isWhole(bulk.value) ? "Counting…" : ""}</p>
               : <><p><strong>{count.toLocaleString()}</strong> {count === 1 ? "run matches" : "runs match"}.</p>
                 <Sums progress={counted.value} isDry /></>}
           </div>
-          <code class="fork-line">{curlLine("bulk", {}, bodyOf(terms, bulk.value, true))}</code>
+          <pre class="as-commands" tabIndex={0} aria-label="As commands">
+            {`${cairnLine(terms, bulk.value)}\n${curlLine("bulk", {}, bodyOf(terms, bulk.value, true))}`}</pre>
           <button type="submit" class={bulk.value.command === "cancel" ? "danger" : "primary"}
             disabled={counted.value === undefined || taken === 0}>
             {bulk.value.command[0]!.toUpperCase() + bulk.value.command.slice(1)} {taken.toLocaleString()}{" "}

@@ -1,16 +1,23 @@
 // The work of a bulk command: page after page through POST /bulk, the same way for counting and for acting.
 import { post } from "../../api/client";
-import { whereOf, type Term } from "../../api/filter";
+import { textOf, whereOf, type Term } from "../../api/filter";
 import type { BulkAnswer } from "../../api/types";
+import { quoted } from "../../shell/command_lines";
 
-export const commands = ["cancel", "pause", "resume", "retry", "move"] as const;
+export const commands = ["cancel", "pause", "resume", "retry", "reset", "move"] as const;
 export type BulkCommand = (typeof commands)[number];
 
 export interface Bulk {
   command: BulkCommand;
-  reason?: string;
-  graph?: string;
+  reason?: string; // of a cancel, which alone has one on record
+  now?: boolean; // of a cancel: without the graph's cleanup
+  to?: string; // of a reset: a node, or the number of an event
+  graph?: string; // of a move
 }
+
+// Whether all is there that the command needs.
+export const isWhole = ({ command, to = "", graph = "" }: Bulk) =>
+  command === "reset" ? to.trim() !== "" : command !== "move" || graph.trim() !== "";
 
 export interface Progress {
   runs: number;
@@ -47,9 +54,21 @@ export function pinned(terms: Term[], newest: string): Term[] {
 export function bodyOf(terms: Term[], bulk: Bulk, isDry: boolean): Record<string, unknown> {
   const body: Record<string, unknown> = { command: bulk.command, where: whereOf(terms) };
   if (bulk.command === "cancel" && bulk.reason) body.reason = bulk.reason;
+  if (bulk.command === "cancel" && bulk.now === true) body.now = true;
+  if (bulk.command === "reset") body.to = (bulk.to ?? "").trim();
   if (bulk.command === "move") body.graph = parsed(bulk.graph ?? "");
   if (isDry) body.dry_run = true;
   return body;
+}
+
+// The line that does the same, as a dry run; the graph of a move stands in a file there.
+export function cairnLine(terms: Term[], bulk: Bulk): string {
+  const options: string[] = [];
+  if (bulk.command === "cancel" && bulk.reason) options.push(`--reason ${quoted(bulk.reason)}`);
+  if (bulk.command === "cancel" && bulk.now === true) options.push("--now");
+  if (bulk.command === "reset") options.push(`--to ${quoted((bulk.to ?? "").trim() || "NODE")}`);
+  if (bulk.command === "move") options.push("--graph FILE");
+  return [`cairn ${bulk.command} --where ${quoted(textOf(terms))}`, ...options, "--dry-run"].join(" ");
 }
 
 function parsed(text: string): unknown {

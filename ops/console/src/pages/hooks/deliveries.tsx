@@ -1,0 +1,211 @@
+// The notices of a hook, the newest first: what became of each, what was answered, and when it is sent again.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { get, may, post } from "../../api/client";
+import { useResource } from "../../api/resource";
+import type { Hook, HookDelivery, HookResent } from "../../api/types";
+import { useKeys } from "../../keys";
+import { Failure, Read } from "../../parts/states";
+import { shortId, Status } from "../../parts/status";
+import { Time, Until } from "../../parts/time";
+import { amend, go, link, route } from "../../router";
+import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
+import { say, sayRefusal } from "../../shell/notices";
+import { eventOf, typeWords } from "./words";
+
+const statuses = ["waiting", "parked", "delivered", "skipped", "gone"] as const;
+const limits = [50, 200, 1000] as const; // the API shows no more than the last of them
+const everyMs = 2000;
+
+interface Props {
+  hook: Hook;
+  path: string;
+  stamp: string; // they are read again when this changes
+  onChange: () => void;
+  onSkip: (event: string) => void;
+}
+
+export function Deliveries({ hook, path, stamp, onChange, onSkip }: Props) {
+  const { query } = route.value;
+  const status = statuses.find((one) => one === query.get("status"));
+  const limit = limits.find((one) => String(one) === query.get("limit")) ?? limits[0];
+  const asked = { status, limit };
+  const notices = useResource<HookDelivery[]>(`${status}/${limit}`, (signal) =>
+    get<HookDelivery[]>(`${path}/deliveries`, asked, signal), limit === limits[0] ? everyMs : 5 * everyMs);
+  useEffect(() => notices.reload(), [stamp]);
+  useCommandLines(curlLine(`${path}/deliveries`, asked), `cairn hook show ${quoted(hook.name)}` +
+    `${status === undefined ? "" : ` --status ${status}`} --limit ${limit}`);
+  const refusal = notices.error.value;
+  const again = async (event: string) => {
+    try {
+      await post<HookResent>(`${path}/resend`, { event });
+      say(`${event} will be sent again.`);
+      notices.reload();
+      onChange();
+    } catch (fault) {
+      sayRefusal(fault);
+    }
+  };
+  return (
+    <section class="deliveries" aria-label="Notices">
+      <div class="deliveries-head">
+        <h2>Notices</h2>
+        <Statuses hook={hook} chosen={status} />
+      </div>
+      {refusal !== undefined && notices.data.value !== undefined && refusal.code !== "lost" &&
+        <Failure error={refusal} />}
+      <Read from={notices}>
+        {(found) => found.length === 0 ? <p class="muted none">{noneSentence(status)}</p> : (
+          <>
+            <DeliveryTable hook={hook} notices={found} onAgain={again} onSkip={onSkip} />
+            {found.length === limit && <More limit={limit} />}
+          </>
+        )}
+      </Read>
+    </section>
+  );
+}
+
+const noneSentence = (status: string | undefined) =>
+  status === undefined ? "Nothing has happened yet that it is about." : `No notice is ${status}.`;
+
+function Statuses({ hook, chosen }: { hook: Hook; chosen: string | undefined }) {
+  const counts: Record<string, number> =
+    { waiting: hook.waiting, parked: hook.parked, delivered: hook.delivered };
+  return (
+    <div class="statuses" role="group" aria-label="Status">
+      {[undefined, ...statuses].map((word) => (
+        <button type="button" key={word} class="chip" aria-pressed={chosen === word}
+          onClick={() => amend({ status: word, limit: undefined })}>
+          {word ?? "all"}
+          {word !== undefined && (counts[word] ?? 0) > 0 &&
+            <span class="muted number"> {counts[word]!.toLocaleString()}</span>}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function More({ limit }: { limit: number }) {
+  const next = limits.find((one) => one > limit);
+  if (next === undefined) return <p class="muted">The newest {limit.toLocaleString()} are shown.</p>;
+  return <p class="more"><button type="button" onClick={() => amend({ limit: next })}>Older</button></p>;
+}
+
+interface TableProps {
+  hook: Hook;
+  notices: HookDelivery[];
+  onAgain: (event: string) => Promise<void>;
+  onSkip: (event: string) => void;
+}
+
+function DeliveryTable({ hook, notices, onAgain, onSkip }: TableProps) {
+  const chosen = useSignal(-1);
+  const move = (by: number) => {
+    chosen.value = Math.min(Math.max(chosen.value + by, 0), notices.length - 1);
+    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
+  };
+  useKeys([
+    { keys: "j", says: "Next notice", act: () => move(1) },
+    { keys: "k", says: "Notice before", act: () => move(-1) },
+    { keys: "Enter", says: "Open its run", act: () => {
+      const notice = notices[chosen.value];
+      const event = notice === undefined ? undefined : eventOf(notice);
+      if (event !== undefined) go(["run", event.run], { at: event.seq, view: "events" });
+    } },
+  ], [notices]);
+  return (
+    <table class="list cards notices-of">
+      <caption class="hidden">The notices of the hook</caption>
+      <thead>
+        <tr>
+          <th scope="col">Notice</th><th scope="col">Noted</th><th scope="col">Status</th>
+          <th scope="col">Attempts</th><th scope="col">Next try</th><th scope="col">Answer</th>
+          {may("operate") && <th scope="col"><span class="hidden">Change</span></th>}
+        </tr>
+      </thead>
+      <tbody>
+        {notices.map((notice, index) => (
+          <tr key={`${notice.id} ${notice.type}`} data-row={index}
+            class={index === chosen.value ? "chosen" : undefined}>
+            <td class="name"><About notice={notice} /></td>
+            <td data-label="Noted"><Time at={notice.noted_at} /></td>
+            <td data-label="Status"><Outcome notice={notice} isOrdered={hook.ordered} /></td>
+            <td data-label="Attempts">{notice.attempts} <span class="muted">of {hook.attempts}</span></td>
+            <td data-label="Next try"><NextTry notice={notice} isPaused={hook.paused !== null} /></td>
+            <td class="wide" data-label="Answer"><Answer notice={notice} /></td>
+            {may("operate") && (
+              <td class="row-actions"><RowActions notice={notice} isPaused={hook.paused !== null} onAgain={onAgain}
+                onSkip={onSkip} /></td>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function About({ notice }: { notice: HookDelivery }) {
+  const event = eventOf(notice);
+  if (event === undefined) return <>{typeWords(notice)} <span class="muted event-id"><bdi>{notice.id}</bdi></span></>;
+  return (
+    <>
+      {typeWords(notice)}{" "}
+      <a class="event-id" href={link(["run", event.run], { at: event.seq, view: "events" })} title={notice.id}>
+        {shortId(event.run)}/{event.seq}</a>
+    </>
+  );
+}
+
+function Outcome({ notice, isOrdered }: { notice: HookDelivery; isOrdered: boolean }) {
+  const holdsBack = isOrdered && notice.status === "parked" && eventOf(notice) !== undefined;
+  return (
+    <>
+      <Status of={notice.status} />{" "}
+      {notice.settled_at !== undefined && <span class="muted"><Time at={notice.settled_at} /></span>}
+      {holdsBack && <p class="muted holds-back">Holds the later ones of its run back.</p>}
+    </>
+  );
+}
+
+function NextTry({ notice, isPaused }: { notice: HookDelivery; isPaused: boolean }) {
+  if (notice.next_at === undefined) return <span class="muted">–</span>;
+  if (isPaused) return <span class="muted">when it is resumed</span>;
+  return <Until at={notice.next_at} />;
+}
+
+// What was answered last; a command's success is 0.
+function Answer({ notice: { answer, attempts, says, status } }: { notice: HookDelivery }) {
+  if (attempts === 0 && says === "" && answer === 0) return <span class="muted">–</span>;
+  if (says === "") return <span class="number">{answer === 0 && status !== "delivered" ? "none" : answer}</span>;
+  return <bdi>{says}</bdi>;
+}
+
+interface RowActionsProps {
+  notice: HookDelivery;
+  isPaused: boolean;
+  onAgain: (event: string) => Promise<void>;
+  onSkip: (event: string) => void;
+}
+
+// What would change nothing is not offered: while a hook is paused a notice that waits is not sent, one that was not
+// tried yet is sent anyway, and the run of one that is gone is not there any more.
+function RowActions({ notice, isPaused, onAgain, onSkip }: RowActionsProps) {
+  const { id, status, attempts } = notice;
+  const isWaiting = status === "waiting";
+  const isOpen = isWaiting || status === "parked";
+  const again = isWaiting ? "Send now" : "Send again";
+  const isOffered = isWaiting ? attempts > 0 && !isPaused : status !== "gone";
+  return (
+    <>
+      {isOpen && (
+        <button type="button" class="quiet" aria-label={`Pass over ${id}`} onClick={() => onSkip(id)}>
+          Pass over…</button>
+      )}
+      {isOffered && (
+        <button type="button" class={isOpen ? undefined : "quiet"} aria-label={`${again}: ${id}`}
+          onClick={() => void onAgain(id)}>{again}</button>
+      )}
+    </>
+  );
+}
