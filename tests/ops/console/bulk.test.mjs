@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
 import { order } from "./graphs.mjs";
-import { World } from "./world.mjs";
+import { until, World } from "./world.mjs";
 
 let world;
 let browser;
@@ -41,6 +41,7 @@ test("what is acted on is what was counted, in several pieces, and what comes la
   await page.getByRole("button", { name: "Cancel 430 runs" }).click();
   await page.getByText("430 of 430 runs").waitFor();
   await page.getByText("Now 430 aborted.").waitFor();
+  await page.getByText("On record with each: not needed").waitFor();
   assert.equal(await countOf("tag=team%3Da&status=aborted"), 430);
   assert.equal(await countOf("tag=team%3Da"), 435);
   assert.equal(await countOf("tag=team%3Db&status=aborted"), 0);
@@ -70,6 +71,43 @@ test("runs that refuse are listed with the reason", async () => {
   await page.getByRole("dialog").getByLabel("Command").selectOption("pause");
   await page.getByText("200 would be refused").click();
   await page.locator(".refusals li").first().getByText("Expected").waitFor();
+  await page.context().close();
+});
+
+test("those that were refused stand there with their sentences once it is over, next to the sums", async () => {
+  await many(2, "e");
+  const [first] = await world.api("runs?tag=team%3De");
+  await world.api(`runs/${first.run}/cancel`, { reason: "before" });
+  const page = await opened("tag.team=e");
+  await page.getByText("1 would be refused").waitFor();
+  await page.getByRole("dialog").getByLabel("Reason").fill("<b>twice</b>");
+  await page.getByLabel("At once, without the graph's cleanup").check();
+  await page.getByRole("dialog").getByText("--now --dry-run").waitFor();
+  await page.getByRole("button", { name: "Cancel 1 run", exact: true }).click();
+  await page.getByText("Now 1 aborted.").waitFor();
+  await page.getByText("1 was refused").waitFor();
+  await page.locator(".refusals li").getByText("Expected").waitFor();
+  assert.deepEqual((await world.api("runs?tag=team%3De")).map((run) => run.reason).sort(), ["<b>twice</b>", "before"]);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("a reset is counted when its node is there, and its line does the same", async () => {
+  await many(2, "f");
+  await until(async () => (await countOf("tag=team%3Df&status=waiting")) === 2, "two runs that wait");
+  const page = await opened("tag.team=f");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Command").selectOption("reset");
+  await dialog.getByText("only a cancel takes a reason").waitFor();
+  assert.equal(await dialog.getByText(/runs? match/).count(), 0); // before it says to where
+  await dialog.getByLabel("Node to begin again with").fill("check");
+  await dialog.getByText("2 runs match.").waitFor();
+  const shown = await dialog.getByLabel("The same in a terminal").innerText();
+  const [, filter] = /^cairn reset --where (\S+) --to check --dry-run$/m.exec(shown);
+  assert.match(await world.cairn("reset", "--where", filter, "--to", "check", "--dry-run"), /2/);
+  await dialog.getByRole("button", { name: "Reset 2 runs" }).click();
+  await page.getByText("2 of 2 runs").waitFor();
+  assert.equal(await countOf("tag=team%3Df"), 4);
   await page.context().close();
 });
 

@@ -1,4 +1,4 @@
-// Text that others wrote, on the pages of questions, queues, workers, graphs and proof: markup, escapes, other
+// Text that others wrote, on the pages of questions, queues, workers, hooks, graphs and proof: markup, escapes, other
 // directions, a megabyte. It stays text, runs nothing, and breaks no page.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -51,6 +51,11 @@ before(async () => {
   await world.cairn("queue", "set", "<b>queue</b>", "--concurrency", "3");
   await world.api("claims", { worker: script.slice(0, 100), queues: ["<i>q</i>"], max: 1,
     handlers: [{ name: "x<b>y" }] }).catch(() => undefined); // names that are refused are no names
+  await world.cairn("hook", "add", "nasty", "--on", "waits,ended", "--command", `true # ${hostile}`, "--ordered");
+  const url = `http://127.0.0.1:9/${"x".repeat(1500)}?of=%3Cb%3E`;
+  await world.api("hooks", { name: "far", url, on: ["ended"], graph: script, tags: { [script]: hostile } });
+  await world.api("hooks/far/pause", { reason: hostile });
+  await world.api("hooks/nasty/test", {});
   browser = await openBrowser();
 });
 after(async () => {
@@ -63,6 +68,9 @@ const views = {
   "a question": [() => `#/inbox/${run}/q1`, ".question"],
   queues: ["#/queues", "table.queues"],
   workers: ["#/workers", "table.workers"],
+  hooks: ["#/hooks", "table.hooks"],
+  "a hook": ["#/hooks/nasty", "table.notices-of"],
+  "a hook that is paused": ["#/hooks/far", ".hook-paused"],
   graphs: ["#/graphs", "table.graphs"],
   "a graph's picture": ["#/graph/nasty?node=ask", ".drawing svg"],
   "a graph's text": ["#/graph/nasty?show=text", ".code-area"],

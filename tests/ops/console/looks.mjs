@@ -30,6 +30,11 @@ before(async () => {
   world = await World.begin();
   await world.addGraph(order);
   await world.addGraph(dry);
+  const away = { url: "http://127.0.0.1:9/in", private: true, backoff_ms: 100 };
+  await world.api("hooks", { name: "chat", on: ["waits", "ended"], tags: { team: "a" }, ...away });
+  await world.api("hooks", { name: "desk", on: ["failed"], graph: "dry", attempts: 1, ordered: true, ...away });
+  await world.api("hooks", { name: "pager", on: ["stalled"], stalled_after_ms: 3_600_000, ...away });
+  await world.api("hooks/pager/pause", { reason: "The receiver moves." });
   const waits = await world.startRun("order", { customer: "ann" }, "--tag", "team=a", "--tag", "region=north");
   const done = await world.startRun("order", { customer: "bob" }, "--tag", "team=b");
   await world.startRun("dry");
@@ -42,6 +47,7 @@ before(async () => {
   const planned = await world.startRun("plan_runner", plan);
   await world.isStatus(planned, "failed");
   await world.isStatus(waits, "waiting");
+  await until(async () => (await world.api("hooks/desk")).parked > 0, "a notice that is parked");
   const { address } = await world.api(`runs/${waits}/links`, { for: "ann" });
   Object.assign(views, {
     runs: "",
@@ -57,6 +63,9 @@ before(async () => {
     inbox: "#/inbox",
     queues: "#/queues",
     workers: "#/workers",
+    hooks: "#/hooks",
+    hook: "#/hooks/desk",
+    schedules: "#/schedules",
     graphs: "#/graphs",
     graph: "#/graph/order",
     proof: "#/proof",

@@ -45,6 +45,8 @@ const pages = {
   inbox: ["questions", ".question .prompt"],
   queues: ["queues", "main h1"],
   workers: ["workers", "table.workers"],
+  schedules: ["schedules", "main .empty"],
+  hooks: ["hooks", "main .empty"],
   graphs: ["graphs", "table.graphs"],
   "graph/order": ["graphs", ".drawing svg"],
   "graph/order?show=versions": ["graphs", ".run-counts"],

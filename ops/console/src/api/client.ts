@@ -16,6 +16,9 @@ export function may(role: Role): boolean {
   return roles.includes(role) || roles.includes("admin");
 }
 
+// The same for what concerns all runs, which a token with a scope may not do.
+export const mayForAll = (role: Role) => may(role) && caller.value?.all_runs === true;
+
 // A sentence of the server, with its code; "lost": the server did not answer.
 export class Refusal extends Error {
   constructor(readonly code: string, message: string, readonly status: number, readonly faults: string[] = []) {

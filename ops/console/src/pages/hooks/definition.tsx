@@ -14,12 +14,13 @@ const seconds = (title: string, least: number, most: number, description: string
   ({ type: "number", title, minimum: least, maximum: most, description });
 
 const url = { type: "string", title: "URL", format: "uri", maxLength: 2048, description: "Over http or https." };
-const secret = { type: "string", maxLength: 200, description: "The name in the tools file of what signs." };
+const secret = { type: "string", pattern: "^[A-Za-z0-9_.-]{1,200}$",
+  description: "The name in the tools file of what signs." };
 const stalledAfter = seconds("Stands still after, in seconds", 1, 2_592_000,
-  "Of a run to which nothing was committed for so long.");
+  "With \"A run stands still\": nothing was committed to it for so long.");
 
 const isOrdered = { const: "ordered", title: "In order: of one run, each only after the one before" };
-const isPrivate = { const: "private", title: "The URL may lead to this machine or a private network" };
+const isPrivate = { const: "private", title: "The URL may lead to the server's machine or a private network" };
 const also = (...options: Json[]) => ({ type: "array", title: "Also", items: { oneOf: options } });
 
 const manner = {
@@ -152,7 +153,7 @@ function EditedHook({ hook, onDone }: Pick<Props, "onDone"> & { hook: Hook }) {
   };
   return (
     <>
-      <p class="muted">What waits is sent the new way. When it sends stays: for that, another hook is added.</p>
+      <p class="muted">What waits is sent the new way. What it is about stays: for that, another hook is added.</p>
       <SchemaForm schema={editSchema(before)} preset={presetOf(before)} action="Save" send={write} />
     </>
   );

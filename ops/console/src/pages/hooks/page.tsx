@@ -1,7 +1,7 @@
 // The hooks: what each sends when something happens to a run, and what waits; one of them with all its notices.
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { get, may } from "../../api/client";
+import { get, mayForAll } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Hook } from "../../api/types";
 import { useKeys } from "../../keys";
@@ -29,7 +29,7 @@ function AllHooks() {
     <>
       <div class="page-head">
         <h1>Hooks</h1>
-        {may("admin") && <button type="button" onClick={() => (isAdding.value = true)}>New hook…</button>}
+        {mayForAll("admin") && <button type="button" onClick={() => (isAdding.value = true)}>New hook…</button>}
         <div class="page-filter">
           <input ref={field} type="text" aria-label="Names with these letters" placeholder="Name" value={word}
             spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />

@@ -22,7 +22,8 @@ function Sums({ progress, isDry }: { progress: Progress; isDry: boolean }) {
       {words.length > 0 && <p>{isDry ? "" : "Now "}{words.join(", ")}.</p>}
       {progress.refused > 0 && (
         <details open={!isDry}>
-          <summary>{progress.refused.toLocaleString()} {isDry ? "would be refused" : "were refused"}</summary>
+          <summary>{progress.refused.toLocaleString()}{" "}
+            {isDry ? "would be refused" : progress.refused === 1 ? "was refused" : "were refused"}</summary>
           <ul class="refusals">
             {progress.refusals.map((refusal) => (
               <li key={refusal.run}>
@@ -156,7 +157,8 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
       <p class="where"><code><bdi>{where === "" ? "every run" : where}</bdi></code></p>
       {fault.value !== "" && <p class="refusal" role="alert">{fault.value}</p>}
       {progress.value !== undefined ? (
-        <Working bulk={bulk.value} counted={count} progress={progress.value} isOver={isOver.value} onStop={() => stop.abort()} />
+        <Working bulk={bulk.value} counted={count} progress={progress.value} isOver={isOver.value}
+          onStop={() => stop.abort()} />
       ) : (
         <form class="answer" onSubmit={submit}>
           <label>Command
@@ -167,18 +169,20 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
             </select>
           </label>
           <Settings bulk={bulk.value} onChange={(changed) => (bulk.value = changed)} />
-          <div class="count" role="status">
+          <div class={isWhole(bulk.value) ? "count" : undefined} role="status">
             {counted.value === undefined
-              ? fault.value === "" && <p class="muted">{isWhole(bulk.value) ? "Counting…" : ""}</p>
+              ? isWhole(bulk.value) && fault.value === "" && <p class="muted">Counting…</p>
               : <><p><strong>{count.toLocaleString()}</strong> {count === 1 ? "run matches" : "runs match"}.</p>
                 <Sums progress={counted.value} isDry /></>}
           </div>
-          <pre class="as-commands" tabIndex={0} aria-label="As commands">
-            {`${cairnLine(terms, bulk.value)}\n${curlLine("bulk", {}, bodyOf(terms, bulk.value, true))}`}</pre>
+          {isWhole(bulk.value) && (
+            <pre class="as-commands" tabIndex={0} aria-label="The same in a terminal">
+              {`${cairnLine(terms, bulk.value)}\n${curlLine("bulk", {}, bodyOf(terms, bulk.value, true))}`}</pre>
+          )}
           <button type="submit" class={bulk.value.command === "cancel" ? "danger" : "primary"}
             disabled={counted.value === undefined || taken === 0}>
-            {bulk.value.command[0]!.toUpperCase() + bulk.value.command.slice(1)} {taken.toLocaleString()}{" "}
-            {taken === 1 ? "run" : "runs"}
+            {bulk.value.command[0]!.toUpperCase() + bulk.value.command.slice(1)}
+            {counted.value !== undefined && ` ${taken.toLocaleString()} ${taken === 1 ? "run" : "runs"}`}
           </button>
         </form>
       )}

@@ -66,7 +66,7 @@ export function cairnLine(terms: Term[], bulk: Bulk): string {
   const options: string[] = [];
   if (bulk.command === "cancel" && bulk.reason) options.push(`--reason ${quoted(bulk.reason)}`);
   if (bulk.command === "cancel" && bulk.now === true) options.push("--now");
-  if (bulk.command === "reset") options.push(`--to ${quoted((bulk.to ?? "").trim() || "NODE")}`);
+  if (bulk.command === "reset") options.push(`--to ${quoted((bulk.to ?? "").trim())}`);
   if (bulk.command === "move") options.push("--graph FILE");
   return [`cairn ${bulk.command} --where ${quoted(textOf(terms))}`, ...options, "--dry-run"].join(" ");
 }
