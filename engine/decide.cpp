@@ -76,7 +76,8 @@ std::size_t composed_bytes_of(const EventBody& body) {
     return canonical(asked->prompt).size() + canonical(asked->schema).size() +
            (asked->fallback ? canonical(*asked->fallback).size() : 0);
   if (const auto* started = std::get_if<RunStarted>(&body)) return started->input.size();
-  if (const auto* finished = std::get_if<RunFinished>(&body)) return finished->output.size();
+  if (const auto* finished = std::get_if<RunFinished>(&body)) return finished->output.size() + finished->reason.size();
+  if (const auto* ending = std::get_if<RunEnding>(&body)) return ending->output.size() + ending->reason.size();
   return 0;
 }
 

@@ -83,7 +83,14 @@ void Fold::begin_as_fork(RunState origin, const Origin& from) {
     if (step.closing_label.empty()) step.child = RunId{};
 }
 
+void Fold::go_on_as(RunStatus status) {
+  if (is_ended(state_.status)) corrupt("the run has ended");
+  state_.status = status;
+  touch_all();
+}
+
 void Fold::operator()(const RunReopened&) {
+  if (is_ended(state_.status) && state_.status != RunStatus::failed) corrupt("the run has ended, and has not failed");
   state_.status = RunStatus::running;
   state_.reason = state_.ending ? state_.ending->reason : "";
   state_.cause.reset();
@@ -150,6 +157,7 @@ void Fold::gather(BranchId into) {
 }
 
 void Fold::operator()(const RunFinished& finished) {
+  if (!is_ended(finished.status)) corrupt("the run ends as one that goes on");
   touch_all();
   state_.status = finished.status;
   state_.reason = finished.reason;

@@ -20,14 +20,8 @@ class Fold {
 
   // --- run ---
   void operator()(const RunStarted& started);
-  void operator()(const RunPaused&) {
-    state_.status = RunStatus::paused;
-    touch_all();
-  }
-  void operator()(const RunResumed&) {
-    state_.status = RunStatus::running;
-    touch_all();
-  }
+  void operator()(const RunPaused&) { go_on_as(RunStatus::paused); }
+  void operator()(const RunResumed&) { go_on_as(RunStatus::running); }
   void operator()(const RunReopened&);
   void operator()(const RunMoved& moved);
   void operator()(const ChannelsEdited& edited) {
@@ -90,6 +84,7 @@ class Fold {
   }
 
  private:
+  void go_on_as(RunStatus status);
   [[noreturn]] void corrupt(const std::string& says) const;
   Branch& branch(BranchId id) {
     const auto found = state_.branches.find(id);

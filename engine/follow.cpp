@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/bounds.hpp"
 #include "engine/closing_events.hpp"
 
 namespace cairn {
@@ -67,11 +68,12 @@ class Following {
     if (!reason) return failed(unreadable(reason.error()));
     const Result<Json> output = output_of(end);
     if (!output) return failed(unreadable(output.error()));
-    RunFinished finished{.status = end.status,
-                         .reason = reason->is_string() ? reason->get<std::string>() : canonical(*reason),
-                         .output = canonical(*output),
-                         .closed = {},
-                         .cause = {}};
+    RunFinished finished{
+        .status = end.status,
+        .reason = recordable(reason->is_string() ? reason->get<std::string>() : canonical(*reason), message_bytes_max),
+        .output = canonical(*output),
+        .closed = {},
+        .cause = {}};
     if (const CauseOfFailure* cause = find_cause(state_, branch_.id); cause != nullptr && is_told(end.status))
       finished.cause = *cause;
     return finished;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <string>
 
 #include "engine/json.hpp"
@@ -36,13 +37,16 @@ struct Slot {
   std::optional<std::string_view> otherwise;
 };
 
-// Nothing if that is no reference.
+// Nothing if that is no reference. Goes no further than the first byte that belongs to none: the braces may close far
+// away.
 std::optional<Slot> slot_of(std::string_view inner) {
-  const std::size_t bar = inner.find('|');
-  Slot slot{trimmed(inner.substr(0, bar)), {}};
-  if (bar != std::string_view::npos) slot.otherwise = trimmed(inner.substr(bar + 1));
-  if (slot.reference.empty() || !std::all_of(slot.reference.begin(), slot.reference.end(), may_be_named))
-    return std::nullopt;
+  const auto stop = std::find_if_not(inner.begin(), inner.end(), [](char c) { return c == ' ' || may_be_named(c); });
+  const bool has_bar = stop != inner.end() && *stop == '|';
+  if (stop != inner.end() && !has_bar) return std::nullopt;
+  const auto length = static_cast<std::size_t>(stop - inner.begin());
+  Slot slot{trimmed(inner.substr(0, length)), {}};
+  if (has_bar) slot.otherwise = trimmed(inner.substr(length + 1));
+  if (slot.reference.empty() || slot.reference.find(' ') != std::string_view::npos) return std::nullopt;
   return slot;
 }
 
@@ -57,18 +61,30 @@ bool is_marked(const std::string& text) { return text.size() > 1 && text[0] == '
 
 // Takes a text with slots apart, in order: `text` gets what stands as it is, `slot` the rest until it is false.
 template <class Text, class SlotTaken>
-void take_apart(std::string_view rest, const Text& text, const SlotTaken& taken) {
-  for (std::size_t open = rest.find("{{"); open != std::string_view::npos; open = rest.find("{{")) {
-    text(rest.substr(0, open));
-    rest.remove_prefix(open);
-    const bool is_doubled = rest.starts_with("{{{{");
-    const std::size_t close = is_doubled ? std::string_view::npos : rest.find("}}");
-    const auto slot = close == std::string_view::npos ? std::nullopt : slot_of(rest.substr(2, close - 2));
+void take_apart(std::string_view whole, const Text& text, const SlotTaken& taken) {
+  constexpr std::size_t none = std::string_view::npos;
+  std::size_t at = 0, close = 0;  // the first "}}" behind the latest "{{": looked for again once that is passed
+  for (std::size_t open = whole.find("{{"); open != none; open = whole.find("{{", at)) {
+    text(whole.substr(at, open - at));
+    const bool is_doubled = whole.substr(open).starts_with("{{{{");
+    if (close != none && close < open + 2) close = whole.find("}}", open + 2);
+    const auto slot = is_doubled || close == none ? std::nullopt : slot_of(whole.substr(open + 2, close - open - 2));
     if (slot && !taken(*slot)) return;
     if (!slot) text(std::string_view("{{"));
-    rest.remove_prefix(is_doubled ? 4 : slot ? close + 2 : 2);
+    at = is_doubled ? open + 4 : slot ? close + 2 : open + 2;
   }
-  text(rest);
+  text(whole.substr(at));
+}
+
+// The value that a reference names in its channel; null: it is missing.
+const Json* part_named(std::string_view reference, const std::optional<Json>& channel) {
+  const std::size_t slash = reference.find('/');
+  if (!channel || slash == std::string_view::npos) return channel ? &*channel : nullptr;
+  try {
+    return &channel->at(Json::json_pointer(std::string(reference.substr(slash))));
+  } catch (const Json::exception&) {
+    return nullptr;
+  }
 }
 
 class Resolving {
@@ -97,30 +113,38 @@ class Resolving {
 
   bool is_reference(const Json& setting) const { return language_ >= 2 && is_named(setting); }
 
-  Result<Json> named(const Json& setting) const {
+  // Each channel is read once, however often it is named.
+  const Json* found(std::string_view reference) {
+    const std::string_view channel = reference.substr(0, reference.find('/'));
+    auto read = channels_.find(channel);
+    if (read == channels_.end()) read = channels_.emplace(channel, read_(channel)).first;
+    return part_named(reference, read->second);
+  }
+
+  Result<Json> named(const Json& setting) {
     const auto& reference = setting["$"].get_ref<const std::string&>();
-    if (auto found = referred(reference, read_)) return *std::move(found);
+    if (const Json* there = found(reference)) return *there;
     if (setting.contains("default")) return setting["default"];
     return missing(reference);
   }
 
-  Result<Json> text(const std::string& setting) const {
+  Result<Json> text(const std::string& setting) {
     if (setting.starts_with("$$")) return Json(setting.substr(1));
     if (!is_marked(setting)) return language_ < 2 ? Json(setting) : filled(setting);
     const std::string_view reference = std::string_view(setting).substr(1);
-    if (auto found = referred(reference, read_)) return *std::move(found);
+    if (const Json* there = found(reference)) return *there;
     if (language_ < 2) return Json();
     return missing(reference);
   }
 
-  Result<Json> filled(const std::string& setting) const {
+  Result<Json> filled(const std::string& setting) {
     if (setting.find("{{") == std::string::npos) return Json(setting);
     std::string whole;
     std::optional<Error> lacks;
     const auto add = [&](std::string_view text) { whole += text; };
     const auto fill = [&](const Slot& slot) {
-      if (const auto found = referred(slot.reference, read_))
-        whole += found->is_string() ? found->get_ref<const std::string&>() : canonical(*found);
+      if (const Json* there = found(slot.reference))
+        whole += there->is_string() ? there->get_ref<const std::string&>() : canonical(*there);
       else if (slot.otherwise)
         whole += *slot.otherwise;
       else
@@ -135,19 +159,15 @@ class Resolving {
   const ReadChannel& read_;
   std::int32_t language_;
   CompositionBound bound_;
+  std::map<std::string, std::optional<Json>, std::less<>> channels_;
 };
 
 }  // namespace
 
 std::optional<Json> referred(std::string_view reference, const ReadChannel& read) {
-  const std::size_t slash = reference.find('/');
-  std::optional<Json> value = read(reference.substr(0, slash));
-  if (!value || slash == std::string_view::npos) return value;
-  try {
-    return value->at(Json::json_pointer(std::string(reference.substr(slash))));
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  }
+  const std::optional<Json> channel = read(reference.substr(0, reference.find('/')));
+  const Json* part = part_named(reference, channel);
+  return part == nullptr ? std::nullopt : std::optional<Json>(*part);
 }
 
 Result<Json> resolve_references(const Json& setting, const ReadChannel& read, std::int32_t language) {

@@ -1,5 +1,6 @@
 // Section 4's rules as given/when/then: yes with the right events, no with the exact error, quiet when nothing is to
 // do.
+#include "engine/bounds.hpp"
 #include "engine/closing_events.hpp"
 #include "tests/engine/trial.hpp"
 
@@ -674,6 +675,15 @@ TEST(Decide, A12_the_values_of_one_decision_take_a_bounded_room_together) {
     return std::holds_alternative<QuestionAsked>(event.body);
   });
   EXPECT_EQ(asked, 5) << "the fifth, of 30 MB each, is the one over it";
+}
+
+// The reason of an end was a text of up to 32 MiB that no bound counted.
+TEST(Decide, H3_the_reason_of_an_end_is_bounded) {
+  Trial trial(R"({"name":"t","start":"z","limits":{"steps":5},"nodes":{"z":{"end":{"status":"failed","reason":"{{x}}{{x}}"}}}})");
+  trial.start(Json{{"x", std::string(100'000, 'x')}}.dump());
+  EXPECT_EQ(trial.state.status, RunStatus::failed);
+  EXPECT_EQ(trial.state.reason.substr(0, 1'000), std::string(1'000, 'x'));
+  EXPECT_LE(trial.state.reason.size(), message_bytes_max);
 }
 
 TEST(Decide, a_run_that_ends_at_the_bound_of_events_closes_what_it_leaves_open) {

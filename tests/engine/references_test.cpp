@@ -1,6 +1,7 @@
 // References in settings, and the refusal or the default of one that is missing.
 #include "engine/references.hpp"
 
+#include <ctime>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -116,6 +117,35 @@ TEST(References, a_text_that_is_filled_has_the_same_bound) {
   const Result<Json> refused = resolve_references(setting, read, language_now);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::limit);
+}
+
+// The whole channel was copied for each reference to a part of it: most of an hour for a prompt of 700 KB.
+TEST(References, H3_a_channel_is_read_once_however_often_it_is_named) {
+  int reads = 0;
+  const Json list(1'000, 1);
+  const auto read = [&](std::string_view) -> std::optional<Json> {
+    ++reads;
+    return list;
+  };
+  const Result<Json> found =
+      resolve_references(Json{Json(1'000, "$a/0"), Json(1'000, {{"$", "a/5"}}), "{{a/0}} {{a/1}}"}, read, language_now);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ((*found)[0], Json(1'000, 1));
+  EXPECT_EQ((*found)[2], "1 1");
+  EXPECT_EQ(reads, 1);
+}
+
+// The end of braces was looked for from each of their beginnings: minutes for a text of 1 MB.
+TEST(References, H3_braces_that_do_not_close_are_gone_through_once) {
+  std::string open;
+  for (int n = 0; n < 200'000; ++n) open += "{{a ";
+  for (const char* end : {"", "}}", " b c}}"}) {
+    const std::string text = open + end;
+    const std::clock_t began = std::clock();
+    const Result<Json> filled = now(text);
+    EXPECT_LT(std::clock() - began, 5 * CLOCKS_PER_SEC);
+    EXPECT_TRUE(filled || filled.error().code == Code::invalid);
+  }
 }
 
 TEST(References, are_found_without_a_run) {

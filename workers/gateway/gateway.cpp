@@ -266,8 +266,7 @@ void Gateway::settle(AskId id) {
   if (is_busy || !is_ready_ || asked.open_reports > 0 || asked.preparing > 0) return;
   const bool is_waiting = asked.at == Asked::At::waits;
   const bool has_something = !asked.answer.results.empty() || !asked.answer.claims.empty();
-  if (room_of(asked) == 0 || (has_something && is_waiting) || steady_ >= asked.until + again_us)
-    return finish(id);
+  if (room_of(asked) == 0 || (has_something && is_waiting) || steady_ >= asked.until + again_us) return finish(id);
   if (!is_waiting) return wait(id, asked, has_something);
   if (steady_ >= asked.until) finish(id);
 }

@@ -384,6 +384,9 @@ class SchemaWalk {
 Status compile(const Json& schema, valijson::Schema& compiled, std::optional<std::string>& left_out) {
   if (!schema.is_object() && !schema.is_boolean()) return unusable("it is " + excerpt(schema, 100));
   SchemaInDraft7 translated = in_draft_7(schema);
+  if (translated.is_too_large)
+    return unusable(
+        "prefixItems, dependentSchemas, unevaluatedProperties or unevaluatedItems are nested in one another too deep");
   left_out = std::move(translated.left_out);
   Json& local = translated.schema;
   if (Status walked = SchemaWalk(local).check(); !walked) return walked;

@@ -8,8 +8,10 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t levels_max = 1'000;   // deeper ones are refused by the check
-constexpr std::size_t names_max = 100'000;  // of properties that unevaluatedProperties leaves alone
+constexpr std::size_t levels_max = 1'000;      // deeper ones are refused by the check
+constexpr std::size_t names_max = 100'000;     // of properties that unevaluatedProperties leaves alone
+constexpr std::size_t copied_max = 200'000;    // values that are said twice
+constexpr std::size_t effort_max = 2'000'000;  // schemas and names that are gone through to find what is evaluated
 constexpr std::string_view of_one[] = {
     "additionalProperties",  "additionalItems", "contains", "propertyNames", "not", "if", "then", "else", "items",
     "unevaluatedProperties", "unevaluatedItems"};
@@ -72,10 +74,20 @@ class Translation {
 
   SchemaInDraft7 made() {
     Json schema = of(root_, 0);
-    return {std::move(schema), std::move(left_out_)};
+    return {std::move(schema), std::move(left_out_), copied_ > copied_max};
   }
 
  private:
+  // Each level of a schema that is said twice doubles those below it, so what is copied is counted.
+  Json copy_of(const Json& value) {
+    count_copied(value);
+    return copied_ > copied_max ? Json() : value;
+  }
+  void count_copied(const Json& value) {
+    if (++copied_ > copied_max || !value.is_structured()) return;
+    for (const Json& part : value) count_copied(part);
+  }
+
   void leave_out(const std::string& clause) {
     if (!left_out_) left_out_ = clause;
   }
@@ -108,8 +120,9 @@ class Translation {
     unevaluated_items(given, schema, all);
     items(schema);
     counted(schema);
-    if (const Json* required = member(schema, "dependentRequired")) all.push_back({{"dependencies", *required}});
-    if (const Json* schemas = member(schema, "dependentSchemas")) all.push_back({{"dependencies", *schemas}});
+    if (const Json* required = member(schema, "dependentRequired"))
+      all.push_back({{"dependencies", copy_of(*required)}});
+    if (const Json* schemas = member(schema, "dependentSchemas")) all.push_back({{"dependencies", copy_of(*schemas)}});
     references(schema, all);
     if (all.empty()) return schema;
     if (const Json* given_all = member(schema, "allOf"); given_all != nullptr && given_all->is_array()) {
@@ -141,11 +154,11 @@ class Translation {
     schema.erase("$ref");
   }
 
-  static void items(Json& schema) {
+  void items(Json& schema) {
     const Json* first = member(schema, "prefixItems");
     if (first == nullptr || !first->is_array()) return;
-    if (const Json* rest = member(schema, "items")) schema["additionalItems"] = Json(*rest);
-    schema["items"] = Json(schema["prefixItems"]);
+    if (const Json* rest = member(schema, "items")) schema["additionalItems"] = copy_of(*rest);
+    schema["items"] = copy_of(schema["prefixItems"]);
   }
 
   void counted(Json& schema) {
@@ -165,7 +178,9 @@ class Translation {
     const Evaluated known = evaluated_next_to(given, "unevaluatedProperties");
     if (!known.are_names_certain) return leave_out("unevaluatedProperties is not known where it depends on the value");
     if (known.all_names) return;
-    Json one = {{"properties", Json::object()}, {"patternProperties", Json::object()}, {"additionalProperties", *rest}};
+    Json one = {{"properties", Json::object()},
+                {"patternProperties", Json::object()},
+                {"additionalProperties", copy_of(*rest)}};
     for (const std::string& name : known.names) one["properties"][name] = true;
     for (const std::string& pattern : known.patterns) one["patternProperties"][pattern] = true;
     all.push_back(std::move(one));
@@ -177,7 +192,7 @@ class Translation {
     const Evaluated known = evaluated_next_to(given, "unevaluatedItems");
     if (!known.are_items_certain) return leave_out("unevaluatedItems is not known where it depends on the value");
     if (known.all_items) return;
-    all.push_back({{"items", Json(known.items, Json(true))}, {"additionalItems", *rest}});
+    all.push_back({{"items", Json(known.items, Json(true))}, {"additionalItems", copy_of(*rest)}});
   }
 
   Evaluated evaluated_next_to(const Json& schema, const char* keyword) {
@@ -189,6 +204,10 @@ class Translation {
   Evaluated evaluated(const Json& schema, std::set<const Json*>& seen, const char* but = "") {
     Evaluated known;
     if (!schema.is_object() || !seen.insert(&schema).second) return known;
+    if (++effort_ > effort_max) {
+      known.are_names_certain = known.are_items_certain = false;
+      return known;
+    }
     const auto has = [&](const char* key) { return schema.contains(key) && std::string_view(key) != but; };
     known.all_names = has("additionalProperties") || has("unevaluatedProperties");
     known.all_items = has("items") || has("unevaluatedItems");
@@ -202,6 +221,7 @@ class Translation {
     if (const Json* parts = member(schema, "allOf"); parts != nullptr && parts->is_array())
       for (const Json& part : *parts) known.add(evaluated(part, seen));
     known.add_perhaps(perhaps_evaluated(schema, seen));
+    effort_ += known.names.size() + known.patterns.size();  // they are joined once more for each schema above
     known.are_names_certain = known.are_names_certain && names_ <= names_max;
     return known;
   }
@@ -234,6 +254,8 @@ class Translation {
   std::map<std::string, std::vector<std::string>> anchors_;  // their pointers
   std::optional<std::string> left_out_;
   std::size_t names_ = 0;
+  std::size_t copied_ = 0;
+  std::size_t effort_ = 0;
 };
 
 }  // namespace

@@ -13,6 +13,8 @@ struct SchemaInDraft7 {
   Json schema;
   // The first keyword that has no such words, as a clause: it was left out, and says nothing of a value.
   std::optional<std::string> left_out;
+  // Keywords that are said twice in draft 7 are nested so deep that it would grow beyond a bound: it is not whole.
+  bool is_too_large = false;
 };
 
 // Knows $defs, $anchor, $ref with others next to it, prefixItems, dependentRequired, dependentSchemas, minContains of 0

@@ -167,6 +167,29 @@ TEST(StateCheck, A11_events_that_would_leave_a_state_apart_are_corrupt) {
   refused(5, QuestionAsked{"", "question", nullptr, nullptr, {}, {}});  // no end of its step would find it open
 }
 
+// Found by fuzzing: a run that had ended went on without its steps.
+TEST(StateCheck, an_end_that_is_none_and_an_event_after_an_end_are_corrupt) {
+  const Made made;
+  const auto after = [&](RunStatus status, EventBody body) {
+    RunState state = made.trial.state;
+    std::vector<BranchId> touched;
+    const auto add = [&](EventBody one) {
+      evolve(state, {state.seq + 1, state.last_at, 0, "", std::move(one)}, made.trial.graphs, touched);
+    };
+    RunFinished finished;
+    finished.status = status;
+    add(finished);
+    add(std::move(body));
+  };
+  for (const RunStatus status : {RunStatus::running, RunStatus::paused, RunStatus::done, RunStatus::aborted}) {
+    EXPECT_THROW(after(status, RunPaused{}), CorruptHistory);
+    EXPECT_THROW(after(status, RunResumed{}), CorruptHistory);
+    EXPECT_THROW(after(status, RunReopened{}), CorruptHistory);
+  }
+  EXPECT_THROW(after(RunStatus::failed, RunResumed{}), CorruptHistory);
+  EXPECT_NO_THROW(after(RunStatus::failed, RunReopened{}));
+}
+
 // Found by fuzzing: the engine ends an ask with its answer, but a history may say that it failed after it.
 TEST(StateCheck, an_ask_that_failed_after_its_answer_asks_again_when_the_run_is_tried_again) {
   const Made made;

@@ -1,7 +1,10 @@
 // Schemas of 2020-12, checked as they mean; the cases are of the kinds of json-schema.org's own test suite.
 #include "workers/schemas/schema_dialect.hpp"
 
+#include <functional>
 #include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include "workers/schemas/schema_check.hpp"
 
@@ -100,6 +103,38 @@ TEST(SchemaDialect, what_cannot_be_checked_is_refused_by_its_name_and_says_nothi
   EXPECT_NE(left_out(R"({"items": {"contains": {}, "maxContains": 2}})").find("maxContains"), std::string::npos);
   EXPECT_NE(left_out(R"({"contains": {}, "minContains": 2})").find("minContains"), std::string::npos);
   EXPECT_NE(left_out(R"({"$dynamicRef": "#none"})").find("$dynamicRef"), std::string::npos);
+}
+
+// Each level of them is said twice in draft 7: 40 levels, 2 KB of text, took all memory of a process.
+TEST(SchemaDialect, H2_nested_keywords_that_are_said_twice_are_bounded) {
+  const auto nested = [](const std::function<Json(Json)>& within, int levels) {
+    Json schema = true;
+    for (int n = 0; n < levels; ++n) schema = within(std::move(schema));
+    return schema;
+  };
+  const std::vector<std::function<Json(Json)>> ways = {
+      [](Json inner) {
+        return Json{{"prefixItems", Json::array({std::move(inner)})}};
+      },
+      [](Json inner) {
+        return Json{{"prefixItems", {true}}, {"items", std::move(inner)}};
+      },
+      [](Json inner) {
+        return Json{{"dependentSchemas", {{"a", std::move(inner)}}}};
+      },
+      [](Json inner) {
+        return Json{{"unevaluatedProperties", std::move(inner)}};
+      },
+      [](Json inner) {
+        return Json{{"unevaluatedItems", std::move(inner)}};
+      }};
+  for (const auto& way : ways) {
+    EXPECT_TRUE(check_schema(nested(way, 5)));
+    const Status refused = check_schema(nested(way, 60));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("nested in one another too deep"), std::string::npos)
+        << refused.error().message;
+  }
 }
 
 TEST(SchemaDialect, a_schema_that_refers_to_itself_ends) {
