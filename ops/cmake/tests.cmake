@@ -428,6 +428,7 @@ add_executable(test_tidy
   tests/tidy/named_tests.cpp
   tests/tidy/migrations_test.cpp
   tests/tidy/names_test.cpp
+  tests/tidy/pages_test.cpp
   tests/tidy/prose_test.cpp
   tests/tidy/requirements_test.cpp
   tests/tidy/rooms_test.cpp
