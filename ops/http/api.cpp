@@ -413,7 +413,8 @@ struct Api::Parts : ApiParts {
   }
 
   // Nothing where the primary is to be asked. A replica refuses what it does not have yet, and it has no progress of
-  // steps; one that was away is left alone for a while, for each attempt would cost a request its patience.
+  // steps; one that was away is left alone for a while, since each attempt would cost a request its
+  // patience.
   std::optional<RouteReply> of_replica(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
     const bool is_asked = replica && routed.route->kind == Kind::lags && query_text(request, "progress").empty();
     if (!is_asked || steady_us() < replica_again_us) return std::nullopt;
