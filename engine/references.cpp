@@ -18,7 +18,7 @@ Error missing(std::string_view reference) {
           "Expected channel " + channel + " to hold " + std::string(reference.substr(slash)) + ", but it does not."};
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_spaces_around(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
@@ -39,8 +39,8 @@ struct Slot {
 // Nothing if that is no reference.
 std::optional<Slot> slot_of(std::string_view inner) {
   const std::size_t bar = inner.find('|');
-  Slot slot{trimmed(inner.substr(0, bar)), {}};
-  if (bar != std::string_view::npos) slot.otherwise = trimmed(inner.substr(bar + 1));
+  Slot slot{without_spaces_around(inner.substr(0, bar)), {}};
+  if (bar != std::string_view::npos) slot.otherwise = without_spaces_around(inner.substr(bar + 1));
   if (slot.reference.empty() || !std::all_of(slot.reference.begin(), slot.reference.end(), may_be_named))
     return std::nullopt;
   return slot;

@@ -56,11 +56,11 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/fork_test.cpp
   tests/engine/stored/golden_history_test.cpp
   tests/engine/graph_test.cpp
-  tests/engine/id_test.cpp
-  tests/engine/json_test.cpp
+  tests/engine/ground/id_test.cpp
+  tests/engine/ground/json_test.cpp
   tests/engine/map_items_test.cpp
   tests/engine/maps_test.cpp
-  tests/engine/nearest_test.cpp
+  tests/engine/ground/nearest_test.cpp
   tests/engine/random_test.cpp
   tests/engine/references_test.cpp
   tests/engine/replay_check_test.cpp
@@ -70,6 +70,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/starts/start_policy_test.cpp
   tests/engine/stored/snapshot_test.cpp
   tests/engine/stored/state_check_test.cpp
+  tests/engine/ground/text_test.cpp
   tests/engine/trial.cpp
   tests/engine/stored/upcaster_test.cpp
   tests/engine/waiting_test.cpp

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "engine/corrupt_history.hpp"
+#include "engine/text.hpp"
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/claim_routes.hpp"
@@ -296,8 +297,7 @@ void note_request(const ApiRequest& request, const Caller& caller, const ApiAnsw
 bool is_json(std::string type) {
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ')) type.pop_back();
-  std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
-  return type == "application/json";
+  return lowered(type) == "application/json";
 }
 
 }  // namespace
