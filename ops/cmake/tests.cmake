@@ -149,7 +149,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/models/models_test.cpp
   tests/workers/models/partial_reply_test.cpp
   tests/workers/models/rate_limit_test.cpp
-  tests/workers/planners/planner_progress_test.cpp
+  tests/workers/models/planner_progress_test.cpp
   tests/workers/planners/page_agent/page_agent_judging_test.cpp
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
   tests/workers/planners/page_agent/page_agent_test.cpp
@@ -310,7 +310,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/graph_check_test.cpp
   tests/ops/commands/simulate_test.cpp
   tests/ops/commands/skill_test.cpp
-  tests/ops/http/api_client.cpp
+  tests/ops/api_client.cpp
   tests/ops/http/api_test.cpp
   tests/ops/http/claims_test.cpp
   tests/ops/http/console_routes_test.cpp
@@ -322,7 +322,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
   tests/ops/http/openapi/described_api.cpp
-  tests/ops/http/openapi/description_test.cpp
+  tests/ops/http/description_test.cpp
   tests/ops/http/openapi/schema_walk.cpp
   tests/ops/http/operator_test.cpp
   tests/ops/http/progress_test.cpp
