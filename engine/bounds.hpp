@@ -1,8 +1,9 @@
-// The bounds of names, and of what a worker reports: one place for the engine and for those who take names at the door.
-// Pure functions, safe from any thread.
+// The bounds of names, of calls, and of what a worker reports: one place for the engine and for those who take names at
+// the door. Pure functions, safe from any thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ inline constexpr std::size_t facts_bytes_max = composed_bytes_max;
 inline constexpr std::size_t reason_bytes_max = 500;
 // Bounds the sentence of a failure.
 inline constexpr std::size_t message_bytes_max = 64 * 1024;
+
+// Bounds how deep calls of graphs go: a run that no other one called is of depth 0.
+inline constexpr std::int32_t call_depth_max = 16;
 
 // `as` says what it is, in the sentence. Refuses `limit` (too long), `invalid` (NUL, which no text column takes).
 Status check_name(std::string_view name, const std::string& as);

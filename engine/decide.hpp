@@ -12,7 +12,6 @@
 
 namespace cairn {
 
-inline constexpr std::int32_t call_depth_max = 16;
 inline constexpr std::size_t facts_max = 10'000;  // in one outcome
 // Bounds what the events of one decision, and of the runs that it starts, hold of composed values together; the run
 // fails when more would follow. One value more may be over it.

@@ -1,6 +1,6 @@
-// The second look at a graph, with the eyes of one who knows what surrounds it: the settings of its handlers, JSON
-// Schemas, the channels that are read before anything writes them, the tools, graphs, handlers and queues it names.
-// Pure functions, safe from any thread.
+// The review of a graph with what surrounds it, after the checks of its text: the settings of its handlers, JSON
+// Schemas, channels that are read before anything writes them, and the tools, graphs, handlers and queues that it
+// names. Pure functions, safe from any thread.
 #pragma once
 
 #include <functional>

@@ -5,19 +5,13 @@
 #include <cstring>
 
 #include "engine/result.hpp"
+#include "engine/text.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::int64_t us_per_s = 1'000'000;
 constexpr std::int64_t s_per_day = 86'400;
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 bool is_dash_place(std::size_t place) { return place == 8 || place == 13 || place == 18 || place == 23; }
 

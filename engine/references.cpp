@@ -19,7 +19,7 @@ Error missing(std::string_view reference) {
           "Expected channel " + channel + " to hold " + std::string(reference.substr(slash)) + ", but it does not."};
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_spaces_around(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
@@ -44,8 +44,8 @@ std::optional<Slot> slot_of(std::string_view inner) {
   const bool has_bar = stop != inner.end() && *stop == '|';
   if (stop != inner.end() && !has_bar) return std::nullopt;
   const auto length = static_cast<std::size_t>(stop - inner.begin());
-  Slot slot{trimmed(inner.substr(0, length)), {}};
-  if (has_bar) slot.otherwise = trimmed(inner.substr(length + 1));
+  Slot slot{without_spaces_around(inner.substr(0, length)), {}};
+  if (has_bar) slot.otherwise = without_spaces_around(inner.substr(length + 1));
   if (slot.reference.empty() || slot.reference.find(' ') != std::string_view::npos) return std::nullopt;
   return slot;
 }

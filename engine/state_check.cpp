@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/decide.hpp"
+#include "engine/bounds.hpp"
 
 namespace cairn {
 namespace {

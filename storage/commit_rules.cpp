@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "engine/bounds.hpp"
 #include "engine/event_types.hpp"
+#include "engine/text.hpp"
 #include "storage/chain.hpp"
 #include "storage/limits/queue_limits.hpp"
 
@@ -92,12 +92,6 @@ void refuse_linked(std::span<const Entry> batch, std::span<const Found> found, s
     verdicts[at].head = found[at].run->head;
     verdicts[at].chain_hash = found[at].run->chain_hash;
   }
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 }  // namespace
@@ -190,7 +184,7 @@ bool matches(const RunFilter& filter, const RunRow& run) {
   if (filter.until && run.started_at >= *filter.until) return false;
   if (filter.lasted_us > 0 && run.updated_at - run.started_at < filter.lasted_us) return false;
   if (!run.version.starts_with(filter.version)) return false;
-  if (lower(run.reason).find(lower(filter.reason)) == std::string::npos) return false;
+  if (lowered(run.reason).find(lowered(filter.reason)) == std::string::npos) return false;
   if (!filter.error.empty() && (!run.cause || run.cause->error != filter.error)) return false;
   if (!filter.node.empty() && (!run.cause || run.cause->node != filter.node)) return false;
   if (filter.after && std::pair(run.started_at, run.id) >= *filter.after) return false;

@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 
 #include "engine/result.hpp"
+#include "engine/text.hpp"
 
 namespace cairn {
 namespace {
@@ -33,13 +34,6 @@ class QuickDigest {
   EVP_MD_CTX* context_;
 };
 
-std::optional<std::uint8_t> nibble(char digit) {
-  if (digit >= '0' && digit <= '9') return static_cast<std::uint8_t>(digit - '0');
-  if (digit >= 'a' && digit <= 'f') return static_cast<std::uint8_t>(digit - 'a' + 10);
-  if (digit >= 'A' && digit <= 'F') return static_cast<std::uint8_t>(digit - 'A' + 10);
-  return std::nullopt;
-}
-
 struct Free {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
@@ -62,10 +56,10 @@ std::optional<Hash> parse_hash(std::string_view hexadecimal) {
   Hash hash{};
   if (hexadecimal.size() != hash.size() * 2) return std::nullopt;
   for (std::size_t at = 0; at < hash.size(); ++at) {
-    const auto high = nibble(hexadecimal[at * 2]);
-    const auto low = nibble(hexadecimal[at * 2 + 1]);
-    if (!high || !low) return std::nullopt;
-    hash[at] = static_cast<std::uint8_t>(*high << 4 | *low);
+    const int high = hex_digit(hexadecimal[at * 2]);
+    const int low = hex_digit(hexadecimal[at * 2 + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    hash[at] = static_cast<std::uint8_t>(high << 4 | low);
   }
   return hash;
 }

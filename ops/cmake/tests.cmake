@@ -56,11 +56,11 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/fork_test.cpp
   tests/engine/stored/golden_history_test.cpp
   tests/engine/graph_test.cpp
-  tests/engine/id_test.cpp
-  tests/engine/json_test.cpp
+  tests/engine/ground/id_test.cpp
+  tests/engine/ground/json_test.cpp
   tests/engine/map_items_test.cpp
   tests/engine/maps_test.cpp
-  tests/engine/nearest_test.cpp
+  tests/engine/ground/nearest_test.cpp
   tests/engine/random_test.cpp
   tests/engine/references_test.cpp
   tests/engine/replay_check_test.cpp
@@ -70,6 +70,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/starts/start_policy_test.cpp
   tests/engine/stored/snapshot_test.cpp
   tests/engine/stored/state_check_test.cpp
+  tests/engine/ground/text_test.cpp
   tests/engine/trial.cpp
   tests/engine/stored/upcaster_test.cpp
   tests/engine/waiting_test.cpp
@@ -148,7 +149,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/models/models_test.cpp
   tests/workers/models/partial_reply_test.cpp
   tests/workers/models/rate_limit_test.cpp
-  tests/workers/planners/planner_progress_test.cpp
+  tests/workers/models/planner_progress_test.cpp
   tests/workers/planners/page_agent/page_agent_judging_test.cpp
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
   tests/workers/planners/page_agent/page_agent_test.cpp
@@ -309,7 +310,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/graph_check_test.cpp
   tests/ops/commands/simulate_test.cpp
   tests/ops/commands/skill_test.cpp
-  tests/ops/http/api_client.cpp
+  tests/ops/api_client.cpp
   tests/ops/http/api_test.cpp
   tests/ops/http/claims_test.cpp
   tests/ops/http/console_routes_test.cpp
@@ -321,7 +322,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/limits_test.cpp
   tests/ops/http/load_test.cpp
   tests/ops/http/openapi/described_api.cpp
-  tests/ops/http/openapi/description_test.cpp
+  tests/ops/http/description_test.cpp
   tests/ops/http/openapi/schema_walk.cpp
   tests/ops/http/operator_test.cpp
   tests/ops/http/progress_test.cpp
@@ -428,6 +429,7 @@ add_executable(test_tidy
   tests/tidy/named_tests.cpp
   tests/tidy/migrations_test.cpp
   tests/tidy/names_test.cpp
+  tests/tidy/pages_test.cpp
   tests/tidy/prose_test.cpp
   tests/tidy/requirements_test.cpp
   tests/tidy/rooms_test.cpp

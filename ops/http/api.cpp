@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "engine/corrupt_history.hpp"
+#include "engine/text.hpp"
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/claim_routes.hpp"
@@ -296,8 +297,7 @@ void note_request(const ApiRequest& request, const Caller& caller, const ApiAnsw
 bool is_json(std::string type) {
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ')) type.pop_back();
-  std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
-  return type == "application/json";
+  return lowered(type) == "application/json";
 }
 
 }  // namespace
@@ -413,7 +413,8 @@ struct Api::Parts : ApiParts {
   }
 
   // Nothing where the primary is to be asked. A replica refuses what it does not have yet, and it has no progress of
-  // steps; one that was away is left alone for a while, for each attempt would cost a request its patience.
+  // steps; one that was away is left alone for a while, since each attempt would cost a request its
+  // patience.
   std::optional<RouteReply> of_replica(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
     const bool is_asked = replica && routed.route->kind == Kind::lags && query_text(request, "progress").empty();
     if (!is_asked || steady_us() < replica_again_us) return std::nullopt;

@@ -28,7 +28,7 @@ Error bad_headers() {
                              ", but found something else."};  // which may be a secret
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_spaces_around(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
   return text;
@@ -41,12 +41,12 @@ Result<std::vector<std::pair<std::string, std::string>>> headers_of_environment(
   if (rest.size() > header_bytes_max) return bad_headers();
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(','), rest.size());
-    const std::string_view one = trimmed(rest.substr(0, end));
+    const std::string_view one = without_spaces_around(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos) return bad_headers();
-    const std::string_view name = trimmed(one.substr(0, equals));
-    const std::string_view encoded = trimmed(one.substr(equals + 1));
+    const std::string_view name = without_spaces_around(one.substr(0, equals));
+    const std::string_view encoded = without_spaces_around(one.substr(equals + 1));
     std::string value = without_percents(encoded);
     if (!is_http_token(name) || !is_percent_encoded(encoded) || !is_header_value(value)) return bad_headers();
     headers.emplace_back(name, std::move(value));

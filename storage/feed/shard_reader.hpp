@@ -1,5 +1,5 @@
-// Reads the feed of one shard from a place on: the history that was there before a consumer, then the rows of commits.
-// Functions without state: safe from any thread.
+// The reading of one shard's feed from a place on: the history that was there before a consumer, then the rows of
+// commits. Functions without state: safe from any thread.
 #pragma once
 
 #include <cstdint>

@@ -60,6 +60,7 @@ void distribute_table(Administration& database, const std::string& table, std::i
 // In one transaction. `run` goes first: the others follow it.
 Result<std::vector<std::string>> distribute_tables(Administration& database, std::int32_t shards) {
   const AdminRows rows = database.query("undistributed_tables");
+  rows.expect_columns({"name"});
   std::vector<std::string> tables;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::string& table = rows.text(row, 0);
@@ -92,8 +93,10 @@ using Layout = std::map<Node, std::map<std::int64_t, std::int64_t>>;
 Layout layout_of(Administration& database, std::int32_t shards) {
   Layout layout;
   const AdminRows nodes = database.query("cluster_nodes");
+  nodes.expect_columns({"host", "port"});
   for (std::size_t row = 0; row < nodes.size(); ++row) layout[{nodes.text(row, 0), nodes.text(row, 1)}];
   const AdminRows rows = database.query("placements", {std::to_string(shards)});
+  rows.expect_columns({"shard", "name", "citus_shard", "host", "port"});
   for (std::size_t row = 0; row < rows.size(); ++row)
     if (rows.text(row, 1) == "run") ++layout[{rows.text(row, 3), rows.text(row, 4)}][rows.number(row, 2)];
   return layout;

@@ -231,6 +231,7 @@ Result<RestoredCluster> begin_again(const fs::path& directory, const Recovery& r
   try {
     Administration database(copy.cluster()->owner_dsn, "cairn restore");
     const AdminRows rows = database.query("forget_sessions");
+    rows.expect_columns({"sessions", "holds"});
     restored = {rows.number(0, 0), rows.number(0, 1)};
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected the restored database to answer, but: ") + failure.what()};

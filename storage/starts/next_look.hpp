@@ -1,4 +1,4 @@
-// When rows that are decided at times have to be looked at next. A plain value.
+// The time at which rows that are decided at times have to be looked at next. A plain value.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <map>
 #include <thread>
 
-#include "tests/storage/limits/set_limits.hpp"
+#include "tests/storage/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {

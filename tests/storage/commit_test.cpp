@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tests/storage/limits/set_limits.hpp"
+#include "tests/storage/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {

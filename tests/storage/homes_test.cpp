@@ -1,5 +1,5 @@
 // Homes of runs: a job that is freed meanwhile is found by the session that keeps something open for its run.
-#include "tests/storage/limits/set_limits.hpp"
+#include "tests/storage/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "storage/memory_store.hpp"
-#include "tests/storage/limits/set_limits.hpp"
+#include "tests/storage/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {

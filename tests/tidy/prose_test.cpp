@@ -91,9 +91,13 @@ struct PlainWord {
 
 PlainWord plain(const char* form, const char* instead) { return {std::regex(form, std::regex::optimize), instead}; }
 
-const PlainWord& opening_form() {
-  static const PlainWord opening = plain("^(Whether|How|Where)\\b", "a noun phrase that says what the file holds");
-  return opening;
+// A file's first words. A statement of SQL does something, and may begin with the verb.
+const PlainWord& opening_form(const Source& source) {
+  static const char* const instead = "a noun phrase that says what the file holds";
+  static const PlainWord question = plain("^(Whether|How|Where|When)\\b", instead);
+  static const PlainWord question_or_verb =
+      plain("^(Whether|How|Where|When|[A-Z]\\w*s(?= (?:a|an|the|its|each|every|all|at|out) ))\\b", instead);
+  return is_cpp(source) ? question_or_verb : question;
 }
 
 const std::vector<PlainWord>& plain_words() {
@@ -101,6 +105,9 @@ const std::vector<PlainWord>& plain_words() {
       plain("(?:^|[.;!?] )(Of|Who|Whoever|Whose|Whom|What|Whatever|Which)\\b(?![^.]*\\?)",
             "a main clause that begins with its subject"),
       plain("[,;] (for (?:it|they|he|she|we|this|these|there|else|its|their|nothing|what|who))\\b", "because"),
+      plain("[,;] (for (?:no|(?:each|every|all|any) \\w+ (?:would|will|may|can|could|must|is|are|has|have)))\\b",
+            "because"),
+      plain("[,;] (for [\\w:]+\\(\\) \\w+s)\\b", "because"),
       plain("\\b([Aa]new)\\b", "again"),
       plain("\\b([Dd]ear)\\b", "expensive or slow"),
       plain("\\b([Hh]ardly)\\b", "rarely or almost never"),
@@ -137,7 +144,7 @@ Faults word_faults(const Source& source) {
   if (!has_own_words(source)) return faults;
   for (const Comment& comment : comments_of(source)) {
     const bool is_first = comment.line_begins.front().second == 0;
-    if (is_first) add_faults(faults, source, comment, opening_form());
+    if (is_first) add_faults(faults, source, comment, opening_form(source));
     for (const PlainWord& word : plain_words()) add_faults(faults, source, comment, word);
   }
   return faults;
@@ -145,6 +152,11 @@ Faults word_faults(const Source& source) {
 
 TEST(Tidy, comments_use_plain_words) {
   expect_fault(word_faults, source("engine/a.hpp", "// Where a run stands.\n"));
+  expect_fault(word_faults, source("engine/a.hpp", "// When a run is looked at.\n"));
+  expect_fault(word_faults, source("engine/a.hpp", "// Reads the events of a run.\n"));
+  expect_fault(word_faults, source("engine/a.hpp", "// Looks at a server.\n"));
+  expect_none(word_faults, source("engine/a.hpp", "// Readers of all events. Each reads the events of a run.\n"));
+  expect_none(word_faults, source("schema/statements/a.sql", "-- Drops the rows of a run.\nselect 1;"));
   expect_fault(word_faults, source("schema/views/a.sql", "-- How long attempts took.\nselect 1;"));
   expect_fault(word_faults, source("engine/a.cpp", "int a;\n// A lease. Of several\n// the first counts.\n"));
   expect_fault(word_faults, source("engine/a.cpp",
@@ -152,6 +164,10 @@ TEST(Tidy, comments_use_plain_words) {
                                    "/ held by nobody\n"));
   expect_fault(word_faults, source("engine/a.cpp", "// --- leases ---\n// Whose lease it is.\n"));
   expect_fault(word_faults, source("engine/a.cpp", "int a;\n// It waits,\n// for it has no lease.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// It waits, for no lock spans the nodes.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// It waits, for each try would cost a second.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// It is 0, for Store::queues() counts that.\n"));
+  expect_none(word_faults, source("engine/a.cpp", "int a;\n// It waits, for each run that is open, a second.\n"));
   expect_none(word_faults, source("engine/a.cpp", "int a;  // \"told\" or `anew` as a name\n"));
   expect_none(word_faults, source("engine/a.cpp", "int a;\n// It waits for it. Is a lease held? What then?\n"));
   expect_none(word_faults, source("schema/migrations/0001_a.sql", "-- What nobody edits.\n"));

@@ -1,4 +1,5 @@
 // Tidy rules of the rooms: who may include whom, how many units a room holds, what the engine may use.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <regex>
@@ -120,6 +121,16 @@ const std::map<std::string, Floors> house = {
       {"ops/bench/api", "ops/bench/history", "ops/bench/growth"},
       {"ops"},
       {"ops/library"}}},
+    {"tests",
+     {{"tests"},
+      {"tests/engine", "tests/storage", "tests/workers", "tests/workers/ports", "tests/ops/http/openapi"},
+      {"tests/ops"},
+      {"tests/engine/", "tests/storage/limits", "tests/workers/session", "tests/workers/planners", "tests/ops/planners",
+       "tests/ops/clients"},
+      {"tests/storage/", "tests/workers/planners/", "tests/workers/runs", "tests/ops/hooks"},
+      {"tests/faults", "tests/workers/", "tests/ops/http"},
+      {"tests/ops/"},
+      {"tests/"}}},
 };
 
 std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
@@ -172,6 +183,9 @@ TEST(Tidy, rooms_include_from_lower_floors_only) {
                source("workers/planners/seven_node/a.cpp", "#include \"workers/planners/venture_scope/prompts.hpp\""));
   expect_fault(room_faults, source("ops/http/a.cpp", "#include \"ops/commands/runs/start.hpp\""));
   expect_fault(room_faults, source("ops/nowhere/a.cpp", "#include \"ops/terminal/print.hpp\""));
+  expect_fault(room_faults, source("tests/storage/a.cpp", "#include \"tests/storage/limits/windows.hpp\""));
+  expect_fault(room_faults, source("tests/ops/hooks/a.cpp", "#include \"tests/ops/http/a.hpp\""));
+  expect_none(room_faults, source("tests/storage/limits/a.cpp", "#include \"tests/storage/store_test.hpp\""));
   expect_none(room_faults, source("storage/proof/a.cpp", "#include \"storage/postgres/rows.hpp\""));
   expect_none(room_faults, source("workers/runtime/a.cpp", "#include \"workers/session/session.hpp\""));
   expect_none(room_faults, source("workers/planners/plan_runner/a.cpp",
@@ -179,31 +193,104 @@ TEST(Tidy, rooms_include_from_lower_floors_only) {
   expect_clean(room_faults);
 }
 
-// A unit is a header and its source. Two of them that include each other are one idea in two places.
-std::string unit_of(const std::string& path) { return path.substr(0, path.rfind('.')); }
-
-Faults two_way_pairs(const Sources& sources) {
-  static const std::regex include("^\\s*#\\s*include\\s*\"([^\"]+)\"");
-  std::set<std::pair<std::string, std::string>> arrows_of_units;
-  for (const Source& source : sources) {
-    if (!is_cpp(source)) continue;
-    for (const std::string& line : source.lines) {
-      std::smatch match;
-      if (std::regex_search(line, match, include)) arrows_of_units.emplace(unit_of(source.path), unit_of(match[1]));
+// The rooms of a page's table "Room", from above: "`http/access`, `bodies`" are two of one row.
+std::vector<std::string> rooms_of_page(const Source& page) {
+  static const std::regex row("^\\| (`[^|]*`) \\|"), name("`([\\w/]*\\w)/?`");
+  std::vector<std::string> rooms;
+  auto line = std::find_if(page.lines.begin(), page.lines.end(),
+                           [](const std::string& one) { return one.starts_with("| Room |"); });
+  for (; line != page.lines.end() && line->starts_with('|'); ++line) {
+    std::smatch first;
+    if (!std::regex_search(*line, first, row)) continue;
+    const std::string names = first[1];
+    std::string folder = folder_of(page) + "/";
+    for (std::sregex_iterator found(names.begin(), names.end(), name), end; found != end; ++found) {
+      const std::string room = folder + found->str(1);
+      rooms.push_back(room);
+      folder = room.substr(0, room.rfind('/') + 1);
     }
   }
+  return rooms;
+}
+
+// A page says that its table is in the order of includes; names that are no rooms count as none.
+Faults rooms_out_of_order(const Source& page) {
+  const Floors& floors = house.at(folder_of(page));
   Faults faults;
-  for (const auto& [from, to] : arrows_of_units)
-    if (from < to && arrows_of_units.contains({to, from}))
-      faults.push_back(from + " and " + to + " include each other");
+  int highest = 0;
+  for (const std::string& room : rooms_of_page(page)) {
+    const int floor = floor_of(floors, room);
+    if (floor >= 0 && floor < highest) faults.push_back(page.path + ": " + room + " stands below what includes it");
+    highest = std::max(highest, floor);
+  }
   return faults;
 }
 
-TEST(Tidy, no_two_units_include_each_other) {
+TEST(Tidy, pages_list_rooms_in_the_order_of_their_includes) {
+  const std::string head = "| Room | Holds |\n|---|---|\n";
+  EXPECT_EQ(rooms_of_page(source("ops/README.md", head + "| `http/`, `bench/rig`, `api` | a `b` |\n")),
+            (std::vector<std::string>{"ops/http", "ops/bench/rig", "ops/bench/api"}));
+  expect_fault(rooms_out_of_order, source("ops/README.md", head + "| `http/` | a |\n| `http/streams` | b |\n"));
+  expect_none(rooms_out_of_order, source("ops/README.md", head + "| `http/streams` | b |\n| `http/` | a |\n"));
+  for (const char* page : {"ops/README.md", "workers/README.md"}) {
+    ASSERT_FALSE(rooms_of_page(*find_source(all_sources(), page)).empty()) << page;
+    expect_none(rooms_out_of_order, *find_source(all_sources(), page));
+  }
+}
+
+// A unit is a header and its source.
+std::string unit_of(const std::string& path) { return path.substr(0, path.rfind('.')); }
+
+using Includes = std::map<std::string, std::set<std::string>>;  // of each unit, by its path without an ending
+
+Includes includes_of_units(const Sources& sources) {
+  static const std::regex include("^\\s*#\\s*include\\s*\"([^\"]+)\"");
+  Includes includes;
+  for (const Source& source : sources) {
+    const std::string unit = unit_of(source.path);
+    std::smatch match;
+    for (const std::string& line : source.lines)
+      if (is_cpp(source) && std::regex_search(line, match, include) && unit_of(match[1]) != unit)
+        includes[unit].insert(unit_of(match[1]));
+  }
+  return includes;
+}
+
+// True if one of the ways on from `unit` leads back to it, or to another unit of the way: `way` then is that circle.
+bool leads_back(const Includes& includes, const std::string& unit, Faults& way, std::set<std::string>& leads_out) {
+  if (leads_out.contains(unit)) return false;
+  if (const auto met = std::find(way.begin(), way.end(), unit); met != way.end()) {
+    way.erase(way.begin(), met);
+    return true;
+  }
+  way.push_back(unit);
+  const auto included = includes.find(unit);
+  if (included != includes.end())
+    for (const std::string& next : included->second)
+      if (leads_back(includes, next, way, leads_out)) return true;
+  way.pop_back();
+  leads_out.insert(unit);
+  return false;
+}
+
+// The first circle that is met: units that include each other are one idea in several places.
+Faults circle_of_units(const Sources& sources) {
+  const Includes includes = includes_of_units(sources);
+  Faults way;
+  std::set<std::string> leads_out;
+  for (const auto& [unit, included] : includes)
+    if (leads_back(includes, unit, way, leads_out)) return way;
+  return {};
+}
+
+TEST(Tidy, no_units_include_each_other_in_a_circle) {
   const Sources pair = {source("ops/a.hpp", "#include \"ops/b.hpp\""), source("ops/b.cpp", "#include \"ops/a.hpp\"")};
-  EXPECT_EQ(two_way_pairs(pair).size(), 1u);
-  EXPECT_TRUE(two_way_pairs({pair.front(), source("ops/b.cpp", "#include \"ops/c.hpp\"")}).empty());
-  const auto faults = two_way_pairs(all_sources());
+  EXPECT_EQ(circle_of_units(pair), (Faults{"ops/a", "ops/b"}));
+  const Sources three = {source("ops/a.hpp", "#include \"ops/b.hpp\""), source("ops/b.cpp", "#include \"ops/c.hpp\""),
+                         source("ops/c.cpp", "#include \"ops/d.hpp\"\n#include \"ops/b.hpp\"")};
+  EXPECT_EQ(circle_of_units(three), (Faults{"ops/b", "ops/c"}));
+  EXPECT_TRUE(circle_of_units({pair.front(), source("ops/b.cpp", "#include \"ops/b.hpp\"")}).empty());
+  const auto faults = circle_of_units(all_sources());
   EXPECT_TRUE(faults.empty()) << joined(faults);
 }
 

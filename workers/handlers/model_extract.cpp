@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/handlers/model_call.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/failures.hpp"
@@ -151,10 +152,7 @@ std::string_view trimmed_part(std::string_view text) {
 // "due_date" is "Due date" in a text.
 bool is_named(std::string_view written, std::string_view name) {
   const auto same = [](char a, char b) {
-    const auto plain = [](char c) {
-      if (c == ' ' || c == '-') return '_';
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    };
+    const auto plain = [](char c) { return c == ' ' || c == '-' ? '_' : lowered(c); };
     return plain(a) == plain(b);
   };
   return std::equal(written.begin(), written.end(), name.begin(), name.end(), same);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/models/chat_message.hpp"
 #include "workers/models/model_stream.hpp"
 #include "workers/models/rate_limit.hpp"
@@ -43,11 +44,6 @@ std::int64_t time_for(const ModelRequest& request, const ModelEndpoint& endpoint
   return endpoint.timeout_ms > 0 ? std::min(time, endpoint.timeout_ms) : time;
 }
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // As a word of its own: "upstream" says nothing of a stream.
@@ -64,7 +60,7 @@ bool says_word(std::string_view text, std::string_view word) {
 std::string refusal_text(const HttpAnswer& answer) {
   static constexpr int statuses[] = {400, 404, 415, 422, 501};
   if (std::find(std::begin(statuses), std::end(statuses), answer.status) == std::end(statuses)) return {};
-  return lower_case(answer.body.substr(0, 16 * 1024));
+  return lowered(answer.body.substr(0, 16 * 1024));
 }
 
 // An error code may have the name within it, as "invalid_json_schema".
@@ -85,7 +81,7 @@ bool refuses_to_stream(const HttpAnswer& answer) {
 
 bool is_stream(const HttpAnswer& answer) {
   return std::any_of(answer.headers.begin(), answer.headers.end(), [](const auto& header) {
-    return header.first == "content-type" && lower_case(header.second).starts_with("text/event-stream");
+    return header.first == "content-type" && lowered(header.second).starts_with("text/event-stream");
   });
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "engine/json_scan.hpp"
+#include "engine/text.hpp"
+#include "workers/models/thought_tags.hpp"
 
 namespace cairn {
 namespace {
@@ -12,15 +14,9 @@ constexpr std::size_t looked_bytes_max = 1u << 20;
 constexpr int places_max = 50;
 constexpr std::string_view what = "the model's reply";
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t from = text.find_first_not_of(" \t\r\n");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
-}
-
 // Some servers cut the opening tag, as they put it into the prompt.
 std::string_view after_thoughts(std::string_view text) {
-  for (const std::string_view end : {"</think>", "</thinking>", "</reasoning>"}) {
+  for (const std::string_view end : thoughts_end) {
     const std::size_t at = text.rfind(end);
     if (at != std::string_view::npos) return trimmed(text.substr(at + end.size()));
   }

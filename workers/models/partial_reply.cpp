@@ -1,8 +1,10 @@
 #include "workers/models/partial_reply.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "engine/text.hpp"
+#include "workers/models/thought_tags.hpp"
 
 namespace cairn {
 namespace {
@@ -10,8 +12,6 @@ namespace {
 constexpr std::size_t key_bytes_max = 256;  // a longer one is no member that is asked for
 constexpr std::uint32_t replacement = 0xFFFD;
 constexpr std::string_view spaces = " \t\r\n";
-constexpr std::array<std::string_view, 3> thoughts_begin = {"<think>", "<thinking>", "<reasoning>"};
-constexpr std::array<std::string_view, 3> thoughts_end = {"</think>", "</thinking>", "</reasoning>"};
 constexpr std::size_t tag_bytes_max = 12;
 
 bool is_space(char c) { return spaces.find(c) != std::string_view::npos; }
@@ -36,12 +36,6 @@ std::size_t after_thoughts_from(std::string_view text, std::size_t from) {
     if (after == std::string_view::npos || at + tag.size() > after) after = at + tag.size();
   }
   return after;
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 void append_utf8(std::uint32_t code, std::string& into) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/graph_walk.hpp"
+#include "engine/text.hpp"
 #include "storage/proof/base64.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -21,11 +22,6 @@ constexpr std::int64_t answer_bytes_usual = 1024 * 1024;
 
 Error unlike(const std::string& wanted, const Json& found) {
   return {Code::invalid, "Expected " + wanted + ", but got " + excerpt(found, 100) + "."};
-}
-
-std::string in_lower_case(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
 }
 
 // --- settings -------------------------------------------------------------------------------------------------------
@@ -70,7 +66,7 @@ bool is_own_header(const std::string& name) {
 
 Status check_header_name(const std::string& name) {
   if (!is_http_token(name) || name.size() > 256) return unlike("the name of a header", Json(name));
-  if (is_own_header(in_lower_case(name))) return unlike("a header that a graph may set", Json(name));
+  if (is_own_header(lowered(name))) return unlike("a header that a graph may set", Json(name));
   return Done{};
 }
 
@@ -80,7 +76,7 @@ Status check_headers(const Json& headers) {
   if (!headers.is_object() || headers.size() > parts_max) return unlike("an object of at most 100 headers", headers);
   for (const auto& [name, value] : headers.items()) {
     if (Status known = check_header_name(name); !known) return known;
-    if (in_lower_case(name) == "authorization")
+    if (lowered(name) == "authorization")
       return Error{Code::invalid, "Expected credentials as \"auth\" with the name of a secret, but found header " +
                                       in_quotes(name) + "."};
     const bool is_line =
@@ -192,7 +188,7 @@ std::int64_t number_or(const Json& with, const char* name, std::int64_t otherwis
 }
 
 void add_body(HttpRequest& request, const Json& with) {
-  const auto has_type = [](const auto& header) { return in_lower_case(header.first) == "content-type"; };
+  const auto has_type = [](const auto& header) { return lowered(header.first) == "content-type"; };
   const auto put = [&](const char* type, std::string body) {
     if (std::none_of(request.headers.begin(), request.headers.end(), has_type))
       request.headers.emplace_back("content-type", type);
@@ -234,7 +230,7 @@ const std::string* header_of(const HttpAnswer& answer, const std::string& name) 
 bool is_json_wanted(const Json& with, const HttpAnswer& answer) {
   if (const Json* form = given(with, "as")) return *form == "json";
   const std::string* type = header_of(answer, "content-type");
-  return type != nullptr && in_lower_case(*type).find("json") != std::string::npos;
+  return type != nullptr && lowered(*type).find("json") != std::string::npos;
 }
 
 // A body of another form stays there as a text, for sentences.
@@ -259,7 +255,7 @@ ToolAnswer outputs_of_call(const Json& with, const HttpAnswer& answer, const Sec
   if (const Json* names = given(with, "keep")) {
     outputs["headers"] = Json::object();
     for (const Json& name : *names) {
-      const std::string lower = in_lower_case(name.get<std::string>());
+      const std::string lower = lowered(name.get<std::string>());
       if (const std::string* value = header_of(answer, lower))
         outputs["headers"][lower] = secrets.redacted(readable_line(*value, header_value_bytes_max));
     }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "storage/proof/base64.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/text_file.hpp"
@@ -89,12 +90,6 @@ struct Reading {
   std::size_t length = 0;
 };
 
-int secret_hex(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 // Each way to read the next byte.
 struct Readings {
   void add(char byte, std::size_t length) {
@@ -120,8 +115,8 @@ struct Readings {
   }
   void add_hex(std::string_view text, std::size_t at) {
     if (at + 1 >= text.size()) return;
-    const int high = secret_hex(text[at]);
-    const int low = secret_hex(text[at + 1]);
+    const int high = hex_digit(text[at]);
+    const int low = hex_digit(text[at + 1]);
     if (high >= 0 && low >= 0) add(static_cast<char>(high * 16 + low), at + 2);
   }
 

@@ -42,7 +42,7 @@ bool is_obeyed(std::uint32_t code) {
          (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks_around(std::string_view text) {
   const std::size_t from = text.find_first_not_of(blanks);
   return from == std::string_view::npos ? std::string_view{}
                                         : text.substr(from, text.find_last_not_of(blanks) - from + 1);
@@ -72,7 +72,7 @@ std::string visible(std::string_view text) {
 }
 
 std::string readable_line(std::string_view text, std::size_t bytes_max) {
-  text = trimmed(text);
+  text = without_blanks_around(text);
   std::string line;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t bytes = character_bytes(text, at);
@@ -107,9 +107,9 @@ std::string with_replacements(std::string_view text) {
 }
 
 std::string_view last_line(std::string_view text) {
-  text = trimmed(text);
+  text = without_blanks_around(text);
   const std::size_t line_break = text.find_last_of("\r\n");
-  return line_break == std::string_view::npos ? text : trimmed(text.substr(line_break + 1));
+  return line_break == std::string_view::npos ? text : without_blanks_around(text.substr(line_break + 1));
 }
 
 }  // namespace cairn

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/json.hpp"
+#include "engine/text.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/schemas/percent_encoding.hpp"
 
@@ -11,14 +12,6 @@ namespace cairn {
 namespace {
 
 constexpr int readings_max = 4;  // of escapes of escapes
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 bool is_dots(std::string_view name) { return name == "." || name == ".."; }
 
@@ -88,12 +81,12 @@ std::optional<UrlPlace> parse_url_place(std::string_view text) {
   std::string_view rest = text.substr(colon + 3);
   if (has_control || rest.substr(0, rest.find_first_of("?#")).find('\\') != std::string_view::npos) return std::nullopt;
   UrlPlace url;
-  url.scheme = lower_case(text.substr(0, colon));
+  url.scheme = lowered(text.substr(0, colon));
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   rest.remove_prefix(authority.size());
   if (url.scheme == "file") {
     if (!authority.empty()) return std::nullopt;
-  } else if ((url.scheme != "http" && url.scheme != "https") || !add_host(url, lower_case(authority))) {
+  } else if ((url.scheme != "http" && url.scheme != "https") || !add_host(url, lowered(authority))) {
     return std::nullopt;
   }
   add_path(url, rest);

@@ -2,21 +2,16 @@
 
 #include <optional>
 
+#include "engine/text.hpp"
+
 namespace cairn {
 namespace {
-
-int value_of_hex(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // The character that is written at this percent sign, if one is.
 std::optional<char> character_at(std::string_view text, std::size_t percent) {
   if (percent + 2 >= text.size()) return std::nullopt;
-  const int high = value_of_hex(text[percent + 1]);
-  const int low = value_of_hex(text[percent + 2]);
+  const int high = hex_digit(text[percent + 1]);
+  const int low = hex_digit(text[percent + 2]);
   if (high < 0 || low < 0) return std::nullopt;
   return static_cast<char>(high * 16 + low);
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "engine/text.hpp"
 #include "ops/bench/rig/server.hpp"
 #include "ops/commands/graphs/reference_query.hpp"
 #include "storage/memory_store.hpp"
@@ -52,11 +53,6 @@ Result<std::vector<MeasuredQuestion>> read_questions(const MeasureOptions& optio
     if (is_wanted) questions.push_back(std::move(question));
   }
   return questions;
-}
-
-std::string lower_letters(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 // One database of the folder after the other, each in a schema of its name.
@@ -123,11 +119,10 @@ class Loaded {
     const Json tables = read->value("table_metadata", Json::object());
     for (const auto& [table, columns] : tables.items())
       for (const Json& column : columns)
-        comments[lower_letters(table + "." + text_member(column, "column_name"))] =
-            text_member(column, "column_description");
+        comments[lowered(table + "." + text_member(column, "column_name"))] = text_member(column, "column_description");
     std::string statements;
     for (const DataColumn& column : catalog->columns) {
-      const auto comment = comments.find(lower_letters(column.table + "." + column.name));
+      const auto comment = comments.find(lowered(column.table + "." + column.name));
       if (comment == comments.end() || comment->second.empty()) continue;
       statements += "comment on column " + quoted_name(name) + "." + quoted_name(column.table) + "." +
                     quoted_name(column.name) + " is " + quoted_text(comment->second) + ";\n";

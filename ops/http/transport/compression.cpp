@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "engine/result.hpp"
+#include "engine/text.hpp"
 
 namespace cairn {
 namespace {
@@ -26,7 +27,7 @@ bool is_compressible(const ApiResponse& response) {
 // "gzip;q=0.5" as its name and whether its weight is above 0.
 bool allows_gzip(std::string item) {
   std::erase_if(item, [](char c) { return c == ' ' || c == '\t'; });
-  std::transform(item.begin(), item.end(), item.begin(), [](unsigned char c) { return std::tolower(c); });
+  item = lowered(item);
   const std::size_t end = std::min(item.find(';'), item.size());
   const std::string name = item.substr(0, end);
   const std::string weight = item.substr(end);

@@ -23,6 +23,7 @@
 #include <sstream>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/ports/threads.hpp"
 
 namespace cairn {
@@ -84,9 +85,7 @@ Result<ApiRequest> read_head(const http::request<http::string_body>& message) {
   Result<ApiRequest> request = request_of(std::string(message.method_string()), std::string(message.target()));
   if (!request) return request;
   for (const auto& field : message) {
-    std::string name(field.name_string());
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-    request->headers.emplace(std::move(name), field.value());
+    request->headers.emplace(lowered(std::string_view(field.name_string())), field.value());
   }
   return request;
 }

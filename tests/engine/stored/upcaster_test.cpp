@@ -1,6 +1,6 @@
-// Older versions of events. No shipped event has one yet, so the versions here are below 1, which no program ever
-// wrote: the table is the test's, and the way through decode_payload is the product's. older_versions.json is the
-// history of everything_ended.json as such an older program would have written it; it is never changed.
+// Older versions of events. run_started has a shipped step, from 1 to 2. Each other version here is below 1, which no
+// program ever wrote: its step is the test's, and the way through decode_payload is the product's. older_versions.json
+// is the history of everything_ended.json as such an older program would have written it; it is never changed.
 #include "engine/upcaster.hpp"
 
 #include <array>
@@ -47,6 +47,19 @@ TEST(Upcaster, a_history_of_older_versions_folds_to_todays_state) {
   EXPECT_EQ(versions, (std::set<std::int16_t>{-1, 0, 1}));
   EXPECT_EQ(snapshot_json(folded(older, upcasters)).dump(1),
             golden("everything_ended.json")["states"][std::to_string(fold_version)].dump(1));
+}
+
+// Version 1 did not say by which rules the run reads references: those of language 1 were the only ones.
+TEST(Upcaster, a_run_started_of_version_1_is_todays_body_with_language_1) {
+  std::ifstream file(std::string(testing::source_dir()) + "/tests/golden/events/run_started.1.json");
+  int lines = 0;
+  for (std::string line; std::getline(file, line); ++lines) {
+    const auto body = decode_payload(1, 1, line);
+    ASSERT_TRUE(body) << line << ": " << body.error().message;
+    EXPECT_EQ(std::get<RunStarted>(*body).language, 1) << line;
+    EXPECT_EQ(encode_payload(*body), line.substr(0, line.size() - 1) + R"(,"language":1})");
+  }
+  EXPECT_EQ(lines, 2);
 }
 
 TEST(Upcaster, each_step_lifts_by_one_version) {

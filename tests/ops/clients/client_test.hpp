@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 

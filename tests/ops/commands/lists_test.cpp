@@ -5,7 +5,7 @@
 #include <set>
 
 #include "ops/service/database.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 

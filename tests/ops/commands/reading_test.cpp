@@ -7,7 +7,7 @@
 #include "engine/id.hpp"
 #include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn::program {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "storage/postgres/connection.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 

@@ -3,7 +3,7 @@
 #include <regex>
 #include <set>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "storage/postgres/connection.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/storage/test_database.hpp"
 
 namespace cairn::program {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "storage/postgres/connection.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/hooks/receiver.hpp"
-#include "tests/ops/http/api_client.hpp"
 #include "tests/ops/planners/planner_runs.hpp"
 #include "tests/ops/program.hpp"
 

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <gtest/gtest.h>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "workers/tools/page/action.hpp"
 
 namespace cairn::program {

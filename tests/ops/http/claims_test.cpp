@@ -4,7 +4,7 @@
 #include <set>
 #include <thread>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 namespace {

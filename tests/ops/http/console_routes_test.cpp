@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/http/console/answer_link.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 namespace {

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <thread>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 namespace {

@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 namespace {

@@ -1,8 +1,8 @@
 // Hooks over HTTP: as the commands do it, each change under the caller's name.
 #include <gtest/gtest.h>
 
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/hooks/receiver.hpp"
-#include "tests/ops/http/api_client.hpp"
 
 namespace cairn::program {
 namespace {

@@ -1,7 +1,7 @@
 // GET /questions and GET /report: what waits for a person, and what runs took.
 #include <gtest/gtest.h>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 namespace {

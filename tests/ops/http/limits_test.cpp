@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "storage/postgres/connection.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 namespace {

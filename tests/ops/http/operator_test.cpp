@@ -1,7 +1,7 @@
 // Commands of an operator over HTTP: a run decided again from its record, a queue limited or paused.
 #include <gtest/gtest.h>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 namespace {

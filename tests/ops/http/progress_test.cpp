@@ -3,7 +3,7 @@
 #include <csignal>
 #include <gtest/gtest.h>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/workers/ports/loopback.hpp"
 
 namespace cairn::program {

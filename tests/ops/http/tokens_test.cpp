@@ -6,7 +6,7 @@
 
 #include "ops/http/api.hpp"
 #include "storage/postgres/connection.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "ops/library/library.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/clients/odd_server.hpp"
 #include "tests/ops/free_port.hpp"
-#include "tests/ops/http/api_client.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn::program {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <regex>
 
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/free_port.hpp"
-#include "tests/ops/http/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/metrics/prometheus.hpp"
 #include "tests/paths.hpp"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/planners/planner_runs.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/workers/ports/loopback.hpp"

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/workers/ports/loopback.hpp"
 

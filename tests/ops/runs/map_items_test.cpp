@@ -4,7 +4,7 @@
 #include <map>
 #include <sstream>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn::program {

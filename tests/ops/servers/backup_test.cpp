@@ -8,7 +8,7 @@
 
 #include "storage/postgres/connection.hpp"
 #include "storage/server/cluster.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/ops/small_disk.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "storage/clock.hpp"
 #include "tests/faults/server.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/storage/postgres/transaction_pooler.hpp"
 #include "tests/storage/test_database.hpp"

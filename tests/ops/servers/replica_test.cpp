@@ -5,7 +5,7 @@
 
 #include "storage/postgres/administration.hpp"
 #include "tests/faults/server.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/storage/test_database.hpp"
 

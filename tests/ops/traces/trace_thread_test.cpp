@@ -4,7 +4,7 @@
 #include <map>
 
 #include "storage/postgres/connection.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/traces/collector.hpp"
 #include "workers/runs/trace_ids.hpp"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/traces/collector.hpp"
 #include "tests/paths.hpp"
 #include "workers/runs/trace_ids.hpp"

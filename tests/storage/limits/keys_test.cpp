@@ -3,7 +3,7 @@
 #include <map>
 
 #include "storage/limit_book.hpp"
-#include "tests/storage/limits/set_limits.hpp"
+#include "tests/storage/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
 namespace cairn {

@@ -8,7 +8,7 @@
 #include "engine/event_types.hpp"
 #include "storage/limit_book.hpp"
 #include "storage/postgres/connection.hpp"
-#include "tests/storage/limits/set_limits.hpp"
+#include "tests/storage/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 #include "tests/waiting.hpp"
 

@@ -17,7 +17,7 @@
 #include "storage/postgres/placements.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "storage/proof/run_records.hpp"
-#include "tests/storage/limits/set_limits.hpp"
+#include "tests/storage/set_limits.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 #include "tests/waiting.hpp"

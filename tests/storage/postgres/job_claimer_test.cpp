@@ -6,7 +6,7 @@
 #include <limits>
 #include <thread>
 
-#include "tests/storage/limits/set_limits.hpp"
+#include "tests/storage/set_limits.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 #include "tests/waiting.hpp"

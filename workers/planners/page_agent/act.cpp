@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/page_agent/page_agent.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
@@ -108,9 +109,7 @@ StepResult proposed(const StepInput& input, Proposal made, const std::string& by
 
 // --- contingencies ---------------------------------------------------------------------------------------------------
 bool contains(std::string_view text, const std::string& part) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
+  const auto same = [](char a, char b) { return lowered(a) == lowered(b); };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 

@@ -35,7 +35,7 @@ bool holds(const std::vector<std::string>& words, const std::string& word) {
 std::string quoted(const std::string& text) { return canonical(Json(text)); }
 
 // --- goals -----------------------------------------------------------------------------------------------------------
-std::string trimmed(std::string text) {
+std::string without_marks_around(std::string text) {
   const auto is_edge = [](char c) { return c == ' ' || c == '"' || c == '\'' || c == '.' || c == ','; };
   while (!text.empty() && is_edge(text.back())) text.pop_back();
   std::size_t from = 0;
@@ -355,12 +355,12 @@ FormGoal read_goal(const std::string& goal) {
   read.words = words_of(goal.substr(0, with));
   if (with == std::string::npos) return read;
   for (const std::string& raw : parts_of(goal.substr(with + 6))) {
-    const std::string part = trimmed(raw);
+    const std::string part = without_marks_around(raw);
     const std::size_t quote = part.find('"');
     const std::size_t cut = quote == std::string::npos ? part.rfind(' ') : quote;
     if (cut == std::string::npos || cut == 0) continue;
-    std::string field = trimmed(part.substr(0, cut));
-    const std::string value = trimmed(part.substr(cut));
+    std::string field = without_marks_around(part.substr(0, cut));
+    const std::string value = without_marks_around(part.substr(cut));
     if (field.starts_with("the ")) field = field.substr(4);
     if (!field.empty() && !value.empty()) read.values.emplace_back(std::move(field), value);
   }

@@ -1,6 +1,7 @@
-// Carries a plan out: the tasks that plan_decomposer left whole are bound to tools, the tools are called as sub-goals
-// of the run, and a task that fails, or that no tool fits, is broken down further in the light of what was done. The
-// nodes of the decomposition are plan_decomposer's own, in the same run: one plan, one queue, one budget.
+// The handlers that carry a plan out: the tasks that plan_decomposer left whole are bound to tools, the tools are
+// called as sub-goals of the run, and a task that fails, or that no tool fits, is broken down further in the light of
+// what was done. The nodes of the decomposition are plan_decomposer's own, in the same run: one plan, one queue, one
+// budget.
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <utility>

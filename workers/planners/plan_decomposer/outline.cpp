@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -17,12 +17,6 @@ constexpr int heading_levels = 6;
 using Lines = std::vector<std::string_view>;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (is_space(text.front()) || text.front() == '\n')) text.remove_prefix(1);
-  while (!text.empty() && (is_space(text.back()) || text.back() == '\n')) text.remove_suffix(1);
-  return text;
-}
 
 Lines lines_of(std::string_view text) {
   Lines lines;
@@ -126,9 +120,8 @@ std::string name_of(const std::string& text) {
 }
 
 bool starts_with_word(std::string_view text, std::string_view word) {
-  return text.size() >= word.size() && std::equal(word.begin(), word.end(), text.begin(), [](char a, char b) {
-           return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));
-         });
+  return text.size() >= word.size() &&
+         std::equal(word.begin(), word.end(), text.begin(), [](char a, char b) { return a == lowered(b); });
 }
 
 // "after A, B" without its first word, if that is a word of order.
@@ -306,9 +299,8 @@ std::vector<OutlineItem> list_of(const Lines& lines, const std::vector<bool>& is
 }
 
 bool same_name(const std::string& a, const std::string& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](unsigned char x, unsigned char y) {
-           return std::tolower(x) == std::tolower(y);
-         });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lowered(x) == lowered(y); });
 }
 
 Error invalid_outline(std::string message) { return {Code::invalid, std::move(message)}; }

@@ -1,6 +1,6 @@
-// Breaks a plan down level by level: one task after another, or several of a level side by side, is shown to the model,
-// its reply is put on record, then held against the rules, then written as one event. Where a run stands is in its
-// channels, so a budget outlives its worker.
+// The handlers that break a plan down level by level: one task after another, or several of a level side by side, is
+// shown to the model, its reply is put on record, then held against the rules, then written as one event. Where a run
+// stands is in its channels, so a budget outlives its worker.
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <optional>

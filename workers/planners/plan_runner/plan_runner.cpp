@@ -1,4 +1,4 @@
-// Runs a plan that a caller brings: opens its sub-goals, lets the map run them, and reports on each.
+// The run of a plan that a caller brings: its sub-goals are opened, the map runs them, and each is reported on.
 #include <utility>
 
 #include "engine/decide.hpp"

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/text.hpp"
+
 namespace cairn {
 namespace {
 
@@ -67,13 +69,6 @@ bool is_word_byte(char c) {
   return is_letter || (byte >= '0' && byte <= '9') || std::string_view("_-./&@+").find(c) != std::string_view::npos;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 std::string_view without_final_dots(std::string_view text) {
   while (text.size() > 1 && (text.back() == '.' || text.back() == '-')) text.remove_suffix(1);
   return text;
@@ -93,14 +88,14 @@ std::vector<Word> words_of(std::string_view text) {
     const std::size_t quote_end = end_of_quote(text, at);
     if (quote_end != std::string_view::npos) {
       const std::string name(text.substr(at + 1, quote_end - at - 1));
-      words.push_back({name, lower(name), true, true, false});
+      words.push_back({name, lowered(name), true, true, false});
       at = quote_end + 1;
       begins_name = true;
     } else if (is_word_byte(text[at])) {
       std::size_t end = at;
       while (end < text.size() && is_word_byte(text[end])) ++end;
       const std::string word(without_final_dots(text.substr(at, end - at)));
-      words.push_back({word, lower(word), false, begins_name, false});
+      words.push_back({word, lowered(word), false, begins_name, false});
       begins_name = end - at != word.size();
       at = end;
     } else {
@@ -163,7 +158,7 @@ std::vector<std::string> names_of(const std::vector<Word>& words) {
     continues = is_part && !word.is_quoted;
   }
   std::set<std::string> seen;
-  std::erase_if(names, [&seen](const std::string& name) { return !seen.insert(lower(name)).second; });
+  std::erase_if(names, [&seen](const std::string& name) { return !seen.insert(lowered(name)).second; });
   return names;
 }
 

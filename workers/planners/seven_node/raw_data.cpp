@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/json.hpp"
+#include "engine/text.hpp"
 
 namespace cairn {
 namespace {
@@ -13,13 +14,6 @@ constexpr std::size_t words_min = 3;
 constexpr std::size_t words_after_label_min = 4;
 constexpr std::size_t label_words_max = 4;
 constexpr std::size_t unspaced_bytes_min = 12;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
-}
 
 std::string_view first_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));

@@ -2,9 +2,9 @@
 // the tools run as the sub-goals of a map between the query planner and the reflector.
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
-#include <cctype>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/planners.hpp"
@@ -236,11 +236,7 @@ std::string outcome_of(const StepInput& input, const Json& results) {
   return has_result ? "partial" : "failed";
 }
 
-bool mentions(std::string text, std::string_view word) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text.find(word) != std::string::npos;
-}
+bool mentions(std::string_view text, std::string_view word) { return lowered(text).find(word) != std::string::npos; }
 
 std::string without_end(std::string sentence) {
   while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == ' ')) sentence.pop_back();

@@ -1,9 +1,9 @@
 #include "workers/planners/venture_scope/answers.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/venture_scope/readings.hpp"
 
@@ -18,10 +18,8 @@ constexpr double no_limit = std::numeric_limits<double>::max();
 bool is_no_answer(const Json& answer) {
   if (answer.is_null()) return true;
   if (!answer.is_string()) return false;
-  std::string text = answer.get<std::string>();
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text.find_first_not_of(" \t\r\n") == std::string::npos || text == "unknown";
+  const auto& text = answer.get_ref<const std::string&>();
+  return trimmed(text).empty() || lowered(text) == "unknown";
 }
 
 Result<Json> read_answer(const Venture& venture, const std::string& path, const Json& answer) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/tools/corpus/sentences.hpp"
 
 namespace cairn {
@@ -48,14 +49,14 @@ std::vector<Word> words_in(std::string_view text) {
   };
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    const bool is_capital = c >= 'A' && c <= 'Z';
-    const bool is_part = is_capital || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c & 0x80) != 0;
+    const char small = lowered(c);
+    const bool is_part = (small >= 'a' && small <= 'z') || (c >= '0' && c <= '9') || (c & 0x80) != 0;
     if (!is_part) {
       end_at(at);
       continue;
     }
     if (word.empty()) begin = at;
-    word += is_capital ? static_cast<char>(c - 'A' + 'a') : c;
+    word += small;
   }
   end_at(text.size());
   return words;

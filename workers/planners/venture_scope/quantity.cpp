@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/text.hpp"
+
 namespace cairn {
 namespace {
 
@@ -94,13 +96,6 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_letter(char c) { return is_ascii_letter(c) || (c & 0x80) != 0; }
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
-
-std::string lowered(std::string_view text) {
-  std::string made(text);
-  std::transform(made.begin(), made.end(), made.begin(),
-                 [](char c) { return is_capital(c) ? static_cast<char>(c - 'A' + 'a') : c; });
-  return made;
-}
 
 template <class Words>
 bool is_among(const Words& words, std::string_view word) {

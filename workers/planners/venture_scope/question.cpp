@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/text.hpp"
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/venture_scope/evidence.hpp"
@@ -22,13 +23,6 @@ const char* const reading_task =
     "alone.";
 
 constexpr std::array<std::string_view, 4> parts = {"region", "currency", "product", "period"};
-
-std::string in_lower_case(std::string_view text) {
-  std::string made(text);
-  std::transform(made.begin(), made.end(), made.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return made;
-}
 
 std::string_view trimmed_part(std::string_view text) {
   constexpr std::string_view edges = " \t\r\n.,;:?!\"'()";
@@ -63,10 +57,10 @@ bool is_small_word(std::string_view word) {
 // "in Norland", "in the United Kingdom", "in Trinidad and Tobago": capitals after "in", "within", "across".
 std::string region_by_rules(const std::vector<std::string_view>& words) {
   for (std::size_t at = 0; at + 1 < words.size(); ++at) {
-    const std::string word = in_lower_case(words[at]);
+    const std::string word = lowered(words[at]);
     if ((word != "in" && word != "within" && word != "across") || ends_clause(words[at])) continue;
     std::size_t from = at + 1;
-    if (in_lower_case(words[from]) == "the" && from + 1 < words.size()) ++from;
+    if (lowered(words[from]) == "the" && from + 1 < words.size()) ++from;
     std::size_t to = from;
     while (to < words.size() && (begins_large(words[to]) || (to > from && is_small_word(words[to])))) {
       if (ends_clause(words[to++])) break;
@@ -76,7 +70,7 @@ std::string region_by_rules(const std::vector<std::string_view>& words) {
     const std::string_view region =
         trimmed_part({words[from].data(),
                       static_cast<std::size_t>(words[to - 1].data() + words[to - 1].size() - words[from].data())});
-    const std::string lower = in_lower_case(region);
+    const std::string lower = lowered(region);
     if (is_currency(region) || lower == "us dollars" || lower == "euros") continue;
     return std::string(region);
   }
@@ -102,7 +96,7 @@ std::string period_by_rules(const std::string& question) {
 
 // From after one of the openings to the next preposition, mark or verb.
 std::string product_by_rules(const std::string& question) {
-  const std::string lower = in_lower_case(question);
+  const std::string lower = lowered(question);
   for (const std::string_view opening : {"market for ", "market of ", "sales of ", "demand for ", "how many ",
                                          "how much is spent on ", "spending on ", "revenue from "}) {
     const std::size_t at = lower.find(opening);
@@ -114,7 +108,7 @@ std::string product_by_rules(const std::string& question) {
       if (const std::size_t stopped = lower.find(stop, from); stopped != std::string::npos) to = std::min(to, stopped);
     std::string_view product = trimmed_part(std::string_view(question).substr(from, to - from));
     for (const std::string_view article : {"the ", "a ", "an "})
-      if (in_lower_case(product).starts_with(article)) product.remove_prefix(article.size());
+      if (lowered(product).starts_with(article)) product.remove_prefix(article.size());
     if (!product.empty() && product.size() <= part_bytes_max) return std::string(product);
   }
   // "the e-bike market": the words between the article and "market".

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/embedded.hpp"
+#include "engine/text.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/untrusted_text.hpp"
 #include "workers/tools/corpus/documents.hpp"
@@ -37,12 +38,12 @@ Words words_of(std::string_view text) {
     }
     word.clear();
   };
-  for (const char c : text) {
+  for (const char c : lowered(text)) {
     const bool is_part = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c & 0x80) != 0;
-    const bool is_capital = c >= 'A' && c <= 'Z';
-    if (is_part) word += c;
-    if (is_capital) word += static_cast<char>(c - 'A' + 'a');
-    if (!is_part && !is_capital) end();
+    if (is_part)
+      word += c;
+    else
+      end();
   }
   end();
   return words;

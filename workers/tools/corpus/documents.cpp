@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "engine/text.hpp"
 #include "workers/ports/text_file.hpp"
 #include "workers/ports/tool_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -23,12 +24,6 @@ constexpr std::size_t passage_bytes_wanted = 800;
 constexpr std::size_t corpus_name_bytes_max = 63;
 constexpr std::int64_t program_timeout_ms = 60'000;
 constexpr std::size_t unread_named_max = 3;  // in a refusal
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
-}
 
 // The text of a heading; "" if the line is none.
 std::string_view heading_in(std::string_view line) {
@@ -100,11 +95,7 @@ class PassageMaker {
   std::vector<std::string> passages_;
 };
 
-std::string ending_of(const fs::path& path) {
-  std::string ending = path.extension().string();
-  for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return ending;
-}
+std::string ending_of(const fs::path& path) { return lowered(path.extension().string()); }
 
 bool is_document(const fs::path& path) {
   constexpr std::array<std::string_view, 8> endings = {".txt", ".md",  ".markdown", ".html",

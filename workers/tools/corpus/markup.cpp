@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/text.hpp"
+
 namespace cairn {
 namespace {
 
 constexpr std::size_t csv_columns_max = 200;
-
-char lower_of(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -58,10 +58,10 @@ void add_reference(std::string_view text, std::size_t& at, std::string& made) {
   const std::size_t end = text.find(';', at);
   const std::string_view name = end == std::string_view::npos || end - at > 12 ? "" : text.substr(at + 1, end - at - 1);
   if (name.starts_with("#")) {
-    const bool is_hex = name.size() > 1 && lower_of(name[1]) == 'x';
+    const bool is_hex = name.size() > 1 && lowered(name[1]) == 'x';
     std::uint32_t code = 0;
     for (const char c : name.substr(is_hex ? 2 : 1)) {
-      const char digit = lower_of(c);
+      const char digit = lowered(c);
       const int value = digit >= '0' && digit <= '9'   ? digit - '0'
                         : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
                                                        : 0;
@@ -115,7 +115,7 @@ Tag take_tag(std::string_view text, std::size_t& at) {
   tag.is_empty = inside.ends_with("/");
   std::size_t size = 0;
   while (size < inside.size() && !is_blank_char(inside[size]) && inside[size] != '/')
-    tag.name += lower_of(inside[size++]);
+    tag.name += lowered(inside[size++]);
   tag.attributes = inside.substr(size);
   if (tag.name.starts_with("!") || tag.name.starts_with("?")) tag.name.clear();
   return tag;
@@ -178,7 +178,7 @@ std::size_t after_element(std::string_view html, std::size_t at, const std::stri
   for (at = html.find("</", at); at != std::string_view::npos; at = html.find("</", at + 2)) {
     const std::string_view there = html.substr(at + 2, name.size());
     const bool is_it = std::equal(there.begin(), there.end(), name.begin(), name.end(),
-                                  [](char left, char right) { return lower_of(left) == right; });
+                                  [](char left, char right) { return lowered(left) == right; });
     if (!is_it) continue;
     take_tag(html, at);
     return at;
@@ -369,8 +369,8 @@ std::string text_of_pages(std::string_view text) {
     if (lines.find_first_not_of(" \n\r\t") == std::string_view::npos) continue;
     made += "\n## Page " + std::to_string(page) + "\n\n";
     for (std::size_t at = 0; at < lines.size(); ++at) {
-      const bool is_cut = lines[at] == '-' && at > 0 && lower_of(lines[at - 1]) >= 'a' &&
-                          lower_of(lines[at - 1]) <= 'z' && at + 2 < lines.size() && lines[at + 1] == '\n' &&
+      const bool is_cut = lines[at] == '-' && at > 0 && lowered(lines[at - 1]) >= 'a' &&
+                          lowered(lines[at - 1]) <= 'z' && at + 2 < lines.size() && lines[at + 1] == '\n' &&
                           lines[at + 2] >= 'a' && lines[at + 2] <= 'z';
       const bool is_mark = lines[at] == '#' && (at == 0 || lines[at - 1] == '\n');  // no heading of ours
       if (is_cut)

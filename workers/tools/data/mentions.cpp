@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "engine/text.hpp"
+
 namespace cairn {
 namespace {
 
@@ -286,7 +288,7 @@ class Linking {
       const SchemaTable& table = schema.tables()[i];
       places_[table.name] = i;
       const bool is_named =
-          !table.schema.empty() && words.contains(lower_of(table.schema.substr(0, table.schema.size() - 1)));
+          !table.schema.empty() && words.contains(lowered(table.schema.substr(0, table.schema.size() - 1)));
       if (is_named) schemas_.insert(table.schema);
     }
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "engine/text.hpp"
 #include "workers/tools/data/mentions.hpp"
 #include "workers/tools/data/picking.hpp"
 #include "workers/tools/data/schema.hpp"
@@ -81,11 +82,9 @@ class Places {
   std::vector<Json> by_value(const std::string& reference) const {
     std::vector<Json> places;
     for (const DataValue& value : values_) {
-      const bool is_same =
-          value.value.size() == reference.size() &&
-          std::equal(value.value.begin(), value.value.end(), reference.begin(), [](char a, char b) {
-            return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-          });
+      const bool is_same = value.value.size() == reference.size() &&
+                           std::equal(value.value.begin(), value.value.end(), reference.begin(),
+                                      [](char a, char b) { return lowered(a) == lowered(b); });
       if (is_same)
         places.push_back({{"reference", reference},
                           {"as", "value"},
@@ -252,7 +251,7 @@ Json rivals_in(const LookedUp& asked, const DataCatalog& catalog, const std::vec
   std::set<std::string> seen;
   for (const Mention& mention : mentions) {
     std::vector<std::string> places = picker.rivals(mention);
-    if (places.empty() || !seen.insert(lower_of(picker.text(mention))).second) continue;
+    if (places.empty() || !seen.insert(lowered(picker.text(mention))).second) continue;
     const bool has_more = places.size() > rivals_shown_max;
     places.resize(std::min(places.size(), rivals_shown_max));
     list.push_back({{"word", picker.text(mention)}, {"places", std::move(places)}, {"more", has_more}});
@@ -304,7 +303,7 @@ ValueSearch values_for(const LookedUp& asked) {
   ValueSearch search;
   std::set<std::string> seen;
   const auto add = [&](std::vector<std::string>& list, const std::string& text, std::string_view kind) {
-    if (text.size() > 1 && seen.insert(std::string(kind) + lower_of(text)).second) list.push_back(text);
+    if (text.size() > 1 && seen.insert(std::string(kind) + lowered(text)).second) list.push_back(text);
   };
   const std::string text = text_of_asked(asked);
   for (const ValuePhrase& phrase : value_phrases(text, tokens_of(text))) {
@@ -347,8 +346,7 @@ Json question_metadata(const LookedUp& asked, const DataCatalog& catalog, const 
 
 std::string plain_word(std::string_view word) {
   std::string plain;
-  for (const char c : word)
-    plain += is_letter(c) ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : ' ';
+  for (const char c : word) plain += is_letter(c) ? lowered(c) : ' ';
   while (!plain.empty() && plain.back() == ' ') plain.pop_back();
   return singular(plain);
 }

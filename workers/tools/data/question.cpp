@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/text.hpp"
+
 namespace cairn {
 namespace {
 
@@ -56,18 +58,13 @@ struct QuestionToken {
   bool is_quoted = false;
 };
 
-std::string in_lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 bool is_word_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || (c & 0x80) != 0;
 }
 
 void add_token(std::vector<QuestionToken>& tokens, const std::string& text, bool is_quoted) {
   if (!text.empty())
-    tokens.push_back({text, in_lower_case(text), std::isupper(static_cast<unsigned char>(text[0])) != 0, is_quoted});
+    tokens.push_back({text, lowered(text), std::isupper(static_cast<unsigned char>(text[0])) != 0, is_quoted});
 }
 
 // Words, and what stands in double quotes as one.
@@ -99,8 +96,7 @@ std::int64_t whole_number_in(const QuestionToken& token) {
 
 class WordReading {
  public:
-  explicit WordReading(const std::string& question)
-      : text_(in_lower_case(question)), tokens_(question_tokens(question)) {
+  explicit WordReading(const std::string& question) : text_(lowered(question)), tokens_(question_tokens(question)) {
     used_.resize(tokens_.size());
   }
 

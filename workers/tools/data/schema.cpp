@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "engine/text.hpp"
 #include "workers/tools/data/words.hpp"
 
 namespace cairn {
@@ -58,7 +59,7 @@ bool is_key_word(const std::string& stem) { return stem == "id" || stem == "cod"
 bool may_join(const SchemaColumn& a, const SchemaColumn& b) { return a.kind == b.kind; }
 
 bool is_id_name(const SchemaColumn& column) {
-  const std::string name = lower_of(column.name);
+  const std::string name = lowered(column.name);
   return name.size() > 2 && name.ends_with("id");
 }
 
@@ -104,7 +105,7 @@ class Telling {
   std::optional<double> cost(const SchemaColumn& from, const SchemaColumn& to) const {
     if (from.table == to.table || !may_join(from, to)) return std::nullopt;
     const SchemaTable& table = tables_[to.table];
-    const bool same_name = lower_of(from.name) == lower_of(to.name) && !is_plain(from);
+    const bool same_name = lowered(from.name) == lowered(to.name) && !is_plain(from);
     if (to.is_unique && same_name) return 1.2;
     if (to.is_unique && names_key_of(from, to, table)) return 1.2;
     if (to.is_unique && about_names(from, table)) return 1.4;
@@ -194,9 +195,9 @@ void DataSchema::add_columns(const DataCatalog& catalog) {
 void DataSchema::strip_letters() {
   std::vector<std::string> table_names;
   for (const SchemaTable& table : tables_) {
-    table_names.push_back(lower_of(bare(table.name)));
+    table_names.push_back(lowered(bare(table.name)));
     std::vector<std::string> names;
-    for (const std::size_t column : table.columns) names.push_back(lower_of(columns_[column].name));
+    for (const std::size_t column : table.columns) names.push_back(lowered(columns_[column].name));
     const std::size_t length = common_letters(names);
     for (std::size_t i = 0; length > 0 && i < names.size(); ++i)
       columns_[table.columns[i]].stems = compound_stems(names[i].substr(length));
@@ -241,7 +242,7 @@ void DataSchema::guess_keys() {
       if (column.stems.empty()) continue;
       std::vector<std::string> whole = table.stems;
       whole.emplace_back("id");
-      const std::string name = lower_of(column.name);
+      const std::string name = lowered(column.name);
       const bool is_letter_id =
           name.size() == 3 && name.ends_with("id") && table.stems.size() == 1 && name[0] == table.stems[0][0];
       const bool is_name = column.stems.back() == "nam" && column.stems.size() == 2 && table.stems.size() == 1 &&
@@ -339,7 +340,7 @@ void DataSchema::add_told_links() {
   std::map<std::string, std::vector<std::size_t>> by_name;
   std::vector<std::size_t> unique;
   for (const std::size_t i : targets) {
-    by_name[lower_of(columns_[i].name)].push_back(i);
+    by_name[lowered(columns_[i].name)].push_back(i);
     if (columns_[i].is_unique) unique.push_back(i);
   }
   const auto consider = [&](std::size_t from, std::size_t to) {
@@ -354,7 +355,7 @@ void DataSchema::add_told_links() {
   for (const std::size_t from : targets) {
     if (bound.contains(from)) continue;
     for (const std::size_t to : unique) consider(from, to);
-    const std::vector<std::size_t>& alike = by_name[lower_of(columns_[from].name)];
+    const std::vector<std::size_t>& alike = by_name[lowered(columns_[from].name)];
     if (alike.size() <= 12)
       for (const std::size_t to : alike) consider(from, to);
   }

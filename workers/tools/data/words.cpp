@@ -6,6 +6,8 @@
 #include <charconv>
 #include <map>
 
+#include "engine/text.hpp"
+
 namespace cairn {
 namespace {
 
@@ -168,7 +170,7 @@ std::vector<std::string> parts_of(std::string_view name) {
   std::vector<std::string> parts;
   std::string part;
   const auto end = [&] {
-    if (!part.empty()) parts.push_back(lower_of(part));
+    if (!part.empty()) parts.push_back(lowered(part));
     part.clear();
   };
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -282,7 +284,7 @@ class Tokenizing {
     token.text = text;
     token.begin = at_;
     token.end = at_ + text.size() + (kind == TokenKind::quoted ? 2 : 0);
-    token.lower = lower_of(text);
+    token.lower = lowered(text);
     token.kind = kind;
     token.stem = kind == TokenKind::word ? stem_of(token.lower) : token.lower;
     token.is_capital = !text.empty() && std::isupper(static_cast<unsigned char>(text[0])) != 0;
@@ -297,14 +299,8 @@ class Tokenizing {
 
 }  // namespace
 
-std::string lower_of(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 std::string stem_of(std::string_view word) {
-  const std::string lower = lower_of(word);
+  const std::string lower = lowered(word);
   if (const std::string_view base = looked_up(irregular, lower); !base.empty())
     return without_last_e(std::string(base));
   return without_last_e(without_tense(without_number(lower)));

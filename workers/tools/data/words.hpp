@@ -42,6 +42,4 @@ std::optional<double> number_in_words(std::string_view lower);
 // 1 to 12 for "march" and "mar"; 0.
 int month_of(std::string_view lower);
 
-std::string lower_of(std::string_view text);
-
 }  // namespace cairn

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "storage/proof/base64.hpp"
 #include "workers/ports/http_client.hpp"
 
@@ -21,11 +22,6 @@ std::size_t count_of_headers(const Json& schema) {
   if (schema.is_structured())
     for (const Json& part : schema) count += count_of_headers(part);
   return count;
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
 }
 
 class HeadersInSchema {
@@ -50,7 +46,7 @@ class HeadersInSchema {
   Status add(const Json& property) {
     const Json& name = property[header_key];
     const bool is_name = name.is_string() && is_http_token(name.get_ref<const std::string&>());
-    if (!is_name || !names_.insert(lower(name.get<std::string>())).second)
+    if (!is_name || !names_.insert(lowered(name.get<std::string>())).second)
       return Error{Code::invalid,
                    "Expected x-mcp-header to be the name of one header, but found " + excerpt(name, 60) + "."};
     static const std::set<Json> types = {"string", "integer", "boolean"};

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 
+#include "engine/text.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -16,13 +17,6 @@ constexpr double interactive_weight = 2;
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lowered(std::string_view text) {
-  std::string low(text);
-  std::transform(low.begin(), low.end(), low.begin(), lower);
-  return low;
-}
 
 template <std::size_t n>
 bool is_one_of(std::string_view word, const std::array<std::string_view, n>& words) {
@@ -348,7 +342,7 @@ std::vector<std::string> words_of(std::string_view text) {
   for (const char c : text) {
     const bool is_part = is_letter(c) || (c >= '0' && c <= '9') || (static_cast<unsigned char>(c) & 0x80) != 0;
     if (is_part && !in_word) words.emplace_back();
-    if (is_part) words.back() += lower(c);
+    if (is_part) words.back() += lowered(c);
     in_word = is_part;
   }
   return words;

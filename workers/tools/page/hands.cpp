@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -128,9 +129,7 @@ std::optional<PressedKey> read_keys(const std::string& keys) {
 }
 
 bool contains_text(const std::string& text, const std::string& part) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
+  const auto same = [](char a, char b) { return lowered(a) == lowered(b); };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 

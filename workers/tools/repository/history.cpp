@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "storage/clock.hpp"
 #include "workers/tools/repository/git_log.hpp"
 #include "workers/tools/repository/people.hpp"
@@ -31,10 +32,7 @@ std::vector<std::string_view> split(std::string_view text, char mark) {
   return parts;
 }
 
-char plain(char c) {
-  if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
-  return c == '_' || c == ' ' ? '-' : c;
-}
+char plain(char c) { return c == '_' || c == ' ' ? '-' : lowered(c); }
 
 bool is_same_name(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return plain(x) == plain(y); });

@@ -3,6 +3,8 @@
 #include <set>
 #include <string>
 
+#include "engine/text.hpp"
+
 namespace cairn {
 namespace {
 
@@ -36,14 +38,6 @@ const std::set<std::string, std::less<>> known_bots = {"dependabot",
                                                        "buildkite",
                                                        "release-please",
                                                        "changeset"};
-
-std::string lowered(std::string_view text) {
-  std::string plain(text);
-  for (char& c : plain) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return plain;
-}
 
 std::string_view before_at(std::string_view email) { return email.substr(0, email.find('@')); }
 

@@ -588,11 +588,16 @@ TEST(VentureScope, S0_47_every_node_runs_alone_from_literal_channels_to_its_writ
     for (const auto& [name, value] : outcome.patch.items()) written.insert(name);
     EXPECT_EQ(written, expected);
   }
-  std::set<std::string> working;
-  const VentureDesk desk;
-  for (const Node& node : desk.graph->nodes)
-    if (node.verb() == Verb::do_) working.insert(node.name);
+  std::set<std::string> working, with_port;
+  VentureDesk desk;
+  for (const Node& node : desk.graph->nodes) {
+    if (node.verb() != Verb::do_) continue;
+    working.insert(node.name);
+    if (!desk.is_pure(node.name)) with_port.insert(node.name);
+  }
   EXPECT_EQ(seen, working) << "every node that has a handler";
+  EXPECT_EQ(working.size(), 17U);
+  EXPECT_EQ(with_port, (std::set<std::string>{"decide", "extract", "propose_parts", "read_question", "search"}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Sets the limits of a queue, whatever revision it has. Safe from any thread, as the store is.
+// The setting of a queue's limits, whatever revision it has. Safe from any thread, as the store is.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include "engine/run_json.hpp"
 #include "ops/answers/explain.hpp"
 #include "ops/http/description_route.hpp"
-#include "tests/ops/http/api_client.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/http/openapi/schema_walk.hpp"
 #include "tests/paths.hpp"
 #include "workers/gateway/gateway.hpp"

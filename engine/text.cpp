@@ -1,0 +1,18 @@
+#include "engine/text.hpp"
+
+namespace cairn {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string lowered(std::string_view text) {
+  std::string made(text);
+  for (char& c : made) c = lowered(c);
+  return made;
+}
+
+}  // namespace cairn

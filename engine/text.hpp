@@ -1,0 +1,24 @@
+// Texts without the space around them and in lower case, and digits: of ASCII alone, whatever the locale is. Pure
+// functions, safe from any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cairn {
+
+// The text without spaces, tabs, carriage returns and line breaks at its ends. It points into `text`.
+std::string_view trimmed(std::string_view text);
+
+constexpr char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+// Each letter of A to Z as its small one; all other bytes as they are.
+std::string lowered(std::string_view text);
+
+// The value of a hexadecimal digit, small or capital; -1 if the character is none.
+constexpr int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+}  // namespace cairn

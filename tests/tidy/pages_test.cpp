@@ -1,0 +1,101 @@
+// Tidy rules of the pages that show the way: each names the rooms below its folder, and what else it is to list.
+#include <gtest/gtest.h>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "tests/tidy/sources.hpp"
+
+namespace cairn::testing {
+namespace {
+
+// The folders whose pages list the rooms, and the pages that list the units of a room.
+const std::set<std::string> folders_with_rooms = {"storage", "workers", "ops"};
+const std::map<std::string, std::string> listed_units = {{"engine", "engine/README.md"},
+                                                         {"workers/runs", "workers/README.md"},
+                                                         {"workers/session", "workers/README.md"},
+                                                         {"workers/gateway", "workers/README.md"}};
+
+std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// A page names a thing in back quotes: `name`, and of a room also `name/` or the end of its way, `http/name`.
+std::string text_of_page(const Sources& sources, const std::string& path) {
+  const Source* page = find_source(sources, path);
+  return page == nullptr ? "" : text_of(*page);
+}
+bool names_unit(const std::string& page, const std::string& name) {
+  return page.find("`" + name + "`") != std::string::npos;
+}
+bool names_room(const std::string& page, const std::string& name) {
+  return std::regex_search(page, std::regex("`([\\w/]+/)?" + name + "/?`"));
+}
+
+Faults unnamed_rooms(const Sources& sources) {
+  std::set<std::string> rooms;
+  for (const Source& source : sources)
+    if (is_cpp(source) && folders_with_rooms.contains(folder_of(source))) rooms.insert(room_of(source.path));
+  Faults faults;
+  for (const std::string& room : rooms) {
+    const std::string page = room.substr(0, room.find('/')) + "/README.md";
+    if (!names_room(text_of_page(sources, page), last_part(room))) faults.push_back(page + ": does not name " + room);
+  }
+  return faults;
+}
+
+TEST(Tidy, each_room_is_named_on_the_page_of_its_folder) {
+  const Source unit = source("storage/feed/a.hpp", "");
+  EXPECT_EQ(unnamed_rooms({unit, source("storage/README.md", "the feed\n`feeds/`\n")}).size(), 1u);
+  EXPECT_EQ(unnamed_rooms({unit}).size(), 1u);
+  EXPECT_TRUE(unnamed_rooms({unit, source("storage/README.md", "`feed/`")}).empty());
+  EXPECT_TRUE(unnamed_rooms({unit, source("storage/README.md", "`kept/feed`")}).empty());
+  const Faults faults = unnamed_rooms(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
+Faults unnamed_units(const Sources& sources) {
+  Faults faults;
+  for (const Source& source : sources) {
+    const auto listed = listed_units.find(room_of(source.path));
+    if (listed == listed_units.end() || !is_header(source)) continue;
+    const std::string name = last_part(source.path.substr(0, source.path.rfind('.')));
+    const std::string page = text_of_page(sources, listed->second);
+    if (!names_unit(page, name) && !names_unit(page, name + ".hpp"))
+      faults.push_back(listed->second + ": does not name " + source.path);
+  }
+  return faults;
+}
+
+TEST(Tidy, each_unit_is_named_on_the_page_that_lists_them) {
+  const Source unit = source("engine/a.hpp", "");
+  EXPECT_EQ(unnamed_units({unit, source("engine/README.md", "a, `ab`")}).size(), 1u);
+  EXPECT_TRUE(unnamed_units({unit, source("engine/README.md", "`ab`, `a`")}).empty());
+  const Faults faults = unnamed_units(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
+Faults unnamed_tables(const Sources& sources) {
+  static const std::regex made("create (?:unlogged )?table (?:if not exists )?cairn\\.(\\w+)");
+  const std::string page = text_of_page(sources, "schema/README.md");
+  Faults faults;
+  for (const Source& source : sources) {
+    std::smatch table;
+    if (room_of(source.path) != "schema/migrations") continue;
+    for (const std::string& line : source.lines)
+      if (std::regex_search(line, table, made) && !names_unit(page, table[1]))
+        faults.push_back("schema/README.md: does not name the table " + table.str(1));
+  }
+  return faults;
+}
+
+TEST(Tidy, each_table_is_named_on_the_page_of_the_schema) {
+  const Source migration = source("schema/migrations/0001_a.sql", "create table cairn.run (\n");
+  EXPECT_EQ(unnamed_tables({migration, source("schema/README.md", "`runs`")}).size(), 1u);
+  EXPECT_TRUE(unnamed_tables({migration, source("schema/README.md", "`run`")}).empty());
+  const Faults faults = unnamed_tables(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
+}  // namespace
+}  // namespace cairn::testing
