@@ -175,6 +175,7 @@ class Gateway {
     AskAnswer answer;
     std::size_t open_reports = 0;
     std::size_t preparing = 0;  // steps on their way to be claims
+    std::size_t bytes = 0;      // of the inputs of its answer's claims
     At at = At::opens;
     bool is_new = true;  // it has not waited yet
     bool is_gone = false;

@@ -232,9 +232,9 @@ void Gateway::give(Ticket ticket, Work work) {
                  now_};
     return submit(ticket);
   }
-  std::size_t bytes = bytes_of(work.input);
-  for (const RemoteClaim& one : asked.answer.claims) bytes += bytes_of(one.input);
+  const std::size_t bytes = asked.bytes + bytes_of(work.input);
   if (!asked.answer.claims.empty() && bytes > options_.claimed_bytes_max) return leave(ticket, now_);
+  asked.bytes = bytes;
   const std::int64_t timeout_ms = work.timeout_ms > 0 ? work.timeout_ms : options_.default_timeout_ms;
   std::string handler = work.handler == nullptr ? "" : work.handler->name;
   asked.answer.claims.push_back({task.claim, std::move(work.input), std::move(handler), timeout_ms});

@@ -1,22 +1,24 @@
 // Cairn: one `cairn serve`, `--workers` worker processes, and this process, which starts the runs: `--starts batched`
 // starts many in one request, `--starts single` each by a request of its own, and waits for its end by another.
-import { Client } from "cairn-client";
-import { callers, feeder, firstLine, firstMessage, freshDatabase, measure, options, packageVersion } from "./measure.mjs";
-import { pause, program, script, stepsOfWorkflow } from "./measure.mjs";
 import { execFileSync } from "node:child_process";
+import { Client } from "cairn-client";
+import { callers, feeder, firstLine, freshDatabase, measure, options, packageVersion } from "./measure.mjs";
+import { pause, program, script, stepsOfWorkflow } from "./measure.mjs";
 
-const { workers, at_once, starts, node_options } = options({ workers: 1, at_once: 1_000, starts: "batched", node_options: "" });
+const { workers, at_once, starts } = options({ workers: 1, at_once: 1_000, starts: "batched" });
 const cairn = process.env.CAIRN_PROGRAM;
 const version = execFileSync(cairn, ["--version"], { encoding: "utf8" }).trim().split(" ").at(-1);
 
 function graph() {
   const nodes = { done: { end: "done" } };
-  for (let n = 1; n <= stepsOfWorkflow; ++n)
-    nodes[`s${n}`] = { do: "ts.nothing", queue: "ts", labels: ["ok"], on: { ok: n < stepsOfWorkflow ? `s${n + 1}` : "done" } };
+  for (let n = 1; n <= stepsOfWorkflow; ++n) {
+    const next = n < stepsOfWorkflow ? `s${n + 1}` : "done";
+    nodes[`s${n}`] = { do: "ts.nothing", queue: "ts", labels: ["ok"], on: { ok: next } };
+  }
   return { name: "ten", start: "s1", limits: { steps: 20 }, nodes };
 }
 
-const database = await freshDatabase("rivals_cairn");
+const database = await freshDatabase();
 const dsn = `dbname=${database.name}`;
 execFileSync(cairn, ["migrate", "--dsn", dsn], { stdio: ["ignore", "ignore", "inherit"] });
 const serve = program(cairn, ["serve", "--json", "--listen", "127.0.0.1:0", "--connections", "1200", "--dsn", dsn]);
@@ -27,7 +29,8 @@ await client.addGraph(graph());
 const concurrency = Math.ceil(at_once / workers);
 let ended = 0; // runs whose last step was executed
 const working = Array.from({ length: workers }, () =>
-  script("cairn_worker.mjs", [url, String(concurrency), `s${stepsOfWorkflow}`], node_options.split(" ").filter(Boolean)));
+  script("cairn_worker.mjs", [url, String(concurrency), `s${stepsOfWorkflow}`]),
+);
 for (const worker of working) worker.on("message", (more) => (ended += more));
 
 async function start(count) {
@@ -35,8 +38,9 @@ async function start(count) {
   const body = JSON.stringify({ graph: "ten", runs });
   const headers = { "Content-Type": "application/json" };
   const response = await fetch(`${url}/api/v1/runs`, { method: "POST", headers, body });
-  const answer = await response.json();
-  if (answer.started !== count) throw new Error(`Expected ${count} runs to start, but: ${JSON.stringify(answer).slice(0, 500)}`);
+  const text = await response.text();
+  if (JSON.parse(text).started !== count)
+    throw new Error(`Expected ${count} runs to start, but: ${text.slice(0, 500)}`);
 }
 
 async function execute(n) {
@@ -45,19 +49,22 @@ async function execute(n) {
 }
 
 const isBatched = starts === "batched";
+const startsText = isBatched ? "started in batches" : "each started and waited for by two requests";
 const flow = isBatched ? feeder(at_once, { start, ended: () => ended }) : callers(at_once, execute);
+
+const underWay = "select count(*) from cairn.run where status not in ('done', 'failed', 'aborted')";
 
 // The reports of the last steps are on their way when their handlers have returned.
 async function load(seconds) {
   const count = await flow(seconds);
-  while ((await database.count("select count(*) from cairn.run where status <> 'done'")) > 0) await pause(5);
+  while ((await database.count(underWay)) > 0) await pause(5);
   return count;
 }
 
 await measure({
   system: `Cairn, ${workers} worker process${workers > 1 ? "es" : ""}`,
   version: `${version}, client ${packageVersion("cairn-client")}`,
-  settings: `${at_once} at once; ${isBatched ? "started in batches" : "each started and waited for by requests of its own"}; concurrency ${concurrency} a process`,
+  settings: `${at_once} at once; ${startsText}; concurrency ${concurrency} a process`,
   load,
   steps: () => database.count("select count(*) from cairn.event where type = 8"), // step_succeeded
   parts: { server: [serve], workers: working },

@@ -1,10 +1,10 @@
-// DBOS: a library, so that callers, workflows and steps share this process. `--way direct`: callers execute one workflow
-// after the other. `--way queue`: as many are under way in a queue.
+// DBOS: a library, so that callers, workflows and steps share this process. Each caller executes one workflow after the
+// other.
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { callers, freshDatabase, measure, options, packageVersion, stepsOfWorkflow } from "./measure.mjs";
 
 const { at_once, pool } = options({ at_once: 50, pool: 20 });
-const database = await freshDatabase("rivals_dbos");
+const database = await freshDatabase();
 DBOS.setConfig({
   name: "rivals",
   systemDatabaseUrl: database.url,

@@ -1,15 +1,15 @@
 // What all measurements share: a database of their own, processes that end with this one, the load, the processor time
 // of each part, and the line that is the result. The environment names the server of the databases (PGHOST: the folder
-// of a cluster that `cairn` made, PGUSER, PGPASSWORD), SECONDS the length of the load, WARM_SECONDS that of the load
-// before it.
+// of a cluster that `cairn` made, PGUSER, PGPASSWORD) and says how long the load lasts (SECONDS_OF_LOAD).
 import { fork, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { cpus } from "node:os";
+import { cpus, release } from "node:os";
 import { createInterface } from "node:readline";
 import pg from "pg";
 
 export const stepsOfWorkflow = 10;
+const warmingSeconds = 3;
 
 // --- options ---
 
@@ -38,7 +38,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exi
 function ours(child, name) {
   children.add(child);
   child.on("exit", (code, signal) => {
-    if (!children.delete(child)) return;
+    children.delete(child);
     console.error(`Expected ${name} to go on, but it ended: ${signal ?? code}`);
     process.exit(1);
   });
@@ -51,9 +51,9 @@ export function program(file, words, environment = {}) {
 }
 
 // A script next to this one, in a process of its own; it sends messages to this one.
-export function script(name, words, nodeOptions = []) {
+export function script(name, words = []) {
   const path = new URL(name, import.meta.url).pathname;
-  return ours(fork(path, words, { execArgv: nodeOptions }), name);
+  return ours(fork(path, words), name);
 }
 
 export function firstLine(child) {
@@ -81,20 +81,25 @@ async function connect(database) {
   return client;
 }
 
-// A new database, with a connection to it that counts.
-export async function freshDatabase(name) {
+const database = "rivals";
+const settingsShown = ["server_version", "fsync", "synchronous_commit", "shared_buffers", "max_wal_size"];
+let postgres; // its version and its settings
+
+// A new database, with a connection to it that counts. It is left for the caller of the script to be dropped.
+export async function freshDatabase() {
   const server = await connect("postgres");
-  await server.query(`drop database if exists ${name} with (force)`);
-  await server.query(`create database ${name}`);
-  await server.query("checkpoint");
+  await server.query(`drop database if exists ${database} with (force)`);
+  await server.query(`create database ${database}`);
+  const shown = settingsShown.map((setting) => `current_setting('${setting}') as ${setting}`);
+  postgres = (await server.query(`select ${shown}`)).rows[0];
   await server.end();
+  const { PGHOST, PGUSER, PGPASSWORD } = process.env;
+  const login = `${PGUSER}:${encodeURIComponent(PGPASSWORD)}`;
+  const connection = await connect(database);
   return {
-    name,
-    url: `postgresql:///${name}`, // the rest stands in the environment
-    connection: await connect(name),
-    async count(statement) {
-      return Number((await this.connection.query(statement)).rows[0].count);
-    },
+    name: database,
+    url: `postgresql://${login}@localhost/${database}?host=${encodeURIComponent(PGHOST)}`,
+    count: async (statement) => Number((await connection.query(statement)).rows[0].count),
   };
 }
 
@@ -163,30 +168,30 @@ function secondsOfPostgres() {
 
 // All but idle and waiting for the disk.
 function secondsOfMachine() {
-  const [, user, nice, system, , , irq, softirq, steal] = readFileSync("/proc/stat", "utf8").split("\n")[0].split(/\s+/);
-  return [user, nice, system, irq, softirq, steal].map(Number).reduce((sum, one) => sum + one) / ticks;
+  const [user, nice, system, , , irq, softirq, steal] = readFileSync("/proc/stat", "utf8").match(/\d+/g).map(Number);
+  return (user + nice + system + irq + softirq + steal) / ticks;
 }
 
 // `parts` are lists of processes by name.
-function processorTime(parts, usesPostgres) {
+function processorTime(parts) {
   const spent = { client: secondsOf(process.pid) };
   for (const [name, processes] of Object.entries(parts))
     spent[name] = processes.reduce((sum, one) => sum + secondsOf(one.pid), 0);
-  if (usesPostgres) spent.postgres = secondsOfPostgres();
+  if (postgres) spent.postgres = secondsOfPostgres();
   return { ...spent, machine: secondsOfMachine() };
 }
 
 // --- the measurement ---
 
 // Takes the load twice, first to warm up, and prints the result. `steps` counts what the system has on record.
-export async function measure({ system, version, settings, load, steps, parts = {}, usesPostgres = true }) {
-  let done = await load(Number(process.env.WARM_SECONDS ?? 3));
+export async function measure({ system, version, settings, load, steps, parts = {} }) {
+  let done = await load(warmingSeconds);
   const before = await steps();
-  const spentBefore = processorTime(parts, usesPostgres);
+  const spentBefore = processorTime(parts);
   const began = performance.now();
-  done = (await load(Number(process.env.SECONDS ?? 10))) - done;
+  done = (await load(Number(process.env.SECONDS_OF_LOAD ?? 10))) - done;
   const seconds = (performance.now() - began) / 1_000;
-  const spent = processorTime(parts, usesPostgres);
+  const spent = processorTime(parts);
   const counted = (await steps()) - before;
   if (counted !== done * stepsOfWorkflow)
     throw new Error(`Expected ${done * stepsOfWorkflow} steps of ${done} workflows on record, but found ${counted}.`);
@@ -195,11 +200,11 @@ export async function measure({ system, version, settings, load, steps, parts = 
   const { machine, ...known } = cores;
   const others = machine - Object.values(known).reduce((sum, one) => sum + one);
   const line = { system, version, settings, workflows: done, steps: counted, seconds, cores: known, others };
-  console.log(JSON.stringify({ ...line, node: process.version, machine: machineOf() }));
+  console.log(JSON.stringify({ ...line, node: process.version, machine: machineOf(), postgres }));
   process.exit(0);
 }
 
 function machineOf() {
   const kilobytes = Number(/MemTotal:\s+(\d+)/.exec(readFileSync("/proc/meminfo", "utf8"))[1]);
-  return { cores: cpus().length, cpu: cpus()[0].model, gibibytes: Math.round(kilobytes / 2 ** 20) };
+  return { cores: cpus().length, cpu: cpus()[0].model, gibibytes: Math.round(kilobytes / 2 ** 20), linux: release() };
 }

@@ -1,12 +1,14 @@
-// Restate: its server, one process that serves the workflow, and this process, whose callers each wait for the end of
-// one workflow after the other.
+// Restate: its server, one process that serves the workflow, and this process, which starts them: `--starts called`:
+// callers each wait for the end of one workflow after the other. `--starts sent`: the answer to a start says that it is
+// durable, and the service tells how many have ended.
 import { createRequire } from "node:module";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { callers, firstMessage, freePort, measure, options, packageVersion, pause, program, script } from "./measure.mjs";
+import { callers, feeder, firstMessage, freePort, measure, options, packageVersion } from "./measure.mjs";
+import { pause, program, script } from "./measure.mjs";
 
-const { at_once } = options({ at_once: 200 });
+const { at_once, starts, partitions } = options({ at_once: 200, starts: "called", partitions: 24 });
 const folder = mkdtempSync(join(tmpdir(), "restate-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 const { resolve } = createRequire(import.meta.url);
@@ -19,11 +21,12 @@ const server = program(file, ["--no-logo", "--base-dir", folder, "--bind-ip", "1
   RESTATE_BIND_PORT: String(nodePort),
   RESTATE_INGRESS__BIND_PORT: String(ingressPort),
   RESTATE_ADMIN__BIND_PORT: String(adminPort),
+  RESTATE_DEFAULT_NUM_PARTITIONS: String(partitions),
   RESTATE_LOG_FILTER: "error,octocrab=off",
   RESTATE_DISABLE_TELEMETRY: "true",
 });
 server.stdout.resume();
-const service = script("restate_service.mjs", []);
+const service = script("restate_service.mjs");
 const { port } = await firstMessage(service);
 
 async function register() {
@@ -37,13 +40,22 @@ for (let tries = 0; !(await register().catch(() => false)); ++tries) {
   await pause(100);
 }
 
-async function execute(n) {
+let ended = 0; // workflows whose last step was executed
+service.on("message", (more) => (ended += more)); // after the port
+
+async function execute(n, way = "run") {
   const body = JSON.stringify({ n });
   const headers = { "Content-Type": "application/json" };
-  const response = await fetch(`${ingress}/ten/w${n}/run`, { method: "POST", headers, body });
+  const response = await fetch(`${ingress}/ten/w${n}/${way}`, { method: "POST", headers, body });
   const text = await response.text();
-  if (!response.ok) throw new Error(`Expected workflow ${n} to end, but: ${text}`);
+  if (!response.ok) throw new Error(`Expected workflow ${n} to be taken, but: ${text}`);
 }
+
+let last = 0;
+const send = (count) => Promise.all(Array.from({ length: count }, () => execute(++last, "run/send")));
+const isCalled = starts === "called";
+const startsText = `each started${isCalled ? " and waited for" : ""} by one request`;
+const flow = isCalled ? callers(at_once, execute) : feeder(at_once, { start: send, ended: () => ended });
 
 // Its journal, which it keeps for a day.
 async function steps() {
@@ -58,9 +70,8 @@ async function steps() {
 await measure({
   system: "Restate",
   version: `server ${packageVersion("@restatedev/restate-server")}, SDK ${packageVersion("@restatedev/restate-sdk")}`,
-  settings: `workflow of 10 ctx.run; ${at_once} clients, each waits for its workflow`,
-  load: callers(at_once, execute),
+  settings: `${at_once} at once; ${startsText}; ${partitions} partitions`,
+  load: flow,
   steps,
   parts: { server: [server], workers: [service] },
-  usesPostgres: false,
 });

@@ -1,0 +1,87 @@
+// Lines of measure.mjs from stdin as the page RIVALS.md on stdout; exits with 1 where Cairn has less than it must. With
+// --line: one line as a few words.
+import { readFileSync } from "node:fs";
+import { loadavg } from "node:os";
+
+const must = 3;
+const lines = readFileSync(0, "utf8").split("\n").filter(Boolean).map((text) => JSON.parse(text));
+
+const number = (value) => Math.round(value).toLocaleString("en-US");
+const rate = (line) => line.steps / line.seconds;
+const load = () => loadavg().map((one) => one.toFixed(1)).join(" ");
+
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+const coresUsed = (line) => Object.values(line.cores).reduce((sum, one) => sum + one);
+const coresOf = (of, name) => median(of.map((line) => line.cores[name] ?? 0)).toFixed(2);
+const coresText = (of) => Object.keys(of[0].cores).map((name) => `${name} ${coresOf(of, name)}`).join(", ");
+
+if (process.argv[2] === "--line") {
+  for (const line of lines) {
+    const cores = `${coresText([line])}, others ${line.others.toFixed(2)}`;
+    console.log(`${number(rate(line))} steps/s; cores: ${cores}; load ${load()}`);
+  }
+  process.exit(0);
+}
+
+const groups = new Map();
+for (const line of lines) {
+  const key = `${line.system} ${line.settings}`;
+  groups.set(key, [...(groups.get(key) ?? []), line]);
+}
+const rows = [...groups.values()].map((of) => {
+  const rates = of.map(rate);
+  const isOurs = of[0].system.startsWith("Cairn");
+  return { of, ...of[0], isOurs, median: median(rates), least: Math.min(...rates), most: Math.max(...rates) };
+});
+const best = (some) => some.sort((a, b) => b.median - a.median)[0];
+const ours = best(rows.filter((row) => row.isOurs));
+const rival = best(rows.filter((row) => !row.isOurs));
+
+function rowText(row) {
+  const ratio = ours ? (ours.median / row.median).toFixed(1) : "";
+  const others = median(row.of.map((line) => line.others)).toFixed(2);
+  const steps = `${number(row.median)} [${number(row.least)} .. ${number(row.most)}]`;
+  const ofCore = number(median(row.of.map((line) => rate(line) / coresUsed(line))));
+  const cells = [row.system, row.version, row.settings, steps, ratio, ofCore, coresText(row.of), others];
+  return `| ${cells.join(" | ")} |`;
+}
+
+const { machine, node } = lines[0];
+const postgres = lines.find((line) => line.postgres)?.postgres;
+const { server_version: version = "", ...settings } = postgres ?? {};
+const settingsText = Object.entries(settings).map(([name, value]) => `${name} ${value}`).join(", ");
+const postgresText = postgres ? ` PostgreSQL ${version.split(" ")[0]}: ${settingsText}.` : "";
+const count = Math.max(...rows.map((row) => row.of.length));
+const rounds = `${count} round${count > 1 ? "s" : ""}`;
+const ratio = ours && rival ? ours.median / rival.median : undefined;
+const verdict = () => `
+Cairn at its best: ${number(ours.median)} steps/s, ${ratio.toFixed(1)} times as many as the best of the others,
+${rival.system} with ${number(rival.median)}. Three times as many are wanted.
+`;
+
+console.log(`# Engines whose workflows are JavaScript
+
+Written by \`./ops/bench/rivals/run\`; do not edit.
+
+Durable workflows of ten steps that do nothing, in steps/s: the median of ${rounds}, the least and the most. All
+take turns, each alone. Measured on ${new Date().toISOString().slice(0, 10)}; load of the machine at the end: ${load()}.
+
+Machine: ${machine.cores} cores (${machine.cpu}), ${machine.gibibytes} GiB, Linux ${machine.linux}.
+Node ${node.slice(1)}.${postgresText}
+${ratio === undefined ? "" : verdict()}
+| system | version | settings | steps/s | ours / it | steps/s of a core | cores in use | others |
+|---|---|---|---|---|---|---|---|
+${rows.map(rowText).join("\n")}
+`);
+console.log(readFileSync(new URL("compared.md", import.meta.url), "utf8").trimEnd());
+
+if (ratio < must) {
+  const found = `Cairn has ${ratio.toFixed(1)} times as many`;
+  console.error(`rivals: Expected ${must} times the steps of ${rival.system}, but ${found}.`);
+  process.exit(1);
+}
