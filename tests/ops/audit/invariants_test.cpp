@@ -273,9 +273,30 @@ const std::vector<std::string>* fields_of_forced(RecordKind kind) {
   return found == forced.end() ? nullptr : &found->second;
 }
 
+// A proposal or a failure, upon which rules decide once: one step may rewrite it, one step, the same or a later one,
+// may act on what it became. The rules of one step may be several.
+class Ground {
+ public:
+  void add() { is_new_ = true; }
+  // False if the step decides upon nothing, or upon what another step has used up.
+  bool use(StepId step, RecordKind kind) {
+    const bool rewrites = kind == RecordKind::decision_rewritten;
+    const bool is_there = is_new_ || used_by_ == step || (is_rewritten_ && !rewrites);
+    is_new_ = false;
+    is_rewritten_ = rewrites;
+    used_by_ = step;
+    return is_there;
+  }
+
+ private:
+  bool is_new_ = false;
+  bool is_rewritten_ = false;
+  StepId used_by_ = 0;
+};
+
 // Each event has a step that an earlier event opened, or a person's name; so every edge leads back to run_started. A
 // decision that a rule forced names the rule, was done by a step whose end in the same commit names node and worker,
-// and follows a proposal that says where it came from, or a failure.
+// and follows a proposal that says where it came from, or a failure: each step that forces has a ground of its own.
 TEST_P(Invariants, X_9_every_event_has_a_cause_and_every_rewrite_its_rule) {
   const PlannerCase overruled = overruled_case(GetParam());
   const std::string run = start_run(overruled);
@@ -287,7 +308,7 @@ TEST_P(Invariants, X_9_every_event_has_a_cause_and_every_rewrite_its_rule) {
   const std::vector<Event> events = decoded(run);
   const std::vector<EventRow> stored = rows(run);
   std::map<RecordKind, int> forced;
-  bool has_ground = false;  // that a rule may decide upon: a proposal, or what failed before
+  Ground ground;
   for (std::size_t at = 0; at < events.size(); ++at) {
     const Event& event = events[at];
     EXPECT_TRUE(event.step == 0 ? !event.actor.empty() : opened_by.contains(event.step))
@@ -295,19 +316,19 @@ TEST_P(Invariants, X_9_every_event_has_a_cause_and_every_rewrite_its_rule) {
     const StepId last = state.last_step;
     evolve(state, event, client_->graphs(), touched);
     for (StepId step = last + 1; step <= state.last_step; ++step) opened_by[step] = event.seq;
-    has_ground = has_ground || std::holds_alternative<StepFailed>(event.body);
+    if (std::holds_alternative<StepFailed>(event.body)) ground.add();
     const auto* record = std::get_if<Record>(&event.body);
     if (record == nullptr) continue;
     const Json fields = parse_stored(record->fields);
     if (record->kind == RecordKind::decision_proposed) {
       EXPECT_NE(fields.value("source", ""), "") << fields;
-      has_ground = true;
+      ground.add();
     }
     const std::vector<std::string>* named = fields_of_forced(record->kind);
     if (named == nullptr) continue;
     ++forced[record->kind];
     for (const std::string& name : *named) EXPECT_FALSE(fields.value(name, Json("")) == "") << name << " of " << fields;
-    EXPECT_TRUE(has_ground) << "nothing was proposed before " << fields;
+    EXPECT_TRUE(ground.use(event.step, record->kind)) << "nothing was proposed for event " << event.seq << fields;
     const auto end = std::find_if(
         events.begin() + static_cast<std::ptrdiff_t>(at), events.end(),
         [&](const Event& one) { return one.step == event.step && std::holds_alternative<StepSucceeded>(one.body); });
