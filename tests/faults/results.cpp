@@ -146,11 +146,6 @@ void add_line(FaultLine line) {
 
 bool is_full() { return std::getenv("CAIRN_FAULTS_FULL") != nullptr; }
 
-bool is_left_to_full(const std::string& kind) {
-  if (!is_full()) std::cout << "skipped: " << kind << " (run by ops/faults)" << std::endl;
-  return !is_full();
-}
-
 std::uint64_t fault_seed() {
   static const std::uint64_t seed = [] {
     const char* given = std::getenv("CAIRN_SEED");
