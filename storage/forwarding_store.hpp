@@ -55,8 +55,9 @@ class ForwardingStore : public Store {
   }
   std::vector<ProgressRow> progress(const RunId& id) override { return store_.progress(id); }
   void tie_ends(std::span<const RunId> runs) override { store_.tie_ends(runs); }
-  std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
-    return store_.questions_after(after, limit);
+  std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit,
+                                           std::int64_t bytes_max) override {
+    return store_.questions_after(after, limit, bytes_max);
   }
   bool renew_blobs(Shard shard, std::span<const Hash> hashes) override { return store_.renew_blobs(shard, hashes); }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override { store_.put_blob(shard, hash, bytes); }

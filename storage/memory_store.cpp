@@ -304,12 +304,20 @@ class MemoryStore final : public Store {
     return open;
   }
 
-  std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
+  std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit,
+                                           std::int64_t bytes_max) override {
     std::vector<QuestionRow> open = questions(RunId{}, std::numeric_limits<std::int32_t>::max());
     std::erase_if(open, [&after](const QuestionRow& one) {
       return std::tie(one.asked_at, one.run, one.id) <= std::tie(after.asked_at, after.run, after.id);
     });
     cut(open, limit);
+    std::int64_t bytes = 0;
+    const auto beyond = std::find_if(open.begin(), open.end(), [&](const QuestionRow& one) {
+      bytes += std::ssize(canonical(one.prompt)) + std::ssize(canonical(one.schema)) +
+               (one.fallback ? std::ssize(canonical(*one.fallback)) : 0);
+      return bytes > bytes_max;
+    });
+    if (beyond != open.end()) open.erase(std::max(beyond, open.begin() + 1), open.end());
     return open;
   }
 

@@ -103,8 +103,10 @@ class Store {
 
   // Open questions of one run, or of all runs when `id` is nil; oldest first.
   virtual std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) = 0;
-  // Open questions of all runs after the place given, oldest first.
-  virtual std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) = 0;
+  // Open questions of all runs after the place given, oldest first: at most `limit`, and no more than take `bytes_max`
+  // bytes together (on each node of a cluster), but at least one. Only an empty answer says that there are no more.
+  virtual std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit,
+                                                   std::int64_t bytes_max) = 0;
 
   // Open children of parents that have ended, or gave them up to clean up: cancelling descends by a sweep. Looks at
   // `limit` open children after `mark`, in the order of their parents, and moves the mark; at their end, the next call

@@ -51,7 +51,13 @@ class Client {
   // The same without a write: a built-in graph that the database lacks is known to this client alone.
   void read_graphs();
   void load_all_graphs();  // also the versions that are current no more
+  // The current ones, and the others that came last, up to WorkerOptions::graphs_bytes_max.
   const Graphs& graphs() const;
+  // The current version of the name, or else the version of that name, which is read if it is not at hand. Null: there
+  // is neither.
+  GraphRef find_graph(const std::string& name);
+  GraphRef find_version(const std::string& version);
+  void know_graphs_of(const RunId& run);  // those that its events name
 
   // Lets this client decide with a graph that is not stored yet. Refuses `invalid` (the graph's faults).
   Result<GraphRef> try_graph(const Json& graph);

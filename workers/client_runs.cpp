@@ -14,6 +14,7 @@
 #include "workers/ids.hpp"
 #include "workers/schemas/schema_check.hpp"
 #include "workers/session/declared_work.hpp"
+#include "workers/session/worker_options.hpp"
 
 namespace cairn {
 namespace {
@@ -38,6 +39,7 @@ CommitterOptions Client::Parts::options() {
   of.shards = store.shards();
   of.lanes = 1;
   of.runs_max = 1'000;
+  of.graphs_bytes_max = WorkerOptions{}.graphs_bytes_max;
   of.actor = actor;
   of.tools = catalogue.tools == nullptr ? nullptr : &catalogue.tools->table();
   of.new_id = new_run_id;
@@ -45,8 +47,20 @@ CommitterOptions Client::Parts::options() {
   return of;
 }
 
+// A row without its text says of a version that was read before whether it is current now; it may have been dropped
+// since.
 void Client::Parts::learn(const std::vector<GraphRow>& rows) {
-  for (const GraphRow& row : rows) committer->add_graph(graph_of(row, committer->graphs()), row.current);
+  if (!rows.empty()) committer->trim_graphs();
+  const auto add = [this](const GraphRow& row) {
+    committer->add_graph(graph_of(row, committer->graphs()), row.current);
+  };
+  for (const GraphRow& row : rows) {
+    if (!row.text.empty() || committer->graphs().by_version(row.version) != nullptr) {
+      add(row);
+    } else if (row.current) {
+      for (const GraphRow& whole : store.graphs_of(std::span(&row.version, 1))) add(whole);
+    }
+  }
 }
 
 // Carries out the committer's actions until this many submissions have been answered. If the store fails, all that was
@@ -66,8 +80,8 @@ std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
       carry_out(std::move(actions), replies);
     }
   } catch (...) {
-    Graphs graphs = committer->graphs();
-    committer.emplace(options(), std::move(graphs));
+    GraphShelf shelf = committer->shelf();
+    committer.emplace(options(), std::move(shelf));
     throw;
   }
   return replies;
@@ -143,12 +157,31 @@ void Client::learn_graphs(bool stores) {
 
 void Client::load_all_graphs() { parts_->learn(new_graphs(parts_->store, parts_->known)); }
 
+GraphRef Client::find_graph(const std::string& name) {
+  if (GraphRef graph = graphs().current(name)) return graph;
+  return find_version(name);
+}
+
+GraphRef Client::find_version(const std::string& version) {
+  if (graphs().by_version(version) == nullptr) parts_->learn(parts_->store.graphs_of(std::span(&version, 1)));
+  return graphs().by_version(version);
+}
+
+void Client::know_graphs_of(const RunId& run) {
+  const Load load{.run = run, .graphs = true};
+  const History unread{.run = run, .snapshot = {}, .rows = {}, .complete = false};
+  parts_->committer->trim_graphs();
+  for (const GraphRef& graph : read_graphs_of(parts_->store, {&load, 1}, {&unread, 1}).graphs)
+    parts_->committer->add_graph(graph, false);
+}
+
 const Graphs& Client::graphs() const { return parts_->committer->graphs(); }
 
 Result<GraphRef> Client::try_graph(const Json& graph) {
   Surroundings around = surroundings_of(parts_->catalogue);
   for (const SessionRow& row : parts_->store.sessions()) around.handlers.merge(handlers_of(row));
   Result<GraphRef> parsed = parse_reviewed_graph(graph, graph_version(canonical(graph)), around);
+  parts_->committer->trim_graphs();
   if (parsed) parts_->committer->add_graph(*parsed, false);
   return parsed;
 }
@@ -417,12 +450,12 @@ Result<RunState> Client::decided(RunState state, const Command& command) {
 Result<RunState> Client::state(const RunId& run, std::optional<std::int64_t> at_seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
   if (!row) return no_such_run(parts_->store, run);
-  if (graphs().by_version(row->version) == nullptr) parts_->learn(parts_->store.graphs_of(std::span(&row->version, 1)));
+  find_version(row->version);
   const std::int64_t until = at_seq.value_or(row->head);
   if (until < 1 || until > row->head) return no_such_event(*row, until);
   Result<RunState> folded = fold_until(run, until);
   if (folded || folded.error().code != Code::unsupported) return folded;
-  load_all_graphs();  // it may have moved between versions
+  know_graphs_of(run);  // it may have moved between versions
   return fold_until(run, until);
 }
 

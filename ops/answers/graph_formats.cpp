@@ -88,11 +88,7 @@ Error no_such_graph(const std::string& name) {
 }
 
 Result<GraphRef> find_graph(Client& client, const std::string& name) {
-  GraphRef graph = client.graphs().current(name);
-  if (graph) return graph;
-  client.load_all_graphs();
-  graph = client.graphs().by_version(name);
-  if (graph) return graph;
+  if (GraphRef graph = client.find_graph(name)) return graph;
   return no_such_graph(name);
 }
 

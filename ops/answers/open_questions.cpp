@@ -10,9 +10,9 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t questions_page = 200;
-constexpr std::int32_t looked_at_max = 5'000;         // for one page; its cursor goes on
-constexpr std::size_t questions_bytes_max = 8 << 20;  // of one page
-constexpr std::size_t expanded_bytes_max = 1 << 20;   // of one question
+constexpr std::int32_t looked_at_max = 5'000;          // for one page; its cursor goes on
+constexpr std::int64_t questions_bytes_max = 8 << 20;  // of one page, and of what is read at once for it
+constexpr std::size_t expanded_bytes_max = 1 << 20;    // of one question
 
 Json question_line(Client& client, Shard shard, const QuestionRow& question, const RunRow& run) {
   const auto whole = [&](const Json& value) { return client.expand_blobs(value, shard, expanded_bytes_max); };
@@ -39,14 +39,14 @@ class QuestionList {
 
   std::optional<QuestionPlace> read(QuestionPlace place) {
     for (std::int32_t looked_at = 0; looked_at < looked_at_max;) {
-      const std::vector<QuestionRow> page = store_.questions_after(place, questions_page);
+      const std::vector<QuestionRow> page = store_.questions_after(place, questions_page, questions_bytes_max);
       for (const QuestionRow& question : page) {
         place = {question.asked_at, question.run, question.id};
         ++looked_at;
         take(question);
         if (std::ssize(lines_) >= wanted_.filter.limit || bytes_ >= questions_bytes_max) return place;
       }
-      if (page.size() < static_cast<std::size_t>(questions_page)) return std::nullopt;
+      if (page.empty()) return std::nullopt;
     }
     return place;
   }
@@ -60,7 +60,7 @@ class QuestionList {
     if (!run || (wanted_.covers && !wanted_.covers(*run)) || !matches(wanted_.filter, *run)) return;
     if (wanted_.runs && !wanted_.runs->contains(run->id)) return;
     lines_.push_back(question_line(client_, shard_of(run->id, store_.shards()), question, *run));
-    bytes_ += canonical(lines_.back()).size();
+    bytes_ += std::ssize(canonical(lines_.back()));
   }
 
   Client& client_;
@@ -68,7 +68,7 @@ class QuestionList {
   const QuestionsWanted& wanted_;
   std::map<RunId, std::optional<RunRow>> rows_;
   std::vector<Json> lines_;
-  std::size_t bytes_ = 0;
+  std::int64_t bytes_ = 0;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ RouteReply replayed(RouteCall& call, const GraphRef& graph, bool handlers) {
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
   if (!call.store().run(*run)) return no_such_run(call.name);
-  call.client.load_all_graphs();
+  call.client.know_graphs_of(*run);
   const ReplayMeans means(*call.side.opened.catalogue, graph, handlers);
   Replayer replayer(call.store(), call.client.graphs(), means.options());
   ReplayReport report;

@@ -56,8 +56,7 @@ Status TraceExport::read_events(const RunRow& run, RunTrace& trace, const Status
 }
 
 void TraceExport::know_graphs(const EventBody& body) {
-  for (const std::string& version : graphs_named_by(body))
-    if (client_.graphs().by_version(version) == nullptr) return client_.load_all_graphs();
+  for (const std::string& version : graphs_named_by(body)) client_.find_version(version);
 }
 
 // Spans that fill a document are sent when the next one comes, so that the last ones of a run never are.

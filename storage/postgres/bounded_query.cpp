@@ -193,6 +193,10 @@ Status check_login(Reader& reader) {
   if (!is_unbound) return is_unbound.error();
   if (is_unbound->text(0, 0) != "f")
     return Error{Code::closed, "Expected a login for the data that may only read, but this one may do anything."};
+  const Result<PgResult> owns_data = reader.run(statement("login_owns_data").text);
+  if (!owns_data) return owns_data.error();
+  if (owns_data->text(0, 0) != "f")
+    return Error{Code::closed, "Expected a login for the data that may only read, but this one owns some of them."};
   const Result<PgResult> sees_cairn = reader.run(statement("login_sees_cairn").text);
   if (!sees_cairn) return sees_cairn.error();
   if (sees_cairn->text(0, 0) == "f") return Done{};

@@ -98,6 +98,19 @@ auto joined(const std::vector<PgResult>& parts, const Read& read, const Before& 
   return rows;
 }
 
+// A placement may have ended for its bytes: what others have after its last row is left to the next call.
+std::vector<QuestionRow> joined_until_one_ends(const std::vector<PgResult>& parts, std::int32_t limit) {
+  std::optional<QuestionRow> end;
+  const auto read = [&end](const PgResult& part) {
+    std::vector<QuestionRow> rows = read_questions(part);
+    if (!rows.empty() && (!end || asked_earlier(rows.back(), *end))) end = rows.back();
+    return rows;
+  };
+  std::vector<QuestionRow> rows = joined(parts, read, asked_earlier, limit);
+  std::erase_if(rows, [&end](const QuestionRow& row) { return asked_earlier(*end, row); });
+  return rows;
+}
+
 // Holds as the arrays that statements take.
 class FenceArrays {
  public:
@@ -307,10 +320,12 @@ class PostgresStore final : public Store {
     return read_questions(query_of(id, "questions_of_run", of_run(id).add(limit)));
   }
 
-  std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit) override {
+  std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit,
+                                           std::int64_t bytes_max) override {
     if (limit <= 0) return {};
-    const PgParameters place = PgParameters().add(after.asked_at).add(after.run).add(after.id).add(limit);
-    return joined(placements_.query_each("questions_after", place), read_questions, asked_earlier, limit);
+    const PgParameters place =
+        PgParameters().add(after.asked_at).add(after.run).add(after.id).add(limit).add(bytes_max);
+    return joined_until_one_ends(placements_.query_each("questions_after", place), limit);
   }
 
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {

@@ -31,7 +31,7 @@ void break_server(const std::string& name, const std::string& fault, ServerOptio
 }
 
 TEST(Faults, half_of_the_backends_killed) {
-  if (is_left_to_full("half_of_the_backends_killed")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_server("halved", "SIGKILL of half of the backends at once, crash recovery", {},
                [](OwnServer& server, Load& load) {
                  int killed = 0;
@@ -42,7 +42,7 @@ TEST(Faults, half_of_the_backends_killed) {
 }
 
 TEST(Faults, the_postmaster_alone_is_killed) {
-  if (is_left_to_full("the_postmaster_alone_is_killed")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_server("headless", "SIGKILL of the postmaster alone, started again by hand", {},
                [](OwnServer& server, Load& load) {
                  load.under(2, milliseconds(700), [&] {
@@ -57,7 +57,7 @@ TEST(Faults, the_postmaster_alone_is_killed) {
 
 // A step that is queued while it is ahead stands until then (tests/attacks.md, D9): here for seconds.
 TEST(Faults, the_clock_of_the_server_is_set_forward_and_back) {
-  if (is_left_to_full("the_clock_of_the_server_is_set_forward_and_back")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   ASSERT_TRUE(OwnServer::can_set_clock()) << "its Debian package is faketime";
   break_server("timeless", "the server's clock an hour back for 4 s, then right; 5 s ahead for 4 s, then right",
                {.has_clock = true}, [](OwnServer& server, Load& load) {
@@ -69,7 +69,7 @@ TEST(Faults, the_clock_of_the_server_is_set_forward_and_back) {
 
 // Its runs wait, with what shares their commits; all others go on.
 TEST(Faults, a_writer_that_sleeps_on_rows) {
-  if (is_left_to_full("a_writer_that_sleeps_on_rows")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_server("asleep", "a foreign transaction idle with locks on three runs for 3 s, twice", {},
                [](OwnServer& server, Load& load) {
                  load.start_batch(is_full() ? 300 : 3);
@@ -89,7 +89,7 @@ TEST(Faults, a_writer_that_sleeps_on_rows) {
 
 // By a trigger of the operator's: as a damaged page, a bound, an encoding or a rule would refuse it.
 TEST(Faults, entries_that_the_database_refuses_for_good) {
-  if (is_left_to_full("entries_that_the_database_refuses_for_good")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_server("refusing", "entries that the database refuses for good (XX001, 22P05, 23514, 54000)", {},
                [](OwnServer& server, Load& load) {
                  test::ask(server.dsn(),
@@ -106,7 +106,7 @@ TEST(Faults, entries_that_the_database_refuses_for_good) {
 }
 
 TEST(Faults, the_folder_of_the_data_is_moved_away_and_back) {
-  if (is_left_to_full("the_folder_of_the_data_is_moved_away_and_back")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_server("homeless", "the server's data folder moved away for 3 s, and back", {},
                [](OwnServer& server, Load& load) {
                  load.under(2, seconds(2), [&] {
@@ -123,7 +123,7 @@ TEST(Faults, the_folder_of_the_data_is_moved_away_and_back) {
 // Acknowledged runs that the copy lacks are gone, each named by `verify`, and workers say that the history has gone
 // back.
 TEST(Faults, an_older_backup_is_restored_under_the_workers) {
-  if (is_left_to_full("an_older_backup_is_restored_under_the_workers")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_server("restored", "a backup of some seconds ago restored", {}, [](OwnServer& server, Load& load) {
     load.lose(Unwritten::commits, [&] {
       server.back_up();
@@ -140,7 +140,7 @@ TEST(Faults, an_older_backup_is_restored_under_the_workers) {
 
 // Its machine hangs, and is gone before anybody notices: nothing is closed, nothing is answered any more.
 TEST(Faults, a_standby_takes_over_from_a_primary_that_hangs) {
-  if (is_left_to_full("a_standby_takes_over_from_a_primary_that_hangs")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   OwnServer primary("hung_primary");
   OwnServer standby("hung_standby", primary);
   primary.set("synchronous_standby_names", "*");
@@ -162,7 +162,7 @@ TEST(Faults, a_standby_takes_over_from_a_primary_that_hangs) {
 
 // After the load; each alteration is undone before the next, and at the end all is sound again.
 TEST(Faults, an_altered_history_is_found) {
-  if (is_left_to_full("an_altered_history_is_found")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_server("altered", "events altered, swapped, removed, a tail cut, a run removed; each found by verify", {},
                [](OwnServer& server, Load& load) {
                  load.wait_until_ended();

@@ -54,7 +54,7 @@ void break_path(const std::string& name, const std::string& fault,
 }
 
 TEST(Faults, a_network_that_swallows_everything_for_a_while) {
-  if (is_left_to_full("a_network_that_swallows_everything_for_a_while")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_path("hole", "a network that swallows everything, twice for 6 s", [](RoughPath& path, Load& load) {
     load.under(2, seconds(4), [&] {
       path.swallow(true);
@@ -67,7 +67,7 @@ TEST(Faults, a_network_that_swallows_everything_for_a_while) {
 }
 
 TEST(Faults, a_slow_network_loses_nothing) {
-  if (is_left_to_full("a_slow_network_loses_nothing")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_path("slow", "20 ms more each way, for 8 s", [](RoughPath& path, Load& load) {
     load.under(1, milliseconds(0), [&] {
       path.delay(milliseconds(20));
@@ -79,7 +79,7 @@ TEST(Faults, a_slow_network_loses_nothing) {
 }
 
 TEST(Faults, bytes_that_come_one_by_one_lose_nothing) {
-  if (is_left_to_full("bytes_that_come_one_by_one_lose_nothing")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_path("bytewise", "byte by byte, for 5 s", [](RoughPath& path, Load& load) {
     load.under(1, milliseconds(0), [&] {
       path.pass_single_bytes(true);
@@ -103,7 +103,7 @@ TEST(Faults, connections_reset_in_the_midst_of_bytes) {
 
 // Steps that wait are found by looking; the other workers are not held up.
 TEST(Faults, notifications_that_are_lost_are_missed_by_nobody) {
-  if (is_left_to_full("notifications_that_are_lost_are_missed_by_nobody")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   break_path("deaf", "listeners that get nothing, for 8 s", [](RoughPath& path, Load& load) {
     load.under(1, seconds(2), [&] {
       path.deafen(true);
@@ -115,7 +115,7 @@ TEST(Faults, notifications_that_are_lost_are_missed_by_nobody) {
 }
 
 TEST(Faults, a_pooler_killed_and_started_again) {
-  if (is_left_to_full("a_pooler_killed_and_started_again")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   OwnServer server("pooled");
   test::TransactionPooler pooler(server.dsn(), directory());
   Load load({.name = "pooler", .worker_dsns = {pooler.dsn()}, .dsn = server.dsn()});

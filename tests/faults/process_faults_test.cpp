@@ -72,7 +72,7 @@ TEST(Faults, tools_that_misbehave_harm_no_run_beside_them) {
 
 // It takes a worker with it at each attempt; then it has used up its losses.
 TEST(Faults, a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it) {
-  if (is_left_to_full("a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   Load load({.name = "murder"});
   load.start_plans(3);
   load.measure_before();
@@ -106,7 +106,7 @@ TEST(Faults, starts_given_again_and_again_make_one_run) {
 
 // In full, the others' steps come as fast as without it.
 TEST(Faults, a_tool_that_takes_all_memory_slows_no_step_beside_it) {
-  if (is_left_to_full("a_tool_that_takes_all_memory_slows_no_step_beside_it")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   Load load({.name = "memory"});
   load.start_plans(6);
   const double alone = load.step_p99_ms(seconds(15), [] {});

@@ -19,8 +19,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-void say_skipped(const std::string& why) { std::cout << "skipped: " << why << std::endl; }
-
 TEST(Faults, the_server_dies_at_once_and_comes_back) {
   Load load({.name = "immediate"});
   load.start_plans(6);
@@ -51,7 +49,7 @@ TEST(Faults, backends_terminated_again_and_again) {
 }
 
 TEST(Faults, a_backend_killed_takes_all_connections_along) {
-  if (is_left_to_full("a_backend_killed_takes_all_connections_along")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   OwnServer server("crashes");
   Load load({.name = "backend", .dsn = server.dsn()});
   load.start_plans(6);
@@ -63,7 +61,7 @@ TEST(Faults, a_backend_killed_takes_all_connections_along) {
 }
 
 TEST(Faults, a_server_that_stands_still_goes_on) {
-  if (is_left_to_full("a_server_that_stands_still_goes_on")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   OwnServer server("frozen");
   Load load({.name = "still", .dsn = server.dsn()});
   load.start_plans(6);
@@ -109,9 +107,9 @@ TEST(Faults, no_connection_is_left) {
 }
 
 TEST(Faults, the_disk_of_the_data_is_full_for_a_while) {
-  if (is_left_to_full("the_disk_of_the_data_is_full_for_a_while")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   const SmallDisk disk("small_data", 200);
-  if (!disk.is_there()) return say_skipped("a full disk: mounting one of its own needs root");
+  if (!disk.is_there()) GTEST_SKIP() << "mounting a disk of its own needs root";
   OwnServer server("full", {.place = disk.place()});
   Load load({.name = "full", .dsn = server.dsn()});
   load.start_plans(6);
@@ -130,9 +128,9 @@ TEST(Faults, the_disk_of_the_data_is_full_for_a_while) {
 }
 
 TEST(Faults, the_disk_of_the_log_is_full_and_the_server_gone) {
-  if (is_left_to_full("the_disk_of_the_log_is_full_and_the_server_gone")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   const SmallDisk disk("small_wal", 160);
-  if (!disk.is_there()) return say_skipped("a full disk: mounting one of its own needs root");
+  if (!disk.is_there()) GTEST_SKIP() << "mounting a disk of its own needs root";
   OwnServer server("wal_full", {.wal = disk.place()});
   Load load({.name = "wal_full", .dsn = server.dsn()});
   load.start_plans(6);
@@ -156,7 +154,7 @@ TEST(Faults, the_disk_of_the_log_is_full_and_the_server_gone) {
 
 // The primary's machine is gone; the standby has all that was acknowledged.
 TEST(Faults, a_synchronous_standby_takes_over) {
-  if (is_left_to_full("a_synchronous_standby_takes_over")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   OwnServer primary("sync_primary");
   OwnServer standby("sync_standby", primary);
   primary.set("synchronous_standby_names", "*");
@@ -178,7 +176,7 @@ TEST(Faults, a_synchronous_standby_takes_over) {
 // It stopped following some seconds ago. Runs that were started since are gone, others go on from where it knows them,
 // although workers have seen them further on; `verify` says so.
 TEST(Faults, an_asynchronous_standby_that_lags_takes_over) {
-  if (is_left_to_full("an_asynchronous_standby_that_lags_takes_over")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   OwnServer primary("async_primary");
   OwnServer standby("async_standby", primary);
   Load load({.name = "async", .dsn = primary.dsn_with(standby)});
@@ -201,7 +199,7 @@ TEST(Faults, an_asynchronous_standby_that_lags_takes_over) {
 }
 
 TEST(Faults, a_snapshot_held_open_slows_nobody_afterwards) {
-  if (is_left_to_full("a_snapshot_held_open_slows_nobody_afterwards")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   Load load({.name = "snapshot"});
   load.start_plans(6);
   load.measure_before();
@@ -217,7 +215,7 @@ TEST(Faults, a_snapshot_held_open_slows_nobody_afterwards) {
 }
 
 TEST(Faults, a_server_that_takes_no_writes_for_a_while) {
-  if (is_left_to_full("a_server_that_takes_no_writes_for_a_while")) return;
+  if (!is_full()) GTEST_SKIP() << left_to_full;
   Load load({.name = "read_only"});
   load.start_plans(6);
   load.measure_before();

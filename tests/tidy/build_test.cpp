@@ -1,8 +1,12 @@
 // Tidy rules of the build and the papers: every source is built, the README names what exists, scripts stop at a fault.
+#include <cstdio>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <memory>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -95,6 +99,36 @@ TEST(Tidy, scripts_stop_at_the_first_fault) {
     const bool is_script = !script.lines.empty() && script.lines[0].starts_with("#!");
     EXPECT_TRUE(!is_script || is_program(script.path)) << script.path << " is not executable";
   }
+}
+
+std::set<std::string> targets_of_the_program() {
+  static const std::regex named("Target\\{\"(\\w+)\"");
+  const Source* source = find_source(all_sources(), "tests/fuzz/targets.cpp");
+  const std::string text = source == nullptr ? "" : text_of(*source);
+  std::set<std::string> targets;
+  for (std::sregex_iterator match(text.begin(), text.end(), named), end; match != end; ++match)
+    targets.insert((*match)[1]);
+  return targets;
+}
+
+// As its help lists them; without arguments it takes all of them.
+std::set<std::string> targets_of_the_script() {
+  const std::string command = "'" + (project_root() / "ops/fuzz").string() + "' --help";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::string text;
+  for (int c = pipe ? std::fgetc(pipe.get()) : EOF; c != EOF; c = std::fgetc(pipe.get())) text += static_cast<char>(c);
+  std::smatch line;
+  if (!std::regex_search(text, line, std::regex(" TARGET +([\\w ]+) \\(all of them\\)"))) return {};
+  std::istringstream words(line[1]);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+TEST(Tidy, a_fuzzing_run_without_arguments_takes_each_target) {
+  std::set<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(project_root() / "tests/fuzz/corpus"))
+    folders.insert(entry.path().filename().string());
+  EXPECT_EQ(targets_of_the_program(), folders);
+  EXPECT_EQ(targets_of_the_script(), folders);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "engine/id.hpp"
 #include "workers/ports/log_file.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -42,7 +43,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
 
 std::string_view view_of(const spdlog::string_view_t& text) { return {text.data(), text.size()}; }
 
-// An object a line.
+// An object a line; what a terminal obeys in it is escaped, which changes no value.
 class JsonFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& entry, spdlog::memory_buf_t& out) override {
@@ -58,18 +59,18 @@ class JsonFormatter final : public spdlog::formatter {
     line["level"] = std::string(view_of(spdlog::level::to_string_view(entry.level)));
     line["pid"] = getpid();
     line["message"] = std::string(text);
-    const std::string dumped = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const std::string dumped = visible(line.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
     out.append(dumped.data(), dumped.data() + dumped.size());
   }
   std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
 };
 
 // A line for people. Texts from outside, such as PostgreSQL's, may have several: a break and what indents the next line
-// become a space.
+// become a space; what a terminal obeys is escaped.
 class TextFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& entry, spdlog::memory_buf_t& out) override {
-    const std::string line = one_line(view_of(entry.payload));
+    const std::string line = visible(one_line(view_of(entry.payload)));
     spdlog::details::log_msg flat = entry;
     flat.payload = line;
     form_.format(flat, out);

@@ -135,6 +135,7 @@ struct CommitterCounts {
 class Committer {
  public:
   explicit Committer(CommitterOptions options, Graphs graphs = {});
+  Committer(CommitterOptions options, GraphShelf shelf);  // with the graphs that another one had at hand
 
   // The actor of commands that are decided from now on.
   void set_actor(std::string actor) { options_.actor = std::move(actor); }
@@ -147,7 +148,9 @@ class Committer {
   // As KeepRules.
   void set_queues(ServedQueues queues) { keep_rules_.set_queues(std::move(queues)); }
   void add_graph(const GraphRef& graph, bool make_current) { shelf_.add(graph, make_current); }
+  void trim_graphs() { shelf_.trim(); }  // as each drain_actions() does
   const Graphs& graphs() const { return shelf_.graphs(); }
+  const GraphShelf& shelf() const { return shelf_; }
 
   // Answered by one Reply: when committed, or refused for good (never because of a state that may be outdated).
   // Refuses as decide does, and: `stale` and `closed` (the fence), `not_found`, `unsupported` (the run; or it would

@@ -20,8 +20,10 @@ bool CommitterActions::empty() const {
 }
 
 Committer::Committer(CommitterOptions options, Graphs graphs)
+    : Committer(options, GraphShelf(std::move(graphs), options.graphs_bytes_max)) {}
+Committer::Committer(CommitterOptions options, GraphShelf shelf)
     : options_(std::move(options)),
-      shelf_(std::move(graphs), options_.graphs_bytes_max),
+      shelf_(std::move(shelf)),
       keep_rules_(options_.keep, options_.default_timeout_ms),
       gathered_(static_cast<std::size_t>(options_.shards)),
       to_lock_(static_cast<std::size_t>(options_.shards)) {}

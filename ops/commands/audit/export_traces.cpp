@@ -9,6 +9,7 @@
 #include "ops/requests/run_filter.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/traces/trace_export.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -26,7 +27,7 @@ Status send_document(OtlpClient& collector, const std::string& document, Sent& s
   if (!answer) return answer.error();
   sent.rejected += answer->rejected;
   if (answer->rejected > 0)
-    std::cerr << "cairn: The collector left out " << answer->rejected << " spans: " << answer->says << '\n';
+    std::cerr << "cairn: The collector left out " << answer->rejected << " spans: " << visible(answer->says) << '\n';
   return Done{};
 }
 

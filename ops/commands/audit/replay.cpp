@@ -70,9 +70,10 @@ Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
   ReplayReport report;
   std::mutex showing;
   Progress progress;
+  opened->client->load_all_graphs();
+  const Graphs graphs = opened->client->graphs();
   for_each_page(*source, audit_threads(), [&]() -> UseRuns {
-    opened->client->load_all_graphs();
-    auto replayer = std::make_shared<Replayer>(*opened->store, opened->client->graphs(), means.options());
+    auto replayer = std::make_shared<Replayer>(*opened->store, graphs, means.options());
     return [&, replayer](const std::vector<RunPlace>& page) {
       std::vector<RunId> runs;
       for (const RunPlace& place : page) runs.push_back(place.run);

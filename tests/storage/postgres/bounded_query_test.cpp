@@ -192,7 +192,7 @@ TEST(BoundedQuery, a_login_that_may_do_anything_is_refused) {
 }
 
 // H12: as decision 0011 says.
-TEST(BoundedQuery, H12_a_login_that_has_anything_of_cairn_is_refused) {
+TEST(BoundedQuery, H12_a_login_that_owns_anything_or_has_anything_of_cairn_is_refused) {
   const auto code = [](const std::string& login) {
     const Result<QueryRows> rows = run_bounded({database(), login, sample_schema, "select 1", 0}, {});
     return rows ? std::string("taken") : std::string(to_string(rows.error().code));
@@ -207,7 +207,17 @@ TEST(BoundedQuery, H12_a_login_that_has_anything_of_cairn_is_refused) {
       {"grant usage on schema cairn to h12_data", "revoke usage on schema cairn from h12_data"},
       {"grant create on schema cairn to h12_data", "revoke create on schema cairn from h12_data"},
       {"alter schema cairn owner to h12_data", "alter schema cairn owner to current_user"},
-      {"alter table cairn.blob owner to h12_data", "alter table cairn.blob owner to current_user"}};
+      {"alter table cairn.blob owner to h12_data", "alter table cairn.blob owner to current_user"},
+      {"alter table sample_shop.orders owner to h12_data", "alter table sample_shop.orders owner to current_user"},
+      {"alter schema sample_shop owner to h12_data", "alter schema sample_shop owner to current_user"},
+      {"do $$ begin execute format('alter database %I owner to h12_data', current_database()); end $$",
+       "do $$ begin execute format('alter database %I owner to %I', current_database(), current_user); end $$"},
+      {"alter role h12_data createrole", "alter role h12_data nocreaterole"},
+      {"alter role h12_data createdb", "alter role h12_data nocreatedb"},
+      {"alter role h12_data replication", "alter role h12_data noreplication"},
+      {"alter role h12_data bypassrls", "alter role h12_data nobypassrls"},
+      {"do $$ begin execute format('grant %I to h12_data', current_user); end $$",
+       "do $$ begin execute format('revoke %I from h12_data', current_user); end $$"}};
   for (const auto& [give, take] : ways) {
     test::ask(database(), give);
     EXPECT_EQ(code("h12_data"), "closed") << give;

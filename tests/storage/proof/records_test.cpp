@@ -59,6 +59,46 @@ TEST_P(RecordsTest, questions_are_open_until_they_are_closed) {
   EXPECT_EQ(store().questions(run.id(), 10)[0].id, "q4");
 }
 
+std::int64_t bytes_of(const std::vector<QuestionRow>& questions) {
+  std::int64_t bytes = 0;
+  for (const QuestionRow& question : questions) bytes += std::ssize(canonical(question.prompt));
+  return bytes;
+}
+
+// Six of 3 MB, the third of which has little; one run is of another shard where there are several.
+TEST_P(RecordsTest, H3_D14_what_is_read_of_open_questions_at_once_is_bounded_in_bytes) {
+  constexpr std::int64_t bytes_max = 7'000'000;
+  TestRun run = started_run();
+  TestRun other = started_run();
+  Entry entry = run.entry();
+  Entry more = other.entry();
+  for (int at = 0; at < 6; ++at) {
+    const std::string id = "q" + std::to_string(at);
+    Entry& of = at % 2 == 0 ? entry : more;
+    of.asked.push_back(question_row(at % 2 == 0 ? run : other, id, noon + at));
+    if (at != 2) of.asked.back().prompt = std::string(3'000'000, 'p');
+  }
+  run.commit(entry);
+  other.commit(more);
+
+  std::vector<std::string> ids;
+  QuestionPlace place;
+  int calls = 0;
+  for (bool is_end = false; !is_end && calls < 10; ++calls) {
+    const std::vector<QuestionRow> page = store().questions_after(place, 200, bytes_max);
+    EXPECT_LE(bytes_of(page), bytes_max);
+    for (const QuestionRow& question : page) {
+      ids.push_back(question.id);
+      place = {question.asked_at, question.run, question.id};
+    }
+    is_end = page.empty();
+  }
+  EXPECT_EQ(ids, (std::vector<std::string>{"q0", "q1", "q2", "q3", "q4", "q5"}));
+  EXPECT_EQ(store().questions_after({}, 200, 1).size(), 1u) << "one that is larger comes alone";
+  EXPECT_EQ(store().questions_after({}, 1, bytes_max).size(), 1u);
+  EXPECT_TRUE(store().questions_after({}, 0, bytes_max).empty());
+}
+
 TEST_P(RecordsTest, a_blob_is_stored_once) {
   const std::string bytes("a\0b\xff", 4);
   const Hash hash = sha256(bytes);

@@ -1,9 +1,12 @@
 // The graphs that a session keeps, and how it reads those that it does not.
 #include "workers/runs/graph_shelf.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "engine/graph_parsing.hpp"
+#include "storage/chain.hpp"
+#include "storage/forwarding_store.hpp"
 #include "storage/memory_store.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/client.hpp"
@@ -98,6 +101,88 @@ TEST(GraphShelf, A16_the_versions_of_a_long_history_are_all_read) {
   EXPECT_EQ(versions(), both);
   load.graphs = false;
   EXPECT_TRUE(versions().empty());
+}
+
+// Counts the graphs that are read with their texts.
+class CountedGraphs final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::vector<GraphRow> graphs() override { return counted(ForwardingStore::graphs()); }
+  std::vector<GraphRow> graphs_of(std::span<const std::string> versions) override {
+    return counted(ForwardingStore::graphs_of(versions));
+  }
+  std::int64_t read = 0;
+
+ private:
+  std::vector<GraphRow> counted(std::vector<GraphRow> rows) {
+    read += std::ssize(rows);
+    return rows;
+  }
+};
+
+// Versions of one name that take 4 MB each when they are parsed; the last is current.
+std::vector<std::string> put_versions(Store& store, int count) {
+  std::vector<std::string> versions;
+  for (int at = 1; at <= count; ++at) {
+    Json graph = small_graph("linear");
+    graph["nodes"]["a"]["with"] = {{"pad", std::string(350'000, 'p')}};
+    graph["limits"]["steps"] = 100 + at;
+    const std::string text = canonical(graph);
+    versions.push_back(graph_version(text));
+    store.put_graph({"linear", versions.back(), text, true});
+  }
+  return versions;
+}
+
+TEST(GraphShelf, A16_a_client_reads_of_a_name_that_it_does_not_know_that_version_alone) {
+  const std::unique_ptr<Store> memory = make_memory_store(1);
+  const std::vector<std::string> versions = put_versions(*memory, 12);
+  CountedGraphs store(*memory);
+  const std::unique_ptr<Catalogue> catalogue = small_catalogue();
+  Client client(store, *catalogue, "user:test");
+  client.load_graphs();
+  store.read = 0;
+  EXPECT_EQ(client.find_graph("linear")->version, versions.back());
+  EXPECT_EQ(client.find_graph("none"), nullptr);
+  EXPECT_EQ(store.read, 0);
+  EXPECT_EQ(client.find_graph(versions.front())->version, versions.front());
+  EXPECT_EQ(store.read, 1);
+  EXPECT_EQ(client.find_graph(versions.front())->version, versions.front());
+  EXPECT_EQ(store.read, 1) << "it is at hand now";
+}
+
+TEST(GraphShelf, A16_what_a_client_keeps_of_versions_that_are_not_current_is_bounded_in_bytes) {
+  const std::unique_ptr<Store> store = make_memory_store(1);
+  const std::vector<std::string> versions = put_versions(*store, 20);
+  const std::unique_ptr<Catalogue> catalogue = small_catalogue();
+  Client client(*store, *catalogue, "user:test");
+  client.load_graphs();
+  const std::int64_t one = memory_of(*client.find_graph("linear"));
+  const auto kept = [&] {
+    return std::count_if(versions.begin(), versions.end(),
+                         [&](const std::string& version) { return client.graphs().by_version(version) != nullptr; });
+  };
+  for (const std::string& version : versions) EXPECT_NE(client.find_graph(version), nullptr);
+  EXPECT_LE((kept() - 2) * one, WorkerOptions{}.graphs_bytes_max) << "but the current one and that which came last";
+  EXPECT_GE(kept(), 3);
+  EXPECT_EQ(client.find_graph(versions.front())->version, versions.front()) << "one that was dropped is read again";
+}
+
+// It was current, was replaced, dropped, and is current again: the names of the graphs say so, without its text.
+TEST(GraphShelf, A16_a_version_that_a_client_dropped_may_become_current_again) {
+  const std::unique_ptr<Store> store = make_memory_store(1);
+  const std::string first = put_versions(*store, 1).front();
+  const std::unique_ptr<Catalogue> catalogue = small_catalogue();
+  Client client(*store, *catalogue, "user:test");
+  client.load_graphs();
+  const std::vector<std::string> versions = put_versions(*store, 20);
+  client.load_graphs();
+  for (const std::string& version : versions) EXPECT_NE(client.find_graph(version), nullptr);
+  ASSERT_EQ(client.graphs().by_version(first), nullptr) << "it was dropped";
+  const std::string text = store->graphs_of({&first, 1}).front().text;
+  store->put_graph({"linear", first, text, true});
+  client.load_graphs();
+  EXPECT_EQ(client.find_graph("linear")->version, first);
 }
 
 }  // namespace
