@@ -679,7 +679,8 @@ TEST(Decide, A12_the_values_of_one_decision_take_a_bounded_room_together) {
 
 // The reason of an end was a text of up to 32 MiB that no bound counted.
 TEST(Decide, H3_the_reason_of_an_end_is_bounded) {
-  Trial trial(R"({"name":"t","start":"z","limits":{"steps":5},"nodes":{"z":{"end":{"status":"failed","reason":"{{x}}{{x}}"}}}})");
+  Trial trial(
+      R"({"name":"t","start":"z","limits":{"steps":5},"nodes":{"z":{"end":{"status":"failed","reason":"{{x}}{{x}}"}}}})");
   trial.start(Json{{"x", std::string(100'000, 'x')}}.dump());
   EXPECT_EQ(trial.state.status, RunStatus::failed);
   EXPECT_EQ(trial.state.reason.substr(0, 1'000), std::string(1'000, 'x'));

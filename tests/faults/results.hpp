@@ -32,6 +32,6 @@ void add_line(FaultLine line);
 // Whether to measure rates and inject more: set by ops/faults.
 bool is_full();
 inline constexpr const char* left_to_full = "run by ops/faults";  // why a case is skipped otherwise
-std::uint64_t fault_seed();  // CAIRN_SEED, otherwise a new one
+std::uint64_t fault_seed();                                       // CAIRN_SEED, otherwise a new one
 
 }  // namespace cairn::program

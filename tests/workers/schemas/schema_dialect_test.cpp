@@ -112,19 +112,18 @@ TEST(SchemaDialect, H2_nested_keywords_that_are_said_twice_are_bounded) {
     for (int n = 0; n < levels; ++n) schema = within(std::move(schema));
     return schema;
   };
-  const std::vector<std::function<Json(Json)>> ways = {
-      [](Json inner) {
-        return Json{{"prefixItems", Json::array({std::move(inner)})}};
-      },
-      [](Json inner) {
-        return Json{{"dependentSchemas", {{"a", std::move(inner)}}}};
-      },
-      [](Json inner) {
-        return Json{{"unevaluatedProperties", std::move(inner)}};
-      },
-      [](Json inner) {
-        return Json{{"unevaluatedItems", std::move(inner)}};
-      }};
+  const std::vector<std::function<Json(Json)>> ways = {[](Json inner) {
+                                                         return Json{{"prefixItems", Json::array({std::move(inner)})}};
+                                                       },
+                                                       [](Json inner) {
+                                                         return Json{{"dependentSchemas", {{"a", std::move(inner)}}}};
+                                                       },
+                                                       [](Json inner) {
+                                                         return Json{{"unevaluatedProperties", std::move(inner)}};
+                                                       },
+                                                       [](Json inner) {
+                                                         return Json{{"unevaluatedItems", std::move(inner)}};
+                                                       }};
   for (const auto& way : ways) {
     EXPECT_TRUE(check_schema(nested(way, 5)));
     const Status refused = check_schema(nested(way, 60));
