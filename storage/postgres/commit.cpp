@@ -475,8 +475,12 @@ std::vector<LockedRun> lock_runs(PgConnection& connection, Shard shard, std::spa
   connection.begin_pipeline();
   connection.send(begin_statement());
   connection.send(statement("lock_runs"), PgParameters().add(shard).add(std::move(ids)));
-  connection.send(statement("events_of_runs"),
-                  PgParameters().add(shard).add(std::move(of)).add(std::move(after)).add(missed_events_max));
+  connection.send(statement("missed_events"), PgParameters()
+                                                  .add(shard)
+                                                  .add(std::move(of))
+                                                  .add(std::move(after))
+                                                  .add(missed_events_max)
+                                                  .add(missed_bytes_max(known.size())));
   connection.sync();
   connection.receive();
   std::vector<LockedRun> locked(known.size());

@@ -434,9 +434,15 @@ class SmallStore final : public test::ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
-    for (const Entry& entry : batch)
-      for (const EventRow& event : entry.events) check(event.payload);
+    check(batch);
     return store_.commit(shard, batch, options);
+  }
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    return store_.commit_locked(shard, runs, [&](std::vector<LockedRun> locked) {
+      const LockedDecision decision = decide(std::move(locked));
+      check(decision.entries);
+      return decision;
+    });
   }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
     check(bytes);
@@ -445,6 +451,10 @@ class SmallStore final : public test::ForwardingStore {
   std::atomic<int> refused{0};
 
  private:
+  void check(std::span<const Entry> batch) {
+    for (const Entry& entry : batch)
+      for (const EventRow& event : entry.events) check(event.payload);
+  }
   void check(std::string_view text) {
     if (text.find("too much") == std::string_view::npos) return;
     ++refused;
