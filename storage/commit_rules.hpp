@@ -2,6 +2,7 @@
 // batch and of a queue's settings. Pure functions except next_commit_id(); safe from any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +14,10 @@
 namespace cairn {
 
 inline constexpr std::int32_t missed_events_max = 1'000;  // of a LockedRun
+// The same in bytes of their payloads: a share of 32 MiB.
+inline std::int64_t missed_bytes_max(std::size_t runs) {
+  return (std::int64_t{32} << 20) / static_cast<std::int64_t>(std::max<std::size_t>(runs, 1));
+}
 
 // CHECKs what callers must get right: sequence numbers without a gap, each run and branch once, every run of this
 // shard, a fence for each `keep`, at least one event.

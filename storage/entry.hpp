@@ -61,9 +61,9 @@ struct KnownRun {
 };
 // The same run under its lock.
 struct LockedRun {
-  std::int64_t head = 0;         // 0: there is no such run
+  std::int64_t head = 0;         // 0: there is no such run; -1: the store refuses to give or lock it, whatever it holds
   Hash chain_hash{};             // at head
-  std::vector<EventRow> missed;  // the events after the known head; of many only the first
+  std::vector<EventRow> missed;  // the events after the known head; of many, in number or in bytes, only the first
 };
 // The entries that were decided under the locks; they stay as they are until the commit has been answered.
 struct LockedDecision {

@@ -123,7 +123,7 @@ class MemoryStore final : public Store {
   LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
     const std::lock_guard lock(mutex_);
     std::vector<LockedRun> locked;
-    for (const KnownRun& run : runs) locked.push_back(locked_run(run));
+    for (const KnownRun& run : runs) locked.push_back(locked_run(run, missed_bytes_max(runs.size())));
     const LockedDecision decision = decide(std::move(locked));
     if (decision.entries.empty()) return {};
     LockedCommitted committed{write_batch(shard, decision.entries, decision.options)};
@@ -783,12 +783,16 @@ class MemoryStore final : public Store {
     }
   }
 
-  LockedRun locked_run(const KnownRun& known) const {
+  LockedRun locked_run(const KnownRun& known, std::int64_t bytes_max) const {
     const auto found = runs_.find(known.id);
     if (found == runs_.end()) return {};
     const std::vector<EventRow>& events = found->second.events;
     const auto first = std::min(static_cast<std::ptrdiff_t>(known.head), std::ssize(events));
-    const auto last = std::min(first + missed_events_max, std::ssize(events));
+    auto last = first;
+    for (std::int64_t bytes = 0; last < std::min(first + missed_events_max, std::ssize(events)); ++last) {
+      bytes += std::ssize(events[static_cast<std::size_t>(last)].payload);
+      if (bytes > bytes_max) break;
+    }
     const RunRow& row = found->second.row;
     return {row.head, row.chain_hash, {events.begin() + first, events.begin() + last}};
   }

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <utility>
 
+#include "engine/corrupt_history.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/postgres/claim_parameters.hpp"
 #include "storage/postgres/commit_rows.hpp"
@@ -14,6 +15,8 @@
 
 namespace cairn {
 namespace {
+
+constexpr std::string_view data_corrupted = "XX001";
 
 // One batch's commit, over as many attempts as it takes. Hashes and rows are made once, before anything is locked: an
 // attempt after a lost connection sends the same bytes, by which the log shows whether an earlier COMMIT landed.
@@ -342,10 +345,28 @@ std::vector<Verdict> commit_whole(Placements& placements, Shard shard, std::span
   return placements.run(shard, [&](PgConnection& connection) { return commit.attempt(connection); });
 }
 
-// The server refused the transaction and will refuse it again: for its values (is_about_values), or for a right or a
-// table that is missing (class 42).
-bool is_lasting(const PostgresError& fault) {
-  return fault.sqlstate() != not_as_expected && (fault.is_about_values() || fault.sqlstate().starts_with("42"));
+// The share of a batch's entries in the failure of their transaction.
+enum class Blame : std::uint8_t {
+  nothing,  // another attempt may pass, or none of this login
+  right,    // a right or a table is missing that not all of them may need
+  time,     // it took too long for the server or for an operator: some entry may always do
+  values,   // some entry will always be refused
+};
+
+Blame blame_of(const PostgresError& fault) {
+  const std::string_view code = fault.sqlstate();
+  if (code == not_as_expected) return Blame::nothing;
+  if (fault.is_about_values()) return Blame::values;
+  if (code == query_canceled) return Blame::time;
+  const bool is_right = code.starts_with("42") || (code.starts_with("55") && code != lock_not_available);
+  return is_right ? Blame::right : Blame::nothing;
+}
+
+// Time and locks that others hold are no lasting refusal, of whatever batch.
+[[noreturn]] void pass_on(const PostgresError& fault) {
+  if (fault.sqlstate() != query_canceled && fault.sqlstate() != lock_not_available) throw PostgresError(fault);
+  throw StoreUnavailable("Expected the database to commit within its limits of time, but it does not: " +
+                         std::string(fault.what()));
 }
 
 // Commits a batch that was refused as a whole: it is halved until the refused entries stand alone, and all others are
@@ -366,16 +387,29 @@ class DividedCommit {
   using Units = std::span<const std::vector<std::size_t>>;
 
   // REQUIRES: `units` together were refused with `fault`.
+  // A statement that timed out under load is not the entry's fault: what times out alone is tried once more, and if
+  // nothing but time-outs comes, all of it is later. A worker cancels no statement; one who does it once harms nothing.
   void divide(Units units, const PostgresError& fault) {
-    if (units.size() == 1) return refuse(units.front(), fault);
+    if (units.size() == 1) {
+      const std::optional<PostgresError> alone = blame_of(fault) == Blame::time ? refusal_of(units) : fault;
+      if (alone) refuse(units.front(), *alone);
+      return;
+    }
     const std::size_t half = units.size() / 2;
-    for (const Units part : {units.first(half), units.subspan(half)}) {
-      try {
-        take(part, commit_whole(placements_, shard_, entries_of(part), notifier_));
-      } catch (const PostgresError& again) {
-        if (!is_lasting(again)) throw;
-        divide(part, again);
-      }
+    for (const Units part : {units.first(half), units.subspan(half)})
+      if (const std::optional<PostgresError> again = refusal_of(part)) divide(part, *again);
+  }
+
+  // Nothing: they are committed, or judged.
+  std::optional<PostgresError> refusal_of(Units units) {
+    constexpr int timeouts_max = 30;  // enough to find a few neighbors among 500
+    try {
+      take(units, commit_whole(placements_, shard_, entries_of(units), notifier_));
+      return std::nullopt;
+    } catch (const PostgresError& again) {
+      const Blame blame = blame_of(again);
+      if (blame == Blame::nothing || (blame == Blame::time && ++timeouts_ > timeouts_max)) pass_on(again);
+      return again;
     }
   }
 
@@ -395,10 +429,11 @@ class DividedCommit {
     for (const std::vector<std::size_t>& unit : units)
       for (const std::size_t at : unit) verdicts_[at] = std::move(verdicts[next++]);
     has_taken_ = true;
+    timeouts_ = 0;
   }
 
   void refuse(std::span<const std::size_t> unit, const PostgresError& fault) {
-    if (!fault.is_about_values() && !doubtful_) doubtful_ = fault;
+    if (blame_of(fault) == Blame::right && !doubtful_) doubtful_ = fault;
     for (const std::size_t at : unit) {
       verdicts_[at].kind = Verdict::Kind::refused;
       verdicts_[at].fault = fault.what();
@@ -410,8 +445,9 @@ class DividedCommit {
   const std::span<const Entry> batch_;
   Notifier* const notifier_;
   std::vector<Verdict> verdicts_;
-  std::optional<PostgresError> doubtful_;  // not about values, and alone
+  std::optional<PostgresError> doubtful_;  // about a right, and alone
   bool has_taken_ = false;                 // the database took some part
+  int timeouts_ = 0;                       // one after another
 };
 
 std::vector<Verdict> commit_or_divide(Placements& placements, Shard shard, std::span<const Entry> batch,
@@ -419,12 +455,13 @@ std::vector<Verdict> commit_or_divide(Placements& placements, Shard shard, std::
   try {
     return commit_whole(placements, shard, batch, notifier);
   } catch (const PostgresError& fault) {
-    if (!is_lasting(fault)) throw;
+    if (blame_of(fault) == Blame::nothing) pass_on(fault);
     return DividedCommit(placements, shard, batch, notifier).commit(fault);
   }
 }
 
-// Begins the transaction in which the runs are locked, in the order of their ids; leaves the pipeline open.
+// Begins the transaction in which the runs are locked, in the order of their ids; leaves the pipeline open. A row that
+// was altered is refused as a damaged one.
 std::vector<LockedRun> lock_runs(PgConnection& connection, Shard shard, std::span<const KnownRun> known) {
   std::vector<std::size_t> order(known.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -438,21 +475,67 @@ std::vector<LockedRun> lock_runs(PgConnection& connection, Shard shard, std::spa
   connection.begin_pipeline();
   connection.send(begin_statement());
   connection.send(statement("lock_runs"), PgParameters().add(shard).add(std::move(ids)));
-  connection.send(statement("events_of_runs"),
-                  PgParameters().add(shard).add(std::move(of)).add(std::move(after)).add(missed_events_max));
+  connection.send(statement("missed_events"), PgParameters()
+                                                  .add(shard)
+                                                  .add(std::move(of))
+                                                  .add(std::move(after))
+                                                  .add(missed_events_max)
+                                                  .add(missed_bytes_max(known.size())));
   connection.sync();
   connection.receive();
   std::vector<LockedRun> locked(known.size());
-  for (const auto& [place, run] : read_found_runs(connection.receive())) {
-    locked[order[place]].head = run.head;
-    locked[order[place]].chain_hash = run.chain_hash;
+  try {
+    for (const auto& [place, run] : read_found_runs(connection.receive())) {
+      locked[order[place]].head = run.head;
+      locked[order[place]].chain_hash = run.chain_hash;
+    }
+    const PgResult rows = connection.receive();
+    rows.expect_columns(event_columns);
+    const int place = rows.column("place");
+    for (int row = 0; row < rows.rows(); ++row)
+      locked[order[place_of(rows, row, place)]].missed.push_back(read_event(rows, row));
+  } catch (const CorruptHistory& corrupt) {
+    throw PostgresError(std::string(data_corrupted), corrupt.what());
   }
-  const PgResult rows = connection.receive();
-  rows.expect_columns(event_columns);
-  const int place = rows.column("place");
-  for (int row = 0; row < rows.rows(); ++row)
-    locked[order[place_of(rows, row, place)]].missed.push_back(read_event(rows, row));
   return locked;
+}
+
+// Locks those at `places`; the others are not given.
+std::vector<LockedRun> lock_some(PgConnection& connection, Shard shard, std::span<const KnownRun> runs,
+                                 std::span<const std::size_t> places) {
+  std::vector<KnownRun> known;
+  for (const std::size_t place : places) known.push_back(runs[place]);
+  LockedRun not_given;
+  not_given.head = -1;
+  std::vector<LockedRun> all(runs.size(), not_given);
+  std::vector<LockedRun> locked = lock_runs(connection, shard, known);
+  for (std::size_t at = 0; at < places.size(); ++at) all[places[at]] = std::move(locked[at]);
+  return all;
+}
+
+// Those of `places` whose runs can be locked and read: halved until each run that the database refuses stands alone.
+std::vector<std::size_t> lockable(Placements& placements, Shard shard, std::span<const KnownRun> runs,
+                                  std::span<const std::size_t> places) {
+  try {
+    placements.run(shard, [&](PgConnection& connection) {
+      (void)lock_some(connection, shard, runs, places);
+      connection.finish();
+      connection.execute("ROLLBACK");
+    });
+    return {places.begin(), places.end()};
+  } catch (const PostgresError& fault) {
+    if (blame_of(fault) != Blame::values) pass_on(fault);
+    if (places.size() == 1) {
+      spdlog::warn("Expected to lock run {} and to read its events, but the database refuses: {}.",
+                   to_string(runs[places.front()].id), fault.what());
+      return {};
+    }
+  }
+  const std::size_t half = places.size() / 2;
+  std::vector<std::size_t> found = lockable(placements, shard, runs, places.first(half));
+  const std::vector<std::size_t> others = lockable(placements, shard, runs, places.subspan(half));
+  found.insert(found.end(), others.begin(), others.end());
+  return found;
 }
 
 }  // namespace
@@ -467,9 +550,11 @@ LockedCommitted commit_locked_batch(Placements& placements, Shard shard, std::sp
                                     const DecideLocked& decide, Notifier& notifier) {
   LockedDecision decided;
   std::optional<Commit> commit;
+  std::vector<std::size_t> places(runs.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
   const auto attempt = [&](PgConnection& connection) -> LockedCommitted {
     if (commit) return {commit->attempt(connection)};  // the locks were lost after it had been decided
-    decided = decide(lock_runs(connection, shard, runs));
+    decided = decide(lock_some(connection, shard, runs, places));
     if (decided.entries.empty()) {
       connection.finish();
       connection.execute("ROLLBACK");
@@ -478,12 +563,17 @@ LockedCommitted commit_locked_batch(Placements& placements, Shard shard, std::sp
     return commit.emplace(shard, decided.entries, decided.options.notify ? &notifier : nullptr)
         .attempt_locked(connection, decided.claim);
   };
-  try {
-    return placements.run(shard, attempt);
-  } catch (const PostgresError& fault) {
-    if (!commit || !is_lasting(fault)) throw;
-    return {
-        DividedCommit(placements, shard, decided.entries, decided.options.notify ? &notifier : nullptr).commit(fault)};
+  for (bool are_sorted_out = false;; are_sorted_out = true) {
+    try {
+      return placements.run(shard, attempt);
+    } catch (const PostgresError& fault) {
+      const Blame blame = blame_of(fault);
+      if (commit && blame != Blame::nothing)
+        return {DividedCommit(placements, shard, decided.entries, decided.options.notify ? &notifier : nullptr)
+                    .commit(fault)};
+      if (commit || are_sorted_out || blame != Blame::values) pass_on(fault);
+    }
+    places = lockable(placements, shard, runs, places);  // the others are decided without those
   }
 }
 

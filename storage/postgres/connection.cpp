@@ -106,11 +106,13 @@ bool PostgresError::is_transient() const {
          sqlstate_ == "57P02" || sqlstate_ == "57P03" || sqlstate_ == "25006" || sqlstate_ == "25P03";
 }
 
-// Classes of SQLSTATE: 22 data exception, 23 integrity constraint, 54 program limit exceeded, XX internal error and
-// damaged data. https://www.postgresql.org/docs/15/errcodes-appendix.html
+// All classes of SQLSTATE but these: 0A a plan that does not fit its table any more, 25 and 26 state of the connection,
+// 28 and 3D login and database, 40 another transaction, 42 rights and tables, 55 state of a table or lock, 57 an
+// operator; CN is ours (shard_is_elsewhere). https://www.postgresql.org/docs/15/errcodes-appendix.html
 bool PostgresError::is_about_values() const {
+  constexpr auto others = std::to_array<std::string_view>({"0A", "25", "26", "28", "3D", "40", "42", "55", "57", "CN"});
   const std::string_view kind = std::string_view(sqlstate_).substr(0, 2);
-  return kind == "22" || kind == "23" || kind == "54" || kind == "XX";
+  return !is_transient() && std::find(others.begin(), others.end(), kind) == others.end();
 }
 
 // --- parameters -----------------------------------------------------------------------------------------------------

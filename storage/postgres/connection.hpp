@@ -37,7 +37,7 @@ class PostgresError : public std::runtime_error {
   // with a server that is out of room or shutting down.
   bool is_transient() const;
   // True if the server refused the values themselves or the rows that they belong to: too long for an index, not in its
-  // encoding, a duplicate, a damaged page. The same values are refused again.
+  // encoding, a duplicate, a damaged page, a trigger's exception. The same values are refused again.
   bool is_about_values() const;
   // True if a prepared statement was there already, or not there: the server's connection is not ours alone.
   bool is_about_prepared() const { return sqlstate_ == "42P05" || sqlstate_ == "26000"; }
@@ -48,6 +48,8 @@ class PostgresError : public std::runtime_error {
 
 // A lock was asked for with a limit of time, or without waiting, and others have it.
 inline constexpr std::string_view lock_not_available = "55P03";
+// By the server's limit of time for a statement, or by an operator.
+inline constexpr std::string_view query_canceled = "57014";
 
 enum class PgType : std::uint32_t {
   boolean = 16,

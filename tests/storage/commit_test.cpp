@@ -157,6 +157,28 @@ TEST_P(CommitTest, A7_of_very_many_missed_events_only_the_first_come_along) {
   EXPECT_EQ(run.commit(run.entry()).kind, Kind::committed) << "its lock is gone";
 }
 
+// Up to 1,000 events of each of 500 runs came along, however large.
+TEST_P(CommitTest, A9_what_was_missed_is_bounded_in_bytes_that_the_runs_of_a_lock_share) {
+  TestRun run = started_run();
+  TestRun other = started_run();
+  Entry large = run.entry(3);
+  for (EventRow& event : large.events) event.payload = R"({"text":")" + std::string(7u << 20, 'x') + "\"}";
+  ASSERT_EQ(run.commit(large).kind, Kind::committed);
+  std::vector<LockedRun> found;
+  const auto decide = [&](std::vector<LockedRun> locked) {
+    found = std::move(locked);
+    return LockedDecision{};
+  };
+  const std::vector<KnownRun> known = {{run.id(), 1}, {other.id(), 0}};
+  (void)store().commit_locked(last_shard(), known, decide);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].head, 4);
+  EXPECT_EQ(found[0].missed.size(), 2u);
+  EXPECT_EQ(found[1].missed.size(), 1u);
+  (void)store().commit_locked(last_shard(), {known.data(), 1}, decide);
+  EXPECT_EQ(found.at(0).missed.size(), 3u) << "alone";
+}
+
 TEST_P(CommitTest, A7_a_fence_that_does_not_hold_is_stale_under_the_lock_as_well) {
   TestRun run = started_run();
   const Fence good = fence_of(claim_one(7));

@@ -177,6 +177,8 @@ class Committer {
   LockedDecision decide_locked(std::uint64_t batch, std::vector<LockedRun> runs);
   void verdicts(std::uint64_t batch, std::vector<Verdict> verdicts);
   void batch_failed(std::uint64_t batch);  // the store is unavailable: the same bytes go again later
+  // Counts that the store refused the batch as a whole, and returns how often it has; batch_failed() is called as well.
+  int batch_refused(std::uint64_t batch);
 
   CommitterActions drain_actions();
 

@@ -142,6 +142,11 @@ void Committer::batch_failed(std::uint64_t id) {
   batch.retry_at = now_ + pause / 2 + static_cast<TimeUs>(static_cast<double>(pause / 2) * options_.draw());
 }
 
+int Committer::batch_refused(std::uint64_t id) {
+  const auto found = batches_.find(id);
+  return found == batches_.end() ? 0 : ++found->second->refusals;
+}
+
 void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
   const auto found = batches_.find(id);
   if (found == batches_.end()) return;

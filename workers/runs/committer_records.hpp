@@ -144,6 +144,7 @@ struct Committer::Batch {
   TimeUs locked_at = 0;       // when that was asked for; 0: they are not
   TimeUs retry_at = never_us;
   int failures = 0;
+  int refusals = 0;  // of them, those that no other attempt would cure
 };
 
 }  // namespace cairn

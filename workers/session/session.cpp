@@ -287,6 +287,8 @@ void Session::dispatch_steps() {
   for (const RunId& run : step_actions_.room_for) pool_.make_room_for(run);
   for (const RunId& run : step_actions_.doubted) committer_.doubt(run);
   for (const std::string& queue : step_actions_.lacking_in) leave_queue(queue);
+  for (const Ticket slot : step_actions_.with_room)
+    if (const HeldJob* job = steps_.job(slot)) committer_.await_state(slot, job->run, job->run_head);
   pool_.bar(steps_.has_alone());
   for (StepsInFlight::Report& report : step_actions_.reports) dispatch_report(std::move(report));
 }

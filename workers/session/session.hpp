@@ -168,7 +168,6 @@ class Session {
   KnownGraphs known_graphs_;
   std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
   bool is_writing_row_ = false;
-  int refused_commits_ = 0;  // one after another
   std::string refusal_;
   TimeUs next_graphs_ = 0;                              // steady
   std::unordered_map<RunId, History> short_histories_;  // brought by a claim; for the loads of this round

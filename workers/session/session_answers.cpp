@@ -59,7 +59,6 @@ void Session::on_failure(const ReadHistories& read) {
 
 template <>
 void Session::on_answer(Commit& commit) {
-  refused_commits_ = 0;
   committer_.verdicts(commit.batch.batch, std::move(commit.answer));
 }
 template <>
@@ -69,7 +68,6 @@ void Session::on_failure(const Commit& commit) {
 
 template <>
 void Session::on_answer(CommitLocked& locked) {
-  refused_commits_ = 0;
   committer_.verdicts(locked.commit.batch, std::move(locked.answer.verdicts));
   pool_.refilled(std::move(locked.answer.claimed));
 }
@@ -221,18 +219,21 @@ void Session::answered(StoreCall call) {
   dispatch_sweeps();
 }
 
-// The lasting refusal of a single entry is a verdict. If whole commits are refused, again and again and nothing
-// between, this login has lost its rights or its tables: another session may have them.
+// The lasting refusal of a single entry is a verdict. If a whole batch is refused again and again, whatever becomes of
+// the others, this login has lost its rights or its tables: another session may have them.
 void Session::end_if_refused(const StoreCall& call, StoreFailure kind, const std::string& refusal) {
-  constexpr int refused_commits_max = 5;  // over some seconds: each is tried again after a pause
+  constexpr int refusals_max = 5;  // over some seconds: each is tried again after a pause
   if (kind == StoreFailure::passing || !refusal_.empty()) return;
   if (kind == StoreFailure::final) {
     refusal_ = refusal;
     note(Note::Level::error, refusal_ + ". Session " + std::to_string(id()) + " ends.");
     return hurry();
   }
-  const bool is_commit = std::holds_alternative<Commit>(call) || std::holds_alternative<CommitLocked>(call);
-  if (!is_commit || ++refused_commits_ < refused_commits_max) return;
+  const auto* commit = std::get_if<Commit>(&call);
+  const auto* locked = std::get_if<CommitLocked>(&call);
+  if (commit == nullptr && locked == nullptr) return;
+  const std::uint64_t batch = commit != nullptr ? commit->batch.batch : locked->commit.batch;
+  if (committer_.batch_refused(batch) < refusals_max) return;
   refusal_ =
       "Expected the database to take what session " + std::to_string(id()) + " commits, but it refuses: " + refusal;
   note(Note::Level::error, refusal_ + "; it gives back what it holds, and ends.");

@@ -20,6 +20,29 @@ std::string step_text(const HeldJob& job, const char* word = "step ") {
   return word + std::to_string(job.job.step) + " of run " + to_string(job.run);
 }
 
+// An input that takes less is not counted: those of all slots together fit next to the others.
+constexpr std::size_t inline_memory_min = 1u << 20;
+
+// An estimate. It is of composed values, so no deeper than json_depth_max.
+std::size_t composed_bytes(const Json& value) {
+  constexpr std::size_t node_bytes = 64;  // of a field, or of a text
+  std::size_t bytes = sizeof(Json);
+  if (value.is_string()) bytes += node_bytes + value.get_ref<const std::string&>().size();
+  if (value.is_object())
+    for (auto field = value.begin(); field != value.end(); ++field)
+      bytes += node_bytes + field.key().size() + composed_bytes(field.value());
+  if (value.is_array())
+    for (const Json& part : value) bytes += composed_bytes(part);
+  return bytes;
+}
+
+std::size_t composed_bytes(const StepInput& input) {
+  std::size_t bytes = 0;
+  for (const Json* part : {&input.with, &input.data, &input.given, &input.inputs}) bytes += composed_bytes(*part);
+  for (const GoalView& goal : input.plan) bytes += composed_bytes(goal.inputs) + composed_bytes(goal.outputs);
+  return bytes;
+}
+
 ProgressPlace place_of(const HeldJob& held) { return {held.run, held.job.step, held.job.attempt}; }
 
 }  // namespace
@@ -64,6 +87,7 @@ void StepsInFlight::drain_actions(Actions& drained) {
   drained.room_for.clear();
   drained.doubted.clear();
   drained.lacking_in.clear();
+  drained.with_room.clear();
   std::swap(drained, actions_);
 }
 
@@ -101,6 +125,8 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
     return give_back(slot, now_ + refused_pause_us);
   }
   if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
+  if (const auto* composed = std::get_if<Work>(&prepared); composed != nullptr && waits_for_room(slot, *composed))
+    return;
   ++begun_;
   step.started_at = now_;
   step.began = steady_;
@@ -115,13 +141,37 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
 
 // --- large values ---------------------------------------------------------------------------------------------------
 
+// Whether it gets its turn later. A reference costs a few bytes and stands for megabytes: what it composes counts as
+// the values that blobs hold do.
+bool StepsInFlight::waits_for_room(Ticket slot, const Work& work) {
+  Step& step = steps_.at(slot);
+  if (step.values_bytes > 0) return false;  // this is its turn
+  const std::size_t composed = composed_bytes(work.input);
+  if (composed < inline_memory_min) return false;
+  const std::size_t bytes = composed + work.blob_bytes * parsed_bytes;
+  const bool is_next = waiting_.empty() && has_room(bytes);
+  is_next ? take_room(step, bytes) : void(waiting_.push_back({steady_, bytes, slot, std::nullopt}));
+  return !is_next;
+}
+
+// For one there always is, however large.
+bool StepsInFlight::has_room(std::size_t bytes) const {
+  return values_bytes_ == 0 || values_bytes_ + bytes <= options_.values_bytes_max;
+}
+
+void StepsInFlight::take_room(Step& step, std::size_t bytes) {
+  step.values_bytes = bytes;
+  values_bytes_ += bytes;
+}
+
 void StepsInFlight::read_values(Ticket slot, Work work, const Graphs& graphs) {
   const Shard shard = shard_of(steps_.at(slot).job.run, options_.shards);
   const std::size_t bytes = work.blob_bytes * parsed_bytes;
   Graphs known = work.recorded ? graphs : Graphs{};
-  waiting_.push_back({steady_, bytes,
-                      ReadBlobs{slot, shard, std::make_shared<Work>(std::move(work)), std::move(known),
-                                &executor_.handlers(), records_, texts_}});
+  ReadBlobs call{slot,     shard, std::make_shared<Work>(std::move(work)), std::move(known), &executor_.handlers(),
+                 records_, texts_};
+  if (steps_.at(slot).values_bytes > 0) return void(outside_.calls.emplace_back(std::move(call)));
+  waiting_.push_back({steady_, bytes, slot, std::move(call)});
   begin_reading();
 }
 
@@ -129,20 +179,23 @@ void StepsInFlight::read_values(Ticket slot, Work work, const Graphs& graphs) {
 void StepsInFlight::begin_reading() {
   while (!waiting_.empty()) {
     WaitsForRoom& next = waiting_.front();
-    const auto found = steps_.find(next.call.slot);
+    const auto found = steps_.find(next.slot);
     const bool is_gone = found == steps_.end();
-    const bool has_room = values_bytes_ == 0 || values_bytes_ + next.bytes <= options_.values_bytes_max;
-    const bool is_given_back = is_draining_ || (!has_room && steady_ - next.since >= room_wait_max_us);
-    if (!is_gone && !is_given_back && !has_room) return;
+    const bool fits = has_room(next.bytes);
+    const bool is_given_back = is_draining_ || (!fits && steady_ - next.since >= room_wait_max_us);
+    if (!is_gone && !is_given_back && !fits) return;
     if (is_given_back) {
-      --begun_;
-      give_back(next.call.slot, is_draining_ ? now_ : now_ + refused_pause_us);
+      if (next.call) --begun_;
+      give_back(next.slot, is_draining_ ? now_ : now_ + refused_pause_us);
     } else if (!is_gone) {
-      found->second.started_at = now_;
-      found->second.began = steady_;
-      found->second.values_bytes = next.bytes;
-      values_bytes_ += next.bytes;
-      outside_.calls.emplace_back(std::move(next.call));
+      take_room(found->second, next.bytes);
+      if (next.call) {
+        found->second.started_at = now_;
+        found->second.began = steady_;
+        outside_.calls.emplace_back(*std::move(next.call));
+      } else {
+        actions_.with_room.push_back(next.slot);
+      }
     }
     waiting_.pop_front();
   }

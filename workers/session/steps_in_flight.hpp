@@ -1,8 +1,8 @@
 // The steps that a session executes, each from its held job to the report of its outcome: prepared, run with a
-// deadline, reported; or let go. Steps that read large values begin one after another as there is room for these; one
-// that has waited for long is given back. A state machine without I/O: it is given states, results and refusals.
-// Effects, calls and notes go straight into the session's actions, as every step makes some; actions that concern the
-// other parts are drained. Not thread-safe.
+// deadline, reported; or let go. Steps that read large values, or whose references compose much, begin one after
+// another as there is room for these; one that has waited for long is given back. A state machine without I/O: it is
+// given states, results and refusals. Effects, calls and notes go straight into the session's actions, as every step
+// makes some; actions that concern the other parts are drained. Not thread-safe.
 #pragma once
 
 #include <deque>
@@ -53,6 +53,7 @@ class StepsInFlight {
     std::vector<RunId> room_for;          // given back, because others run: to be claimed again when none does
     std::vector<RunId> doubted;           // the store offered a step that is not open in the folded state
     std::vector<std::string> lacking_in;  // queues of steps that this process has no handler or tool for
+    std::vector<Ticket> with_room;        // execute() is to be called again: there is room for what it composes
   };
 
   // The executor and `outside` outlive this.
@@ -133,7 +134,8 @@ class StepsInFlight {
   struct WaitsForRoom {
     TimeUs since = 0;  // steady
     std::size_t bytes = 0;
-    ReadBlobs call;
+    Ticket slot = 0;
+    std::optional<ReadBlobs> call;  // nothing: its input is composed again, so that only those that have room hold it
   };
   struct Alone {
     Ticket slot = 0;
@@ -145,6 +147,9 @@ class StepsInFlight {
   void clear_alone();
   void forget(Ticket slot);
   Prepared prepared(const Step& step, const RunState& state) const;
+  bool waits_for_room(Ticket slot, const Work& work);
+  bool has_room(std::size_t bytes) const;
+  void take_room(Step& step, std::size_t bytes);
   void read_values(Ticket slot, Work work, const Graphs& graphs);
   void begin_reading();
   void drop_values(Step& step);

@@ -25,6 +25,29 @@ Failure refused(const std::string& what, const std::exception& fault) {
   return {"invalid", "Expected the database to " + what + ", but it refuses: " + fault.what(), true, {}};
 }
 
+// Each unit, an entry or several that are linked, for itself: one that there is no memory for is refused, and the
+// others are committed. In doubt: the answer for all may be what there was no memory for.
+std::vector<Verdict> commit_apart(Store& store, Shard shard, std::span<const Entry> entries, CommitOptions options) {
+  std::vector<Verdict> verdicts(entries.size());
+  const auto is_linked = [](const Entry& one, const Entry& other) { return one.link != 0 && one.link == other.link; };
+  for (std::size_t from = 0, to = 0; from < entries.size(); from = to) {
+    for (to = from + 1; to < entries.size() && is_linked(entries[from], entries[to]);) ++to;
+    const std::span<Verdict> of_unit = std::span(verdicts).subspan(from, to - from);
+    try {
+      const std::span<const Entry> part = entries.subspan(from, to - from);
+      std::vector<Entry> unit(part.begin(), part.end());
+      for (Entry& entry : unit) entry.in_doubt = entry.commit != 0;
+      std::ranges::move(store.commit(shard, unit, options), of_unit.begin());
+    } catch (const std::bad_alloc&) {
+      for (Verdict& verdict : of_unit) {
+        verdict.kind = Verdict::Kind::refused;
+        verdict.fault = no_memory_for_entry;
+      }
+    }
+  }
+  return verdicts;
+}
+
 }  // namespace
 
 void OpenSession::carry_out(const CallSite& at) {
@@ -71,35 +94,54 @@ void Commit::carry_out(const CallSite& at) {
   try {
     answer = at.store.commit(batch.shard, *batch.entries, {.notify = batch.notify});
   } catch (const std::bad_alloc&) {
-    commit_apart(at.store);
-  }
-}
-
-// Each unit, an entry or several that are linked, for itself: one that there is no memory for is refused, and the
-// others are committed. In doubt: the answer for all may be what there was no memory for.
-void Commit::commit_apart(Store& store) {
-  answer.assign(batch.entries->size(), {});
-  const auto is_linked = [](const Entry& one, const Entry& other) { return one.link != 0 && one.link == other.link; };
-  for (std::size_t from = 0, to = 0; from < batch.entries->size(); from = to) {
-    for (to = from + 1; to < batch.entries->size() && is_linked((*batch.entries)[from], (*batch.entries)[to]);) ++to;
-    const auto first = answer.begin() + static_cast<std::ptrdiff_t>(from);
-    try {
-      const auto begin = batch.entries->begin();
-      std::vector<Entry> unit(begin + static_cast<std::ptrdiff_t>(from), begin + static_cast<std::ptrdiff_t>(to));
-      for (Entry& entry : unit) entry.in_doubt = entry.commit != 0;
-      std::ranges::move(store.commit(batch.shard, unit, {.notify = batch.notify}), first);
-    } catch (const std::bad_alloc&) {
-      std::for_each(first, answer.begin() + static_cast<std::ptrdiff_t>(to), [](Verdict& verdict) {
-        verdict.kind = Verdict::Kind::refused;
-        verdict.fault = no_memory_for_entry;
-      });
-    }
+    answer = commit_apart(at.store, batch.shard, *batch.entries, {.notify = batch.notify});
   }
 }
 
 void CommitLocked::carry_out(const CallSite& at) {
-  answer = at.store.commit_locked(commit.shard, commit.runs, [&](std::vector<LockedRun> runs) {
-    return at.decide_locked(commit.batch, std::move(runs));
+  bool was_asked = false;
+  LockedDecision decision;
+  const auto decide = [&](std::vector<LockedRun> runs) {
+    was_asked = true;
+    return decision = at.decide_locked(commit.batch, std::move(runs));
+  };
+  try {
+    try {
+      answer = at.store.commit_locked(commit.shard, commit.runs, decide);
+    } catch (const std::bad_alloc&) {
+      if (was_asked) throw;
+      lock_without_missed(at.store, decide);
+    }
+  } catch (const std::bad_alloc&) {
+    if (decision.entries.empty()) throw;
+    answer = {commit_apart(at.store, commit.shard, decision.entries, decision.options)};
+  }
+}
+
+// There is no memory for what the runs have missed. Each is asked for alone: one that has missed nothing is decided
+// under its lock, and the others are read again, in pieces; that says so if there is no memory for one of them.
+void CommitLocked::lock_without_missed(Store& store, const DecideLocked& decide) {
+  LockedRun not_given;
+  not_given.head = -1;
+  std::vector<LockedRun> all(commit.runs.size(), not_given);
+  std::vector<KnownRun> to_lock;
+  std::vector<std::size_t> places;
+  for (std::size_t at = 0; at < commit.runs.size(); ++at) {
+    try {
+      (void)store.commit_locked(commit.shard, {&commit.runs[at], 1}, [&](std::vector<LockedRun> alone) {
+        all[at] = std::move(alone.front());
+        return LockedDecision{};
+      });
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+    if (!std::exchange(all[at].missed, {}).empty()) continue;
+    to_lock.push_back(commit.runs[at]);
+    places.push_back(at);
+  }
+  answer = store.commit_locked(commit.shard, to_lock, [&](std::vector<LockedRun> locked) {
+    for (std::size_t at = 0; at < places.size(); ++at) all[places[at]] = std::move(locked[at]);
+    return decide(std::move(all));
   });
 }
 

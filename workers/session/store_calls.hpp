@@ -81,9 +81,6 @@ struct Commit {
   std::vector<Verdict> answer = {};
   static const char* purpose() { return "commit"; }
   void carry_out(const CallSite& at);
-
- private:
-  void commit_apart(Store& store);
 };
 
 // Its decision is asked of the session while the locks are held.
@@ -92,6 +89,9 @@ struct CommitLocked {
   LockedCommitted answer = {};
   static const char* purpose() { return "commit under locks"; }
   void carry_out(const CallSite& at);
+
+ private:
+  void lock_without_missed(Store& store, const DecideLocked& decide);
 };
 
 struct KeepSnapshot {

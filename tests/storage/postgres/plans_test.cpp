@@ -116,6 +116,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"all_questions_of_runs", {"question_pkey"}},
       {"snapshots_of_runs", {"snapshot_pkey"}},
       {"events_of_runs", {"event_pkey"}},
+      {"missed_events", {"event_pkey"}},
       {"delete_leftovers", {"event_pkey", "run_pkey", "job_pkey", "question_pkey", "snapshot_pkey"}},
       {"last_event", {"event_pkey"}},
       {"delete_jobs", {"job_pkey"}},

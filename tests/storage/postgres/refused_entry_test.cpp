@@ -131,17 +131,67 @@ TEST_F(RefusedEntry, may_need_a_right_that_the_login_has_lost) {
   ask(dsn_, "drop role bob");
 }
 
-// A trigger raises the code with which the server answers for a damaged page.
-TEST_F(RefusedEntry, A1_may_be_one_whose_page_is_damaged) {
-  std::vector<Entry> batch = batch_with(5, {});
-  ask(dsn_, "create function public.damaged() returns trigger language plpgsql as $$ begin if new.run_id = '" +
-                to_string(batch[3].run.id) +
-                "' then raise exception 'invalid page in block 7' using errcode = 'XX001'; end if; return new; end $$");
-  ask(dsn_, "create trigger damaged before insert on cairn.event for each row execute function public.damaged()");
+// Inserts of events of this run fail with the code, at most so many times.
+void refuse_events_of(const std::string& dsn, const RunId& run, const std::string& code, int times = 1'000) {
+  ask(dsn, "drop sequence if exists public.refused");
+  ask(dsn, "create sequence public.refused");
+  ask(dsn, "create or replace function public.refuse() returns trigger language plpgsql as $$ begin if new.run_id = '" +
+               to_string(run) + "' and nextval('public.refused') <= " + std::to_string(times) +
+               " then raise exception 'refused in block 7' using errcode = '" + code + "'; end if; return new; end $$");
+  ask(dsn,
+      "create or replace trigger refuse before insert on cairn.event for each row execute function "
+      "public.refuse()");
+}
+
+// A damaged page, a page that cannot be read, a trigger's plain `raise exception`, a function of a trigger.
+TEST_F(RefusedEntry, A1_may_fail_with_any_code_that_does_not_pass) {
+  int committed = 0;
+  for (const char* code : {"XX001", "58030", "P0001", "38001"}) {
+    SCOPED_TRACE(code);
+    std::vector<Entry> batch = batch_with(5, {});
+    refuse_events_of(dsn_, batch[3].run.id, code);
+    const std::vector<Verdict> verdicts = store_->commit(0, batch, {});
+    ASSERT_EQ(verdicts.size(), 5u);
+    for (std::size_t at = 0; at < 5; ++at)
+      EXPECT_EQ(verdicts[at].kind, at == 3 ? Kind::refused : Kind::committed) << at;
+    EXPECT_NE(verdicts[3].fault.find("refused in block 7"), std::string::npos) << verdicts[3].fault;
+    EXPECT_EQ(store_->commit(0, {&batch[3], 1}, {})[0].kind, Kind::refused) << "alone in its batch";
+    EXPECT_EQ(events(), committed += 4);
+  }
+}
+
+constexpr const char* timed_out = "57014";
+
+TEST_F(RefusedEntry, A1_is_one_that_times_out_alone_twice_and_the_others_are_committed) {
+  std::vector<Entry> batch = batch_with(6, {});
+  refuse_events_of(dsn_, batch[4].run.id, timed_out);
   const std::vector<Verdict> verdicts = store_->commit(0, batch, {});
-  for (std::size_t at = 0; at < 5; ++at) EXPECT_EQ(verdicts[at].kind, at == 3 ? Kind::refused : Kind::committed) << at;
-  EXPECT_NE(verdicts[3].fault.find("invalid page"), std::string::npos) << verdicts[3].fault;
-  EXPECT_EQ(events(), 4);
+  ASSERT_EQ(verdicts.size(), 6u);
+  for (std::size_t at = 0; at < 6; ++at) EXPECT_EQ(verdicts[at].kind, at == 4 ? Kind::refused : Kind::committed) << at;
+  EXPECT_EQ(events(), 5);
+}
+
+// Load, or an operator who cancels what runs for long.
+TEST_F(RefusedEntry, A1_is_none_that_times_out_once_or_while_nothing_else_passes) {
+  std::vector<Entry> batch = batch_with(1, {});
+  refuse_events_of(dsn_, batch[0].run.id, timed_out, 1);
+  EXPECT_EQ(store_->commit(0, batch, {})[0].kind, Kind::committed);
+  batch = batch_with(100, {});
+  for (Entry& entry : batch) entry.commit = 91;
+  ask(dsn_,
+      "create or replace function public.refuse() returns trigger language plpgsql as $$ begin raise exception "
+      "'canceling statement due to statement timeout' using errcode = '57014'; end $$");
+  EXPECT_THROW(store_->commit(0, batch, {}), StoreUnavailable);
+  ask(dsn_, "drop trigger refuse on cairn.event");
+  for (Entry& entry : batch) entry.in_doubt = true;
+  for (const Verdict& verdict : store_->commit(0, batch, {})) EXPECT_EQ(verdict.kind, Kind::committed);
+  EXPECT_EQ(events(), 101);
+}
+
+TEST_F(RefusedEntry, A1_is_none_while_another_has_the_lock_that_it_may_not_wait_for) {
+  std::vector<Entry> batch = batch_with(2, {});
+  refuse_events_of(dsn_, batch[0].run.id, "55P03");
+  EXPECT_THROW(store_->commit(0, batch, {}), StoreUnavailable);
 }
 
 // Its runs are locked first, and the entries decided under the locks: those of the others are not lost with it.
@@ -175,6 +225,58 @@ TEST_F(RefusedEntry, A1_is_found_among_those_that_were_decided_under_locks) {
     EXPECT_EQ(chain_fault(*store_, runs[at].id()), "");
   }
   EXPECT_EQ(runs[1].commit(runs[1].entry()).kind, Kind::committed) << "its lock is gone";
+}
+
+// Reading the events of one run fails as a damaged page does; its policy holds for all but owners.
+TEST_F(RefusedEntry, A1_may_be_of_a_run_whose_missed_events_cannot_be_read_and_the_others_are_decided_under_locks) {
+  std::vector<TestRun> runs(5, TestRun(*store_));
+  std::vector<KnownRun> known;
+  for (TestRun& run : runs) {
+    run.row.id = run_on(0, 1);
+    ASSERT_EQ(run.commit(run.entry()).kind, Kind::committed);
+    known.push_back({run.id(), 0});
+  }
+  ask(dsn_, "create role carol login in role cairn_app");
+  ask(dsn_, "create function public.readable(run uuid) returns boolean language plpgsql as $$ begin if run = '" +
+                to_string(runs[2].id()) +
+                "' then raise exception 'could not read block 7' using errcode = '58030'; end if; return true; end $$");
+  ask(dsn_, "create policy readable on cairn.event using (public.readable(run_id)) with check (true)");
+  ask(dsn_, "alter table cairn.event enable row level security");
+  {
+    const auto store = store_on(with_user(dsn_, "carol"));
+    std::vector<Entry> entries;
+    int decided = 0;
+    const auto decide = [&](const std::vector<LockedRun>& locked) {
+      ++decided;
+      EXPECT_EQ(locked.size(), 5u);
+      for (std::size_t at = 0; at < locked.size(); ++at) {
+        EXPECT_EQ(locked[at].head, at == 2 ? -1 : 1) << at;
+        EXPECT_EQ(locked[at].missed.size(), at == 2 ? 0u : 1u) << at;
+        if (at != 2) entries.push_back(runs[at].entry());
+      }
+      return LockedDecision{entries, {.notify = true}};
+    };
+    const std::vector<Verdict> verdicts = store->commit_locked(0, known, decide).verdicts;
+    ASSERT_EQ(verdicts.size(), 4u);
+    for (const Verdict& verdict : verdicts) EXPECT_EQ(verdict.kind, Kind::committed);
+    EXPECT_EQ(decided, 1);
+    std::int64_t head = 0;
+    const auto look = [&](const std::vector<LockedRun>& locked) {
+      head = locked.at(0).head;
+      return LockedDecision{};
+    };
+    EXPECT_TRUE(store->commit_locked(0, {&known[2], 1}, look).verdicts.empty());
+    EXPECT_EQ(head, -1) << "alone";
+    EXPECT_EQ(store->run(runs[2].id())->head, 1);
+  }
+  ask(dsn_, "revoke select on cairn.event from cairn_app");
+  {
+    const auto store = store_on(with_user(dsn_, "carol"));
+    const auto nothing = [](const std::vector<LockedRun>&) { return LockedDecision{}; };
+    EXPECT_THROW(store->commit_locked(0, known, nothing), PostgresError) << "a right that is missing is no run's fault";
+  }
+  ask(dsn_, "grant select on cairn.event to cairn_app");
+  ask(dsn_, "drop role carol");
 }
 
 // An insert that waited for the archive's transaction has a snapshot from before it.

@@ -1,6 +1,7 @@
 // Runs that others write at the same time, and servers that take over without the last events.
 #include "tests/workers/runs/committer_trial.hpp"
 #include "tests/workers/runs/taken_over.hpp"
+#include "workers/session/store_calls.hpp"
 
 namespace cairn {
 namespace {
@@ -155,6 +156,126 @@ TEST_F(Rivals, A7_a_decision_whose_commit_is_in_doubt_goes_again_as_it_was) {
   EXPECT_TRUE(two.reply(ticket).status);
   EXPECT_EQ(two->counts().conflicts, 0);
   EXPECT_EQ(store_->run(run)->head, 3);
+}
+
+// Has no memory for the entry of one run, or for what one run has missed.
+class FullStore : public test::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::optional<RunId> entry_of, missed_of;
+  std::vector<Verdict> commit(Shard shard, std::span<const Entry> entries, CommitOptions options) override {
+    check(entries);
+    return ForwardingStore::commit(shard, entries, options);
+  }
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    for (const KnownRun& known : runs)
+      if (known.id == missed_of) throw std::bad_alloc();
+    return ForwardingStore::commit_locked(shard, runs, [&](std::vector<LockedRun> locked) {
+      const LockedDecision decision = decide(std::move(locked));
+      check(decision.entries);
+      return decision;
+    });
+  }
+
+ private:
+  void check(std::span<const Entry> entries) const {
+    for (const Entry& entry : entries)
+      if (entry.run.id == entry_of) throw std::bad_alloc();
+  }
+};
+
+// Two runs whose outcomes `two` decides under one lock.
+class LockedTogether : public Rivals {
+ protected:
+  void SetUp() override {
+    other = start("fan");
+    const HeldJob first = claim(5);
+    one.submit(other, complete(first), fence(first));
+    one.settle();
+    const HeldJob branch = claim(6);
+    two->await_state(900, run, 1);
+    two->await_state(901, other, 1);
+    two.settle();
+    tickets = {report(two, right), two.submit(other, complete(branch), fence(branch))};
+    ASSERT_TRUE(two.collect());
+    ASSERT_EQ(two.locked_commits().size(), 1u);
+    ASSERT_EQ(two.locked_commits()[0].runs.size(), 2u);
+  }
+  std::vector<Verdict> carry_out(Store& store) {
+    CommitLocked call{std::exchange(two.locked_commits(), {}).at(0)};
+    const std::function<TimeUs()> steady = [] { return noon; };
+    call.carry_out({store, steady, {}, [&](std::uint64_t batch, std::vector<LockedRun> runs) {
+                      return two->decide_locked(batch, std::move(runs));
+                    }});
+    two->verdicts(call.commit.batch, call.answer.verdicts);
+    return call.answer.verdicts;
+  }
+  void expect_both_committed() {
+    two->tick(noon + 1'000'000);
+    two.settle();
+    for (const Ticket ticket : tickets) EXPECT_TRUE(two.reply(ticket).status);
+    EXPECT_EQ(store_->run(run)->head, 3);
+    EXPECT_EQ(store_->run(other)->head, 3);
+  }
+  RunId other;
+  std::vector<Ticket> tickets;
+};
+
+// It was "trying again" without end, for all runs that were locked together.
+TEST_F(LockedTogether, H24_an_entry_that_there_is_no_memory_for_is_refused_and_the_others_are_committed) {
+  FullStore full(*store_);
+  full.entry_of = run;
+  const std::vector<Verdict> verdicts = carry_out(full);
+  ASSERT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts[0].kind, Verdict::Kind::refused);
+  EXPECT_EQ(verdicts[0].fault, "the memory for it is used up");
+  EXPECT_EQ(verdicts[1].kind, Verdict::Kind::committed);
+  expect_both_committed();
+}
+
+TEST_F(LockedTogether, H24_a_run_whose_missed_events_there_is_no_memory_for_is_read_anew_and_the_others_are_decided) {
+  FullStore full(*store_);
+  full.missed_of = run;
+  const std::vector<Verdict> verdicts = carry_out(full);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, Verdict::Kind::committed);
+  EXPECT_EQ(store_->run(other)->head, 3);
+  EXPECT_EQ(two->counts().conflicts, 1);
+  expect_both_committed();
+}
+
+// Gives all runs but one under their locks.
+class DamagedStore : public test::ForwardingStore {
+ public:
+  DamagedStore(Store& store, const RunId& damaged) : ForwardingStore(store), damaged_(damaged) {}
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    return ForwardingStore::commit_locked(shard, runs, [&](std::vector<LockedRun> locked) {
+      for (std::size_t at = 0; at < runs.size(); ++at)
+        if (runs[at].id == damaged_) locked[at] = {.head = -1, .chain_hash = {}, .missed = {}};
+      return decide(std::move(locked));
+    });
+  }
+
+ private:
+  const RunId damaged_;
+};
+
+TEST_F(LockedTogether, A1_a_run_that_the_store_cannot_lock_is_read_anew_and_answered_as_that_reads) {
+  DamagedStore damaged(*store_, run);
+  const std::vector<Verdict> verdicts = carry_out(damaged);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, Verdict::Kind::committed);
+  ASSERT_TRUE(two.collect());
+  ASSERT_EQ(two.loads().size(), 1u);
+  EXPECT_EQ(two.loads()[0].run, run);
+  EXPECT_EQ(two.loads()[0].after_seq, 0);
+  two.loads().clear();
+  two->history(History{.run = run, .snapshot = {}, .rows = {}, .fault = "invalid page in block 7"});
+  two.settle();
+  ASSERT_FALSE(two.reply(tickets[0]).status);
+  EXPECT_EQ(two.reply(tickets[0]).status.error().code, Code::unsupported);
+  EXPECT_NE(two.reply(tickets[0]).status.error().message.find("invalid page"), std::string::npos);
+  EXPECT_TRUE(two.reply(tickets[1]).status);
 }
 
 // The row says another head than the events, as after a bad restore: every commit is a conflict that no other writer

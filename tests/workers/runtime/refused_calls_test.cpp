@@ -1,5 +1,6 @@
 // Calls that the database refuses for good, as after a lost right or in a damaged page: each harms what it is about,
 // ends as a recorded fault or leaves the step to others, and is not sent without end.
+#include <algorithm>
 #include <chrono>
 #include <gtest/gtest.h>
 
@@ -20,11 +21,13 @@ class RefusingStore : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
 
   bool commits = false;
+  std::optional<RunId> commits_of = {};
   bool values = false;
   std::optional<RunId> history = {};
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> entries, CommitOptions options) override {
     refuse_if(commits, "permission denied for table event");
+    for (const Entry& entry : entries) refuse_if(entry.run.id == commits_of, "cached plan must not change result type");
     return ForwardingStore::commit(shard, entries, options);
   }
   LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
@@ -86,6 +89,24 @@ TEST_F(RefusedCalls, D4_a_session_whose_commits_are_all_refused_says_so_and_leav
   EXPECT_FALSE(has_ended(run));
   EXPECT_EQ(work(*store_, [&] { return has_ended(run); }).refusal, "");
   EXPECT_EQ(store_->run(run)->status, RunStatus::done);
+}
+
+// Each commit of the other lane began the count again, and the lane that was refused kept what it held.
+TEST_F(RefusedCalls, A1_a_session_one_of_whose_batches_is_always_refused_ends_although_others_pass) {
+  const RunId bad = start();
+  refusing_.commits_of = bad;
+  std::vector<RunId> others;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const WorkerReport report = work(refusing_, [&] {
+    const bool is_batch_under_way = store_->jobs(bad).at(0).session != 0;
+    if (is_batch_under_way && (others.empty() || has_ended(others.back()))) others.push_back(start());
+    return std::chrono::steady_clock::now() > limit;
+  });
+  EXPECT_NE(report.refusal.find("cached plan must not change"), std::string::npos) << report.refusal;
+  EXPECT_GT(std::count_if(others.begin(), others.end(), [&](const RunId& run) { return has_ended(run); }), 5);
+  EXPECT_TRUE(store_->sessions().empty()) << "its row holds nothing back";
+  work(*store_, [&] { return has_ended(bad); });
+  EXPECT_EQ(store_->run(bad)->status, RunStatus::done);
 }
 
 TEST_F(RefusedCalls, A1_a_large_value_that_is_refused_fails_the_attempt) {

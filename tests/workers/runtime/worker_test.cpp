@@ -434,9 +434,15 @@ class SmallStore final : public test::ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
-    for (const Entry& entry : batch)
-      for (const EventRow& event : entry.events) check(event.payload);
+    check(batch);
     return store_.commit(shard, batch, options);
+  }
+  LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) override {
+    return store_.commit_locked(shard, runs, [&](std::vector<LockedRun> locked) {
+      const LockedDecision decision = decide(std::move(locked));
+      check(decision.entries);
+      return decision;
+    });
   }
   void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
     check(bytes);
@@ -445,6 +451,10 @@ class SmallStore final : public test::ForwardingStore {
   std::atomic<int> refused{0};
 
  private:
+  void check(std::span<const Entry> batch) {
+    for (const Entry& entry : batch)
+      for (const EventRow& event : entry.events) check(event.payload);
+  }
   void check(std::string_view text) {
     if (text.find("too much") == std::string_view::npos) return;
     ++refused;
@@ -495,6 +505,28 @@ TEST_P(WorkerTest, H24_memory_that_is_used_up_ends_the_attempt_that_asked_for_it
     EXPECT_EQ(count(run, "step_failed"), 1);
     EXPECT_NE(history_text(*client_, run).find("is used up"), std::string::npos) << history_text(*client_, run);
   }
+}
+
+// Each step composes 1.5 MB of one text of 30 KB, for which there is room once.
+TEST_P(WorkerTest, A9_steps_whose_references_compose_much_are_all_executed_in_a_small_room) {
+  Json all = Json::array();
+  for (int n = 0; n < 50; ++n) all.push_back({{"$", "text"}});
+  const Json graph = {
+      {"name", "many"},
+      {"start", "a"},
+      {"limits", {{"steps", 9}}},
+      {"nodes", {{"a", {{"do", "t.ok"}, {"with", {{"all", all}}}, {"on", {{"ok", "z"}}}}}, {"z", {{"end", "done"}}}}}};
+  ASSERT_TRUE(client_->add_graph(graph));
+  std::vector<RunId> runs;
+  for (int n = 0; n < 8; ++n) runs.push_back(start("many", {{"text", std::string(30'000, 'x')}}));
+  WorkerOptions options;
+  options.values_bytes_max = 2'000'000;
+  options.until = [&, limit = Clock::now() + std::chrono::seconds(20)] {
+    return Clock::now() > limit ||
+           std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return is_ended(status(run)); });
+  };
+  Worker(*store_, *catalogue_, options).run();
+  for (const RunId& run : runs) EXPECT_EQ(status(run), RunStatus::done) << history_text(*client_, run);
 }
 
 // Fails now and then, before or after it has done what was asked.

@@ -437,6 +437,81 @@ TEST_F(RoomForValues, A9_a_step_that_finds_no_room_for_long_is_given_back_and_so
   EXPECT_EQ(actions.ended[0].slot, 3u);
 }
 
+// Each composes 1.5 MB of one text of 30 KB, which is no large value, for which there is room once.
+class RoomForInlineValues : public RoomForValues {
+ protected:
+  void SetUp() override {
+    Json all = Json::array();
+    for (int n = 0; n < 50; ++n) all.push_back({{"$", "text"}});
+    const Json graph = {
+        {"name", "many"},
+        {"start", "a"},
+        {"limits", {{"steps", 9}}},
+        {"nodes",
+         {{"a", {{"do", "t.ok"}, {"with", {{"all", all}}}, {"on", {{"ok", "z"}}}}}, {"z", {{"end", "done"}}}}}};
+    ASSERT_TRUE(client_->add_graph(graph));
+  }
+  void begin(Ticket slot) {
+    StartRun command;
+    command.graph = "many";
+    command.input = {{"text", std::string(30'000, 'x')}};
+    const RunId run = client_->start(std::move(command), "")->run;
+    room_.begin(slot, HeldJob{run, store_->jobs(run).at(0).job, 5, 1, never_us, 1});
+    execute(slot);
+  }
+  void execute(Ticket slot) {
+    const RunState state = *client_->state(room_.job(slot)->run);
+    room_.execute(slot, &state, client_->graphs());
+  }
+  // The slots that run since the last time, once those that now have room were given their states.
+  std::vector<Ticket> running() {
+    const std::vector<Ticket> with_room = drain().with_room;
+    for (const Ticket slot : with_room) execute(slot);
+    std::vector<Ticket> slots;
+    for (const auto& effect : std::exchange(outside_.effects, {})) slots.push_back(effect.slot);
+    return slots;
+  }
+};
+
+// 256 steps of 32 MB took 8 GB.
+TEST_F(RoomForInlineValues, A9_steps_whose_references_compose_much_begin_as_there_is_room) {
+  for (const Ticket slot : {1U, 2U, 3U}) begin(slot);
+  EXPECT_EQ(running(), std::vector<Ticket>{1});
+  EXPECT_EQ(running(), std::vector<Ticket>{});
+  EXPECT_EQ(room_.begun(), 1);
+  room_.ended(1, Outcome{"ok", Json::object(), {}});
+  EXPECT_EQ(running(), std::vector<Ticket>{2});
+  room_.stop(2);
+  EXPECT_EQ(running(), std::vector<Ticket>{3});
+  begin_large(4);
+  EXPECT_TRUE(outside_.calls.empty()) << "the room is the same";
+  room_.stop(3);
+  (void)drain();
+  EXPECT_EQ(reading(), std::vector<Ticket>{4});
+  EXPECT_EQ(running(), std::vector<Ticket>{4});
+  begin(5);
+  EXPECT_EQ(running(), std::vector<Ticket>{});
+  room_.stop(4);
+  EXPECT_EQ(running(), std::vector<Ticket>{5});
+}
+
+TEST_F(RoomForInlineValues, A9_one_that_finds_no_room_for_long_is_given_back_and_so_are_all_when_the_session_drains) {
+  for (const Ticket slot : {1U, 2U}) begin(slot);
+  EXPECT_EQ(running(), std::vector<Ticket>{1});
+  EXPECT_EQ(room_.due_us(), noon + 10 * second);
+  room_.tick(noon + 10 * second, noon + 10 * second);
+  StepsInFlight::Actions actions = drain();
+  ASSERT_EQ(actions.ended.size(), 1u);
+  EXPECT_EQ(actions.ended[0].slot, 2u);
+  EXPECT_EQ(actions.ended[0].how, StepsInFlight::Ended::How::given_back);
+  begin(3);
+  room_.drain();
+  actions = drain();
+  ASSERT_EQ(actions.ended.size(), 1u);
+  EXPECT_EQ(actions.ended[0].slot, 3u);
+  EXPECT_EQ(room_.begun(), 1);
+}
+
 TEST_F(StepsInFlightTest, draining_executes_nothing_and_stops_what_runs) {
   (void)begin("linear");
   steps_.drain();
