@@ -19,6 +19,13 @@ inline std::int64_t missed_bytes_max(std::size_t runs) {
   return (std::int64_t{32} << 20) / static_cast<std::int64_t>(std::max<std::size_t>(runs, 1));
 }
 
+// One that the store refuses to give or to lock.
+inline LockedRun run_not_given() {
+  LockedRun run;
+  run.head = -1;
+  return run;
+}
+
 // CHECKs what callers must get right: sequence numbers without a gap, each run and branch once, every run of this
 // shard, a fence for each `keep`, at least one event.
 void check_batch(Shard shard, std::int32_t shards, std::span<const Entry> batch);

@@ -505,9 +505,7 @@ std::vector<LockedRun> lock_some(PgConnection& connection, Shard shard, std::spa
                                  std::span<const std::size_t> places) {
   std::vector<KnownRun> known;
   for (const std::size_t place : places) known.push_back(runs[place]);
-  LockedRun not_given;
-  not_given.head = -1;
-  std::vector<LockedRun> all(runs.size(), not_given);
+  std::vector<LockedRun> all(runs.size(), run_not_given());
   std::vector<LockedRun> locked = lock_runs(connection, shard, known);
   for (std::size_t at = 0; at < places.size(); ++at) all[places[at]] = std::move(locked[at]);
   return all;

@@ -225,7 +225,7 @@ JobClaimer::Rooms JobClaimer::find_rooms_across(PgConnection& lock, const std::v
   placements_.query_each("retire_permits", queues);
   Uses uses;
   for (const PgResult& part : placements_.query_each("permit_counts", queues)) uses.add_permits(part);
-  for (const PgResult& part : placements_.query_each("queue_rates", queues)) uses.add_rates(part);
+  for (const PgResult& part : placements_.query_each("queue_rates", queues)) add_rates(part, uses.by_queue);
   for (const PgResult& part : placements_.query_each("budget_uses", budgets_of_queues(asked)))
     add_budget_uses(part, false, uses.by_queue);
   return rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
@@ -260,7 +260,7 @@ std::int64_t JobClaimer::take_starts(const std::string& queue, std::int64_t coun
     connection.receive();  // of BEGIN
     const PgResult limits = connection.receive();
     Uses uses;
-    uses.add_rates(connection.receive());
+    add_rates(connection.receive(), uses.by_queue);
     const TakenStarts taken = starts_of(queue, count, limits, uses, connection.receive().int8(0, 0));
     if (taken.rate) connection.send(statement("take_starts"), *taken.rate);
     connection.send(commit_statement());
@@ -276,7 +276,7 @@ std::int64_t JobClaimer::take_starts_across(const std::string& queue, std::int64
     lock.execute("BEGIN");
     const PgResult limits = lock.query(statement("lock_queues"), queues);
     Uses uses;
-    for (const PgResult& part : placements_.query_each("queue_rates", queues)) uses.add_rates(part);
+    for (const PgResult& part : placements_.query_each("queue_rates", queues)) add_rates(part, uses.by_queue);
     const TakenStarts taken = starts_of(queue, count, limits, uses, lock.query(statement("database_time")).int8(0, 0));
     if (taken.rate) placements_.query(0, "take_starts", *taken.rate);
     lock.execute("COMMIT");
@@ -483,10 +483,10 @@ void JobClaimer::Uses::add_permits(const PgResult& rows) {
   for (int row = 0; row < rows.rows(); ++row) by_queue[std::string(rows.text(row, 0))].held += rows.int8(row, 1);
 }
 
-void JobClaimer::Uses::add_rates(const PgResult& rows) {
+void JobClaimer::add_rates(const PgResult& rows, std::map<std::string, QueueUse>& uses) {
   rows.expect_columns(rate_columns);
   for (int row = 0; row < rows.rows(); ++row) {
-    std::optional<TimeUs>& full_at = by_queue[std::string(rows.text(row, 0))].full_at;
+    std::optional<TimeUs>& full_at = uses[std::string(rows.text(row, 0))].full_at;
     full_at = std::max(full_at.value_or(rows.int8(row, 1)), rows.int8(row, 1));
   }
 }
@@ -514,7 +514,7 @@ JobClaimer::Rooms JobClaimer::find_rooms(PgConnection& connection, const std::ve
   connection.receive();
   Uses uses;
   uses.add_permits(connection.receive());
-  uses.add_rates(connection.receive());
+  add_rates(connection.receive(), uses.by_queue);
   add_budget_uses(connection.receive(), false, uses.by_queue);
   return rooms_of(limits, uses, connection.receive().int8(0, 0));
 }

@@ -47,6 +47,8 @@ class JobClaimer {
 
   // Adds the rows of key_uses.sql of one database.
   static void add_key_uses(const PgResult& rows, std::map<std::string, QueueUse>& uses);
+  // Adds the rows of queue_rates.sql of one database, by queue.
+  static void add_rates(const PgResult& rows, std::map<std::string, QueueUse>& uses);
   // Adds the rows of budget_uses.sql of one database, by queue or, `by_key`, by the keys of one queue.
   static void add_budget_uses(const PgResult& rows, bool by_key, std::map<std::string, QueueUse>& uses);
   static PgParameters budgets_of_queues(const std::vector<std::string>& queues);
@@ -125,7 +127,6 @@ class JobClaimer {
   struct Uses {
     std::map<std::string, QueueUse> by_queue;
     void add_permits(const PgResult& rows);
-    void add_rates(const PgResult& rows);
   };
   static Rooms rooms_of(const PgResult& limits, const Uses& uses, TimeUs now_us);
   static Rooms find_rooms(PgConnection& connection, const std::vector<std::string>& queues);

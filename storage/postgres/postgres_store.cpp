@@ -426,10 +426,7 @@ class PostgresStore final : public Store {
   std::map<std::string, QueueUse> queue_uses(const std::vector<std::string>& queues) {
     std::map<std::string, QueueUse> uses;
     for (const PgResult& part : placements_.query_each("queue_rates", PgParameters().add(text_array(queues))))
-      for (int row = 0; row < part.rows(); ++row) {
-        std::optional<TimeUs>& full_at = uses[std::string(part.text(row, 0))].full_at;
-        full_at = std::max(full_at.value_or(part.int8(row, 1)), part.int8(row, 1));
-      }
+      JobClaimer::add_rates(part, uses);
     for (const PgResult& part : placements_.query_each("budget_uses", JobClaimer::budgets_of_queues(queues)))
       JobClaimer::add_budget_uses(part, false, uses);
     return uses;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/commit_rules.hpp"
 #include "workers/session/worker_options.hpp"
 
 namespace cairn {
@@ -121,9 +122,7 @@ void CommitLocked::carry_out(const CallSite& at) {
 // There is no memory for what the runs have missed. Each is asked for alone: one that has missed nothing is decided
 // under its lock, and the others are read again, in pieces; that says so if there is no memory for one of them.
 void CommitLocked::lock_without_missed(Store& store, const DecideLocked& decide) {
-  LockedRun not_given;
-  not_given.head = -1;
-  std::vector<LockedRun> all(commit.runs.size(), not_given);
+  std::vector<LockedRun> all(commit.runs.size(), run_not_given());
   std::vector<KnownRun> to_lock;
   std::vector<std::size_t> places;
   for (std::size_t at = 0; at < commit.runs.size(); ++at) {
