@@ -125,7 +125,7 @@ constexpr const char* explanations = R"(
   listeners get nothing. The age of the oldest snapshot:
   `DoctorProgram.names_who_holds_a_snapshot_and_who_may_change_events`,
   `Doctor.D15_a_snapshot_of_a_minute_is_named_when_dead_rows_have_gathered`.
-- A chain whose hashes were all computed again (N15): `CheckpointAuditTest.a_history_that_was_computed_anew_shows`. In the
+- A chain with all hashes computed again (N15): `CheckpointAuditTest.a_history_that_was_computed_anew_shows`. In the
   table it is altered without that.
 - A pooler by session with fewer connections than workers want (2b): no test has one; what hung was the patience, which
   `Silence.D8_attempts_count_towards_the_patience_and_not_pauses_alone` holds, and behind a pooler by transaction
