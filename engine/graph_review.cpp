@@ -42,7 +42,7 @@ class Parts {
   Parts(const Json& graph, const Surroundings& around, GraphReview& review)
       : graph_(graph), around_(around), review_(review) {}
 
-  void look() {
+  void check() {
     for (const char* key : {"input", "output"})
       if (const Json* given = member(graph_, key)) schema("the graph's " + std::string(key), *given);
     const Json* nodes = member(graph_, "nodes");
@@ -323,7 +323,7 @@ class Reads {
   Reads(const Graph& graph, const Handlers& handlers, GraphReview& review)
       : graph_(graph), handlers_(handlers), review_(review) {}
 
-  void look() {
+  void check() {
     for (const Node& node : graph_.nodes) each_read(node, [&](const std::string& channel) { number_of(channel); });
     if (numbers_.empty()) return;
     number_of("error");
@@ -445,8 +445,8 @@ GraphReview review_graph(const Json& graph, const Surroundings& surroundings) {
   GraphReview review;
   review.faults = graph_faults(graph, surroundings.handlers);
   const bool can_be_walked = review.faults.empty();
-  Parts(graph, surroundings, review).look();
-  if (can_be_walked) Reads(*stored_graph(graph, ""), surroundings.handlers, review).look();
+  Parts(graph, surroundings, review).check();
+  if (can_be_walked) Reads(*stored_graph(graph, ""), surroundings.handlers, review).check();
   return review;
 }
 

@@ -168,7 +168,7 @@ StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const Sta
   return ask_batch(state, std::get<BatchedStarts>(policy.rule), seen.now_us, asked);
 }
 
-std::optional<RunId> turn_starts(KeyedStarts& state, const StartsSeen& seen) {
+std::optional<RunId> decide_starts(KeyedStarts& state, const StartsSeen& seen) {
   forget_ended(state, seen);
   // The first start that is kept may be one that begins; the others wait after it.
   const bool knows_front = state.starting.empty();
@@ -230,7 +230,7 @@ bool is_idle(const KeyedStarts& state) {
   return !state.holder && state.starting.empty() && !state.group && state.waiting == 0;
 }
 
-TimeUs next_look_at(const KeyedStarts& state, TimeUs now_us) {
+TimeUs next_due_at(const KeyedStarts& state, TimeUs now_us) {
   const TimeUs tenth = std::max<TimeUs>(now_us - state.held_since, 0) / 10;
   const bool waits = state.waiting > 0 || (state.group && state.group->due_at == never_us);
   TimeUs at = never_us;

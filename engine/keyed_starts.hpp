@@ -73,13 +73,13 @@ struct StartDecision {
 };
 
 // Decides on one more start. A group that collects by another rule, of an earlier version of the graph, begins at once.
-// REQUIRES: turn_starts is called after it.
+// REQUIRES: decide_starts is called after it.
 StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const StartsSeen& seen, const AskedStart& asked);
 
 // Lets those begin that are due. Returns the run to be cancelled for the one that waits, if there is one.
-std::optional<RunId> turn_starts(KeyedStarts& state, const StartsSeen& seen);
+std::optional<RunId> decide_starts(KeyedStarts& state, const StartsSeen& seen);
 
-// The run has begun, or `was_refused`. REQUIRES: turn_starts is called after it.
+// The run has begun, or `was_refused`. REQUIRES: decide_starts is called after it.
 void confirm_start(KeyedStarts& state, const RunId& run, bool was_refused);
 
 // The run, which a process begins or reopens otherwise, has the key from now on, and is `starting` (a group without
@@ -99,6 +99,6 @@ bool is_starting(const KeyedStarts& state, const RunId& run);
 bool is_idle(const KeyedStarts& state);
 // When the key is to be decided on next. While a start waits for a run to end, that is a tenth of the time that the run
 // has had the key, between a quarter of a second and five seconds.
-TimeUs next_look_at(const KeyedStarts& state, TimeUs now_us);
+TimeUs next_due_at(const KeyedStarts& state, TimeUs now_us);
 
 }  // namespace cairn

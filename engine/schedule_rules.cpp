@@ -21,20 +21,20 @@ std::uint64_t spread(const std::string& name, TimeUs at) {
   return mixed ^ (mixed >> 31);
 }
 
-class Turner {
+class ScheduleDecider {
  public:
-  Turner(ScheduleState& state, const ScheduleView& view) : state_(state), view_(view) {}
+  ScheduleDecider(ScheduleState& state, const ScheduleView& view) : state_(state), view_(view) {}
 
   void forget_ended() {
     std::erase_if(state_.open, [this](const OccurrenceRun& one) { return view_.has_ended(one.run); });
   }
 
-  // Those that wait, as long as nothing is open; what is open for one that cancels is cancelled, again at each look.
+  // Those that wait, as long as nothing is open; what is open for one that cancels is cancelled, again at each wake.
   void begin_waiting() {
     if (state_.paused || state_.waiting.empty()) return;
     if (is_busy()) {
       if (state_.waiting.front().cancels)
-        for (const OccurrenceRun& one : state_.open) turn_.cancels.push_back(one.run);
+        for (const OccurrenceRun& one : state_.open) decision_.cancels.push_back(one.run);
       return;
     }
     const WaitingOccurrence next = state_.waiting.front();
@@ -58,7 +58,7 @@ class Turner {
     if (cancels) {
       for (const WaitingOccurrence& one : std::exchange(state_.waiting, {}))
         skip(one.at, one.actor, "because it waited until that of " + occurrence_text(at) + " took its place");
-      for (const OccurrenceRun& one : state_.open) turn_.cancels.push_back(one.run);
+      for (const OccurrenceRun& one : state_.open) decision_.cancels.push_back(one.run);
     }
     state_.waiting.push_back({at, cancels, actor});
     note({.kind = NoteKind::waiting,
@@ -72,7 +72,7 @@ class Turner {
   void decide_due() {
     for (std::size_t count = 0; count < decided_at_once_max; ++count) {
       const std::optional<PlannedOccurrence> next = planned(state_.decided + 1);
-      if (!next || next->fires_at > view_.now_us) return look(next ? next->fires_at : never_us);
+      if (!next || next->fires_at > view_.now_us) return wake(next ? next->fires_at : never_us);
       if (view_.now_us - next->fires_at > view_.definition.catch_up_ms * 1'000) {
         miss_until(
             view_.now_us - view_.definition.catch_up_ms * 1'000,
@@ -82,7 +82,7 @@ class Turner {
       decide(next->at, view_.definition.overlap, by_itself);
       state_.decided = whole_seconds(next->at);
     }
-    look(view_.now_us);
+    wake(view_.now_us);
   }
 
   // The time that has passed and that the jitter holds back; it is one at most.
@@ -138,15 +138,15 @@ class Turner {
 
   void note(ScheduleNote note) {
     note.revision = view_.revision;
-    turn_.notes.push_back(std::move(note));
+    decision_.notes.push_back(std::move(note));
   }
 
-  // Decides all that is due, and when to look again. A paused schedule only looks after what was to be started.
-  ScheduleTurn finish() {
+  // Decides all that is due, and when to wake again. A paused schedule only looks after what was to be started.
+  ScheduleDecision finish() {
     if (!state_.paused) decide_due();
-    if (!state_.waiting.empty() && !state_.paused) look(view_.now_us + waiting_look_us);
-    if (!state_.starting.empty()) look(view_.now_us + starting_look_us);
-    return std::move(turn_);
+    if (!state_.waiting.empty() && !state_.paused) wake(view_.now_us + waiting_check_us);
+    if (!state_.starting.empty()) wake(view_.now_us + starting_check_us);
+    return std::move(decision_);
   }
 
   std::optional<PlannedOccurrence> planned(UtcSeconds from) const {
@@ -156,7 +156,7 @@ class Turner {
  private:
   bool is_busy() const { return !state_.open.empty() || !state_.starting.empty(); }
 
-  void look(TimeUs at) { turn_.look_at = std::min(turn_.look_at, at); }
+  void wake(TimeUs at) { decision_.due_at = std::min(decision_.due_at, at); }
 
   void start(TimeUs at, const std::string& actor, std::vector<RunId> ending) {
     const RunId run = view_.run_of(view_.definition.graph, occurrence_key(view_.name, at));
@@ -183,7 +183,7 @@ class Turner {
 
   ScheduleState& state_;
   const ScheduleView& view_;
-  ScheduleTurn turn_;
+  ScheduleDecision decision_;
 };
 
 Error not_in_state(const std::string& name, const std::string& expected, const std::string& found) {
@@ -205,36 +205,36 @@ std::optional<PlannedOccurrence> planned_occurrence(const std::string& name, con
   return planned;
 }
 
-ScheduleTurn turn_schedule(ScheduleState& state, const ScheduleView& view) {
-  Turner turner(state, view);
-  turner.forget_ended();
-  turner.begin_waiting();
-  return turner.finish();
+ScheduleDecision decide_schedule(ScheduleState& state, const ScheduleView& view) {
+  ScheduleDecider decider(state, view);
+  decider.forget_ended();
+  decider.begin_waiting();
+  return decider.finish();
 }
 
-ScheduleTurn confirm_starts(ScheduleState& state, const ScheduleView& view,
-                            const std::vector<StartedOccurrence>& done) {
-  Turner turner(state, view);
-  turner.confirm(done);
-  turner.forget_ended();
-  turner.begin_waiting();
-  return turner.finish();
+ScheduleDecision confirm_starts(ScheduleState& state, const ScheduleView& view,
+                                const std::vector<StartedOccurrence>& done) {
+  ScheduleDecider decider(state, view);
+  decider.confirm(done);
+  decider.forget_ended();
+  decider.begin_waiting();
+  return decider.finish();
 }
 
-ScheduleTurn trigger_schedule(ScheduleState& state, const ScheduleView& view, Overlap overlap,
-                              const std::string& actor) {
-  Turner turner(state, view);
-  turner.forget_ended();
+ScheduleDecision trigger_schedule(ScheduleState& state, const ScheduleView& view, Overlap overlap,
+                                  const std::string& actor) {
+  ScheduleDecider decider(state, view);
+  decider.forget_ended();
   // Never a time that the schedule itself may have.
   const TimeUs at = view.now_us % second_us == 0 ? view.now_us + 1 : view.now_us;
-  turner.decide(at, overlap, actor);
-  return turner.finish();
+  decider.decide(at, overlap, actor);
+  return decider.finish();
 }
 
-Result<ScheduleTurn> backfill_schedule(ScheduleState& state, const ScheduleView& view, const BackfillRange& range,
-                                       const std::function<bool(TimeUs at)>& has_run, const std::string& actor) {
-  Turner turner(state, view);
-  turner.forget_ended();
+Result<ScheduleDecision> backfill_schedule(ScheduleState& state, const ScheduleView& view, const BackfillRange& range,
+                                           const std::function<bool(TimeUs at)>& has_run, const std::string& actor) {
+  ScheduleDecider decider(state, view);
+  decider.forget_ended();
   std::vector<TimeUs> times;
   const TimeUs last = std::min(range.until, state.decided * second_us);
   for (std::optional<UtcSeconds> at =
@@ -250,42 +250,42 @@ Result<ScheduleTurn> backfill_schedule(ScheduleState& state, const ScheduleView&
                        [at](const WaitingOccurrence& one) { return one.at == at; });
   };
   for (const TimeUs at : times)
-    if (!has_run(at) && !waits(at)) turner.decide(at, range.overlap, actor);
-  return turner.finish();
+    if (!has_run(at) && !waits(at)) decider.decide(at, range.overlap, actor);
+  return decider.finish();
 }
 
-Result<ScheduleTurn> pause_schedule(ScheduleState& state, const ScheduleView& view, const std::string& reason,
-                                    const std::string& actor) {
+Result<ScheduleDecision> pause_schedule(ScheduleState& state, const ScheduleView& view, const std::string& reason,
+                                        const std::string& actor) {
   if (state.paused) return not_in_state(view.name, "at work", "paused by " + state.paused->by + " already");
-  Turner turner(state, view);
-  turner.forget_ended();
-  turner.decide_due();
+  ScheduleDecider decider(state, view);
+  decider.forget_ended();
+  decider.decide_due();
   state.paused = Pausing{view.now_us, actor, reason};
-  turner.note({.kind = NoteKind::paused, .says = reason, .actor = actor});
-  ScheduleTurn turn = turner.finish();
-  turn.look_at = state.starting.empty() ? never_us : view.now_us + starting_look_us;
-  return turn;
+  decider.note({.kind = NoteKind::paused, .says = reason, .actor = actor});
+  ScheduleDecision decision = decider.finish();
+  decision.due_at = state.starting.empty() ? never_us : view.now_us + starting_check_us;
+  return decision;
 }
 
-Result<ScheduleTurn> resume_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor) {
+Result<ScheduleDecision> resume_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor) {
   if (!state.paused) return not_in_state(view.name, "paused", "at work");
-  Turner turner(state, view);
-  turner.miss_paused();
+  ScheduleDecider decider(state, view);
+  decider.miss_paused();
   state.paused.reset();
-  turner.note({.kind = NoteKind::resumed, .actor = actor});
-  turner.forget_ended();
-  turner.begin_waiting();
-  return turner.finish();
+  decider.note({.kind = NoteKind::resumed, .actor = actor});
+  decider.forget_ended();
+  decider.begin_waiting();
+  return decider.finish();
 }
 
-ScheduleTurn leave_definition(ScheduleState& state, const ScheduleView& view) {
-  Turner turner(state, view);
-  turner.forget_ended();
-  state.paused ? turner.miss_paused() : turner.decide_due();
-  turner.decide_held_back();
-  ScheduleTurn turn = turner.finish();
+ScheduleDecision leave_definition(ScheduleState& state, const ScheduleView& view) {
+  ScheduleDecider decider(state, view);
+  decider.forget_ended();
+  state.paused ? decider.miss_paused() : decider.decide_due();
+  decider.decide_held_back();
+  ScheduleDecision decision = decider.finish();
   state.decided = std::max(state.decided, whole_seconds(view.now_us));
-  return turn;
+  return decision;
 }
 
 }  // namespace cairn

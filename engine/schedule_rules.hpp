@@ -1,8 +1,8 @@
-// The rules of a schedule: what becomes of each occurrence, and when to look again. A schedule is turned under its
-// row's lock, so that one process decides at a time; a turn changes the state, and returns the notes that go on record
-// with it and the work that follows once both are kept. Work stays in the state until it is known to be done, so a
-// process that dies leaves it to the next one; and a run's id follows from the schedule and the time, so that doing it
-// twice is doing it once. Pure; safe from any thread, with a state of its own.
+// The rules of a schedule: what becomes of each occurrence, and when the next decision is due. They are applied under
+// the lock of the schedule's row, so that one process decides at a time; a decision changes the state, and returns the
+// notes that go on record with it and the work that follows once both are kept. Work stays in the state until it is
+// known to be done, so a process that dies leaves it to the next one; and a run's id follows from the schedule and the
+// time, so that doing it twice is doing it once. Pure; safe from any thread, with a state of its own.
 #pragma once
 
 #include <functional>
@@ -17,12 +17,12 @@ namespace cairn {
 
 inline constexpr std::size_t open_max = 100;             // open runs of a schedule that it looks after, the newest
 inline constexpr std::size_t waiting_max = 1'000;        // occurrences of a schedule that wait
-inline constexpr std::size_t decided_at_once_max = 200;  // occurrences in one turn
+inline constexpr std::size_t decided_at_once_max = 200;  // occurrences in one decision
 inline constexpr std::size_t backfilled_at_once_max = 1'000;
-inline constexpr TimeUs waiting_look_us = 1'000'000;   // how often a run that is waited for is looked at
-inline constexpr TimeUs starting_look_us = 5'000'000;  // after which a start that is not confirmed is done again
+inline constexpr TimeUs waiting_check_us = 1'000'000;   // how often it is asked of a run that is waited for
+inline constexpr TimeUs starting_check_us = 5'000'000;  // after which a start that is not confirmed is done again
 
-// The means of a turn.
+// The inputs of a decision.
 struct ScheduleView {
   std::string name;
   std::int64_t revision = 0;
@@ -33,26 +33,27 @@ struct ScheduleView {
   std::function<RunId(const std::string& graph, const std::string& key)> run_of;  // see keyed_run_id
 };
 
-struct ScheduleTurn {
+struct ScheduleDecision {
   std::vector<ScheduleNote> notes = {};
   std::vector<RunId> cancels = {};  // runs to cancel, with their cleanup
-  TimeUs look_at = never_us;        // when to turn it again
+  TimeUs due_at = never_us;         // of the next decision
 };
 
 // Decides all that is due.
-ScheduleTurn turn_schedule(ScheduleState& state, const ScheduleView& view);
+ScheduleDecision decide_schedule(ScheduleState& state, const ScheduleView& view);
 
 // How a start went; no refusal: there is the run now.
 struct StartedOccurrence {
   RunId run;
   std::optional<std::string> refusal = {};
 };
-// Takes off what was to be started, and goes on as turn_schedule().
-ScheduleTurn confirm_starts(ScheduleState& state, const ScheduleView& view, const std::vector<StartedOccurrence>& done);
+// Takes off what was to be started, and goes on as decide_schedule().
+ScheduleDecision confirm_starts(ScheduleState& state, const ScheduleView& view,
+                                const std::vector<StartedOccurrence>& done);
 
 // An occurrence of now, by a person, whether paused or not.
-ScheduleTurn trigger_schedule(ScheduleState& state, const ScheduleView& view, Overlap overlap,
-                              const std::string& actor);
+ScheduleDecision trigger_schedule(ScheduleState& state, const ScheduleView& view, Overlap overlap,
+                                  const std::string& actor);
 
 // Those of the times from `from` to `until` (both included) that have been decided and that `has_run` does not know:
 // they run now. Refuses `limit`: more than backfilled_at_once_max.
@@ -61,18 +62,18 @@ struct BackfillRange {
   TimeUs until = 0;
   Overlap overlap = Overlap::buffer_all;
 };
-Result<ScheduleTurn> backfill_schedule(ScheduleState& state, const ScheduleView& view, const BackfillRange& range,
-                                       const std::function<bool(TimeUs at)>& has_run, const std::string& actor);
+Result<ScheduleDecision> backfill_schedule(ScheduleState& state, const ScheduleView& view, const BackfillRange& range,
+                                           const std::function<bool(TimeUs at)>& has_run, const std::string& actor);
 
 // Nothing regular starts, and nothing that waits. Refuses `conflict`: it is paused.
-Result<ScheduleTurn> pause_schedule(ScheduleState& state, const ScheduleView& view, const std::string& reason,
-                                    const std::string& actor);
+Result<ScheduleDecision> pause_schedule(ScheduleState& state, const ScheduleView& view, const std::string& reason,
+                                        const std::string& actor);
 // The times that have passed meanwhile are on record as missed. Refuses `conflict`: it is not paused.
-Result<ScheduleTurn> resume_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor);
+Result<ScheduleDecision> resume_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor);
 
 // Before another definition: all times of this one that have passed are decided, also one that its jitter still holds
 // back, and the next definition begins now.
-ScheduleTurn leave_definition(ScheduleState& state, const ScheduleView& view);
+ScheduleDecision leave_definition(ScheduleState& state, const ScheduleView& view);
 
 // A time of the schedule as it is, and when it fires: later by a part of the jitter that depends on the schedule and
 // the time alone, and that is shorter than the pause to the next one, so that the order stays.

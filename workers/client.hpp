@@ -93,8 +93,8 @@ class Client {
   Result<Started> fork(const RunId& origin, ForkOptions options);
 
   // Begins the runs of starts that waited, of at most `portion` keys; returns how many keys were due. As long as starts
-  // wait, some process must call this: as start_book's next_look says.
-  std::size_t turn_starts(int portion);
+  // wait, some process must call this: as start_book's next_due says.
+  std::size_t decide_starts(int portion);
 
   // Any other command. To reopen a run of a singleton is refused `conflict` while another one has its key. The answer's
   // schema is checked here. An answer to a question that is open no more is refused `closed`, with who answered it and

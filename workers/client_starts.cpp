@@ -172,7 +172,7 @@ KeyedStarter& Client::starter() {
   return *parts_->starter;
 }
 
-std::size_t Client::turn_starts(int portion) { return starter().pass(portion); }
+std::size_t Client::decide_starts(int portion) { return starter().pass(portion); }
 
 std::vector<Result<Started>> Client::start_by_policy(std::vector<std::pair<StartRun, std::string>> commands) {
   std::vector<Result<Started>> results;

@@ -144,17 +144,17 @@ class OneAudit {
     audit_.add(row);
     if (unsigned_) unsigned_->take(row);
     if (extent_ == Auditor::Extent::with_values_and_origin) {
-      look_at_origin(row);
-      look_at_blobs(row);
+      check_origin(row);
+      check_blobs(row);
     }
-    look_at_snapshots(row);
+    check_snapshots(row);
     return true;
   }
 
   std::int64_t until() const { return record_.run ? record_.run->head : std::numeric_limits<std::int64_t>::max(); }
 
   // A fork names the event it began at by its hash: as good as a checkpoint, where the origin is still kept.
-  void look_at_origin(const EventRow& row) {
+  void check_origin(const EventRow& row) {
     if (row.payload.find("\"forked_from\"") == std::string::npos) return;
     const Result<Event> event = event_of(row);
     const RunStarted* started = event ? std::get_if<RunStarted>(&event->body) : nullptr;
@@ -171,7 +171,7 @@ class OneAudit {
     }
   }
 
-  void look_at_blobs(const EventRow& row) {
+  void check_blobs(const EventRow& row) {
     if (row.payload.find("\"$blob\"") == std::string::npos) return;
     const Json payload = Json::parse(row.payload, nullptr, false);
     std::vector<Hash> named;
@@ -187,7 +187,7 @@ class OneAudit {
     }
   }
 
-  void look_at_snapshots(const EventRow& row) {
+  void check_snapshots(const EventRow& row) {
     if (audit_.state() == nullptr) return;
     for (; !snapshots_.empty() && snapshots_.front() <= row.seq; snapshots_.pop_front()) {
       if (snapshots_.front() == row.seq)

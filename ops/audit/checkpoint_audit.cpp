@@ -74,7 +74,7 @@ void CheckpointAudit::run() {
 }
 
 // A database that was made where the other one's data had been would be found sound, for want of anything in it.
-void CheckpointAudit::look_for_others() {
+void CheckpointAudit::find_others() {
   if (!files_.processes().empty() || !table_.processes(std::numeric_limits<std::int64_t>::min(), 1).empty()) return;
   const std::vector<std::string> others = files_.other_databases();
   if (others.empty()) return;
@@ -85,7 +85,7 @@ void CheckpointAudit::look_for_others() {
 }
 
 void CheckpointAudit::audit_processes() {
-  look_for_others();
+  find_others();
   const std::vector<std::int64_t> filed = files_.processes();
   for (const std::int64_t process : filed) audit_process(process, true);
   for (std::int64_t after = std::numeric_limits<std::int64_t>::min();;) {

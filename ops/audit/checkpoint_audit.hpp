@@ -42,7 +42,7 @@ class CheckpointAudit {
   void pair(Process& process, const std::optional<Checkpoint>& filed, const std::optional<Checkpoint>& stored);
   void follow(Process& process, const Checkpoint& checkpoint);
   const PublicKey* key_of(const Hash& fingerprint);
-  void look_for_others();
+  void find_others();
   void audit_processes();
   bool is_signed(const Checkpoint& checkpoint);
   void compare(const Checkpoint& checkpoint);

@@ -56,7 +56,7 @@ void wake_schedules(ScheduleTable& table, const std::vector<std::string>& names)
       state.decided = now_us / second_us;
       ScheduleWrite write{row, "UTC"};
       write.row.state = canonical(state_json(state));
-      write.row.look_at = planned_occurrence(row.name, *definition, utc, state.decided + 1)->fires_at;
+      write.row.due_at = planned_occurrence(row.name, *definition, utc, state.decided + 1)->fires_at;
       writes.push_back(std::move(write));
     }
     return writes;
@@ -89,9 +89,9 @@ Result<Json> measure_lateness(const std::string& dsn, BenchServer& server, std::
   const std::vector<std::string> names = make_schedules(table, is_spread);
   server.checkpoint();
   wake_schedules(table, names);
-  const TimeUs until = table.next_look().now_us + seconds * second_us;
+  const TimeUs until = table.next_due().now_us + seconds * second_us;
   const std::unique_ptr<ScheduleThread> fires = ScheduleThread::start(*opened);
-  while (table.next_look().now_us < until) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  while (table.next_due().now_us < until) std::this_thread::sleep_for(std::chrono::milliseconds(200));
   Json line = lateness_of(*opened->store);
   line["schedules"] = schedules_made;
   return line;

@@ -134,6 +134,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/broken_graphs_test.cpp
   tests/workers/means_test.cpp
   tests/workers/small_graphs.cpp
+  tests/workers/gateway/ask_lines_test.cpp
   tests/workers/gateway/claim_id_test.cpp
   tests/workers/gateway/gateway_test.cpp
   tests/workers/handlers/builtin_handlers_test.cpp
@@ -198,7 +199,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/checkpointer_test.cpp
   tests/workers/runtime/progress_test.cpp
   tests/workers/runtime/serial_executor_test.cpp
-  tests/workers/runtime/turn_watch_test.cpp
+  tests/workers/runtime/loop_watchdog_test.cpp
   tests/workers/runtime/refused_calls_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/runtime/yielding_tools_test.cpp

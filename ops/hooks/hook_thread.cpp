@@ -59,7 +59,7 @@ class HookThread::Reading {
   // The next look of a hook that has more to read is soon due; where nothing is due for long there may be no hook.
   long work() {
     try {
-      if (reader_.look()) {
+      if (reader_.scan()) {
         idle_ = 0;
         return 0;
       }

@@ -137,14 +137,14 @@ void add_feed(std::vector<Gauge>& to, Feed& feed, TimeUs now_us) {
   to.push_back({"cairn_feed_oldest_seconds", "How long the oldest of them has been committed.", std::move(oldest)});
 }
 
-double seconds_late(const NextLook& next) {
+double seconds_late(const NextDue& next) {
   return seconds_of(std::max<TimeUs>(next.now_us - next.at_us.value_or(never_us), 0));
 }
 
 // How long the first schedule has been due that no process has fired.
 Gauge schedules_late(ScheduleTable& schedules) {
   return plain_gauge("cairn_schedules_late_seconds", "How long the first schedule that is due has been so.",
-                     seconds_late(schedules.next_look()));
+                     seconds_late(schedules.next_due()));
 }
 
 // Starts that wait, and how long the first has been due that no process has looked at.
@@ -152,7 +152,7 @@ void add_starts(std::vector<Gauge>& to, const StartBook& starts) {
   to.push_back(plain_gauge("cairn_starts_waiting", "Starts that are no run yet; 10000 stands for more.",
                            static_cast<double>(starts.count(starts_counted_max))));
   to.push_back(plain_gauge("cairn_starts_late_seconds", "How long the first start that is due has been so.",
-                           seconds_late(starts.next_look())));
+                           seconds_late(starts.next_due())));
 }
 
 // The notices of each hook, and how long the oldest has waited.

@@ -141,7 +141,7 @@ RouteReply next_of_schedule(RouteCall& call) {
   const bool has_count = !query_text(call.request, "count").empty();
   const Result<std::int64_t> count = number_query(call.request, "count", {1, next_count_max});
   if (!count) return count.error();
-  TimeUs from = call.parts.schedules.next_look().now_us;
+  TimeUs from = call.parts.schedules.next_due().now_us;
   if (const std::string text = query_text(call.request, "from"); !text.empty()) {
     const Result<TimeUs> at = time_argument(text);
     if (!at) return at.error();
@@ -178,7 +178,7 @@ RouteReply explain_a_schedule(RouteCall& call) {
   ScheduleTable& table = call.parts.schedules;
   return json_response(
       {{"name", call.name},
-       {"says", explain_schedule(table, found->row, found->zone->zone, *question, table.next_look().now_us)}});
+       {"says", explain_schedule(table, found->row, found->zone->zone, *question, table.next_due().now_us)}});
 }
 
 RouteReply pause_a_schedule(RouteCall& call) {

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds settle_time{60'000};
-constexpr milliseconds look_pause{1};
+constexpr milliseconds poll_pause{1};
 
 std::atomic<bool> is_taken{false};
 
@@ -87,7 +87,7 @@ class DirectWay {
       const std::optional<ApiStream::Chunk> chunk = events.next();
       if (chunk && !chunk->text.empty()) on_more(chunk->text);
       goes_on = chunk && !chunk->is_last;
-      if (goes_on && chunk->text.empty()) std::this_thread::sleep_for(look_pause);
+      if (goes_on && chunk->text.empty()) std::this_thread::sleep_for(poll_pause);
     }
     if (events.gone) events.gone();
     return {200, "", {}};
@@ -201,7 +201,7 @@ Json Engine::settle(const std::string& run) {
     const bool rests = parts_->world->rests();
     Json state = parts_->client.state(run);
     if (has_ended(state) || rests) return state;
-    std::this_thread::sleep_for(look_pause);
+    std::this_thread::sleep_for(poll_pause);
   }
   throw Unavailable("Expected run " + run + " to settle within a minute, but it did not.");
 }
@@ -216,7 +216,7 @@ void Engine::skip(milliseconds time) { parts_->world->skip(time.count() * 1'000)
 void Engine::crash() {
   const DirectWay::Waits waits(parts_->waiting);
   for (const SessionRow& session : parts_->world->opened().store->sessions()) parts_->world->crash(session.id);
-  while (parts_->world->has_lost()) std::this_thread::sleep_for(look_pause);
+  while (parts_->world->has_lost()) std::this_thread::sleep_for(poll_pause);
 }
 
 std::vector<std::string> Engine::simulate(const Json& graph, const Handlers& handlers, const SimulateOptions& options) {

@@ -12,10 +12,10 @@ namespace cairn {
 namespace {
 
 constexpr int portion = 500;
-constexpr long look_ms = 1'000;      // the longest sleep: schedules may be added, and a machine may wake up
-constexpr long shared_look_ms = 20;  // others have locked what is due
-constexpr long failed_look_ms = 2'000;
-constexpr TimeUs zones_look_us = 60'000'000;
+constexpr long sleep_max_ms = 1'000;  // the longest sleep: schedules may be added, and a machine may wake up
+constexpr long shared_pause_ms = 20;  // others have locked what is due
+constexpr long failed_pause_ms = 2'000;
+constexpr TimeUs zones_check_us = 60'000'000;
 
 }  // namespace
 
@@ -28,19 +28,19 @@ struct ScheduleThread::Parts {
 
   long work() {
     try {
-      if (steady_us() - zones_seen_us > zones_look_us) look_at_zones();
-      if (const long pause_ms = sleep_ms(table.next_look(), look_ms); pause_ms > 0) return pause_ms;
-      const std::size_t turned = scheduler.pass(portion);
-      return turned == 0 ? shared_look_ms : 0;
+      if (steady_us() - zones_seen_us > zones_check_us) check_zones();
+      if (const long pause_ms = sleep_ms(table.next_due(), sleep_max_ms); pause_ms > 0) return pause_ms;
+      const std::size_t decided = scheduler.pass(portion);
+      return decided == 0 ? shared_pause_ms : 0;
     } catch (const std::exception& failure) {
       return failed(failure.what());
     }
   }
 
   // A new edition of the zones may bring a time forward, or put it off.
-  void look_at_zones() {
+  void check_zones() {
     zones_seen_us = steady_us();
-    zones.look_for_changes();
+    zones.check_for_changes();
     std::vector<std::pair<std::string, std::string>> changed;
     for (const auto& [zone, mark] : table.zones()) {
       const auto known = zones.find(zone);
@@ -48,19 +48,19 @@ struct ScheduleThread::Parts {
     }
     if (changed.empty()) return;
     spdlog::info("{} time zones have other rules than when their schedules were looked at.", changed.size());
-    table.look_at_zones(changed);
+    table.check_zones(changed);
   }
 
   long failed(const std::string& says) {
     warning.say("No schedule is fired by this process: " + says);
-    return failed_look_ms;
+    return failed_pause_ms;
   }
 
   ScheduleTable table;
   ZoneFiles zones;
   Client client;
   Scheduler scheduler;
-  TimeUs zones_seen_us = -zones_look_us;
+  TimeUs zones_seen_us = -zones_check_us;
   RareWarning warning;
   PeriodicThread thread;
 };

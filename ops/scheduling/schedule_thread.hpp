@@ -1,5 +1,6 @@
 // The scheduler of a process, on a thread of its own: it sleeps until the first schedule is due, at most a second, and
-// turns what is due. Every `cairn work` and `cairn serve` has one; they share the schedules by the locks of their rows.
+// decides what is due. Every `cairn work` and `cairn serve` has one; they share the schedules by the locks of their
+// rows.
 // Used by the thread that made it.
 #pragma once
 

@@ -82,14 +82,14 @@ std::optional<std::string> identity_of_primary(const DatabaseChoice& choice) {
     if (!cluster) return {};
     dsn = cluster->dsn;
   }
-  const Result<ServerSeen> seen = look_at_server(dsn);
+  const Result<ServerSeen> seen = probe_server(dsn);
   return seen ? std::optional(seen->identity) : std::nullopt;
 }
 
 // A database that was given is entered by the login that was given, whatever is to be done.
 Result<Cluster> reach(const DatabaseChoice& choice) {
   if (!choice.read_dsn.empty()) {
-    const Result<ServerSeen> replica = look_at_read_replica(choice.read_dsn, identity_of_primary(choice));
+    const Result<ServerSeen> replica = probe_read_replica(choice.read_dsn, identity_of_primary(choice));
     if (!replica) return replica.error();
     return Cluster{.directory = "", .dsn = choice.read_dsn, .owner_dsn = choice.read_dsn};
   }
@@ -128,8 +128,8 @@ DatabaseChoice choose_primary(const Settings& settings) {
 
 }  // namespace
 
-Result<ServerSeen> look_at_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity) {
-  Result<ServerSeen> seen = look_at_server(read_dsn);
+Result<ServerSeen> probe_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity) {
+  Result<ServerSeen> seen = probe_server(read_dsn);
   if (!seen)
     return Error{Code::unavailable, "Expected to reach the database in CAIRN_READ_DSN, but: " + seen.error().message};
   if (!identity || seen->identity == *identity) return seen;

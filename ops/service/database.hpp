@@ -34,7 +34,7 @@ bool may_lag(const std::string& command);
 
 // The server that CAIRN_READ_DSN names. Refuses `unavailable`: it does not answer, or it has another database than that
 // of `identity`; nothing: any will do.
-Result<ServerSeen> look_at_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity);
+Result<ServerSeen> probe_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity);
 
 // In this order: --dsn, --data, CAIRN_DSN, libpq's variables (PGHOST, PGHOSTADDR, PGDATABASE, PGSERVICE), CAIRN_DATA,
 // $XDG_DATA_HOME/cairn, ~/.local/share/cairn. For root, whose home the server's own user may not enter, /var/lib/cairn.

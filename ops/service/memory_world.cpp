@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::chrono::milliseconds look_pause{2};
+constexpr std::chrono::milliseconds poll_pause{2};
 constexpr TimeUs sweep_us = 3'000'000;                         // until others have found what a dead session held
 constexpr std::int64_t never_dead_ms = std::int64_t{1} << 50;  // a skipped year is no silence
 
@@ -55,7 +55,7 @@ struct MemoryWorld::Parts {
   }
 
   void skip_on() {
-    for (TimeUs before = 0; !ends; std::this_thread::sleep_for(look_pause)) {
+    for (TimeUs before = 0; !ends; std::this_thread::sleep_for(poll_pause)) {
       const TimeUs idle = may_skip() ? idle_us() : 0;
       // Twice in a row: between two commits there may be nothing for a moment.
       if (idle > 0 && before > 0) skip(idle);

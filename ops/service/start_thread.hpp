@@ -1,5 +1,5 @@
 // The thread of a process that begins runs whose starts have waited (engine/start_policy.hpp): it sleeps until the
-// first key is due, at most a second, and turns what is due. Every `cairn work` and `cairn serve` has one; they share
+// first key is due, at most a second, and decides what is due. Every `cairn work` and `cairn serve` has one; they share
 // the keys by the locks of their rows. Used by the thread that made it.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t ends_at_once = 200;
-constexpr long trace_look_ms = 1'000;
+constexpr long trace_pause_ms = 1'000;
 constexpr long failed_ms = 2'000;
 constexpr long failed_ms_max = 60'000;
 
@@ -42,7 +42,7 @@ struct TraceThread::Parts {
         return failed(moved.error().message);
       settled.clear();
       pause_ms = failed_ms;
-      return page->is_last ? trace_look_ms : 0;
+      return page->is_last ? trace_pause_ms : 0;
     } catch (const std::exception& failure) {
       return failed(failure.what());
     }

@@ -62,17 +62,17 @@ class Searching {
     std::int64_t cells = 0;
     const bool has_large = std::any_of(tables.begin(), tables.end(), [](const TextTable& t) { return t.is_large(); });
     if (has_large)
-      if (const Status known = look_at_statistics(tables); !known) return known.error();
+      if (const Status known = search_statistics(tables); !known) return known.error();
     for (const TextTable& table : tables) {
       if (!batch.empty() && cells + table.cells() > cells_at_once) {
-        if (const Status looked = look_at(batch); !looked) return looked.error();
+        if (const Status looked = search(batch); !looked) return looked.error();
         batch.clear();
         cells = 0;
       }
       batch.push_back(table);
       cells += table.cells();
     }
-    if (const Status looked = look_at(batch); !looked) return looked.error();
+    if (const Status looked = search(batch); !looked) return looked.error();
     return std::move(found_);
   }
 
@@ -135,7 +135,7 @@ class Searching {
            ") as cell(name, value) where length(cell.value) <= " + std::to_string(value_letters_max);
   }
 
-  Status look_at(const std::vector<TextTable>& batch) {
+  Status search(const std::vector<TextTable>& batch) {
     if (batch.empty()) return Done{};
     std::string text;
     for (const TextTable& table : batch)
@@ -144,20 +144,20 @@ class Searching {
     if (!looked) return looked.error();
     if (!*looked && batch.size() > 1) {  // one of them may be what took so long
       for (const TextTable& table : batch)
-        if (Status alone = look_at({table}); !alone) return alone;
+        if (Status alone = search({table}); !alone) return alone;
       return Done{};
     }
     for (const TextTable& table : batch) {
       if (!*looked) found_.not_searched.push_back(table.name);
       if (*looked && (table.is_large() || table.is_view())) found_.sampled.push_back(table.name);
       if (!table.is_large()) continue;
-      if (Status indexed = look_into_indexes(table); !indexed) return indexed;
+      if (Status indexed = search_indexes(table); !indexed) return indexed;
     }
     return Done{};
   }
 
   // As the word is written, in lower case and with a capital: an index knows no case.
-  Status look_into_indexes(const TextTable& table) {
+  Status search_indexes(const TextTable& table) {
     if (search_.equal.empty()) return Done{};
     std::string text;
     for (const DataColumn* column : table.columns) {
@@ -176,7 +176,7 @@ class Searching {
     return looked ? Status(Done{}) : Status(looked.error());
   }
 
-  Status look_at_statistics(const std::vector<TextTable>& tables) {
+  Status search_statistics(const std::vector<TextTable>& tables) {
     std::string text;
     for (const TextTable& table : tables) {
       if (!table.is_large()) continue;

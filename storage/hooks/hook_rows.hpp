@@ -35,7 +35,7 @@ struct HookRow {
   TimeUs resumed_at = 0;  // last, or added, or edited: answers to what was sent before count no longer
   std::string paused_by = {};
   std::string paused_reason = {};
-  TimeUs look_at = 0;
+  TimeUs due_at = 0;
   TimeUs created_at = 0;
   std::int64_t fence = 0;  // of the reader who took it last
   std::int64_t notes = 0;
@@ -78,8 +78,8 @@ struct HookDelivery {
   std::string says = {};
 };
 
-// The outcome of a look, by the reader who took the hook: what it found, and when to look again.
-struct HookLook {
+// The outcome of a scan of the feed for a hook, by the reader who took it: what it found, and when to scan again.
+struct HookScan {
   HookRow row;  // its name, fence, is_ready and place of the search count
   std::vector<NoticeId> notices = {};
   TimeUs pause_us = 0;
@@ -147,8 +147,8 @@ struct HookCalls {
   std::function<std::vector<HookRow>()> hooks;  // by name, without those that are on their way out
   // Takes the hook that has been due longest; the caller holds it for the lease, or for `making_us` if it is not ready.
   std::function<std::optional<HookRow>(TimeUs lease_us, TimeUs making_us)> take;
-  // Keeps the look with its notices; a notice that is there stays as it is. False: another one has taken the hook.
-  std::function<bool(const HookLook& look)> keep;
+  // Keeps the scan with its notices; a notice that is there stays as it is. False: another one has taken the hook.
+  std::function<bool(const HookScan& scan)> keep;
   // False: there is no such hook; it is on its way out, unless it is to be removed; it is paused, or was resumed since
   // `taken_at`.
   std::function<bool(const std::string& hook, const HookChange& change)> change;
@@ -179,7 +179,7 @@ HookCalls hook_calls_of(Table& table) {
       [&table](const HookRow& row, TimeUs lease_us, const HookNote& note) { return table.add(row, lease_us, note); },
       [&table] { return table.hooks(); },
       [&table](TimeUs lease_us, TimeUs making_us) { return table.take(lease_us, making_us); },
-      [&table](const HookLook& look) { return table.keep(look); },
+      [&table](const HookScan& scan) { return table.keep(scan); },
       [&table](const std::string& hook, const HookChange& change) { return table.change(hook, change); },
       [&table](const std::string& hook, const HookEdit& edit) { return table.edit(hook, edit); },
       [&table](const std::string& hook, const HookNote& note) { return table.note(hook, note); },

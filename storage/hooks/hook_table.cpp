@@ -25,7 +25,7 @@ std::vector<HookRow> hook_rows(const PgResult& found) {
     row.name = found.text(at, 0);
     row.notes = found.int8(at, 1);
     row.fence = found.int8(at, 2);
-    row.look_at = found.int8(at, 3);
+    row.due_at = found.int8(at, 3);
     row.created_at = found.int8(at, 4);
     if (!found.is_null(at, 5)) row.paused_at = found.int8(at, 5);
     row.resumed_at = found.int8(at, 6);
@@ -128,19 +128,19 @@ std::optional<HookRow> HookTable::take(TimeUs lease_us, TimeUs making_us) {
   return taken.empty() ? std::nullopt : std::optional(std::move(taken.front()));
 }
 
-bool HookTable::keep(const HookLook& look) {
+bool HookTable::keep(const HookScan& scan) {
   return pool_.run([&](PgConnection& connection) {
     connection.execute("BEGIN");
-    const HookRow& row = look.row;
+    const HookRow& row = scan.row;
     const PgResult kept = connection.query(statement("keep_hook"), PgParameters()
                                                                        .add(row.name)
                                                                        .add(row.fence)
-                                                                       .add(look.pause_us)
+                                                                       .add(scan.pause_us)
                                                                        .add(row.is_ready)
                                                                        .add(row.scan_shard)
                                                                        .add(row.scan_run));
-    if (kept.rows() == 1 && !look.notices.empty())
-      connection.query(statement("put_hook_deliveries"), columns_of(row.name, look.notices));
+    if (kept.rows() == 1 && !scan.notices.empty())
+      connection.query(statement("put_hook_deliveries"), columns_of(row.name, scan.notices));
     connection.execute("COMMIT");
     return kept.rows() == 1;
   });

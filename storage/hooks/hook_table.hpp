@@ -22,7 +22,7 @@ class HookTable {
   std::optional<std::int64_t> add(const HookRow& row, TimeUs lease_us, const HookNote& note);
   std::vector<HookRow> hooks();
   std::optional<HookRow> take(TimeUs lease_us, TimeUs making_us);
-  bool keep(const HookLook& look);
+  bool keep(const HookScan& scan);
   bool change(const std::string& hook, const HookChange& change);
   bool edit(const std::string& hook, const HookEdit& edit);
   std::optional<std::int64_t> note(const std::string& hook, const HookNote& note);

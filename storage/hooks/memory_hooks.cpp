@@ -18,14 +18,14 @@ std::optional<std::int64_t> MemoryHooks::add(const HookRow& row, TimeUs lease_us
   if (const auto found = rows_.find(row.name); found != rows_.end()) {
     HookRow& begun = found->second;
     if (begun.is_ready || begun.is_removed || begun.definition != row.definition) return std::nullopt;
-    begun.look_at = clock_() + lease_us;
+    begun.due_at = clock_() + lease_us;
     return ++begun.fence;
   }
   HookRow& added = rows_[row.name] = row;
   added.is_ready = added.is_removed = false;
   added.fence = 1;
   added.created_at = added.resumed_at = clock_();
-  added.look_at = clock_() + lease_us;
+  added.due_at = clock_() + lease_us;
   put_note(row.name, note);
   return 1;
 }
@@ -41,24 +41,24 @@ std::vector<HookRow> MemoryHooks::hooks() const {
 std::optional<HookRow> MemoryHooks::take(TimeUs lease_us, TimeUs making_us) {
   const std::lock_guard lock(mutex_);
   const auto first = std::min_element(rows_.begin(), rows_.end(),
-                                      [](const auto& a, const auto& b) { return a.second.look_at < b.second.look_at; });
-  if (first == rows_.end() || first->second.look_at > clock_()) return std::nullopt;
+                                      [](const auto& a, const auto& b) { return a.second.due_at < b.second.due_at; });
+  if (first == rows_.end() || first->second.due_at > clock_()) return std::nullopt;
   HookRow& row = first->second;
   ++row.fence;
-  row.look_at = clock_() + (row.is_ready || row.is_removed ? lease_us : making_us);
+  row.due_at = clock_() + (row.is_ready || row.is_removed ? lease_us : making_us);
   return row;
 }
 
-bool MemoryHooks::keep(const HookLook& look) {
+bool MemoryHooks::keep(const HookScan& scan) {
   const std::lock_guard lock(mutex_);
-  const auto found = rows_.find(look.row.name);
-  if (found == rows_.end() || found->second.fence != look.row.fence || found->second.is_removed) return false;
+  const auto found = rows_.find(scan.row.name);
+  if (found == rows_.end() || found->second.fence != scan.row.fence || found->second.is_removed) return false;
   HookRow& row = found->second;
-  row.look_at = clock_() + look.pause_us;
-  row.is_ready = look.row.is_ready;
-  row.scan_shard = look.row.scan_shard;
-  row.scan_run = look.row.scan_run;
-  for (const NoticeId& id : look.notices) {
+  row.due_at = clock_() + scan.pause_us;
+  row.is_ready = scan.row.is_ready;
+  row.scan_shard = scan.row.scan_shard;
+  row.scan_run = scan.row.scan_run;
+  for (const NoticeId& id : scan.notices) {
     HookDelivery fresh{row.name, id};
     fresh.noted_at = fresh.next_at = clock_();
     deliveries_[row.name].emplace(id, fresh);
@@ -77,7 +77,7 @@ bool MemoryHooks::change(const std::string& hook, const HookChange& change) {
   row.paused_by = change.paused_by;
   row.paused_reason = change.reason;
   row.is_removed = change.is_removed;
-  if (row.is_removed) row.look_at = clock_();
+  if (row.is_removed) row.due_at = clock_();
   put_note(hook, change.note);
   return true;
 }

@@ -17,7 +17,7 @@ StalledRuns::StalledRuns(std::string dsn, std::int32_t shards, const std::string
   placements_.expect_identity(identity);
 }
 
-StalledAnswer StalledRuns::look(const StalledQuestion& question, std::int32_t limit) {
+StalledAnswer StalledRuns::search(const StalledQuestion& question, std::int32_t limit) {
   StalledAnswer answer{{}, question.shard, question.after, false};
   for (std::int64_t left = limit; left > 0 && answer.shard < shards_;) {
     PgParameters asked;

@@ -24,7 +24,7 @@ struct StalledAnswer {
   std::vector<NoticeId> found;
   Shard shard = 0;  // where the search goes on
   RunId after = {};
-  bool is_end = false;  // all shards were looked at; it begins at the first one again
+  bool is_end = false;  // all shards were searched; it begins at the first one again
 };
 
 class StalledRuns {
@@ -33,7 +33,7 @@ class StalledRuns {
 
   // Looks at about `limit` runs. Paused runs and those that have ended stand still by intent. Throws StoreUnavailable
   // and PostgresError as the store does.
-  StalledAnswer look(const StalledQuestion& question, std::int32_t limit);
+  StalledAnswer search(const StalledQuestion& question, std::int32_t limit);
 
  private:
   const std::int32_t shards_;

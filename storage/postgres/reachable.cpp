@@ -44,7 +44,7 @@ Status probe_database(const std::string& dsn) {
   }
 }
 
-Result<ServerSeen> look_at_server(const std::string& dsn) {
+Result<ServerSeen> probe_server(const std::string& dsn) {
   try {
     PgConnection connection(soon(dsn, "cairn"));
     ServerSeen seen;

@@ -25,7 +25,7 @@ struct ServerSeen {
   TimeUs replayed_until_us = 0;  // of a replica: the commit that it replayed last; 0: none since it was started
 };
 // Refuses `unavailable`.
-Result<ServerSeen> look_at_server(const std::string& dsn);
+Result<ServerSeen> probe_server(const std::string& dsn);
 
 // By what a worker on this database learns of new jobs, apart from its polls.
 enum class WakeUp : std::uint8_t { notifications, notifications_past_pooler, polls };

@@ -24,7 +24,7 @@ std::vector<StartKeyRow> key_rows(const PgResult& found) {
   for (int row = 0; row < found.rows(); ++row)
     rows.push_back({.of = key_at(found, row),
                     .numbers = found.int8(row, 2),
-                    .look_at = found.int8(row, 3),
+                    .due_at = found.int8(row, 3),
                     .state = std::string(found.text(row, 4))});
   return rows;
 }
@@ -77,7 +77,7 @@ void read_fronts(PgConnection& connection, std::vector<StartKeyRow>& rows) {
 
 void write_keys(PgConnection& connection, const std::vector<StartKeyWrite>& writes) {
   KeyColumns keys;
-  PgArray numbers(PgType::int8), looks(PgType::int8), states(PgType::text);
+  PgArray numbers(PgType::int8), dues(PgType::int8), states(PgType::text);
   std::vector<StartKey> removed;
   for (const StartKeyWrite& write : writes) {
     if (write.is_removed) {
@@ -86,12 +86,12 @@ void write_keys(PgConnection& connection, const std::vector<StartKeyWrite>& writ
     }
     keys.add(write.row.of);
     numbers.add(write.row.numbers);
-    looks.add(write.row.look_at);
+    dues.add(write.row.due_at);
     states.add(write.row.state);
   }
   if (!keys.is_empty()) {
     PgParameters all = keys.take();
-    for (PgArray* column : {&numbers, &looks, &states}) all.add(std::move(*column));
+    for (PgArray* column : {&numbers, &dues, &states}) all.add(std::move(*column));
     connection.query(statement("put_start_keys"), all);
   }
   if (!removed.empty()) connection.query(statement("remove_start_keys"), columns_of(removed));
@@ -188,11 +188,11 @@ std::size_t StartTable::decide_due(int limit, const DecideStarts& decide) {
   });
 }
 
-NextLook StartTable::next_look() {
-  const PgResult found = placements_.whole().query("next_start_look");
-  NextLook look{found.int8(0, 0), {}};
-  if (!found.is_null(0, 1)) look.at_us = found.int8(0, 1);
-  return look;
+NextDue StartTable::next_due() {
+  const PgResult found = placements_.whole().query("next_start_due");
+  NextDue next{found.int8(0, 0), {}};
+  if (!found.is_null(0, 1)) next.at_us = found.int8(0, 1);
+  return next;
 }
 
 std::int64_t StartTable::count(std::int64_t most) {

@@ -20,7 +20,7 @@ class StartTable {
   // As StartBook says; they also throw PostgresError.
   void decide_named(std::vector<StartKey> keys, const DecideStarts& decide);
   std::size_t decide_due(int limit, const DecideStarts& decide);
-  NextLook next_look();
+  NextDue next_due();
   std::int64_t count(std::int64_t most);
   std::vector<WaitingStart> starts(const StartKey& of, std::int64_t first, std::int64_t last);
   std::optional<FoundStart> start_of_run(const RunId& run);

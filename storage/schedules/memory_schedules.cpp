@@ -17,8 +17,8 @@ std::size_t MemorySchedules::decide_due(int limit, const DecideSchedules& decide
   const TimeUs now_us = clock_();
   std::vector<ScheduleRow> due;
   for (const auto& [name, row] : rows_)
-    if (row.look_at <= now_us) due.push_back(row);
-  std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.look_at < b.look_at; });
+    if (row.due_at <= now_us) due.push_back(row);
+  std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.due_at < b.due_at; });
   due.resize(std::min(due.size(), static_cast<std::size_t>(limit)));
   return decide(std::move(due), decide_rows);
 }
@@ -50,11 +50,11 @@ bool MemorySchedules::add(const ScheduleWrite& write) {
   return true;
 }
 
-NextLook MemorySchedules::next_look() const {
+NextDue MemorySchedules::next_due() const {
   const std::lock_guard lock(mutex_);
-  NextLook look{clock_(), {}};
-  for (const auto& [name, row] : rows_) look.at_us = std::min(look.at_us.value_or(never_us), row.look_at);
-  return look;
+  NextDue next{clock_(), {}};
+  for (const auto& [name, row] : rows_) next.at_us = std::min(next.at_us.value_or(never_us), row.due_at);
+  return next;
 }
 
 std::optional<std::string> MemorySchedules::definition_of(const std::string& name, std::int64_t revision) const {

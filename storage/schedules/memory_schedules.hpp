@@ -21,7 +21,7 @@ class MemorySchedules {
   std::size_t decide_due(int limit, const DecideSchedules& decide);
   std::size_t decide_named(const std::vector<std::string>& names, const DecideSchedules& decide);
   bool add(const ScheduleWrite& write);
-  NextLook next_look() const;
+  NextDue next_due() const;
   std::optional<std::string> definition_of(const std::string& name, std::int64_t revision) const;
   std::vector<TimeUs> started(const std::string& name, TimeUs from, TimeUs until) const;
 

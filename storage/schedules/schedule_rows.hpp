@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/schedule_state.hpp"
-#include "storage/starts/next_look.hpp"
+#include "storage/starts/next_due.hpp"
 
 namespace cairn {
 
@@ -18,8 +18,8 @@ struct ScheduleRow {
   std::string name;
   std::int64_t revision = 1;
   std::int64_t notes = 0;  // the number of its last note
-  TimeUs look_at = never_us;
-  std::string zone_mark = {};  // names the bytes of the zone's file that look_at is by
+  TimeUs due_at = never_us;
+  std::string zone_mark = {};  // names the bytes of the zone's file that due_at is by
   std::string definition;      // of schedule_json
   std::string state;           // of state_json
 };
@@ -50,7 +50,7 @@ struct ScheduleCalls {
   std::function<std::size_t(const std::vector<std::string>& names, const DecideSchedules& decide)> decide_named;
   // False: there is one of that name.
   std::function<bool(const ScheduleWrite& write)> add;
-  std::function<NextLook()> next_look;
+  std::function<NextDue()> next_due;
   std::function<std::optional<std::string>(const std::string& name, std::int64_t revision)> definition_of;
   std::function<std::vector<TimeUs>(const std::string& name, TimeUs from, TimeUs until)> started;
 };
@@ -63,7 +63,7 @@ ScheduleCalls schedule_calls_of(Table& table) {
             return table.decide_named(names, decide);
           },
           [&table](const ScheduleWrite& write) { return table.add(write); },
-          [&table] { return table.next_look(); },
+          [&table] { return table.next_due(); },
           [&table](const std::string& name, std::int64_t revision) { return table.definition_of(name, revision); },
           [&table](const std::string& name, TimeUs from, TimeUs until) { return table.started(name, from, until); }};
 }

@@ -83,21 +83,21 @@ class NoteColumns {
 
 // The rows that stay, in one statement.
 PgParameters kept_columns(const std::vector<ScheduleWrite>& writes) {
-  PgArray names(PgType::text), revisions(PgType::int8), notes(PgType::int8), looks(PgType::int8);
+  PgArray names(PgType::text), revisions(PgType::int8), notes(PgType::int8), dues(PgType::int8);
   PgArray zones(PgType::text), marks(PgType::text), definitions(PgType::text), states(PgType::text);
   for (const ScheduleWrite& write : writes) {
     if (write.is_removed) continue;
     names.add(write.row.name);
     revisions.add(write.row.revision);
     notes.add(static_cast<std::int64_t>(write.notes.size()));
-    looks.add(write.row.look_at);
+    dues.add(write.row.due_at);
     zones.add(write.zone);
     marks.add(write.row.zone_mark);
     definitions.add(write.row.definition);
     states.add(write.row.state);
   }
   PgParameters all;
-  for (PgArray* column : {&names, &revisions, &notes, &looks, &zones, &marks, &definitions, &states})
+  for (PgArray* column : {&names, &revisions, &notes, &dues, &zones, &marks, &definitions, &states})
     all.add(std::move(*column));
   return all;
 }
@@ -160,7 +160,7 @@ bool ScheduleTable::add(const ScheduleWrite& write) {
     connection.execute("BEGIN");
     const PgResult added = connection.query(statement("add_schedule"), PgParameters()
                                                                            .add(write.row.name)
-                                                                           .add(write.row.look_at)
+                                                                           .add(write.row.due_at)
                                                                            .add(write.zone)
                                                                            .add(write.row.zone_mark)
                                                                            .add(write.row.definition)
@@ -176,11 +176,11 @@ bool ScheduleTable::add(const ScheduleWrite& write) {
   });
 }
 
-NextLook ScheduleTable::next_look() {
-  const PgResult found = pool_.query("next_look");
-  NextLook look{found.int8(0, 0), {}};
-  if (!found.is_null(0, 1)) look.at_us = found.int8(0, 1);
-  return look;
+NextDue ScheduleTable::next_due() {
+  const PgResult found = pool_.query("next_schedule_due");
+  NextDue next{found.int8(0, 0), {}};
+  if (!found.is_null(0, 1)) next.at_us = found.int8(0, 1);
+  return next;
 }
 
 std::optional<std::string> ScheduleTable::definition_of(const std::string& name, std::int64_t revision) {
@@ -221,13 +221,13 @@ std::vector<std::pair<std::string, std::string>> ScheduleTable::zones() {
   return zones;
 }
 
-void ScheduleTable::look_at_zones(const std::vector<std::pair<std::string, std::string>>& marks) {
+void ScheduleTable::check_zones(const std::vector<std::pair<std::string, std::string>>& marks) {
   PgArray zones(PgType::text), known(PgType::text);
   for (const auto& [zone, mark] : marks) {
     zones.add(zone);
     known.add(mark);
   }
-  pool_.query_widely("look_at_zones", PgParameters().add(std::move(zones)).add(std::move(known)));
+  pool_.query_widely("check_zones", PgParameters().add(std::move(zones)).add(std::move(known)));
 }
 
 }  // namespace cairn

@@ -23,7 +23,7 @@ class ScheduleTable {
   std::size_t decide_due(int limit, const DecideSchedules& decide);
   std::size_t decide_named(const std::vector<std::string>& names, const DecideSchedules& decide);
   bool add(const ScheduleWrite& write);
-  NextLook next_look();
+  NextDue next_due();
   std::optional<std::string> definition_of(const std::string& name, std::int64_t revision);
   std::vector<TimeUs> started(const std::string& name, TimeUs from, TimeUs until);
 
@@ -37,7 +37,7 @@ class ScheduleTable {
   // The zones of schedules, with the mark of the file that each was looked at by.
   std::vector<std::pair<std::string, std::string>> zones();
   // Schedules of these zones that were looked at by another mark are looked at now.
-  void look_at_zones(const std::vector<std::pair<std::string, std::string>>& marks);
+  void check_zones(const std::vector<std::pair<std::string, std::string>>& marks);
 
  private:
   PostgresPool pool_;

@@ -41,7 +41,7 @@ constexpr std::string_view command_login = "cairn";
 constexpr std::size_t socket_path_max = 107;
 constexpr std::chrono::seconds start_max{60};
 constexpr std::chrono::seconds stop_max{60};
-constexpr std::chrono::milliseconds look_pause{20};
+constexpr std::chrono::milliseconds poll_pause{20};
 
 Error unavailable(const std::string& says) { return {Code::unavailable, says}; }
 
@@ -233,14 +233,14 @@ Status wait_for_answer(const fs::path& directory, const std::optional<Recovery>&
     Status reached = reach(directory, "postgres");
     if (reached || is_final(reached.error()) || !server() || Clock::now() > until) return reached;
     if (recovery && is_recovering(data_of(directory))) until = Clock::now() + start_max;
-    std::this_thread::sleep_for(look_pause);
+    std::this_thread::sleep_for(poll_pause);
   }
 }
 
 // Children of a server that was killed end by themselves; until then the data cannot be opened.
 void wait_until_unused(const fs::path& data) {
   const auto until = std::chrono::steady_clock::now() + stop_max;
-  while (is_in_use(data) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(look_pause);
+  while (is_in_use(data) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(poll_pause);
 }
 
 Status launch(const fs::path& directory, const fs::path& programs, const ServerAccount& account,
@@ -308,7 +308,7 @@ Status stop_server(const fs::path& directory, pid_t server) {
   if (kill(server, SIGINT) != 0)
     return unavailable("Expected the database server to stop, but: " + std::string(std::strerror(errno)) + ".");
   const auto until = std::chrono::steady_clock::now() + stop_max;
-  while (is_running(server) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(look_pause);
+  while (is_running(server) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(poll_pause);
   if (is_running(server))
     return unavailable("Expected the database server to stop, but process " + std::to_string(server) + " still runs.");
   std::error_code none;

@@ -54,18 +54,18 @@ std::size_t MemoryStarts::decide_due(int limit, const DecideStarts& decide_rows)
   const TimeUs now_us = clock_();
   std::vector<StartKeyRow> due;
   for (const auto& [key, row] : rows_)
-    if (row.look_at <= now_us) due.push_back(with_front(row));
-  std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.look_at < b.look_at; });
+    if (row.due_at <= now_us) due.push_back(with_front(row));
+  std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.due_at < b.due_at; });
   if (due.size() > static_cast<std::size_t>(limit)) due.erase(due.begin() + limit, due.end());
   decide(due, decide_rows);
   return due.size();
 }
 
-NextLook MemoryStarts::next_look() const {
+NextDue MemoryStarts::next_due() const {
   const std::lock_guard lock(mutex_);
-  NextLook look{clock_(), {}};
-  for (const auto& [key, row] : rows_) look.at_us = std::min(look.at_us.value_or(never_us), row.look_at);
-  return look;
+  NextDue next{clock_(), {}};
+  for (const auto& [key, row] : rows_) next.at_us = std::min(next.at_us.value_or(never_us), row.due_at);
+  return next;
 }
 
 std::int64_t MemoryStarts::count(std::int64_t most) const {

@@ -20,7 +20,7 @@ class MemoryStarts {
   // As StartBook says.
   void decide_named(std::vector<StartKey> keys, const DecideStarts& decide);
   std::size_t decide_due(int limit, const DecideStarts& decide);
-  NextLook next_look() const;
+  NextDue next_due() const;
   std::int64_t count(std::int64_t most) const;
   std::vector<WaitingStart> starts(const StartKey& of, std::int64_t first, std::int64_t last) const;
   std::optional<FoundStart> start_of_run(const RunId& run) const;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/id.hpp"
-#include "storage/starts/next_look.hpp"
+#include "storage/starts/next_due.hpp"
 
 namespace cairn {
 
@@ -23,7 +23,7 @@ struct StartKey {
 struct StartKeyRow {
   StartKey of;
   std::int64_t numbers = 0;  // the number of its last start
-  TimeUs look_at = never_us;
+  TimeUs due_at = never_us;
   std::string state = {};                                    // of keyed_starts_json; "": it is new
   std::optional<std::pair<std::int64_t, RunId>> front = {};  // the first start that waits; not written
 };
@@ -69,7 +69,7 @@ struct StartBook {
   std::function<void(std::vector<StartKey> keys, const DecideStarts& decide)> decide_named;
   // Locks at most `limit` rows whose time has come, which no other caller has locked. Returns how many there were.
   std::function<std::size_t(int limit, const DecideStarts& decide)> decide_due;
-  std::function<NextLook()> next_look;
+  std::function<NextDue()> next_due;
   // How many starts wait; `most` stands for more.
   std::function<std::int64_t(std::int64_t most)> count;
 
@@ -89,7 +89,7 @@ StartBook start_book_of(Table& table) {
   return {
       [&table](std::vector<StartKey> keys, const DecideStarts& decide) { table.decide_named(std::move(keys), decide); },
       [&table](int limit, const DecideStarts& decide) { return table.decide_due(limit, decide); },
-      [&table] { return table.next_look(); },
+      [&table] { return table.next_due(); },
       [&table](std::int64_t most) { return table.count(most); },
       [&table](const StartKey& of, std::int64_t first, std::int64_t last) { return table.starts(of, first, last); },
       [&table](const RunId& run) { return table.start_of_run(run); },

@@ -32,6 +32,22 @@ TEST(Tidy, names_say_something) {
   EXPECT_TRUE(faults.empty()) << joined(faults);
 }
 
+// To look was to scan, to poll, to search, to probe and to check; only the page tools have eyes.
+Faults look_faults(const Source& source) {
+  static const std::regex looks("^[^/]*\\b(look|look_\\w+)\\(|\\b(class|struct)\\s+\\w*Look\\b");
+  const bool is_product = source.path.starts_with("engine/") || source.path.starts_with("storage/") ||
+                          source.path.starts_with("workers/") || source.path.starts_with("ops/");
+  if (!is_cpp(source) || !is_product || source.path.starts_with("workers/tools/page/")) return {};
+  return lines_with(source, looks, "a verb with several meanings: ");
+}
+
+TEST(Tidy, verbs_have_one_meaning) {
+  expect_fault(look_faults, source("ops/a.cpp", "  void look_at_server(int port);"));
+  expect_fault(look_faults, source("storage/a.hpp", "struct NextLook {"));
+  expect_none(look_faults, source("storage/a.hpp", "  int row;  // a look(), and more"));
+  expect_clean(look_faults);
+}
+
 Faults place_faults(const Source& source) {
   static const std::set<std::string> allowed = {
       "CMakeLists.txt", "engine",    "workers", "storage",          "schema", "ops",

@@ -36,7 +36,7 @@ void OpenRemote::carry_out(const CallSite& at) {
   if (named == answer.session) at.store.beat(named);
 }
 
-void LookAround::carry_out(const CallSite& at) {
+void RefreshGateway::carry_out(const CallSite& at) {
   answer = {};
   for (const SessionId session : beating) at.store.beat(session);
   answer.database_us = at.store.database_time();

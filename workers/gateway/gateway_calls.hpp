@@ -33,7 +33,7 @@ struct OpenRemote {
 };
 
 // The heartbeats of remote sessions, and what has changed around: graphs, queues, sessions, the clock.
-struct LookAround {
+struct RefreshGateway {
   std::vector<SessionId> beating;
   KnownGraphs known = {};  // what the answer brings is added
   struct Answer {
@@ -44,7 +44,7 @@ struct LookAround {
     std::vector<SessionRow> sessions;
   };
   Answer answer = {};
-  static const char* purpose() { return "look after the remote sessions"; }
+  static const char* purpose() { return "refresh the gateway"; }
   void carry_out(const CallSite& at);
 };
 
@@ -76,7 +76,7 @@ struct FindHolds {
   void carry_out(const CallSite& at) { answer = at.store.held_by(session, ReapSession::holds_max, {}); }
 };
 
-using GatewayCall = std::variant<OpenRemote, CloseSession, LookAround, ReadHistories, Commit, CommitLocked,
+using GatewayCall = std::variant<OpenRemote, CloseSession, RefreshGateway, ReadHistories, Commit, CommitLocked,
                                  KeepSnapshot, DropSnapshots, ClaimSteps, LetGo, SayAlone, FindHolds, ReadBlobs,
                                  KeepBlobs, FindEnd, ScanSessions, ReapSession, TieEnds>;
 

@@ -16,7 +16,7 @@ HookFeed hook_feed_of(Feed& feed, StalledRuns& stalled) {
             return HookPage{std::move(page->events), to_text(page->cursor), page->has_more};
           },
           [&feed](const std::string& consumer, const std::string& cursor) { return feed.confirm(consumer, cursor); },
-          [&stalled](const StalledQuestion& question, std::int32_t limit) { return stalled.look(question, limit); }};
+          [&stalled](const StalledQuestion& question, std::int32_t limit) { return stalled.search(question, limit); }};
 }
 
 Status make_consumer(const HookFeed& feed, const std::string& hook, const HookDefinition& definition) {

@@ -11,9 +11,9 @@ namespace cairn {
 namespace {
 
 constexpr TimeUs second_us = 1'000'000;
-constexpr TimeUs look_lease_us = 30 * second_us;
+constexpr TimeUs scan_lease_us = 30 * second_us;
 constexpr TimeUs making_lease_us = 120 * second_us;  // commits under way are waited for, a minute at most
-constexpr TimeUs look_pause_us = second_us / 2;
+constexpr TimeUs scan_pause_us = second_us / 2;
 constexpr TimeUs more_pause_us = second_us / 50;
 constexpr TimeUs fault_pause_us = 5 * second_us;
 constexpr TimeUs kept_us = 7 * 86'400 * second_us;
@@ -38,10 +38,10 @@ std::vector<NoticeId> notices_of(const HookDefinition& hook, const std::vector<F
 HookReader::HookReader(HookCalls calls, HookFeed feed, Store& store, HookReaderSurroundings around)
     : calls_(std::move(calls)), feed_(std::move(feed)), store_(store), around_(std::move(around)) {}
 
-bool HookReader::look() {
-  std::optional<HookRow> row = calls_.take(look_lease_us, making_lease_us);
+bool HookReader::scan() {
+  std::optional<HookRow> row = calls_.take(scan_lease_us, making_lease_us);
   if (!row) return false;
-  look_for(*std::move(row));
+  scan_for(*std::move(row));
   return true;
 }
 
@@ -59,13 +59,13 @@ void HookReader::forget_gone() {
   std::erase_if(memory_, [&names](const auto& one) { return !names.contains(one.first); });
 }
 
-void HookReader::look_for(HookRow row) {
+void HookReader::scan_for(HookRow row) {
   if (row.is_removed) return end_removal(row);
   const std::optional<HookDefinition> hook = kept_definition(row);
   if (!hook) return put_off(std::move(row), 60 * second_us);
   if (!row.is_ready) return prepare(std::move(row), *hook);
   if (calls_.count_waiting(row.name, waiting_max) >= waiting_max) return put_off(std::move(row), fault_pause_us);
-  HookLook look{row, {}, look_pause_us};
+  HookScan scan{row, {}, scan_pause_us};
   // Before the page: a standstill until then is not noted before the notices of its run's events.
   const bool searches = hook->on.contains(HookOn::stalled) && around_.steady_us() >= memory_of(row).searched_at;
   const TimeUs now_us = searches ? store_.database_time() : 0;
@@ -74,13 +74,13 @@ void HookReader::look_for(HookRow row) {
   if (!event_types_of(*hook).empty()) {
     const Result<HookPage> page = feed_.page(hook_consumer(row.name), page_events);
     if (!page) return note_gap(std::move(row), page.error().message);
-    look.notices = notices_of(*hook, page->events);
+    scan.notices = notices_of(*hook, page->events);
     cursor = page->cursor;
     has_more = page->has_more;
-    if (has_more) look.pause_us = more_pause_us;
+    if (has_more) scan.pause_us = more_pause_us;
   }
-  if (searches && !has_more) look_for_stalled(look, *hook, now_us);
-  if (!calls_.keep(look)) return;
+  if (searches && !has_more) search_stalled(scan, *hook, now_us);
+  if (!calls_.keep(scan)) return;
   confirm(row, cursor);
   trim(row);
 }
@@ -107,15 +107,15 @@ void HookReader::note_gap(HookRow row, const std::string& says) {
   put_off(std::move(row), 0);
 }
 
-void HookReader::look_for_stalled(HookLook& look, const HookDefinition& hook, TimeUs now_us) {
-  StalledQuestion question{look.row.scan_shard,           look.row.scan_run, now_us - hook.stalled_after_ms * 1'000,
+void HookReader::search_stalled(HookScan& scan, const HookDefinition& hook, TimeUs now_us) {
+  StalledQuestion question{scan.row.scan_shard,           scan.row.scan_run, now_us - hook.stalled_after_ms * 1'000,
                            now_us - stalled_forgotten_us, hook.graph,        hook.tags};
   StalledAnswer answer = feed_.stalled(question, searched_runs);
-  look.notices.insert(look.notices.end(), answer.found.begin(), answer.found.end());
-  look.row.scan_shard = answer.shard;
-  look.row.scan_run = answer.after;
+  scan.notices.insert(scan.notices.end(), answer.found.begin(), answer.found.end());
+  scan.row.scan_shard = answer.shard;
+  scan.row.scan_run = answer.after;
   if (answer.is_end)
-    memory_of(look.row).searched_at =
+    memory_of(scan.row).searched_at =
         around_.steady_us() + std::clamp<TimeUs>(hook.stalled_after_ms * 100, second_us / 2, 60 * second_us);
 }
 
@@ -125,7 +125,7 @@ void HookReader::confirm(const HookRow& row, const std::string& cursor) {
   if (feed_.confirm(hook_consumer(row.name), cursor)) memory.confirmed = cursor;
 }
 
-// A portion at each look for as long as there are full ones.
+// A portion at each scan for as long as there are full ones.
 void HookReader::trim(const HookRow& row) {
   Memory& memory = memory_of(row);
   if (around_.steady_us() - memory.trimmed_at < trim_pause_us) return;

@@ -2,7 +2,7 @@
 // number of processes may have one: a hook is read by the one that took it last, and each may die at any point. Without
 // threads. Not thread-safe.
 //
-// Order of a look: 1. take the hook; 2. read a page of its consumer; 3. keep the notices, in one transaction; 4.
+// Order of a scan: 1. take the hook; 2. read a page of its consumer; 3. keep the notices, in one transaction; 4.
 // confirm the page. A process that dies before 4 leaves a page that is read again, and whose notices are there already.
 #pragma once
 
@@ -27,22 +27,22 @@ class HookReader {
   HookReader(HookCalls calls, HookFeed feed, Store& store, HookReaderSurroundings around);
 
   // Reads the feed for one hook; false: none is due. Throws StoreUnavailable, PostgresError.
-  bool look();
+  bool scan();
 
  private:
   // This process's memory of a hook; all times are steady.
   struct Memory {
     TimeUs created_at = 0;  // of the hook: another one of its name begins with none
     std::string confirmed = {};
-    TimeUs trimmed_at = 0;   // all that was over, or the first look
+    TimeUs trimmed_at = 0;   // all that was over, or the first scan
     TimeUs searched_at = 0;  // when the search for standstills may begin again
   };
 
-  void look_for(HookRow row);
+  void scan_for(HookRow row);
   void end_removal(const HookRow& row);
   void prepare(HookRow row, const HookDefinition& hook);
   void note_gap(HookRow row, const std::string& says);
-  void look_for_stalled(HookLook& look, const HookDefinition& hook, TimeUs now_us);
+  void search_stalled(HookScan& scan, const HookDefinition& hook, TimeUs now_us);
   void confirm(const HookRow& row, const std::string& cursor);
   void trim(const HookRow& row);
   void put_off(HookRow row, TimeUs pause_us);

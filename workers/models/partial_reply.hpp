@@ -3,41 +3,13 @@
 // object are left out. For people who watch: what counts is the whole reply, read by json_in_reply(). Not thread-safe.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "engine/json_stream.hpp"
 
 namespace cairn {
-
-// A text member of the first object of a text that comes in pieces, cut anywhere. Never fails: where there is no such
-// member, its text stays empty. Members of inner objects do not count.
-class MemberText {
- public:
-  explicit MemberText(std::string member) : member_(std::move(member)) {}
-  void add(std::string_view more);
-  const std::string& text() const { return text_; }
-
- private:
-  enum class At : std::uint8_t { before, opened, key, colon, value, text, skipped, skipped_text, after };
-  void take(char c);
-  void begin_value(char c);
-  void skip(char c);
-  // True when the text's closing quote was taken.
-  bool take_quoted(char c, std::string& into);
-  void take_escape(char c, std::string& into);
-  void add_code(std::uint32_t code, std::string& into);
-  void close_surrogate(std::string& into);
-
-  std::string member_;
-  std::string text_;
-  std::string key_;
-  At at_ = At::before;
-  int depth_ = 0;            // of what is skipped
-  bool is_escaped_ = false;  // a backslash came
-  int digits_ = 0;           // of \uXXXX, still to come
-  std::uint32_t code_ = 0;   // of the digits so far
-  std::uint32_t high_ = 0;   // the first half of a pair; 0: none
-};
 
 class PartialReply {
  public:

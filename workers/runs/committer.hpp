@@ -16,7 +16,6 @@
 #include <deque>
 #include <functional>
 #include <limits>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,12 +30,12 @@
 #include "workers/runs/graph_shelf.hpp"
 #include "workers/runs/history.hpp"
 #include "workers/runs/keep_rules.hpp"
+#include "workers/runs/run_cache.hpp"
+#include "workers/runs/submission.hpp"
 
 namespace cairn {
 
 class Executor;
-
-using Ticket = std::uint64_t;  // names the reply to a submission; 0: no reply is wanted
 
 struct CommitterOptions {
   std::int32_t shards = 1;
@@ -60,15 +59,6 @@ struct CommitterOptions {
   std::function<double()> draw;              // in [0,1)
   std::function<std::int64_t()> new_commit;  // the id of a batch; empty: the store's, and a batch that failed and
                                              // landed all the same is then a conflict with itself
-};
-
-struct Submission {
-  Ticket ticket = 0;
-  RunId run;
-  Command command;
-  std::optional<Fence> fence = {};
-  std::optional<std::string> keep_in = {};  // if the branch's next step may stay: the queue that its row stands in
-  bool caller_has_ended = false;            // of a called run: its end need not be decided on its caller
 };
 
 struct CommitBatch {
@@ -132,6 +122,8 @@ struct CommitterCounts {
   std::int64_t hits = 0;       // states that were asked for and at hand
 };
 
+struct RunTask;
+
 class Committer {
  public:
   explicit Committer(CommitterOptions options, Graphs graphs = {});
@@ -185,78 +177,70 @@ class Committer {
   bool idle() const;  // nothing waits, is gathered or under way
   int created_held_under_way() const { return keep_rules_.created_held(); }
   TimeUs due_us() const;  // steady: when drain_actions() is worth a call although nothing arrived; `never_us`: not
-  const CommitterCounts& counts() const { return counts_; }
+  CommitterCounts counts() const;
   std::size_t states() const { return runs_.size(); }
-  std::int64_t states_bytes() const { return states_bytes_; }  // an estimate
+  std::int64_t states_bytes() const { return runs_.bytes(); }  // an estimate
 
  private:
-  struct Task;
-  class TaskQueue;
-  struct Run;
   struct Batch;
 
-  Run& run_of(const RunId& id);
-  Run* find(const RunId& id) const;
-  void forget(Run& run);
-  void shrink();
-  void measure(Run& run);
-  void enqueue(Run& run, Task task);
+  void enqueue(CachedRun& run, RunTask task);
 
-  void process(Run& run);
-  bool process_front(Run& run);
-  bool answer_front(Run& run);
-  bool notify_caller(Run& run);
-  bool decide_front(Run& run);
-  bool decide_last(Run& run);
-  bool refuse_last(Run& run, const Error& error);
-  void scrap(Run& run, const Error& error);
-  void load(Run& run, bool snapshot, bool graphs);
-  void reload(Run& run);
-  void lose_state(Run& run);
-  void note_gone_back(Run& run);
-  static bool continues(const Run& run, std::span<const EventRow> rows, Shard shard);
-  Status fold(Run& run, const History& history);
-  Result<bool> restore(Run& run, const History& history);
-  void fail(Run& run, const Error& error);
-  void refuse(const Task& task, const Run& run, const Error& error);
-  bool has_rivals(const Run& run) const;
-  void note_rivals(Run& run);
+  void process(CachedRun& run);
+  bool process_front(CachedRun& run);
+  bool answer_front(CachedRun& run);
+  bool notify_caller(CachedRun& run);
+  bool decide_front(CachedRun& run);
+  bool decide_last(CachedRun& run);
+  bool refuse_last(CachedRun& run, const Error& error);
+  void scrap(CachedRun& run, const Error& error);
+  void load(CachedRun& run, bool snapshot, bool graphs);
+  void reload(CachedRun& run);
+  void lose_state(CachedRun& run);
+  void note_gone_back(CachedRun& run);
+  static bool continues(const CachedRun& run, std::span<const EventRow> rows, Shard shard);
+  Status fold(CachedRun& run, const History& history);
+  Result<bool> restore(CachedRun& run, const History& history);
+  void fail(CachedRun& run, const Error& error);
+  void refuse(const RunTask& task, const CachedRun& run, const Error& error);
+  bool has_rivals(const CachedRun& run) const;
+  void note_rivals(CachedRun& run);
 
-  void gather(Run& run, BranchId last_branch);
-  Context context_for(const Run& run);
-  void absorb(Run& run, Decision decision);
-  void fuse(Run& run, BranchId branch, const std::optional<std::string>& keep_in);
-  void start_child(Run& caller, Decision::Child child);
-  void notify_parent(Run& child);
-  void free_child(const Task& notice);
-  void hold_up_child(const Task& notice, const Error& error);
-  void link(Run& one, Run& other);
+  void gather(CachedRun& run, BranchId last_branch);
+  Context context_for(const CachedRun& run);
+  void absorb(CachedRun& run, Decision decision);
+  void fuse(CachedRun& run, BranchId branch, const std::optional<std::string>& keep_in);
+  void start_child(CachedRun& caller, Decision::Child child);
+  void notify_parent(CachedRun& child);
+  void free_child(const RunTask& notice);
+  void hold_up_child(const RunTask& notice, const Error& error);
+  void link(CachedRun& one, CachedRun& other);
 
   void depart();
   bool depart(Shard shard);
   bool depart_locked(Shard shard);
   void send(const Batch& batch);
   void set_commit_id(Batch& batch);
-  void await_lock(Run& run);
-  void decide_locked(Run& run, const LockedRun& locked, Batch& batch);
+  void await_lock(CachedRun& run);
+  void decide_locked(CachedRun& run, const LockedRun& locked, Batch& batch);
   std::optional<ClaimRequest> refill(const Batch& batch) const;
-  bool catch_up(Run& run, const LockedRun& locked);
-  std::vector<Run*> leaving_with(Run& run) const;
-  bool has_room(const Batch& batch, const std::vector<Run*>& leaving) const;
-  void add_to_batch(Run& run, Batch& batch);
-  void gather_for_a_while(Run& run, TimeUs took_us) const;
-  void apply_verdict(Run& run, const Entry& entry, const Verdict& verdict);
-  void undo(Run& run, const Verdict& verdict);
-  void back_off(Run& run);
-  void give_up(Run& run);
-  void refuse_entry(Run& run, const std::string& fault);
-  void take_back_group(Run& run);
-  void refuse_decided(Run& run, const Error& error);
-  void take_back(Run& run);
-  static void count_folded(Run& run, const std::vector<EventRow>& rows);
-  bool is_worth_a_snapshot(const Run& run) const;
-  void keep_snapshot(Run& run);
-  void reply(const Task& task, const Run& run, Status status);
+  bool catch_up(CachedRun& run, const LockedRun& locked);
+  std::vector<CachedRun*> leaving_with(CachedRun& run) const;
+  bool has_room(const Batch& batch, const std::vector<CachedRun*>& leaving) const;
+  void add_to_batch(CachedRun& run, Batch& batch);
+  void gather_for_a_while(CachedRun& run, TimeUs took_us) const;
+  void apply_verdict(CachedRun& run, const Entry& entry, const Verdict& verdict);
+  void undo(CachedRun& run, const Verdict& verdict);
+  void back_off(CachedRun& run);
+  void give_up(CachedRun& run);
+  void refuse_entry(CachedRun& run, const std::string& fault);
+  void take_back_group(CachedRun& run);
+  void refuse_decided(CachedRun& run, const Error& error);
+  void take_back(CachedRun& run);
+  static void count_folded(CachedRun& run, const std::vector<EventRow>& rows);
+  bool is_worth_a_snapshot(const CachedRun& run) const;
+  void keep_snapshot(CachedRun& run);
+  void reply(const RunTask& task, const CachedRun& run, Status status);
 
   CommitterOptions options_;
   GraphShelf shelf_;
@@ -265,15 +249,12 @@ class Committer {
   TimeUs silent_of_loss_until_ = 0;  // steady
   TimeUs database_ = 0;              // the database's clock; it may be set back
   std::uint64_t serial_ = 0;
-  std::unordered_map<RunId, std::unique_ptr<Run>> runs_;
-  std::list<Run*> by_use_;  // latest first
-  std::uint64_t drains_ = 0;
-  std::int64_t states_bytes_ = 0;           // of all runs, as measured
-  std::vector<std::deque<Run*>> gathered_;  // of each shard, those whose entry has not left
-  std::vector<std::deque<Run*>> to_lock_;   // of each shard, those that are to be locked before they are decided
-  bool locked_first_ = false;               // the two take turns
+  RunCache runs_;
+  std::vector<std::deque<CachedRun*>> gathered_;  // of each shard, those whose entry has not left
+  std::vector<std::deque<CachedRun*>> to_lock_;   // of each shard, those that are to be locked before they are decided
+  bool locked_first_ = false;                     // the two take turns
   std::size_t shard_next_ = 0;
-  std::map<std::uint32_t, std::vector<Run*>> groups_;
+  std::map<std::uint32_t, std::vector<CachedRun*>> groups_;
   std::uint32_t last_group_ = 0;
   std::unordered_map<std::uint64_t, std::unique_ptr<Batch>> batches_;  // under way or waiting for the store
   std::uint64_t last_batch_ = 0;

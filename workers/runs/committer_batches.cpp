@@ -17,11 +17,10 @@ bool contains(const std::vector<BranchId>& branches, BranchId branch) {
 }  // namespace
 
 CommitterActions Committer::drain_actions() {
-  ++drains_;
-  shrink();
+  runs_.begin_drain();
   shelf_.trim();
   for (const RunId& id : std::exchange(again_, {}))
-    if (Run* run = find(id)) process(*run);
+    if (CachedRun* run = runs_.find(id)) process(*run);
   std::erase_if(loads_again_, [this](const std::pair<TimeUs, Load>& again) {
     if (again.first > now_) return false;
     actions_.loads.push_back(again.second);
@@ -29,7 +28,7 @@ CommitterActions Committer::drain_actions() {
   });
   std::erase_if(backing_off_, [this](const std::pair<TimeUs, RunId>& later) {
     if (later.first > now_) return false;
-    if (Run* run = find(later.second)) process(*run);
+    if (CachedRun* run = runs_.find(later.second)) process(*run);
     return true;
   });
   for (auto& [id, batch] : batches_) {
@@ -62,7 +61,7 @@ void Committer::send(const Batch& batch) {
   LockedCommit& commit = actions_.locked_commits.emplace_back();
   commit.batch = batch.id;
   commit.shard = batch.shard;
-  for (const Run* run : batch.runs) commit.runs.push_back({run->id, run->head});
+  for (const CachedRun* run : batch.runs) commit.runs.push_back({run->id, run->head});
 }
 
 void Committer::set_commit_id(Batch& batch) {
@@ -72,21 +71,21 @@ void Committer::set_commit_id(Batch& batch) {
 }
 
 bool Committer::depart(Shard shard) {
-  std::deque<Run*>& queue = gathered_[static_cast<std::size_t>(shard)];
+  std::deque<CachedRun*>& queue = gathered_[static_cast<std::size_t>(shard)];
   if (queue.empty()) return false;
   auto batch = std::make_unique<Batch>();
   batch->entries.reserve(std::min(queue.size(), options_.batch_max));
   batch->runs.reserve(batch->entries.capacity());
-  std::deque<Run*> left;
+  std::deque<CachedRun*> left;
   while (!queue.empty() && batch->entries.size() < options_.batch_max) {
-    Run* run = queue.front();
+    CachedRun* run = queue.front();
     queue.pop_front();
-    if (run->at != Run::At::gathered) continue;  // it has left with its group
-    const std::vector<Run*> leaving = leaving_with(*run);
+    if (run->at != CachedRun::At::gathered) continue;  // it has left with its group
+    const std::vector<CachedRun*> leaving = leaving_with(*run);
     const bool fits = has_room(*batch, leaving);
     if (leaving.empty() || !fits) left.push_back(run);
     if (!fits) break;
-    for (Run* member : leaving) {
+    for (CachedRun* member : leaving) {
       if (member->group != 0) std::erase(queue, member);
       add_to_batch(*member, *batch);
     }
@@ -103,30 +102,30 @@ bool Committer::depart(Shard shard) {
 }
 
 // For one entry there always is, however large.
-bool Committer::has_room(const Batch& batch, const std::vector<Run*>& leaving) const {
+bool Committer::has_room(const Batch& batch, const std::vector<CachedRun*>& leaving) const {
   std::size_t bytes = batch.bytes;
-  for (const Run* member : leaving) bytes += member->entry->bytes();
+  for (const CachedRun* member : leaving) bytes += member->entry->bytes();
   return batch.entries.empty() || bytes <= options_.batch_bytes_max;
 }
 
 // All that must share the run's verdict, or nothing while one of them waits for its caller.
-std::vector<Committer::Run*> Committer::leaving_with(Run& run) const {
-  std::vector<Run*> members = run.group == 0 ? std::vector<Run*>{&run} : groups_.at(run.group);
+std::vector<CachedRun*> Committer::leaving_with(CachedRun& run) const {
+  std::vector<CachedRun*> members = run.group == 0 ? std::vector<CachedRun*>{&run} : groups_.at(run.group);
   // A child's end that left before its parent's step would leave the parent waiting for ever if this process died.
   const bool is_held_up =
-      std::any_of(members.begin(), members.end(), [](const Run* one) { return one->awaits_parent; });
+      std::any_of(members.begin(), members.end(), [](const CachedRun* one) { return one->awaits_parent; });
   if (is_held_up) members.clear();
   return members;
 }
 
-void Committer::add_to_batch(Run& run, Batch& batch) {
-  CHECK(run.at == Run::At::gathered && run.entry);
+void Committer::add_to_batch(CachedRun& run, Batch& batch) {
+  CHECK(run.at == CachedRun::At::gathered && run.entry);
   batch.bytes += run.entry->bytes();
   batch.entries.push_back(run.entry->build(run.state, run.rows, options_.session, keep_rules_));
   batch.entries.back().link = run.group;
   batch.entries.back().caller_knows = run.state.parent && is_ended(run.state.status);
   batch.runs.push_back(&run);
-  run.at = Run::At::under_way;
+  run.at = CachedRun::At::under_way;
   run.asked = ++serial_;
   groups_.erase(run.group);
 }
@@ -154,8 +153,9 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
   batches_.erase(found);
   CHECK(verdicts.size() == batch->runs.size());
   for (std::size_t place = 0; place < verdicts.size(); ++place) {
-    Run& run = *batch->runs[place];
-    CHECK(run.at == Run::At::under_way && run.entry);  // as add_to_batch() left it: nothing else touches it meanwhile
+    CachedRun& run = *batch->runs[place];
+    CHECK(run.at == CachedRun::At::under_way &&
+          run.entry);  // as add_to_batch() left it: nothing else touches it meanwhile
     keep_rules_.released(run.entry->created_held().size());
     if (verdicts[place].kind == Verdict::Kind::committed) {
       apply_verdict(run, batch->entries[place], verdicts[place]);
@@ -178,12 +178,12 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
     run.group = 0;
     if (batch->locked_at > 0 && run.has_missed) gather_for_a_while(run, now_ - batch->locked_at);
   }
-  for (const Run* run : batch->runs) again_.push_back(run->id);
+  for (const CachedRun* run : batch->runs) again_.push_back(run->id);
 }
 
-void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdict) {
+void Committer::apply_verdict(CachedRun& run, const Entry& entry, const Verdict& verdict) {
   CHECK(verdict.head == run.state.seq);
-  run.at = Run::At::idle;
+  run.at = CachedRun::At::idle;
   run.head = verdict.head;
   run.chain = verdict.chain_hash;
   run.rows.apply(entry.jobs);
@@ -194,7 +194,7 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   for (const JobWrite& write : entry.jobs)
     if (frees(write) && write.job.run_at_us < never_us)
       actions_.offered.push_back({write.job.queue, write.job.run_at_us});
-  for (const Task& task : run.decided) {
+  for (const RunTask& task : run.decided) {
     if (task.what.ticket == 0) continue;
     reply(task, run, {});
     if (!task.what.fence) continue;
@@ -210,18 +210,18 @@ void Committer::apply_verdict(Run& run, const Entry& entry, const Verdict& verdi
   if (is_ended(run.state.status) && std::exchange(run.snapshot_size, 0) > 0)
     actions_.without_snapshots.push_back(run.id);
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
-  measure(run);
+  runs_.measure(run);
 }
 
 // A large state is not written for fewer bytes of events than it has itself: what snapshots cost stays in proportion to
 // what they save.
-bool Committer::is_worth_a_snapshot(const Run& run) const {
+bool Committer::is_worth_a_snapshot(const CachedRun& run) const {
   const bool is_much = run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes;
   const std::int64_t open_bytes = static_cast<std::int64_t>(run.open_steps_max) * open_step_bytes;
   return is_much && run.folded_bytes >= std::max(run.snapshot_size, open_bytes);
 }
 
-void Committer::keep_snapshot(Run& run) {
+void Committer::keep_snapshot(CachedRun& run) {
   run.folded_events = run.folded_bytes = 0;
   run.open_steps_max = 0;
   if (is_ended(run.state.status)) return;
@@ -238,11 +238,11 @@ void Committer::keep_snapshot(Run& run) {
 
 // Not written. A report whose fence failed is refused: its hold is lost. Everything else is decided again on the run as
 // it is now.
-void Committer::undo(Run& run, const Verdict& verdict) {
+void Committer::undo(CachedRun& run, const Verdict& verdict) {
   const bool is_stale = verdict.kind == Verdict::Kind::stale;
   const bool is_closed = verdict.kind == Verdict::Kind::closed;
   ++(is_stale ? counts_.stale : counts_.conflicts);
-  std::erase_if(run.decided, [&](const Task& task) {
+  std::erase_if(run.decided, [&](const RunTask& task) {
     if (!task.what.fence || !(is_stale || is_closed)) return false;
     const Fence& fence = *task.what.fence;
     if (!contains(verdict.stale, fence.branch)) return false;
@@ -258,7 +258,7 @@ void Committer::undo(Run& run, const Verdict& verdict) {
 
 // Another writer's commit moves the head. Where conflicts come without that, the run's row and its events contradict
 // each other: it is tried again with growing pauses, and then not at all.
-void Committer::back_off(Run& run) {
+void Committer::back_off(CachedRun& run) {
   const bool has_moved = std::exchange(run.conflict_head, run.head) != run.head;
   run.conflicts = has_moved ? 0 : run.conflicts + 1;
   if (run.conflicts == 0 || run.conflicts >= conflicts_max) return;
@@ -266,7 +266,7 @@ void Committer::back_off(Run& run) {
   backing_off_.emplace_back(run.not_before, run.id);
 }
 
-void Committer::give_up(Run& run) {
+void Committer::give_up(CachedRun& run) {
   run.conflicts = 0;
   fail(run,
        {Code::corrupt, "Expected the row of run " + to_string(run.id) + " to agree with its events, which end at " +
@@ -275,7 +275,7 @@ void Committer::give_up(Run& run) {
 
 // The database will never take the entry. Its tasks are decided again one by one, which shows the one at fault: a task
 // that is refused alone is answered so.
-void Committer::refuse_entry(Run& run, const std::string& fault) {
+void Committer::refuse_entry(CachedRun& run, const std::string& fault) {
   ++counts_.refused;
   const bool is_alone = std::exchange(run.one_by_one, true);
   if (is_alone)
@@ -284,31 +284,31 @@ void Committer::refuse_entry(Run& run, const std::string& fault) {
   take_back(run);
 }
 
-void Committer::take_back_group(Run& run) {
-  const std::vector<Run*> members = run.group == 0 ? std::vector<Run*>{&run} : groups_.at(run.group);
-  for (Run* member : members) take_back(*member);
+void Committer::take_back_group(CachedRun& run) {
+  const std::vector<CachedRun*> members = run.group == 0 ? std::vector<CachedRun*>{&run} : groups_.at(run.group);
+  for (CachedRun* member : members) take_back(*member);
 }
 
-void Committer::refuse_decided(Run& run, const Error& error) {
-  for (const Task& task : run.decided) reply(task, run, error);
+void Committer::refuse_decided(CachedRun& run, const Error& error) {
+  for (const RunTask& task : run.decided) reply(task, run, error);
   run.decided.clear();
 }
 
 // Decided tasks wait again, first in line and in their order, and the state is read again: it holds events that were
 // not committed.
-void Committer::take_back(Run& run) {
-  if (run.at == Run::At::gathered)
+void Committer::take_back(CachedRun& run) {
+  if (run.at == CachedRun::At::gathered)
     std::erase(gathered_[static_cast<std::size_t>(shard_of(run.id, options_.shards))], &run);
   if (run.awaits_parent)
-    if (Run* parent = run.state.parent ? find(run.state.parent->run) : nullptr)
-      waiting_ -= static_cast<std::int64_t>(parent->waiting.erase_if([&run](const Task& task) {
-        return task.kind == Task::Kind::notice && std::get<FinishChild>(task.what.command).child == run.id;
+    if (CachedRun* parent = run.state.parent ? runs_.find(run.state.parent->run) : nullptr)
+      waiting_ -= static_cast<std::int64_t>(parent->waiting.erase_if([&run](const RunTask& task) {
+        return task.kind == RunTask::Kind::notice && std::get<FinishChild>(task.what.command).child == run.id;
       }));
   groups_.erase(run.group);
   run.group = 0;
   run.awaits_parent = false;
   run.ended_by = {};
-  run.at = Run::At::idle;
+  run.at = CachedRun::At::idle;
   run.entry.reset();
   run.drop_state();
   for (auto task = run.decided.rbegin(); task != run.decided.rend(); ++task) {

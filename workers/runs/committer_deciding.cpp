@@ -5,7 +5,6 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t entry_bytes_max = 512u << 20;  // a parameter of PostgreSQL may have twice as many
-constexpr std::int64_t state_bytes_min = 4'000;      // of memory
 
 Error too_large(const RunId& run, std::size_t bytes) {
   return {Code::corrupt, "Expected one commit to add at most " + std::to_string(entry_bytes_max) + " bytes to run " +
@@ -25,6 +24,7 @@ Committer::Committer(CommitterOptions options, GraphShelf shelf)
     : options_(std::move(options)),
       shelf_(std::move(shelf)),
       keep_rules_(options_.keep, options_.default_timeout_ms),
+      runs_(options_.runs_max, options_.states_bytes_max),
       gathered_(static_cast<std::size_t>(options_.shards)),
       to_lock_(static_cast<std::size_t>(options_.shards)) {}
 Committer::~Committer() = default;
@@ -37,88 +37,41 @@ void Committer::tick(TimeUs steady_us, TimeUs database_us) {
 
 // --- runs -----------------------------------------------------------------------------------------------------------
 
-Committer::Run* Committer::find(const RunId& id) const {
-  const auto found = runs_.find(id);
-  return found == runs_.end() ? nullptr : found->second.get();
-}
-
-Committer::Run& Committer::run_of(const RunId& id) {
-  std::unique_ptr<Run>& slot = runs_[id];
-  if (slot != nullptr) {
-    by_use_.splice(by_use_.begin(), by_use_, slot->use);
-    return *slot;
-  }
-  slot = std::make_unique<Run>();
-  slot->id = slot->state.id = id;
-  by_use_.push_front(slot.get());
-  slot->use = by_use_.begin();
-  Run& made = *slot;
-  shrink();
-  return made;
-}
-
-void Committer::forget(Run& run) {
-  CHECK(!run.is_busy());
-  states_bytes_ -= run.measured;
-  by_use_.erase(run.use);
-  runs_.erase(RunId(run.id));
-}
-
-// Never the one just used. Busy ones stay, so the bound is exceeded only by what is under way; at most 64 are tried,
-// because a cache full of busy runs would otherwise be walked at every use.
-void Committer::shrink() {
-  auto oldest = by_use_.end();
-  const auto is_too_much = [this] {
-    return runs_.size() > options_.runs_max || states_bytes_ > options_.states_bytes_max;
-  };
-  for (int tried = 0; is_too_much() && tried < 64; ++tried) {
-    if (oldest == by_use_.begin() || --oldest == by_use_.begin()) return;
-    Run& run = **oldest;
-    if (run.is_busy() || drains_ <= run.kept_until) continue;
-    ++oldest;
-    forget(run);
-    ++counts_.forgotten;
-  }
-}
-
-// An estimate: the state is about as large as its last snapshot with the events that followed; parsed values and the
-// parts around them take as much again. Exact sizes would cost a walk through the state for every commit. The graph
-// counts by shares of those that hold it: states alone may keep many versions.
-void Committer::measure(Run& run) {
-  std::int64_t bytes = run.loaded ? state_bytes_min + 2 * (run.snapshot_size + run.added_bytes) : 0;
-  if (run.loaded && run.state.graph != nullptr) bytes += memory_of(*run.state.graph) / run.state.graph.use_count();
-  states_bytes_ += bytes - std::exchange(run.measured, bytes);
-}
-
 const RunState* Committer::state(const RunId& id) const {
-  const Run* run = find(id);
+  const CachedRun* run = runs_.find(id);
   return run != nullptr && run->loaded && run->state.seq > 0 ? &run->state : nullptr;
 }
 
-void Committer::enqueue(Run& run, Task task) {
+CommitterCounts Committer::counts() const {
+  CommitterCounts counts = counts_;
+  counts.forgotten = runs_.forgotten();
+  return counts;
+}
+
+void Committer::enqueue(CachedRun& run, RunTask task) {
   task.serial = ++serial_;
   run.waiting.push_back(std::move(task));
   ++waiting_;
 }
 
 void Committer::submit(Submission submission) {
-  Run& run = run_of(submission.run);
-  Task task;
+  CachedRun& run = runs_.use(submission.run);
+  RunTask task;
   task.what = std::move(submission);
   enqueue(run, std::move(task));
   process(run);
 }
 
 void Committer::await_state(Ticket ticket, const RunId& id, std::int64_t min_head) {
-  Run& run = run_of(id);
+  CachedRun& run = runs_.use(id);
   if (run.loaded && run.head > 0 && run.head >= min_head) {
-    run.kept_until = drains_ + 1;
+    runs_.keep_for_a_drain(run);
     ++counts_.hits;
     actions_.replies.push_back({.ticket = ticket, .status = {}, .is_state = true, .head = run.head, .next = {}});
     return;
   }
-  Task task;
-  task.kind = Task::Kind::await_state;
+  RunTask task;
+  task.kind = RunTask::Kind::await_state;
   task.what.ticket = ticket;
   task.min_head = min_head;
   enqueue(run, std::move(task));
@@ -126,19 +79,19 @@ void Committer::await_state(Ticket ticket, const RunId& id, std::int64_t min_hea
 }
 
 void Committer::finish_call(Ticket ticket, const RunId& child) {
-  Run& run = run_of(child);
-  Task task;
-  task.kind = Task::Kind::notify_caller;
+  CachedRun& run = runs_.use(child);
+  RunTask task;
+  task.kind = RunTask::Kind::notify_caller;
   task.what.ticket = ticket;
   enqueue(run, std::move(task));
   process(run);
 }
 
-void Committer::reply(const Task& task, const Run& run, Status status) {
+void Committer::reply(const RunTask& task, const CachedRun& run, Status status) {
   if (task.what.ticket == 0) return;
   actions_.replies.push_back({.ticket = task.what.ticket,
                               .status = std::move(status),
-                              .is_state = task.kind == Task::Kind::await_state,
+                              .is_state = task.kind == RunTask::Kind::await_state,
                               .head = run.head,
                               .next = {}});
 }
@@ -146,51 +99,51 @@ void Committer::reply(const Task& task, const Run& run, Status status) {
 // --- deciding -------------------------------------------------------------------------------------------------------
 
 // REQUIRES: nothing of `run` is used afterwards; it may be forgotten.
-void Committer::process(Run& run) {
+void Committer::process(CachedRun& run) {
   if (run.processing || now_ < run.not_before) return;
   if (run.conflicts >= conflicts_max) return give_up(run);
   run.processing = true;
   while (!run.waiting.empty() && process_front(run)) {
   }
   run.processing = false;
-  if (!run.is_busy() && (run.head == 0 || is_ended(run.state.status))) forget(run);
+  if (!run.is_busy() && (run.head == 0 || is_ended(run.state.status))) runs_.forget(run);
 }
 
 // True if the next in line may be tried.
-bool Committer::process_front(Run& run) {
-  if (run.at == Run::At::loading || run.at == Run::At::under_way) return false;
-  const Task& task = run.waiting.front();
+bool Committer::process_front(CachedRun& run) {
+  if (run.at == CachedRun::At::loading || run.at == CachedRun::At::under_way) return false;
+  const RunTask& task = run.waiting.front();
   if (!run.loaded && !task.begins()) {
     load(run, true, false);
     return false;
   }
   run.loaded = true;  // a new run has no history to read; if its id is taken after all, the commit is a conflict
-  if (task.kind == Task::Kind::await_state) return answer_front(run);
-  if (task.kind == Task::Kind::notify_caller) return notify_caller(run);
-  if (run.at == Run::At::idle && !run.is_locked && has_rivals(run)) await_lock(run);
-  if (run.at == Run::At::to_lock) return false;
+  if (task.kind == RunTask::Kind::await_state) return answer_front(run);
+  if (task.kind == RunTask::Kind::notify_caller) return notify_caller(run);
+  if (run.at == CachedRun::At::idle && !run.is_locked && has_rivals(run)) await_lock(run);
+  if (run.at == CachedRun::At::to_lock) return false;
   // Nothing joins an entry that ends its run: whatever comes then is decided on the committed end. Nor a large one.
-  const bool is_full = run.at == Run::At::gathered && run.entry->bytes() >= options_.batch_bytes_max;
-  if (run.at == Run::At::gathered && (is_full || run.one_by_one || is_ended(run.state.status))) return false;
+  const bool is_full = run.at == CachedRun::At::gathered && run.entry->bytes() >= options_.batch_bytes_max;
+  if (run.at == CachedRun::At::gathered && (is_full || run.one_by_one || is_ended(run.state.status))) return false;
   return decide_front(run);
 }
 
-bool Committer::answer_front(Run& run) {
-  const Task& task = run.waiting.front();
+bool Committer::answer_front(CachedRun& run) {
+  const RunTask& task = run.waiting.front();
   const bool seen = run.head >= task.min_head || run.fresh > task.serial;
-  if (!seen && run.at == Run::At::idle) load(run, true, false);
+  if (!seen && run.at == CachedRun::At::idle) load(run, true, false);
   if (!seen) return false;
   reply(task, run, {});
-  run.kept_until = drains_ + 1;
+  runs_.keep_for_a_drain(run);
   run.waiting.pop_front();
   --waiting_;
   return true;
 }
 
 // The decision refuses an end that the caller's history has already.
-bool Committer::notify_caller(Run& run) {
-  if (run.at != Run::At::idle) return false;
-  const Task task = std::move(run.waiting.front());
+bool Committer::notify_caller(CachedRun& run) {
+  if (run.at != CachedRun::At::idle) return false;
+  const RunTask task = std::move(run.waiting.front());
   run.waiting.pop_front();
   --waiting_;
   if (std::optional<ParentNotice> notice = parent_notice(run.state))
@@ -200,7 +153,7 @@ bool Committer::notify_caller(Run& run) {
   return true;
 }
 
-Context Committer::context_for(const Run& run) {
+Context Committer::context_for(const CachedRun& run) {
   Context context;
   context.now_us = std::max(database_, run.state.last_at);  // a history's times never decrease, whatever the clock does
   context.actor = options_.actor;
@@ -212,7 +165,7 @@ Context Committer::context_for(const Run& run) {
   return context;
 }
 
-bool Committer::decide_front(Run& run) {
+bool Committer::decide_front(CachedRun& run) {
   run.decided.push_back(std::move(run.waiting.front()));
   run.waiting.pop_front();
   --waiting_;
@@ -227,8 +180,8 @@ bool Committer::decide_front(Run& run) {
   }
 }
 
-bool Committer::decide_last(Run& run) {
-  const Task::Kind kind = run.decided.back().kind;
+bool Committer::decide_last(CachedRun& run) {
+  const RunTask::Kind kind = run.decided.back().kind;
   const bool tells_caller = !run.decided.back().what.caller_has_ended;
   const std::optional<Fence> fence = run.decided.back().what.fence;
   const std::optional<std::string> keep_in = run.decided.back().what.keep_in;
@@ -240,18 +193,18 @@ bool Committer::decide_last(Run& run) {
   gather(run, last_branch);
   if (fence) run.entry->fence({*fence, keep_in, std::move(above)});
   absorb(run, *std::move(decision));
-  if (kind == Task::Kind::notice) {
-    const Task notice = std::move(run.decided.back());
+  if (kind == RunTask::Kind::notice) {
+    const RunTask notice = std::move(run.decided.back());
     run.decided.pop_back();  // decided again when the called run's end is
     free_child(notice);
     const RunId child = std::get<FinishChild>(notice.what.command).child;
-    link(run, *find(child));
+    link(run, *runs_.find(child));
     if (is_ended(run.state.status)) run.ended_by = child;
   }
   const bool may_fuse = options_.pure_steps != nullptr && !run.one_by_one;
   if (fence && fence->session == options_.session && may_fuse) fuse(run, fence->branch, keep_in);
   if (is_ended(run.state.status) && tells_caller) notify_parent(run);
-  if (kind != Task::Kind::notice && run.entry && run.entry->bytes() > entry_bytes_max) {
+  if (kind != RunTask::Kind::notice && run.entry && run.entry->bytes() > entry_bytes_max) {
     scrap(run, too_large(run.id, run.entry->bytes()));
     return false;
   }
@@ -259,17 +212,17 @@ bool Committer::decide_last(Run& run) {
 }
 
 // A refusal stands only when the state is known to be no older than the command.
-bool Committer::refuse_last(Run& run, const Error& error) {
-  Task task = std::move(run.decided.back());
+bool Committer::refuse_last(CachedRun& run, const Error& error) {
+  RunTask task = std::move(run.decided.back());
   run.decided.pop_back();
-  const bool is_known = run.at == Run::At::idle && (run.fresh > task.serial || task.begins());
+  const bool is_known = run.at == CachedRun::At::idle && (run.fresh > task.serial || task.begins());
   if (!is_known) {
     run.waiting.push_front(std::move(task));
     ++waiting_;
-    if (run.at == Run::At::idle) load(run, true, false);
+    if (run.at == CachedRun::At::idle) load(run, true, false);
     return false;
   }
-  if (task.kind == Task::Kind::notice) {
+  if (task.kind == RunTask::Kind::notice) {
     free_child(task);
   } else {
     reply(task, run, error);
@@ -278,29 +231,29 @@ bool Committer::refuse_last(Run& run, const Error& error) {
 }
 
 // The command that could not be decided is refused; what was gathered with it is decided again.
-void Committer::scrap(Run& run, const Error& error) {
-  const Task culprit = std::move(run.decided.back());
+void Committer::scrap(CachedRun& run, const Error& error) {
+  const RunTask culprit = std::move(run.decided.back());
   run.decided.pop_back();
   refuse(culprit, run, error);
-  if (run.at != Run::At::idle) return take_back_group(run);
+  if (run.at != CachedRun::At::idle) return take_back_group(run);
   run.drop_state();
   again_.push_back(run.id);  // for the tasks that wait behind it
 }
 
-void Committer::gather(Run& run, BranchId last_branch) {
+void Committer::gather(CachedRun& run, BranchId last_branch) {
   if (run.entry) return;
   run.entry.emplace(run.id, run.head, run.chain, last_branch);
-  run.at = Run::At::gathered;
+  run.at = CachedRun::At::gathered;
   gathered_[static_cast<std::size_t>(shard_of(run.id, options_.shards))].push_back(&run);
 }
 
-void Committer::absorb(Run& run, Decision decision) {
+void Committer::absorb(CachedRun& run, Decision decision) {
   run.entry->add(std::move(decision.events), decision.touched);
   for (Decision::Child& child : decision.children) start_child(run, std::move(child));
 }
 
 // Consecutive pure steps of a branch go into the same entry; what follows is the same history as without.
-void Committer::fuse(Run& run, BranchId branch, const std::optional<std::string>& keep_in) {
+void Committer::fuse(CachedRun& run, BranchId branch, const std::optional<std::string>& keep_in) {
   for (int steps = 1; steps < options_.fuse_steps; ++steps) {
     const std::optional<Job> job = job_of(run.state, branch);
     if (!job || !keep_rules_.may_execute(*job, keep_in)) return;
@@ -317,8 +270,8 @@ void Committer::fuse(Run& run, BranchId branch, const std::optional<std::string>
 
 // --- runs that call runs --------------------------------------------------------------------------------------------
 
-void Committer::start_child(Run& caller, Decision::Child child) {
-  Run& run = run_of(child.state.id);
+void Committer::start_child(CachedRun& caller, Decision::Child child) {
+  CachedRun& run = runs_.use(child.state.id);
   run.state = std::move(child.state);
   run.loaded = true;
   gather(run, 0);
@@ -326,34 +279,34 @@ void Committer::start_child(Run& caller, Decision::Child child) {
   link(caller, run);
 }
 
-void Committer::notify_parent(Run& child) {
+void Committer::notify_parent(CachedRun& child) {
   std::optional<ParentNotice> notice = parent_notice(child.state);
   if (!notice) return;
   child.awaits_parent = true;
-  Task task;
-  task.kind = Task::Kind::notice;
+  RunTask task;
+  task.kind = RunTask::Kind::notice;
   task.what.run = notice->parent;
   task.what.command = std::move(notice->command);
-  Run& parent = run_of(notice->parent);
+  CachedRun& parent = runs_.use(notice->parent);
   enqueue(parent, std::move(task));
   process(parent);
 }
 
-void Committer::free_child(const Task& notice) {
-  Run* child = find(std::get<FinishChild>(notice.what.command).child);
+void Committer::free_child(const RunTask& notice) {
+  CachedRun* child = runs_.find(std::get<FinishChild>(notice.what.command).child);
   if (child != nullptr) child->awaits_parent = false;
 }
 
 // The caller cannot be read here, so that the called run's end waits: it would leave the caller waiting for ever. The
 // task that ended it is decided again alone, so that what went before it passes, and then refused. (A run that was
 // ended by the end of one it had called itself waits with that one.)
-void Committer::hold_up_child(const Task& notice, const Error& error) {
-  Run* child = find(std::get<FinishChild>(notice.what.command).child);
+void Committer::hold_up_child(const RunTask& notice, const Error& error) {
+  CachedRun* child = runs_.find(std::get<FinishChild>(notice.what.command).child);
   if (child == nullptr || !child->awaits_parent) return;
-  Run* ender = child;
-  while (!ender->ended_by.is_nil()) ender = find(ender->ended_by);
+  CachedRun* ender = child;
+  while (!ender->ended_by.is_nil()) ender = runs_.find(ender->ended_by);
   if (std::exchange(ender->one_by_one, true) && !ender->decided.empty()) {
-    const Task culprit = std::move(ender->decided.back());
+    const RunTask culprit = std::move(ender->decided.back());
     ender->decided.pop_back();
     reply(culprit, *ender,
           Error{Code::unsupported, "Expected to end run " + to_string(child->id) + " together with run " +
@@ -364,16 +317,16 @@ void Committer::hold_up_child(const Task& notice, const Error& error) {
 }
 
 // The entries of a group share one verdict, so joining two runs joins all members of their groups.
-void Committer::link(Run& one, Run& other) {
+void Committer::link(CachedRun& one, CachedRun& other) {
   if (one.group != 0 && one.group == other.group) return;
-  for (Run* run : {&one, &other}) {
+  for (CachedRun* run : {&one, &other}) {
     if (run->group != 0) continue;
     run->group = ++last_group_;
     groups_[run->group] = {run};
   }
-  std::vector<Run*> joining = std::move(groups_.extract(other.group).mapped());
-  std::vector<Run*>& members = groups_.at(one.group);
-  for (Run* run : joining) {
+  std::vector<CachedRun*> joining = std::move(groups_.extract(other.group).mapped());
+  std::vector<CachedRun*>& members = groups_.at(one.group);
+  for (CachedRun* run : joining) {
     run->group = one.group;
     members.push_back(run);
   }
@@ -390,8 +343,8 @@ TimeUs Committer::due_us() const {
   for (const auto& [at, load] : loads_again_) due = std::min(due, at);
   for (const auto& [at, run] : backing_off_) due = std::min(due, at);
   for (const auto& [id, batch] : batches_) due = std::min(due, batch->retry_at);
-  for (const std::deque<Run*>& queue : to_lock_)
-    for (const Run* run : queue)
+  for (const std::deque<CachedRun*>& queue : to_lock_)
+    for (const CachedRun* run : queue)
       if (run->lock_after > now_) due = std::min(due, run->lock_after);
   return due;
 }

@@ -11,13 +11,13 @@ constexpr TimeUs loss_said_every_us = 60'000'000;
 }  // namespace
 
 // Events that would be read again without a new snapshot.
-void Committer::count_folded(Run& run, const std::vector<EventRow>& rows) {
+void Committer::count_folded(CachedRun& run, const std::vector<EventRow>& rows) {
   run.folded_events += static_cast<std::int64_t>(rows.size());
   run.folded_bytes += bytes_of(rows);
 }
 
-void Committer::load(Run& run, bool snapshot, bool graphs) {
-  run.at = Run::At::loading;
+void Committer::load(CachedRun& run, bool snapshot, bool graphs) {
+  run.at = CachedRun::At::loading;
   // Now, not when the answer comes: what is read may be older than a task that arrives meanwhile, and a refusal of that
   // task must not rest on it.
   run.asked = ++serial_;
@@ -27,13 +27,13 @@ void Committer::load(Run& run, bool snapshot, bool graphs) {
   actions_.loads.push_back({run.id, std::max<std::int64_t>(run.state.seq - 1, 0), snapshot, graphs, false});
 }
 
-void Committer::reload(Run& run) {
+void Committer::reload(CachedRun& run) {
   lose_state(run);
   load(run, true, false);
 }
 
 // The store contradicts it. The head that was known is compared with the one that is read next.
-void Committer::lose_state(Run& run) {
+void Committer::lose_state(CachedRun& run) {
   if (run.head > run.lost_head) {
     run.lost_head = run.head;
     run.lost_chain = run.chain;
@@ -42,12 +42,12 @@ void Committer::lose_state(Run& run) {
 }
 
 void Committer::doubt(const RunId& id) {
-  Run* run = find(id);
-  if (run != nullptr && run->at == Run::At::idle) lose_state(*run);
+  CachedRun* run = runs_.find(id);
+  if (run != nullptr && run->at == CachedRun::At::idle) lose_state(*run);
 }
 
 // Whether the rows, read after the state or from its last event on, are of the history that the state was folded from.
-bool Committer::continues(const Run& run, std::span<const EventRow> rows, Shard shard) {
+bool Committer::continues(const CachedRun& run, std::span<const EventRow> rows, Shard shard) {
   if (run.head == 0 || rows.empty()) return true;
   const EventRow& first = rows.front();
   if (first.seq == run.head) return first.chain_hash == run.chain;
@@ -55,15 +55,15 @@ bool Committer::continues(const Run& run, std::span<const EventRow> rows, Shard 
 }
 
 void Committer::load_failed(const RunId& id) {
-  Run* run = find(id);
-  if (run == nullptr || run->at != Run::At::loading) return;
+  CachedRun* run = runs_.find(id);
+  if (run == nullptr || run->at != CachedRun::At::loading) return;
   loads_again_.push_back({now_ + again_us, {id, std::max<std::int64_t>(run->state.seq - 1, 0), true, false, true}});
 }
 
 void Committer::history(History history) {
-  Run* run = find(history.run);
-  if (run == nullptr || run->at != Run::At::loading) return;
-  run->at = Run::At::idle;
+  CachedRun* run = runs_.find(history.run);
+  if (run == nullptr || run->at != CachedRun::At::loading) return;
+  run->at = CachedRun::At::idle;
   const std::int64_t head_before = run->head;
   // At least the last known event was asked for.
   if (history.fits && run->head > 0 && history.rows.empty()) return reload(*run);
@@ -72,7 +72,7 @@ void Committer::history(History history) {
     return fail(*run, {Code::unsupported, "Expected the database to give the history of run " + to_string(run->id) +
                                               ", but it refuses: " + history.fault + "."});
   const Status folded = history.fits ? fold(*run, history) : Status(no_memory());
-  if (run->at == Run::At::loading) return;
+  if (run->at == CachedRun::At::loading) return;
   if (!folded) return fail(*run, folded.error());
   const bool is_new = !run->loaded;
   if (is_new) count_folded(*run, history.rows);
@@ -83,7 +83,7 @@ void Committer::history(History history) {
     run->folded_events = run->folded_bytes = 0;  // their snapshot is their writers' affair
   run->loaded = true;
   run->fresh = run->asked;
-  measure(*run);
+  runs_.measure(*run);
   if (run->head == 0 && !run->waiting.empty() && !std::holds_alternative<StartRun>(run->waiting.front().what.command))
     return fail(*run, no_such_run(to_string(run->id)));
   process(*run);
@@ -91,7 +91,7 @@ void Committer::history(History history) {
 
 // An older backup or a standby that lagged is in the database's place. Without any event the run may have been
 // archived.
-void Committer::note_gone_back(Run& run) {
+void Committer::note_gone_back(CachedRun& run) {
   const std::int64_t known = std::exchange(run.lost_head, 0);
   const bool is_less = run.head > 0 && run.head < known;
   const bool is_other = run.head == known && run.chain != run.lost_chain;
@@ -101,7 +101,7 @@ void Committer::note_gone_back(Run& run) {
 }
 
 // False if the history cannot be folded now and is read again. Refuses what never will be folded.
-Result<bool> Committer::restore(Run& run, const History& history) {
+Result<bool> Committer::restore(CachedRun& run, const History& history) {
   Result<RunState> restored = restored_state(*history.snapshot, graphs());
   if (restored) {
     run.state = *std::move(restored);
@@ -120,7 +120,7 @@ Result<bool> Committer::restore(Run& run, const History& history) {
 }
 
 // ok: folded, or loading again.
-Status Committer::fold(Run& run, const History& history) {
+Status Committer::fold(CachedRun& run, const History& history) {
   if (!continues(run, history.rows, shard_of(run.id, options_.shards))) {
     reload(run);
     return Done{};
@@ -152,17 +152,17 @@ Status Committer::fold(Run& run, const History& history) {
 }
 
 // The run cannot be read: all that waits for it is refused; nothing else is disturbed.
-void Committer::fail(Run& run, const Error& error) {
-  const std::vector<Task> tasks = run.waiting.drain();
+void Committer::fail(CachedRun& run, const Error& error) {
+  const std::vector<RunTask> tasks = run.waiting.drain();
   waiting_ -= static_cast<std::int64_t>(tasks.size());
   run.drop_state();
-  for (const Task& task : tasks) refuse(task, run, error);
-  if (!run.is_busy()) forget(run);
+  for (const RunTask& task : tasks) refuse(task, run, error);
+  if (!run.is_busy()) runs_.forget(run);
 }
 
 // `run` cannot be read. A called run's end waits for it, unless there is no such run.
-void Committer::refuse(const Task& task, const Run& run, const Error& error) {
-  if (task.kind != Task::Kind::notice) return reply(task, run, error);
+void Committer::refuse(const RunTask& task, const CachedRun& run, const Error& error) {
+  if (task.kind != RunTask::Kind::notice) return reply(task, run, error);
   error.code == Code::not_found ? free_child(task) : hold_up_child(task, error);
 }
 

@@ -22,21 +22,21 @@ std::int32_t slots_freed(const Entry& entry) {
 
 }  // namespace
 
-void Committer::await_lock(Run& run) {
-  run.at = Run::At::to_lock;
+void Committer::await_lock(CachedRun& run) {
+  run.at = CachedRun::At::to_lock;
   to_lock_[static_cast<std::size_t>(shard_of(run.id, options_.shards))].push_back(&run);
 }
 
 // One lane stays free for runs without rivals, as the others wait for locks. A run waits until its tasks have gathered.
 bool Committer::depart_locked(Shard shard) {
-  std::deque<Run*>& queue = to_lock_[static_cast<std::size_t>(shard)];
+  std::deque<CachedRun*>& queue = to_lock_[static_cast<std::size_t>(shard)];
   const auto waiting =
       std::count_if(batches_.begin(), batches_.end(), [](const auto& entry) { return entry.second->is_undecided; });
   if (queue.empty() || waiting >= std::max(options_.lanes - 1, 1)) return false;
   auto batch = std::make_unique<Batch>();
-  std::erase_if(queue, [&](Run* run) {
+  std::erase_if(queue, [&](CachedRun* run) {
     if (run->lock_after > now_ || batch->runs.size() >= options_.batch_max) return false;
-    run->at = Run::At::under_way;
+    run->at = CachedRun::At::under_way;
     batch->runs.push_back(run);
     return true;
   });
@@ -56,7 +56,7 @@ LockedDecision Committer::decide_locked(std::uint64_t id, std::vector<LockedRun>
   if (found == batches_.end() || !found->second->is_undecided || found->second->retry_at != never_us) return {};
   Batch& batch = *found->second;
   batch.is_undecided = false;
-  const std::vector<Run*> runs = std::exchange(batch.runs, {});
+  const std::vector<CachedRun*> runs = std::exchange(batch.runs, {});
   CHECK(locked.size() == runs.size());
   for (std::size_t place = 0; place < runs.size(); ++place) decide_locked(*runs[place], locked[place], batch);
   set_commit_id(batch);
@@ -83,19 +83,19 @@ std::optional<ClaimRequest> Committer::refill(const Batch& batch) const {
   return request;
 }
 
-void Committer::decide_locked(Run& run, const LockedRun& locked, Batch& batch) {
-  CHECK(run.at == Run::At::under_way && !run.entry);
-  run.at = Run::At::idle;
+void Committer::decide_locked(CachedRun& run, const LockedRun& locked, Batch& batch) {
+  CHECK(run.at == CachedRun::At::under_way && !run.entry);
+  run.at = CachedRun::At::idle;
   again_.push_back(run.id);
   if (!catch_up(run, locked)) return;
   run.is_locked = run.processing = true;
   while (!run.waiting.empty() && process_front(run)) {
   }
   run.is_locked = run.processing = false;
-  if (run.at != Run::At::gathered) return;  // nothing is to be written
-  const std::vector<Run*> leaving = leaving_with(run);
+  if (run.at != CachedRun::At::gathered) return;  // nothing is to be written
+  const std::vector<CachedRun*> leaving = leaving_with(run);
   if (!has_room(batch, leaving)) return;  // it leaves as others do
-  for (Run* member : leaving) {
+  for (CachedRun* member : leaving) {
     std::erase(gathered_[static_cast<std::size_t>(batch.shard)], member);
     add_to_batch(*member, batch);
   }
@@ -103,7 +103,7 @@ void Committer::decide_locked(Run& run, const LockedRun& locked, Batch& batch) {
 
 // False: the run cannot be decided now. It is read again, because its lock brought too many events for one answer or
 // contradicts what is known of it; or it cannot be read.
-bool Committer::catch_up(Run& run, const LockedRun& locked) {
+bool Committer::catch_up(CachedRun& run, const LockedRun& locked) {
   const Hash chain = locked.missed.empty() ? run.chain : locked.missed.back().chain_hash;
   const bool is_whole = locked.head == run.head + std::ssize(locked.missed);
   if (!is_whole || chain != locked.chain_hash) {
@@ -115,22 +115,22 @@ bool Committer::catch_up(Run& run, const LockedRun& locked) {
   run.has_missed = !locked.missed.empty();
   if (run.has_missed) run.rivals_until = now_ + rivals_us;
   const Status folded = fold(run, {run.id, {}, locked.missed, true, false});
-  if (run.at == Run::At::loading) return false;
+  if (run.at == CachedRun::At::loading) return false;
   run.fresh = ++serial_;
   if (!folded) fail(run, folded.error());
   return folded.ok();
 }
 
-bool Committer::has_rivals(const Run& run) const { return now_ < run.rivals_until; }
+bool Committer::has_rivals(const CachedRun& run) const { return now_ < run.rivals_until; }
 
 // Others have written it, and there is more than one branch for them to go on with.
-void Committer::note_rivals(Run& run) {
+void Committer::note_rivals(CachedRun& run) {
   if (run.rows.size() > 1) run.rivals_until = now_ + rivals_us;
 }
 
 // The dearer its lock, the longer do its tasks gather before the next one: the writers of a run share its row, and none
 // of them spends most of its time on it.
-void Committer::gather_for_a_while(Run& run, TimeUs took_us) const {
+void Committer::gather_for_a_while(CachedRun& run, TimeUs took_us) const {
   run.lock_after = now_ + std::min(lock_pause_share * took_us, lock_pause_max_us);
 }
 

@@ -28,9 +28,9 @@
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/threads.hpp"
 #include "workers/runs/executor.hpp"
+#include "workers/runtime/loop_watchdog.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 #include "workers/runtime/serial_executor.hpp"
-#include "workers/runtime/turn_watch.hpp"
 #include "workers/runtime/yielding_tools.hpp"
 #include "workers/session/session.hpp"
 
@@ -47,7 +47,7 @@ constexpr std::size_t effects_at_once = 100;         // then their results are c
 constexpr std::int64_t address_space_mib_min = 128;  // for stacks and arenas of the threads, and what they do
 constexpr TimeUs progress_every_us = 250'000;
 constexpr std::size_t progress_bytes_at_once = 4u << 20;
-constexpr TimeUs look_patience_us = 30'000'000;  // then a step is left to others without a look at them
+constexpr TimeUs scan_patience_us = 30'000'000;  // then a step is left to others without a look at them
 constexpr std::int64_t wait_ms = 50;             // for a notification; stopping may take as long
 
 std::string host_name() {
@@ -246,7 +246,7 @@ struct Worker::Parts {
   int carriers_ = 0;             // threads that carry out one after another
   TimeUs complained_at_ = 0;
   std::atomic<bool> beats_{false};
-  TurnWatch turn_watch_{options_.turn_max_ms * 1000, 2 * turns_watched_ms * 1000};  // its thread's alone
+  LoopWatchdog watchdog_{options_.turn_max_ms * 1000, 2 * turns_watched_ms * 1000};  // its thread's alone
   std::once_flag broke_;
   std::exception_ptr fault_;  // the first that ended a thread's share of the loop
 
@@ -272,7 +272,7 @@ Worker::Parts::Parts(Store& store, Catalogue& catalogue, WorkerOptions options)
       options_(std::move(options)),
       self_(new_session(catalogue, options_)),
       yielding_(make_yielding_model(*catalogue.model, model_is_elsewhere_)),
-      tools_(make_yielding_tools(*catalogue.tools, {*self_.tools, *self_.allows}, others_, look_patience_us)),
+      tools_(make_yielding_tools(*catalogue.tools, {*self_.tools, *self_.allows}, others_, scan_patience_us)),
       ports_(catalogue.has_model ? *catalogue.model : *yielding_, *tools_, &board_),
       local_runs_(catalogue.local_runs),
       executor_(catalogue.handlers, ports_, self_.id),
@@ -316,7 +316,7 @@ long Worker::Parts::await_notification() {
 // A turn that does not end holds everything up, and no other thread can end it. The log says why before the process is
 // gone; what it held is lost and tried again by others, and after two such losses alone.
 long Worker::Parts::watch_turns() {
-  if (!turn_watch_.is_stuck(serial_.turns(), steady_us())) return turns_watched_ms;
+  if (!watchdog_.is_stuck(serial_.turns(), steady_us())) return turns_watched_ms;
   spdlog::critical("Expected a turn of the worker to take at most {} ms, but one takes longer; the process ends.",
                    options_.turn_max_ms);
   spdlog::default_logger()->flush();
@@ -473,8 +473,8 @@ void Worker::Parts::advance() {
     if (hurrying) session.hurry();
     model_is_elsewhere_ = session.is_model_elsewhere();
     const OtherSessions& others = session.others();
-    if (others.scanned_at() > others_.looked_at()) others_.learn(others.scanned_at(), means_of(others.sharing()));
-    if (others_.is_look_wanted()) session.scan_again();
+    if (others.scanned_at() > others_.scanned_at()) others_.learn(others.scanned_at(), means_of(others.sharing()));
+    if (others_.is_scan_wanted()) session.scan_again();
     publish_progress(session);
     return session.drain_actions();
   });

@@ -11,7 +11,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::chrono::milliseconds look_asked_every(5);
+constexpr std::chrono::milliseconds scan_asked_every(5);
 
 class YieldingTools final : public Tools {
  public:
@@ -49,10 +49,10 @@ class YieldingTools final : public Tools {
     if (others_.have(lacking)) throw MeansAreElsewhere(lacking);
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     asio::steady_timer timer(executor);
-    while (others_.looked_at() < asked) {
+    while (others_.scanned_at() < asked) {
       if (steady_us() - asked > patience_us_) throw MeansAreElsewhere(lacking);
-      others_.want_look(asked);
-      timer.expires_after(look_asked_every);
+      others_.want_scan(asked);
+      timer.expires_after(scan_asked_every);
       co_await timer.async_wait(asio::use_awaitable);
     }
     if (others_.have(lacking)) throw MeansAreElsewhere(lacking);

@@ -25,19 +25,19 @@ struct MeansAreElsewhere : std::exception {
 // The means of the other sessions that serve the same queues. Times are steady.
 class MeansOfOthers {
  public:
-  void learn(TimeUs looked_at, std::vector<Means> means) {
-    looked_at_ = looked_at;
+  void learn(TimeUs scanned_at, std::vector<Means> means) {
+    scanned_at_ = scanned_at;
     means_ = std::move(means);
   }
-  TimeUs looked_at() const { return looked_at_; }  // 0: not yet
+  TimeUs scanned_at() const { return scanned_at_; }  // 0: not yet
   bool have(const std::string& need) const;
 
   // A look that begins from now on is wanted, until one was learned.
-  void want_look(TimeUs now_us) { wanted_at_ = now_us; }
-  bool is_look_wanted() const { return wanted_at_ > looked_at_; }
+  void want_scan(TimeUs now_us) { wanted_at_ = now_us; }
+  bool is_scan_wanted() const { return wanted_at_ > scanned_at_; }
 
  private:
-  TimeUs looked_at_ = 0;
+  TimeUs scanned_at_ = 0;
   TimeUs wanted_at_ = 0;
   std::vector<Means> means_;
 };

@@ -43,7 +43,7 @@ Status ScheduleDesk::check(const ScheduleDefinition& definition, TimeUs now_us) 
 
 Status ScheduleDesk::add(const std::string& name, const ScheduleDefinition& definition, const std::string& actor) {
   if (Status named = check_schedule_name(name); !named) return named;
-  const TimeUs now_us = calls_.next_look().now_us;
+  const TimeUs now_us = calls_.next_due().now_us;
   if (Status fine = check(definition, now_us); !fine) return fine;
   const auto zone = zones_.find(definition.zone);
   CHECK(zone.ok());
@@ -56,7 +56,7 @@ Status ScheduleDesk::add(const std::string& name, const ScheduleDefinition& defi
   write.row.zone_mark = (*zone)->mark;
   write.zone = definition.zone;
   const auto next = planned_occurrence(name, definition, (*zone)->zone, state.decided + 1);
-  write.row.look_at = next ? next->fires_at : never_us;
+  write.row.due_at = next ? next->fires_at : never_us;
   ScheduleNote note{.kind = NoteKind::added, .actor = actor, .revision = 1};
   note.definition = write.row.definition;
   write.notes.push_back(std::move(note));
@@ -66,25 +66,25 @@ Status ScheduleDesk::add(const std::string& name, const ScheduleDefinition& defi
 
 Result<std::int64_t> ScheduleDesk::edit(const std::string& name, const ScheduleEdit& edit, const std::string& actor) {
   std::int64_t revision = 0;
-  const auto change = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleTurn> {
+  const auto change = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleDecision> {
     if (edit.revision && *edit.revision != schedule.row.revision) return stale_edit(schedule.row, *edit.revision);
     const Result<ScheduleDefinition> edited = parse_schedule(edited_fields(schedule.definition, edit.fields));
     if (!edited) return edited.error();
     if (const Status fine = check(*edited, view.now_us); !fine) return fine.error();
-    ScheduleTurn before = leave_definition(schedule.state, view);
+    ScheduleDecision before = leave_definition(schedule.state, view);
     revision = schedule.row.revision;
     if (*edited == schedule.definition) return before;
     schedule.definition = *edited;
     schedule.zone = *zones_.find(edited->zone);
     revision = ++schedule.row.revision;
     const ScheduleView edited_view = scheduler_.view_of(schedule, view.now_us);
-    ScheduleTurn turn = turn_schedule(schedule.state, edited_view);
+    ScheduleDecision decision = decide_schedule(schedule.state, edited_view);
     ScheduleNote note{.kind = NoteKind::edited, .actor = actor, .revision = revision};
     note.definition = canonical(schedule_json(*edited));
     before.notes.push_back(std::move(note));
-    turn.notes.insert(turn.notes.begin(), before.notes.begin(), before.notes.end());
-    turn.cancels.insert(turn.cancels.end(), before.cancels.begin(), before.cancels.end());
-    return turn;
+    decision.notes.insert(decision.notes.begin(), before.notes.begin(), before.notes.end());
+    decision.cancels.insert(decision.cancels.end(), before.cancels.begin(), before.cancels.end());
+    return decision;
   };
   const auto changed = scheduler_.change(name, change);
   if (!changed) return changed.error();
@@ -109,20 +109,20 @@ Status ScheduleDesk::resume(const std::string& name, const std::string& actor) {
 // Occurrences that were decided to start are started first: their notes say so.
 Status ScheduleDesk::remove(const std::string& name, const std::string& actor) {
   bool is_removed = false;
-  const auto removal = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleTurn> {
-    ScheduleTurn turn = turn_schedule(schedule.state, view);
+  const auto removal = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleDecision> {
+    ScheduleDecision decision = decide_schedule(schedule.state, view);
     is_removed = schedule.is_removed = schedule.state.starting.empty();
-    if (!is_removed) return turn;
+    if (!is_removed) return decision;
     for (const WaitingOccurrence& one : schedule.state.waiting)
-      turn.notes.push_back({.kind = NoteKind::skipped,
-                            .at = one.at,
-                            .until = one.at,
-                            .count = 1,
-                            .says = "because the schedule was removed while it waited",
-                            .actor = one.actor,
-                            .revision = schedule.row.revision});
-    turn.notes.push_back({.kind = NoteKind::removed, .actor = actor, .revision = schedule.row.revision});
-    return turn;
+      decision.notes.push_back({.kind = NoteKind::skipped,
+                                .at = one.at,
+                                .until = one.at,
+                                .count = 1,
+                                .says = "because the schedule was removed while it waited",
+                                .actor = one.actor,
+                                .revision = schedule.row.revision});
+    decision.notes.push_back({.kind = NoteKind::removed, .actor = actor, .revision = schedule.row.revision});
+    return decision;
   };
   constexpr int tries_max = 20;
   for (int tries = 0; tries < tries_max; ++tries) {
@@ -135,7 +135,7 @@ Status ScheduleDesk::remove(const std::string& name, const std::string& actor) {
 
 Result<std::vector<ScheduleNote>> ScheduleDesk::trigger(const std::string& name, std::optional<Overlap> overlap,
                                                         const std::string& actor) {
-  return scheduler_.change(name, [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleTurn> {
+  return scheduler_.change(name, [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleDecision> {
     return trigger_schedule(schedule.state, view, overlap.value_or(schedule.definition.overlap), actor);
   });
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int rounds_max = 10;
 constexpr std::size_t parsed_max = 20'000;
-constexpr TimeUs lame_look_us = 60'000'000;  // until a schedule that cannot be read is looked at again
+constexpr TimeUs unreadable_pause_us = 60'000'000;  // until a schedule that cannot be read is looked at again
 
 Result<ScheduleDefinition> stored_definition(const std::string& text) { return parse_schedule(parse_stored(text)); }
 
@@ -27,15 +27,15 @@ Scheduler::Scheduler(ScheduleCalls calls, Store& store, Client& client, ZoneFile
 
 std::size_t Scheduler::pass(int portion) {
   Doings doings;
-  const Turn turn = [](ScheduleInHand& schedule, const ScheduleView& view) {
-    return turn_schedule(schedule.state, view);
+  const Decide decide = [](ScheduleInHand& schedule, const ScheduleView& view) {
+    return decide_schedule(schedule.state, view);
   };
-  const std::size_t turned = calls_.decide_due(portion, [&](TimeUs now_us, const std::vector<ScheduleRow>& rows) {
+  const std::size_t decided = calls_.decide_due(portion, [&](TimeUs now_us, const std::vector<ScheduleRow>& rows) {
     doings = {};
-    return turn_rows(now_us, rows, turn, doings);
+    return decide_rows(now_us, rows, decide, doings);
   });
   carry_out(std::move(doings));
-  return turned;
+  return decided;
 }
 
 Result<std::vector<ScheduleNote>> Scheduler::change(const std::string& name, const ScheduleChange& change) {
@@ -49,15 +49,15 @@ Result<std::vector<ScheduleNote>> Scheduler::change(const std::string& name, con
       result = schedule.error();
       return {};
     }
-    look_at_open_runs({*schedule});
+    check_open_runs({*schedule});
     const ScheduleInHand before = *schedule;  // the view is of what was there
-    Result<ScheduleTurn> turn = change(*schedule, view_of(before, now_us));
-    if (!turn) {
-      result = turn.error();
+    Result<ScheduleDecision> decision = change(*schedule, view_of(before, now_us));
+    if (!decision) {
+      result = decision.error();
       return {};
     }
-    result = turn->notes;
-    return {write_of(*std::move(schedule), *std::move(turn), doings)};
+    result = decision->notes;
+    return {write_of(*std::move(schedule), *std::move(decision), doings)};
   });
   const std::vector<ScheduleNote> refused = carry_out(std::move(doings));
   if (result) result->insert(result->end(), refused.begin(), refused.end());
@@ -90,7 +90,7 @@ Result<ScheduleInHand> Scheduler::in_hand(const ScheduleRow& row) {
   return ScheduleInHand{row, *parsed.definition, read_state(parse_stored(row.state)), *zone};
 }
 
-void Scheduler::look_at_open_runs(const std::vector<ScheduleInHand>& schedules) {
+void Scheduler::check_open_runs(const std::vector<ScheduleInHand>& schedules) {
   ended_.clear();
   std::vector<RunId> open;
   for (const ScheduleInHand& schedule : schedules)
@@ -102,8 +102,8 @@ void Scheduler::look_at_open_runs(const std::vector<ScheduleInHand>& schedules) 
   for (std::size_t n = 0; n < open.size(); ++n) ended_[open[n]] = !heads[n] || is_ended(heads[n]->status);
 }
 
-std::vector<ScheduleWrite> Scheduler::turn_rows(TimeUs now_us, const std::vector<ScheduleRow>& rows, const Turn& turn,
-                                                Doings& doings) {
+std::vector<ScheduleWrite> Scheduler::decide_rows(TimeUs now_us, const std::vector<ScheduleRow>& rows,
+                                                  const Decide& decide, Doings& doings) {
   std::vector<ScheduleWrite> writes;
   std::vector<ScheduleInHand> schedules;
   for (const ScheduleRow& row : rows) {
@@ -115,27 +115,27 @@ std::vector<ScheduleWrite> Scheduler::turn_rows(TimeUs now_us, const std::vector
     spdlog::warn("Schedule {} waits a minute: {}", row.name, schedule.error().message);
     const Json definition = parse_stored(row.definition);
     ScheduleWrite later{row, definition.value("zone", "UTC")};
-    later.row.look_at = now_us + lame_look_us;
+    later.row.due_at = now_us + unreadable_pause_us;
     writes.push_back(std::move(later));
   }
-  look_at_open_runs(schedules);
+  check_open_runs(schedules);
   for (ScheduleInHand& schedule : schedules) {
-    ScheduleTurn turned = turn(schedule, view_of(schedule, now_us));
-    writes.push_back(write_of(std::move(schedule), std::move(turned), doings));
+    ScheduleDecision decided = decide(schedule, view_of(schedule, now_us));
+    writes.push_back(write_of(std::move(schedule), std::move(decided), doings));
   }
   return writes;
 }
 
-ScheduleWrite Scheduler::write_of(ScheduleInHand schedule, ScheduleTurn turn, Doings& doings) {
+ScheduleWrite Scheduler::write_of(ScheduleInHand schedule, ScheduleDecision decision, Doings& doings) {
   const std::string& name = schedule.row.name;
-  doings.cancels.insert(doings.cancels.end(), turn.cancels.begin(), turn.cancels.end());
+  doings.cancels.insert(doings.cancels.end(), decision.cancels.begin(), decision.cancels.end());
   for (const OccurrenceRun& one : schedule.state.starting) doings.starts.emplace_back(name, one);
   if (!schedule.state.starting.empty()) {
     doings.definitions[name] = std::make_shared<const ScheduleDefinition>(schedule.definition);
     doings.revisions[name] = schedule.row.revision;
   }
-  ScheduleWrite write{schedule.row, schedule.definition.zone, std::move(turn.notes), schedule.is_removed};
-  write.row.look_at = turn.look_at;
+  ScheduleWrite write{schedule.row, schedule.definition.zone, std::move(decision.notes), schedule.is_removed};
+  write.row.due_at = decision.due_at;
   write.row.zone_mark = schedule.zone->mark;
   write.row.definition = canonical(schedule_json(schedule.definition));
   write.row.state = canonical(state_json(schedule.state));
@@ -164,12 +164,12 @@ std::vector<ScheduleNote> Scheduler::carry_out(Doings doings) {
       for (const StartedOccurrence& one : starts)
         if (one.refusal) refused.push_back({.kind = NoteKind::refused, .run = one.run, .says = *one.refusal});
     Doings more;
-    const Turn confirm = [&done](ScheduleInHand& schedule, const ScheduleView& view) {
+    const Decide confirm = [&done](ScheduleInHand& schedule, const ScheduleView& view) {
       return confirm_starts(schedule.state, view, done.at(schedule.row.name));
     };
     calls_.decide_named(names, [&](TimeUs now_us, const std::vector<ScheduleRow>& rows) {
       more = {};
-      return turn_rows(now_us, rows, confirm, more);
+      return decide_rows(now_us, rows, confirm, more);
     });
     doings = std::move(more);
   }

@@ -1,4 +1,4 @@
-// The scheduler: turns schedules whose time has come, and starts what they decide. Any number of processes may have
+// The scheduler: decides schedules whose time has come, and starts what follows. Any number of processes may have
 // one: a schedule is decided under its row's lock, and a run's id follows from the schedule and the time of the
 // occurrence, so that each occurrence has one run, whichever process starts it or dies at whatever point. All
 // times are the database's. Not thread-safe.
@@ -30,7 +30,7 @@ struct ScheduleInHand {
   bool is_removed = false;
 };
 
-using ScheduleChange = std::function<Result<ScheduleTurn>(ScheduleInHand& schedule, const ScheduleView& view)>;
+using ScheduleChange = std::function<Result<ScheduleDecision>(ScheduleInHand& schedule, const ScheduleView& view)>;
 
 class Scheduler {
  public:
@@ -56,17 +56,17 @@ class Scheduler {
     std::map<std::string, std::int64_t> revisions;
     bool is_empty() const { return cancels.empty() && starts.empty(); }
   };
-  using Turn = std::function<ScheduleTurn(ScheduleInHand& schedule, const ScheduleView& view)>;
+  using Decide = std::function<ScheduleDecision(ScheduleInHand& schedule, const ScheduleView& view)>;
   struct ParsedDefinition {
     std::string text;
     std::shared_ptr<const ScheduleDefinition> definition;
   };
 
-  std::vector<ScheduleWrite> turn_rows(TimeUs now_us, const std::vector<ScheduleRow>& rows, const Turn& turn,
-                                       Doings& doings);
+  std::vector<ScheduleWrite> decide_rows(TimeUs now_us, const std::vector<ScheduleRow>& rows, const Decide& decide,
+                                         Doings& doings);
   Result<ScheduleInHand> in_hand(const ScheduleRow& row);
-  void look_at_open_runs(const std::vector<ScheduleInHand>& schedules);
-  ScheduleWrite write_of(ScheduleInHand schedule, ScheduleTurn turn, Doings& doings);
+  void check_open_runs(const std::vector<ScheduleInHand>& schedules);
+  ScheduleWrite write_of(ScheduleInHand schedule, ScheduleDecision decision, Doings& doings);
   void cancel(const std::vector<RunId>& runs);
   std::vector<ScheduleNote> carry_out(Doings doings);  // the notes of what was refused
   std::map<std::string, std::vector<StartedOccurrence>> start(const Doings& doings);

@@ -86,7 +86,7 @@ Result<std::shared_ptr<const KnownZone>> ZoneFiles::find(const std::string& name
   return read;
 }
 
-void ZoneFiles::look_for_changes() {
+void ZoneFiles::check_for_changes() {
   std::erase_if(read_, [this](const auto& one) {
     return one.first != "UTC" && stamp_of(path_of(one.first)) != one.second.stamp;
   });

@@ -26,7 +26,7 @@ class ZoneFiles {
   Result<std::shared_ptr<const KnownZone>> find(const std::string& name);
 
   // Looks whether files that were read have changed; those are read again when they are next asked for.
-  void look_for_changes();
+  void check_for_changes();
 
  private:
   struct Stamp {

@@ -41,7 +41,7 @@ TimeUs Crowd::poll_us(TimeUs every_us) const {
   return std::max(every_us, std::min(every_us * sharing_ / watch, poll_us_max));
 }
 
-TimeUs Crowd::look_us(TimeUs every_us) const {
+TimeUs Crowd::scan_pause_us(TimeUs every_us) const {
   if (before_ < watch) return every_us;
   return std::min(every_us * alive_ / watch, look_us_max);
 }

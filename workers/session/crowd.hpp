@@ -30,7 +30,7 @@ class Crowd {
   TimeUs poll_us(TimeUs every_us) const;
   // Between two looks of an idle session at the others, likewise. The sessions that were started with the lowest ids
   // look as often as one alone.
-  TimeUs look_us(TimeUs every_us) const;
+  TimeUs scan_pause_us(TimeUs every_us) const;
 
  private:
   SessionId self_;

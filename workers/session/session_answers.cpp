@@ -179,7 +179,7 @@ void Session::on_answer(ScanSessions& scan) {
   if (options_.only_runs.empty()) {
     crowd_.seen(scan.answer.sessions, queues_.served(), now_, session_silence_ms * 1'000);
     pool_.poll_every(crowd_.poll_us(options_.poll_ms * 1'000));
-    sweeping_.rest_for(crowd_.look_us(sweeping_.pause_us()));
+    sweeping_.rest_for(crowd_.scan_pause_us(sweeping_.pause_us()));
   }
   if (!awaiting_scan_.empty()) scan_again();
   for (const Ticket slot : found.stopped) steps_.stop(slot);

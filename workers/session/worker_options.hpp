@@ -34,7 +34,7 @@ struct WorkerOptions {
   // Likewise: graph versions that are not current.
   std::int64_t graphs_bytes_max = std::int64_t{32} << 20;
   std::int64_t snapshot_events = 2'000;
-  std::int64_t turn_max_ms = 60'000;  // a turn that takes longer ends the process (turn_watch.hpp); 0: none does
+  std::int64_t turn_max_ms = 60'000;  // a turn that takes longer ends the process (loop_watchdog.hpp); 0: none does
   bool keep = true;                   // keep the next step of a branch; off: offer every step
   std::vector<RunId> only_runs;       // execute these (and their children) and no others
   std::function<bool()> until;        // called now and then, by one thread at a time: return true to drain and stop

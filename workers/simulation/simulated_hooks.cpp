@@ -200,7 +200,7 @@ void SimulatedHooks::act() {
 
 void SimulatedHooks::act_as(std::size_t n) {
   try {
-    while (processes_[n].reader->look() && !chance_.one_in(4)) {
+    while (processes_[n].reader->scan() && !chance_.one_in(4)) {
     }
     for (HookParcel& parcel : processes_[n].sender->take()) send(n, std::move(parcel));
   } catch (const ProcessDied&) {
@@ -305,7 +305,7 @@ void SimulatedHooks::heal() {
   for (std::size_t n = 0; n < processes; ++n) begin_process(n);
   for (int round = 0; round < heal_rounds; ++round) {
     act_as_operator();
-    while (processes_[0].reader->look()) {
+    while (processes_[0].reader->scan()) {
     }
     HookSender& sender = *processes_[0].sender;
     for (const HookParcel& parcel : sender.take()) sender.settle(parcel, receive(parcel));

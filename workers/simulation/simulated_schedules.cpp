@@ -27,7 +27,7 @@ ScheduleCalls troubled_schedules(const ScheduleCalls& calls, CallTrouble& troubl
             return trouble.at([&] { return calls.decide_named(names, decide); });
           },
           [&calls, &trouble](const ScheduleWrite& write) { return trouble.at([&] { return calls.add(write); }); },
-          [&calls] { return calls.next_look(); },
+          [&calls] { return calls.next_due(); },
           [&calls, &trouble](const std::string& name, std::int64_t revision) {
             return trouble.at([&] { return calls.definition_of(name, revision); });
           },

@@ -77,8 +77,8 @@ std::vector<KeyedStarter::InHand> KeyedStarter::in_hand(TimeUs now_us, const std
   return keys;
 }
 
-void KeyedStarter::turn(InHand& key, Doings& doings) {
-  if (const std::optional<RunId> cancelled = turn_starts(key.state, key.seen)) doings.cancels.push_back(*cancelled);
+void KeyedStarter::decide(InHand& key, Doings& doings) {
+  if (const std::optional<RunId> cancelled = decide_starts(key.state, key.seen)) doings.cancels.push_back(*cancelled);
 }
 
 StartOutcome KeyedStarter::ask_one(InHand& key, const Order& order) {
@@ -101,7 +101,7 @@ std::vector<StartKeyWrite> KeyedStarter::written(std::vector<InHand> keys, TimeU
   std::vector<StartKeyWrite> writes;
   for (InHand& key : keys) {
     key.write.row.state = canonical(keyed_starts_json(key.state));
-    key.write.row.look_at = next_look_at(key.state, now_us);
+    key.write.row.due_at = next_due_at(key.state, now_us);
     key.write.is_removed = is_idle(key.state);
     writes.push_back(std::move(key.write));
   }
@@ -119,7 +119,7 @@ std::vector<StartOutcome> KeyedStarter::ask(const std::vector<Order>& orders) {
       const StartKey& of = key.write.row.of;
       const std::size_t before = key.state.starting.size();
       for (const std::size_t place : places.at(of)) outcomes[place] = ask_one(key, orders[place]);
-      turn(key, doings);
+      decide(key, doings);
       for (std::size_t n = before; n < key.state.starting.size(); ++n)
         doings.begins.emplace_back(of, key.state.starting[n]);
     }
@@ -142,7 +142,7 @@ std::size_t KeyedStarter::pass(int portion) {
       const std::size_t before = key.state.starting.size();
       for (StartGroup& late : unconfirmed_starts(key.state, now_us))
         doings.begins.emplace_back(key.write.row.of, std::move(late));
-      turn(key, doings);
+      decide(key, doings);
       for (std::size_t n = before; n < key.state.starting.size(); ++n)
         doings.begins.emplace_back(key.write.row.of, key.state.starting[n]);
     }

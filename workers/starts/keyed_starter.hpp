@@ -77,7 +77,7 @@ class KeyedStarter {
   };
 
   std::vector<InHand> in_hand(TimeUs now_us, const std::vector<StartKeyRow>& rows);
-  static void turn(InHand& key, Doings& doings);
+  static void decide(InHand& key, Doings& doings);
   static StartOutcome ask_one(InHand& key, const Order& order);
   static std::vector<StartKeyWrite> written(std::vector<InHand> keys, TimeUs now_us);
   // The status of each run that was to begin.

@@ -98,7 +98,7 @@ class Grown {
 };
 
 // One thing that is asked. `n`: another one each time.
-struct Look {
+struct Reading {
   std::string name;
   std::function<void(Grown& grown, std::int64_t n)> take;
 };
@@ -114,8 +114,8 @@ RunFilter first_page() {
   return filter;
 }
 
-Look tagged(const std::string& name, const std::string& key,
-            std::function<std::int64_t(const Grown&, std::int64_t)> of) {
+Reading tagged(const std::string& name, const std::string& key,
+               std::function<std::int64_t(const Grown&, std::int64_t)> of) {
   return {name, [key, of = std::move(of)](Grown& grown, std::int64_t n) {
             RunFilter filter = first_page();
             filter.tags[key] = std::to_string(of(grown, n));
@@ -123,7 +123,7 @@ Look tagged(const std::string& name, const std::string& key,
           }};
 }
 
-std::vector<Look> looks() {
+std::vector<Reading> readings() {
   const auto somewhere = [](const Grown& grown, std::int64_t n) { return n * 7'919 % grown.count(); };
   // As many of the newest as the small database has of all: the server keeps these of both in memory.
   const auto lately = [](const Grown& grown, std::int64_t n) {
@@ -184,13 +184,13 @@ std::vector<Look> looks() {
 }
 
 // The median time of one, in microseconds.
-double time_of(const Look& look, Grown& grown, std::int64_t& n) {
+double time_of(const Reading& reading, Grown& grown, std::int64_t& n) {
   std::vector<double> each;
   const std::int64_t begun_us = steady_us();
   for (int count = 0; count < looks_max; ++count) {
     const std::int64_t before_us = steady_us();
     if (count >= looks_min && before_us - begun_us > looked_us_min) break;
-    look.take(grown, n++);
+    reading.take(grown, n++);
     each.push_back(static_cast<double>(steady_us() - before_us));
   }
   return quantile(each, 0.5);
@@ -215,7 +215,7 @@ Result<Json> measure_growth(const std::string& dsn, BenchServer& server, const B
   Grown small(dsn, server, std::max<std::int64_t>(runs / small_part, 1'000));
   Grown large(dsn, server, runs);
   hold_if(options.hold);
-  const std::vector<Look> all = looks();
+  const std::vector<Reading> all = readings();
   std::vector<Pair> times(all.size());
   Spent small_flow, large_flow;
   std::int64_t n = 1;

@@ -41,9 +41,9 @@ void make_many_runs(BenchServer& server, FreshDatabase& database, Opened& opened
 
 // --- the measurement ------------------------------------------------------------------------------------------------
 
-class Looking {
+class AuditTimes {
  public:
-  Looking(BenchServer& server, FreshDatabase& database) : server_(server), database_(database) {
+  AuditTimes(BenchServer& server, FreshDatabase& database) : server_(server), database_(database) {
     for (const char* table : {"run", "event", "job", "snapshot"})
       database.administration().execute(std::string("VACUUM (ANALYZE) cairn.") + table);
     copy();  // warms the server's cache
@@ -56,7 +56,7 @@ class Looking {
     const double copied = copied_.rate();
     Json line = {{"events", events_}, {"runs", database_.runs().all}, {"copy", part_of(copied_, copied)}};
     for (const char* command : {"verify", "replay", "export"})
-      line[command] = part_of(look({command, "--all", "--json"}), copied);
+      line[command] = part_of(time_of({command, "--all", "--json"}), copied);
     return line;
   }
 
@@ -68,7 +68,7 @@ class Looking {
     return between(before, read_meter(server_, database_.name(), nullptr), rows);
   }
 
-  Spent look(std::vector<std::string> command) {
+  Spent time_of(std::vector<std::string> command) {
     command.insert(command.end(), {"--dsn", database_.dsn()});
     const Meter before = read_meter(server_, database_.name(), nullptr);
     const ProgramUse use = use_program(command, database_.settings());
@@ -126,7 +126,7 @@ Result<Json> measure_long(const std::string& dsn, BenchServer& server, const Ben
   if (!opened) return opened.error();
   const RunRow run = make_long_run(database, *opened, options.events);
   hold_if(options.hold);
-  Json line = Looking(server, database).all();
+  Json line = AuditTimes(server, database).all();
   line["show_at"] = show_at(database, run, moments);
   database.administration().execute("TRUNCATE cairn.snapshot");
   line["show_at_without_snapshots"] = show_at(database, run, 1);
@@ -139,7 +139,7 @@ Result<Json> measure_many(const std::string& dsn, BenchServer& server, const Ben
   if (!opened) return opened.error();
   make_many_runs(server, database, *opened, options.runs > 0 ? options.runs : static_cast<int>(many_runs));
   hold_if(options.hold);
-  return Looking(server, database).all();
+  return AuditTimes(server, database).all();
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class Spawned {
     for (;;) {
       pollfd ready{out_, POLLIN, 0};
       const bool is_silent = poll(&ready, 1, static_cast<int>(sample_ms)) == 0;
-      look_at_memory();
+      sample_memory();
       if (is_silent) continue;
       const ssize_t got = read(out_, into.data(), into.size());
       if (got >= 0) return static_cast<std::size_t>(got);
@@ -74,7 +74,7 @@ class Spawned {
   }
 
  private:
-  void look_at_memory() {
+  void sample_memory() {
     if (Clock::now() < next_sample_) return;
     memory_mb_ = std::max(memory_mb_, cairn::peak_memory_mb(pid_));
     next_sample_ = Clock::now() + std::chrono::milliseconds(sample_ms);

@@ -62,7 +62,7 @@ Result<TrustedKeys> trusted_keys(const VerifyOptions& options, const std::string
 // commit; the file of a checkpoint may be here before.
 Result<TimeUs> seen_until(AuditedDatabase& database) {
   if (!database.is_replica) return database.store->database_time();
-  const Result<ServerSeen> seen = look_at_server(database.dsn);
+  const Result<ServerSeen> seen = probe_server(database.dsn);
   if (!seen) return seen.error();
   return seen->replayed_until_us - clocks_apart_us;
 }

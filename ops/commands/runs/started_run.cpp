@@ -48,10 +48,10 @@ class WaitingLines {
  public:
   WaitingLines(Opened& opened, const RunId& run) : opened_(opened), run_(run) {}
 
-  void look() {
+  void poll() {
     constexpr std::chrono::seconds pause{5};
-    if (Clock::now() - looked_at_ < pause) return;
-    looked_at_ = Clock::now();
+    if (Clock::now() - polled_at_ < pause) return;
+    polled_at_ = Clock::now();
     Result<Explained> explained = read_explained(*opened_.client, *opened_.store, opened_.dsn, run_);
     if (!explained || is_ended(explained->state.status)) return;
     explained->situation.time_said = local_moment;
@@ -66,7 +66,7 @@ class WaitingLines {
  private:
   Opened& opened_;
   const RunId run_;
-  Clock::time_point looked_at_ = Clock::now();
+  Clock::time_point polled_at_ = Clock::now();
   std::string said_;
 };
 
@@ -82,7 +82,7 @@ Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, 
     const std::optional<RunRow> row = opened.store->run(run);
     if (!row && !start_to_come(*opened.store, run)) return true;
     if (row && is_settled(*opened.client, *row)) return true;
-    lines.look();
+    lines.poll();
     is_late = waiting.timeout_us && Clock::now() - began >= std::chrono::microseconds(*waiting.timeout_us);
     return is_late;
   });

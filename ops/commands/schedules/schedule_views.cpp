@@ -86,7 +86,7 @@ Exit schedule_show(const Settings& settings, const ViewOptions& options) {
     print_json(*line);
   else
     print_schedule(*line, next_lines(options.name, found->definition, found->zone->zone,
-                                     (*schedules)->table->next_look().now_us, shown));
+                                     (*schedules)->table->next_due().now_us, shown));
   return exit_ok;
 }
 
@@ -128,7 +128,7 @@ Exit schedule_next(const Settings& settings, const ViewOptions& options) {
   if (!schedules) return schedules.error();
   const Result<FoundSchedule> found = find_schedule(**schedules, options.name);
   if (!found) return found.error();
-  const TimeUs now_us = (*schedules)->table->next_look().now_us;
+  const TimeUs now_us = (*schedules)->table->next_due().now_us;
   return print_next(settings, options, found->definition, found->zone->zone, now_us);
 }
 
@@ -157,7 +157,7 @@ Exit schedule_explain(const Settings& settings, const ViewOptions& options) {
   if (!found) return found.error();
   const Result<ScheduleQuestion> question = schedule_question(options.at, found->zone->zone);
   if (!question) return question.error();
-  const TimeUs now_us = (*schedules)->table->next_look().now_us;
+  const TimeUs now_us = (*schedules)->table->next_due().now_us;
   const std::vector<std::string> says =
       explain_schedule(*(*schedules)->table, found->row, found->zone->zone, *question, now_us);
   if (settings.json)

@@ -135,7 +135,7 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
                              Feed(dsn, found->shards, (*store)->identity()).consumers(),
                              database.query("doctor_login").text(0, 0)};
   read_keeping(**store, dsn, *facts.schema);
-  facts.schema->next_schedule = ScheduleTable(dsn, (*store)->identity()).next_look().at_us;
+  facts.schema->next_schedule = ScheduleTable(dsn, (*store)->identity()).next_due().at_us;
   read_hooks(dsn, (*store)->identity(), *facts.schema);
   const SigningKeyFile key = signing_key_file(checkpoints);
   if (!key.better.empty()) facts.schema->checkpoints.key_in_folder = key.path;
@@ -168,7 +168,7 @@ Result<ReplicaFacts> follow_replica(const ServerSeen& primary, const std::string
   constexpr std::chrono::seconds patience{2};
   const auto began = std::chrono::steady_clock::now();
   for (;;) {
-    const Result<ServerSeen> seen = look_at_read_replica(dsn, primary.identity);
+    const Result<ServerSeen> seen = probe_read_replica(dsn, primary.identity);
     if (!seen) return seen.error();
     const auto took = std::chrono::steady_clock::now() - began;
     const std::int64_t behind = std::max<std::int64_t>(primary.wal_bytes - seen->wal_bytes, 0);
@@ -185,7 +185,7 @@ Result<ReplicaFacts> follow_replica(const ServerSeen& primary, const std::string
 
 void read_ways(const std::string& dsn, DoctorFacts& facts) {
   facts.wake_up = find_wake_up(dsn, direct_dsn_of_environment());
-  const Result<ServerSeen> primary = look_at_server(dsn);
+  const Result<ServerSeen> primary = probe_server(dsn);
   if (!primary) return;
   facts.is_replica = primary->is_replica;
   const std::string read = read_dsn_of_environment();

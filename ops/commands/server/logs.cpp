@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::chrono::milliseconds look_pause{200};
+constexpr std::chrono::milliseconds read_pause{200};
 
 struct LogsOptions {
   bool follow = false;
@@ -60,7 +60,7 @@ Exit show_logs(const Settings& settings, const LogsOptions& options) {
   if (!is_any && !options.follow)
     return Error{Code::not_found, "Expected the logs of `cairn up` in " + folder + ", but there are none."};
   while (options.follow && !signals.arrived() && std::cout) {
-    std::this_thread::sleep_for(look_pause);
+    std::this_thread::sleep_for(read_pause);
     reader.read(print);
     std::cout.flush();
   }

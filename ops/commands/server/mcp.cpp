@@ -73,7 +73,7 @@ class StdioDoor {
     for (bool goes_on = true; goes_on && !signals.arrived() && std::cout;) {
       goes_on = lines_.read(calls_.empty() ? idle_ms : look_ms);
       while (const std::optional<InputLines::Line> line = lines_.take()) hear(*line);
-      look_at_calls();
+      check_calls();
       std::cout.flush();
     }
   }
@@ -113,7 +113,7 @@ class StdioDoor {
       if (call->run() == run) call->decline();
   }
 
-  void look_at_calls() {
+  void check_calls() {
     std::erase_if(calls_, [](const std::unique_ptr<RunCall>& call) {
       const RunCall::Piece piece = call->next();
       for (const Json& message : piece.messages) say(message);

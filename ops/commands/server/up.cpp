@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::chrono::milliseconds poll_pause{100};
 constexpr std::chrono::seconds restart_pause{1};
-constexpr std::chrono::seconds server_look_pause{1};
+constexpr std::chrono::seconds server_poll_pause{1};
 constexpr std::chrono::seconds server_pause_max{30};
 
 struct UpOptions {
@@ -67,19 +67,19 @@ class WatchedServer {
   // Refuses `not_found` once its data is gone or another's.
   Status start_if_ended() {
     const auto now = std::chrono::steady_clock::now();
-    if (now < next_look_) return Done{};
-    next_look_ = now + server_look_pause;
+    if (now < next_due_) return Done{};
+    next_due_ = now + server_poll_pause;
     if (!identifier_ || system_identifier(directory_) != identifier_)
       return Error{Code::not_found, "Expected the data of the PostgreSQL in " + directory_ +
                                         " to be as it was when it was started, but it is gone or another's."};
     if (find_cluster(directory_) || was_stopped(directory_)) {
-      pause_ = server_look_pause;
+      pause_ = server_poll_pause;
       return Done{};
     }
     std::cerr << "cairn: the PostgreSQL in " << directory_ << " has ended; starting it again.\n";
     if (const Result<Cluster> started = start_cluster(directory_); !started) {
       pause_ = std::min(pause_ * 2, server_pause_max);
-      next_look_ = std::chrono::steady_clock::now() + pause_;
+      next_due_ = std::chrono::steady_clock::now() + pause_;
       std::cerr << "cairn: " << readable_line(started.error().message, 2'000) << "\n";
     }
     return Done{};
@@ -88,8 +88,8 @@ class WatchedServer {
  private:
   std::string directory_;
   std::optional<std::uint64_t> identifier_;
-  std::chrono::steady_clock::time_point next_look_;
-  std::chrono::seconds pause_ = server_look_pause;
+  std::chrono::steady_clock::time_point next_due_;
+  std::chrono::seconds pause_ = server_poll_pause;
 };
 
 // The command line of a child that does `command` on the same database.

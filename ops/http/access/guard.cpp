@@ -74,7 +74,7 @@ Guard::Verdict Guard::judge(const ApiRequest& request, bool is_open) {
   if (token) {
     if (CallerRef caller = tokens_.find(*token)) return caller;
     if (!request.was_delayed) {
-      tokens_.look_soon();
+      tokens_.refresh_soon();
       return ApiDelay{delay_of(request.peer)};
     }
     note_failure(request.peer);

@@ -37,7 +37,7 @@ class TokenBook {
   // Its token is not revoked. True for a caller without one.
   bool knows(const Caller& caller) const;
   // The table is read again within a tenth of a second.
-  void look_soon() { is_wanted_ = true; }
+  void refresh_soon() { is_wanted_ = true; }
 
  private:
   struct Entry {

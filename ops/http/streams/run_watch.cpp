@@ -38,7 +38,7 @@ struct RunWatch::Parts {
   explicit Parts(Store& store_of) : store(&store_of) {}
 
   void begin() {
-    if (!thread.joinable()) thread = std::thread([this] { look_on(); });
+    if (!thread.joinable()) thread = std::thread([this] { poll_on(); });
     wake.notify_all();
   }
   void watch(const RunId& run) {
@@ -50,8 +50,8 @@ struct RunWatch::Parts {
     if (found != watched.end() && --found->second.followers == 0) watched.erase(found);
   }
 
-  void look_on();
-  void look(std::unique_lock<std::mutex>& lock);
+  void poll_on();
+  void poll(std::unique_lock<std::mutex>& lock);
   std::vector<std::function<void()>> take_woken();
 
   Store* store;
@@ -64,7 +64,7 @@ struct RunWatch::Parts {
   std::thread thread;
 };
 
-void RunWatch::Parts::look_on() {
+void RunWatch::Parts::poll_on() {
   std::unique_lock lock(mutex);
   while (!ends) {
     if (watched.empty()) {
@@ -74,7 +74,7 @@ void RunWatch::Parts::look_on() {
     const auto began = Clock::now();
     milliseconds pause = pause_most;
     try {
-      look(lock);
+      poll(lock);
       pause = std::chrono::duration_cast<milliseconds>(Clock::now() - began) * share_of_time;
     } catch (const std::exception& failure) {
       if (!lock.owns_lock()) lock.lock();
@@ -85,7 +85,7 @@ void RunWatch::Parts::look_on() {
   }
 }
 
-void RunWatch::Parts::look(std::unique_lock<std::mutex>& lock) {
+void RunWatch::Parts::poll(std::unique_lock<std::mutex>& lock) {
   std::vector<RunId> runs;
   for (const auto& [run, one] : watched) runs.push_back(run);
   lock.unlock();

@@ -37,7 +37,7 @@ class Timetable {
 
   Texts at(const std::string& time) {
     now_us = moment(time);
-    return took(turn_schedule(state, view()));
+    return took(decide_schedule(state, view()));
   }
   // All that was to be started is there now.
   Texts started() {
@@ -52,14 +52,16 @@ class Timetable {
     for (const OccurrenceRun& one : state.open) ended.insert(one.run);
   }
 
-  Texts took(const ScheduleTurn& turn) {
-    look_at = turn.look_at;
-    cancels = turn.cancels.size();
+  Texts took(const ScheduleDecision& decision) {
+    due_at = decision.due_at;
+    cancels = decision.cancels.size();
     Texts lines;
-    for (const ScheduleNote& note : turn.notes) lines.push_back(line_of(note));
+    for (const ScheduleNote& note : decision.notes) lines.push_back(line_of(note));
     return lines;
   }
-  Texts took(const Result<ScheduleTurn>& turn) { return turn ? took(*turn) : Texts{turn.error().message}; }
+  Texts took(const Result<ScheduleDecision>& decision) {
+    return decision ? took(*decision) : Texts{decision.error().message};
+  }
 
   static std::string line_of(const ScheduleNote& note) {
     std::string line(to_string(note.kind));
@@ -74,7 +76,7 @@ class Timetable {
   TimeZone zone;
   ScheduleState state;
   TimeUs now_us = 0;
-  TimeUs look_at = 0;
+  TimeUs due_at = 0;
   std::size_t cancels = 0;
   std::map<std::string, std::size_t> keys;
   std::set<RunId> ended;
@@ -87,11 +89,11 @@ Json hourly(const std::string& overlap = "skip") {
 TEST(ScheduleRules, an_occurrence_starts_a_run_when_its_time_comes) {
   Timetable s(hourly());
   EXPECT_EQ(s.at("2026-11-23T00:59:59Z"), Texts{});
-  EXPECT_EQ(s.look_at, moment("2026-11-23T01:00:00Z"));
+  EXPECT_EQ(s.due_at, moment("2026-11-23T01:00:00Z"));
   EXPECT_EQ(s.at("2026-11-23T01:00:00Z"), (Texts{"started 23T01:00: run 1"}));
-  EXPECT_EQ(s.look_at, moment("2026-11-23T01:00:05Z")) << "to start it again if that is not confirmed";
+  EXPECT_EQ(s.due_at, moment("2026-11-23T01:00:05Z")) << "to start it again if that is not confirmed";
   EXPECT_EQ(s.started(), Texts{});
-  EXPECT_EQ(s.look_at, moment("2026-11-23T02:00:00Z"));
+  EXPECT_EQ(s.due_at, moment("2026-11-23T02:00:00Z"));
   EXPECT_EQ(s.keys.begin()->first, "g schedule/s/2026-11-23T01:00:00Z");
 }
 
@@ -109,12 +111,12 @@ TEST(ScheduleRules, what_overlaps_is_skipped_with_the_run_that_was_open) {
   Timetable s(hourly());
   s.at("2026-11-23T01:00:00Z");
   s.started();
-  const ScheduleTurn turn = [&] {
+  const ScheduleDecision decision = [&] {
     s.now_us = moment("2026-11-23T02:00:00Z");
-    return turn_schedule(s.state, s.view());
+    return decide_schedule(s.state, s.view());
   }();
-  ASSERT_EQ(turn.notes.size(), 1u);
-  EXPECT_EQ(turn.notes[0].says,
+  ASSERT_EQ(decision.notes.size(), 1u);
+  EXPECT_EQ(decision.notes[0].says,
             "because run 00000000-0000-0000-0000-000000000001 of 2026-11-23T01:00:00Z was still open");
   s.end_all();
   EXPECT_EQ(s.at("2026-11-23T03:00:00Z"), (Texts{"started 23T03:00: run 2"}));
@@ -125,7 +127,7 @@ TEST(ScheduleRules, one_waits_until_the_open_run_has_ended) {
   s.at("2026-11-23T01:00:00Z");
   s.started();
   EXPECT_EQ(s.at("2026-11-23T02:00:00Z"), (Texts{"waiting 23T02:00:"}));
-  EXPECT_EQ(s.look_at, moment("2026-11-23T02:00:01Z"));
+  EXPECT_EQ(s.due_at, moment("2026-11-23T02:00:01Z"));
   EXPECT_EQ(s.at("2026-11-23T03:00:00Z"), (Texts{"skipped 23T03:00:"}));
   s.end_all();
   EXPECT_EQ(s.at("2026-11-23T03:10:00Z"), (Texts{"started 23T02:00: run 2"}));
@@ -176,7 +178,7 @@ TEST(ScheduleRules, what_is_too_late_is_missed_as_one_note) {
   Timetable s(hourly("allow_all"));
   EXPECT_EQ(s.at("2026-11-23T06:30:00Z"), (Texts{"missed 23T01:00: to 23T05:00: x5", "started 23T06:00: run 1"}))
       << "a laptop that slept";
-  EXPECT_EQ(s.look_at, moment("2026-11-23T06:30:05Z"));
+  EXPECT_EQ(s.due_at, moment("2026-11-23T06:30:05Z"));
 }
 
 TEST(ScheduleRules, within_the_time_to_catch_up_all_are_decided) {
@@ -193,7 +195,7 @@ TEST(ScheduleRules, years_that_passed_take_a_moment) {
   const Texts lines = s.at("2036-11-23T00:00:00Z");
   ASSERT_GE(lines.size(), 2u);
   EXPECT_EQ(lines[0].substr(0, 6), "missed");
-  EXPECT_EQ(s.look_at, s.now_us) << "the rest is decided in further turns";
+  EXPECT_EQ(s.due_at, s.now_us) << "the rest is decided in further turns";
 }
 
 TEST(ScheduleRules, a_clock_that_goes_back_starts_nothing_twice) {
@@ -209,9 +211,9 @@ TEST(ScheduleRules, a_paused_schedule_says_what_it_missed_when_it_goes_on) {
   Timetable s(hourly());
   s.now_us = moment("2026-11-23T00:30:00Z");
   EXPECT_EQ(s.took(pause_schedule(s.state, s.view(), "closed", "user:ann")), (Texts{"paused by user:ann"}));
-  EXPECT_EQ(s.look_at, never_us);
+  EXPECT_EQ(s.due_at, never_us);
   EXPECT_EQ(s.at("2026-11-23T03:30:00Z"), Texts{});
-  const Result<ScheduleTurn> again = pause_schedule(s.state, s.view(), "", "user:bob");
+  const Result<ScheduleDecision> again = pause_schedule(s.state, s.view(), "", "user:bob");
   EXPECT_EQ(again.error().message, "Expected schedule s to be at work, but it is paused by user:ann already.");
   EXPECT_EQ(s.took(resume_schedule(s.state, s.view(), "user:bob")),
             (Texts{"missed 23T01:00: to 23T03:00: x3", "resumed by user:bob"}));
@@ -274,7 +276,7 @@ TEST(ScheduleRules, open_runs_that_never_end_do_not_pile_up_in_the_state) {
   Timetable s(hourly("allow_all"));
   for (int hour = 1; hour <= 150; ++hour) {
     s.now_us += 3'600'000'000;
-    EXPECT_EQ(turn_schedule(s.state, s.view()).notes.size(), 1u);
+    EXPECT_EQ(decide_schedule(s.state, s.view()).notes.size(), 1u);
     s.started();
   }
   EXPECT_EQ(s.state.open.size(), open_max);

@@ -40,7 +40,7 @@ class Key {
     turn();
     return decision;
   }
-  void turn() { cancelled = turn_starts(state, seen()); }
+  void turn() { cancelled = decide_starts(state, seen()); }
   // Begins what was decided. Returns the runs.
   std::vector<RunId> begin() {
     std::vector<RunId> begun;
@@ -141,7 +141,7 @@ TEST(KeyedStarts, debounce_begins_once_it_is_quiet_and_at_most_so_late) {
   EXPECT_EQ(key.ask(1).standing, StartStanding::waits);
   key.now += 1 * second;
   EXPECT_EQ(key.ask(2).run, run_of(1));
-  EXPECT_EQ(next_look_at(key.state, key.now), key.now + 2 * second);
+  EXPECT_EQ(next_due_at(key.state, key.now), key.now + 2 * second);
   key.now += 2 * second - 1;
   key.turn();
   EXPECT_TRUE(key.begin().empty());
@@ -182,7 +182,7 @@ TEST(KeyedStarts, batch_begins_before_its_inputs_are_more_than_a_run_should_have
 TEST(KeyedStarts, what_is_not_confirmed_is_begun_again_after_five_seconds) {
   Key key(skip);
   key.ask(1);
-  EXPECT_EQ(next_look_at(key.state, key.now), key.now + 5 * second);
+  EXPECT_EQ(next_due_at(key.state, key.now), key.now + 5 * second);
   EXPECT_TRUE(unconfirmed_starts(key.state, key.now + 4 * second).empty());
   ASSERT_EQ(unconfirmed_starts(key.state, key.now + 5 * second).size(), 1u);
   EXPECT_TRUE(unconfirmed_starts(key.state, key.now + 6 * second).empty()) << "waited for once more";
@@ -193,7 +193,7 @@ TEST(KeyedStarts, later_starts_do_not_put_off_what_is_not_confirmed) {
   for (std::uint8_t number = 1; number <= 3; ++number) key.ask(number);
   const TimeUs due = key.now + 5 * second;
   for (std::uint8_t number = 4; key.now < due; ++number, key.now += second) key.ask(number);
-  EXPECT_LE(next_look_at(key.state, key.now), due);
+  EXPECT_LE(next_due_at(key.state, key.now), due);
 }
 
 TEST(KeyedStarts, a_refused_start_gives_its_key_back) {
@@ -274,9 +274,9 @@ TEST(KeyedStarts, the_longer_a_run_has_its_key_the_less_often_it_is_looked_at) {
   key.ask(1);
   key.begin();
   key.ask(2);
-  EXPECT_EQ(next_look_at(key.state, key.now), key.now + second / 4);
-  EXPECT_EQ(next_look_at(key.state, key.now + 20 * second), key.now + 22 * second);
-  EXPECT_EQ(next_look_at(key.state, key.now + 3'600 * second), key.now + 3'605 * second);
+  EXPECT_EQ(next_due_at(key.state, key.now), key.now + second / 4);
+  EXPECT_EQ(next_due_at(key.state, key.now + 20 * second), key.now + 22 * second);
+  EXPECT_EQ(next_due_at(key.state, key.now + 3'600 * second), key.now + 3'605 * second);
 }
 
 TEST(KeyedStarts, are_read_back_as_they_were) {

@@ -35,7 +35,7 @@ class StalledRunsTest : public ::testing::TestWithParam<const char*> {
   std::set<NoticeId> found(StalledQuestion question, std::int32_t limit = 100) {
     std::set<NoticeId> all;
     for (int looks = 0; looks < 100; ++looks) {
-      const StalledAnswer answer = stalled_->look(question, limit);
+      const StalledAnswer answer = stalled_->search(question, limit);
       for (const NoticeId& id : answer.found) EXPECT_TRUE(all.insert(id).second) << "found twice";
       if (answer.is_end) return all;
       question.shard = answer.shard;
@@ -75,7 +75,7 @@ TEST_P(StalledRunsTest, finds_those_of_a_graph_and_with_tags) {
 }
 
 TEST_P(StalledRunsTest, an_empty_database_is_at_its_end_at_once) {
-  const StalledAnswer answer = stalled_->look({}, 10);
+  const StalledAnswer answer = stalled_->search({}, 10);
   EXPECT_TRUE(answer.is_end);
   EXPECT_TRUE(answer.found.empty());
   EXPECT_EQ(answer.shard, 0);

@@ -306,7 +306,7 @@ TEST_F(Plans, claims_walk_the_index_in_its_order_and_stop_at_the_limit) {
 
 TEST_F(Plans, what_is_due_of_many_schedules_is_found_in_the_order_of_an_index) {
   const std::string dsn = new_database(1);
-  for (const char* name : {"lock_due_schedules", "next_look"}) {
+  for (const char* name : {"lock_due_schedules", "next_schedule_due"}) {
     const std::string plan = plan_of(name, dsn);
     SCOPED_TRACE(plan);
     EXPECT_NE(plan.find("using schedule_due"), std::string::npos);
@@ -350,7 +350,7 @@ TEST_F(Plans, what_is_due_of_many_notices_of_hooks_is_found_in_the_order_of_an_i
 
 TEST_F(Plans, keys_of_starts_and_the_starts_that_wait_are_found_by_indexes) {
   const std::string dsn = new_database(1);
-  for (const char* name : {"lock_due_start_keys", "next_start_look"}) {
+  for (const char* name : {"lock_due_start_keys", "next_start_due"}) {
     const std::string plan = plan_of(name, dsn);
     EXPECT_NE(plan.find("using start_key_due"), std::string::npos) << plan;
     EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;

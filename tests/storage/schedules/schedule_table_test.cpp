@@ -10,9 +10,9 @@
 namespace cairn::test {
 namespace {
 
-ScheduleWrite new_schedule(const std::string& name, TimeUs look_at) {
+ScheduleWrite new_schedule(const std::string& name, TimeUs due_at) {
   ScheduleWrite write;
-  write.row = {name, 1, 0, look_at, "mark", R"({"graph":"g"})", R"({"decided":0})"};
+  write.row = {name, 1, 0, due_at, "mark", R"({"graph":"g"})", R"({"decided":0})"};
   write.zone = "Europe/Berlin";
   ScheduleNote added{.kind = NoteKind::added, .actor = "user:ann", .revision = 1};
   added.definition = write.row.definition;
@@ -20,9 +20,9 @@ ScheduleWrite new_schedule(const std::string& name, TimeUs look_at) {
   return write;
 }
 
-ScheduleWrite started_at(const ScheduleRow& row, TimeUs at, TimeUs look_at) {
+ScheduleWrite started_at(const ScheduleRow& row, TimeUs at, TimeUs due_at) {
   ScheduleWrite write{row, "Europe/Berlin"};
-  write.row.look_at = look_at;
+  write.row.due_at = due_at;
   RunId run;
   run.bytes[0] = 7;
   write.notes.push_back({.kind = NoteKind::started,
@@ -64,10 +64,10 @@ class ScheduleTableTest : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(ScheduleTableTest, those_whose_time_has_come_are_decided_the_longest_due_first) {
-  for (const auto& [name, look_at] :
+  for (const auto& [name, due_at] :
        std::vector<std::pair<std::string, TimeUs>>{{"b", 20}, {"a", 30}, {"c", never_us}, {"d", 10}})
-    ASSERT_TRUE(calls_.add(new_schedule(name, look_at)));
-  EXPECT_EQ(calls_.next_look().at_us, 10);
+    ASSERT_TRUE(calls_.add(new_schedule(name, due_at)));
+  EXPECT_EQ(calls_.next_due().at_us, 10);
   std::vector<std::string> seen;
   const auto look_never = [&seen](TimeUs, const std::vector<ScheduleRow>& rows) {
     std::vector<ScheduleWrite> writes;
@@ -81,7 +81,7 @@ TEST_P(ScheduleTableTest, those_whose_time_has_come_are_decided_the_longest_due_
   EXPECT_EQ(calls_.decide_due(2, look_never), 1u);
   EXPECT_EQ(calls_.decide_due(2, look_never), 0u);
   EXPECT_EQ(seen, (std::vector<std::string>{"d", "b", "a"}));
-  EXPECT_EQ(calls_.next_look().at_us, never_us);
+  EXPECT_EQ(calls_.next_due().at_us, never_us);
 }
 
 TEST_P(ScheduleTableTest, a_write_keeps_the_row_and_numbers_its_notes) {
@@ -111,7 +111,7 @@ TEST_P(ScheduleTableTest, a_write_keeps_the_row_and_numbers_its_notes) {
     EXPECT_EQ(rows.at(0).revision, 2);
     EXPECT_EQ(rows[0].definition, R"({"graph":"h"})");
     EXPECT_EQ(rows[0].state, R"({"decided":5})");
-    EXPECT_EQ(rows[0].look_at, 40);
+    EXPECT_EQ(rows[0].due_at, 40);
     EXPECT_EQ(rows[0].notes, 3);
     return std::vector<ScheduleWrite>();
   });
@@ -124,7 +124,7 @@ TEST_P(ScheduleTableTest, the_history_outlives_its_schedule_and_goes_on_with_the
     write.is_removed = true;
     return std::vector<ScheduleWrite>{write};
   });
-  EXPECT_EQ(calls_.next_look().at_us, std::nullopt);
+  EXPECT_EQ(calls_.next_due().at_us, std::nullopt);
   ASSERT_TRUE(calls_.add(new_schedule("s", 10)));
   const std::vector<KeptNote> kept = notes("s");
   ASSERT_EQ(kept.size(), 3u);
@@ -138,7 +138,7 @@ TEST_P(ScheduleTableTest, nothing_is_written_of_a_decision_that_throws) {
     throw StoreUnavailable("on purpose");
   };
   EXPECT_THROW(calls_.decide_due(5, fails), StoreUnavailable);
-  EXPECT_EQ(calls_.next_look().at_us, 10);
+  EXPECT_EQ(calls_.next_due().at_us, 10);
   EXPECT_EQ(notes("s").size(), 1u);
 }
 
@@ -172,10 +172,10 @@ TEST(ScheduleTable, schedules_of_a_zone_that_has_changed_are_looked_at_now) {
   ScheduleTable table(dsn, store_on(dsn)->identity());
   ASSERT_TRUE(table.add(new_schedule("a", never_us)));
   EXPECT_EQ(table.zones(), (std::vector<std::pair<std::string, std::string>>{{"Europe/Berlin", "mark"}}));
-  table.look_at_zones({{"Europe/Berlin", "mark"}, {"UTC", "other"}});
-  EXPECT_EQ(table.next_look().at_us, never_us);
-  table.look_at_zones({{"Europe/Berlin", "other"}});
-  EXPECT_LE(*table.next_look().at_us, table.next_look().now_us);
+  table.check_zones({{"Europe/Berlin", "mark"}, {"UTC", "other"}});
+  EXPECT_EQ(table.next_due().at_us, never_us);
+  table.check_zones({{"Europe/Berlin", "other"}});
+  EXPECT_LE(*table.next_due().at_us, table.next_due().now_us);
 }
 
 TEST(ScheduleTable, notes_about_a_range_of_time_are_those_that_touch_it) {

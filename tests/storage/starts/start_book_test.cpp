@@ -12,12 +12,12 @@ class StartBookTest : public StoreTest {
  protected:
   StartBook& book() { return store().starts(); }
   // Adds starts with these runs, and sets state and time.
-  void keep(const StartKey& of, const std::vector<RunId>& runs, TimeUs look_at = never_us) {
+  void keep(const StartKey& of, const std::vector<RunId>& runs, TimeUs due_at = never_us) {
     book().decide_named({of}, [&](TimeUs now_us, const std::vector<StartKeyRow>& rows) {
       StartKeyWrite write{rows.front()};
       for (const RunId& run : runs) write.added.push_back({++write.row.numbers, run, now_us, "user:ann", "{}"});
       write.row.state = "kept";
-      write.row.look_at = look_at;
+      write.row.due_at = due_at;
       return std::vector{write};
     });
   }
@@ -113,14 +113,14 @@ TEST_P(StartBookTest, gives_what_is_due_the_longest_due_first) {
   keep(ann, {}, now_us - 1'000);
   keep(ben, {}, now_us - 2'000);
   keep({"mails", "later"}, {}, now_us + 3'600'000'000);
-  EXPECT_EQ(book().next_look().at_us, now_us - 2'000);
+  EXPECT_EQ(book().next_due().at_us, now_us - 2'000);
   std::vector<StartKey> due;
   const auto look = [&](TimeUs, const std::vector<StartKeyRow>& rows) {
     std::vector<StartKeyWrite> writes;
     for (const StartKeyRow& one : rows) {
       due.push_back(one.of);
       writes.push_back({one});
-      writes.back().row.look_at = never_us;
+      writes.back().row.due_at = never_us;
     }
     return writes;
   };

@@ -305,6 +305,25 @@ TEST_F(GatewayTest, a_step_that_was_lost_twice_is_given_alone_and_the_session_s_
   EXPECT_FALSE(answered(here_, ask_of(alone.session, 5)).claims.empty());
 }
 
+TEST_F(GatewayTest, a_step_alone_that_cannot_begin_leaves_its_session_free) {
+  EXPECT_TRUE(client_->add_graph(parse_stored(R"({"name": "blind", "start": "a", "limits": {"steps": 20}, "channels":
+        {"count": {}}, "nodes": {
+        "a": {"do": "py.a", "queue": "py", "labels": ["ok"], "with": {"n": {"$": "count"}}, "on": {"ok": "z", "error": "z"}},
+        "z": {"end": {"status": "done"}}}})")));
+  StartRun command;
+  command.graph = "blind";
+  command.input = Json::object();
+  const RunId lost = client_->start(std::move(command), "")->run;
+  for (std::int32_t attempt = 1; attempt <= 2; ++attempt)
+    ASSERT_TRUE(client_->command(lost, FailStep{1, attempt, {lost_error, "Its worker died.", true, {}}, 7, 0}));
+  pass(100);
+  const AskAnswer none = answered(here_, ask_of(0, 5));
+  EXPECT_TRUE(none.claims.empty());
+  EXPECT_EQ(store_->run(lost)->status, RunStatus::done) << "its input was not there: the attempt has failed";
+  start();
+  EXPECT_EQ(answered(here_, ask_of(none.session, 5)).claims.size(), 1u);
+}
+
 TEST_F(GatewayTest, waits_for_a_step_as_long_as_it_was_asked_to) {
   const AskId id = here_.ask(ask_of(0, 3, 1'000'000));
   pass(10);
@@ -393,7 +412,7 @@ TEST_F(GatewayTest, the_session_of_a_worker_that_asks_no_more_gets_no_heartbeats
   EXPECT_EQ(store_->sessions().at(0).counter, last);
 }
 
-TEST_F(GatewayTest, nothing_is_due_while_the_first_look_is_under_way) {
+TEST_F(GatewayTest, nothing_is_due_while_the_first_refresh_is_under_way) {
   here_.ask(ask_of(0, 1, 1'000'000));
   EXPECT_LE(here_.gateway().due_us(), steady_);
   here_.gateway().drain_actions();

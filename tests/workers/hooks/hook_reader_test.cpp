@@ -18,15 +18,15 @@ TEST_F(HookReaderTest, a_page_that_is_read_again_after_a_death_is_sent_once) {
   const RunId run = ended_run();
   HookReader first = reader();
   HookSender one = sender();
-  ASSERT_TRUE(first.look());
-  EXPECT_FALSE(first.look()) << "it is not due again yet";
+  ASSERT_TRUE(first.scan());
+  EXPECT_FALSE(first.scan()) << "it is not due again yet";
   std::vector<HookParcel> parcels = one.take();
   ASSERT_EQ(parcels.size(), 1u);
   EXPECT_EQ(parcels.front().id, to_string(run) + "/1");
   one.settle(parcels.front(), answer(204));
   now_us_ += second_us;
   HookReader second = reader();  // the same page: the first one did not confirm
-  ASSERT_TRUE(second.look());
+  ASSERT_TRUE(second.scan());
   EXPECT_TRUE(one.take().empty());
   EXPECT_EQ(only_delivery().status, DeliveryStatus::delivered);
   EXPECT_EQ(confirmed_, 2);
@@ -36,9 +36,9 @@ TEST_F(HookReaderTest, a_place_in_the_feed_that_is_lost_is_made_again_and_on_rec
   add_hook();
   consumers_.clear();
   HookReader one = reader();
-  ASSERT_TRUE(one.look());
+  ASSERT_TRUE(one.scan());
   EXPECT_EQ(kinds_of_notes(), "added gap ");
-  ASSERT_TRUE(one.look());
+  ASSERT_TRUE(one.scan());
   EXPECT_TRUE(consumers_.contains("hook@h"));
 }
 
@@ -50,7 +50,7 @@ TEST_F(HookReaderTest, a_removal_that_died_half_way_is_ended_by_a_reader_or_by_a
     EXPECT_NE(desk().add("h", hook_with(), "user:ben").error().message.find("the removal of h is under way"),
               std::string::npos);
     if (by_reader)
-      EXPECT_TRUE(reader().look());
+      EXPECT_TRUE(reader().scan());
     else
       EXPECT_TRUE(desk().remove("h", "user:ann").ok());
     EXPECT_TRUE(consumers_.empty());
@@ -68,9 +68,9 @@ TEST_F(HookReaderTest, a_hook_that_is_removed_while_it_is_made_leaves_no_consume
   add_hook();
   consumers_.clear();
   HookReader one = reader();
-  ASSERT_TRUE(one.look()) << "its place is lost";
+  ASSERT_TRUE(one.scan()) << "its place is lost";
   during_add_ = [this] { ASSERT_TRUE(desk().remove("h", "user:ben").ok()); };
-  ASSERT_TRUE(one.look());
+  ASSERT_TRUE(one.scan());
   EXPECT_TRUE(consumers_.empty());
 }
 
@@ -91,45 +91,45 @@ TEST_F(HookReaderTest, one_whose_addition_broke_off_can_be_added_again_as_it_was
 TEST_F(HookReaderTest, a_maker_has_longer_than_a_reader) {
   add_hook();
   consumers_.clear();
-  ASSERT_TRUE(reader().look()) << "its place is lost";
+  ASSERT_TRUE(reader().scan()) << "its place is lost";
   during_add_ = [] { throw StoreUnavailable("it died"); };
   HookReader one = reader();
-  EXPECT_THROW(one.look(), StoreUnavailable);
+  EXPECT_THROW(one.scan(), StoreUnavailable);
   now_us_ += 31 * second_us;
-  EXPECT_FALSE(reader().look());
+  EXPECT_FALSE(reader().scan());
   now_us_ += 90 * second_us;
-  EXPECT_TRUE(reader().look());
+  EXPECT_TRUE(reader().scan());
 }
 
 TEST_F(HookReaderTest, a_page_with_more_after_it_is_soon_followed_by_another_and_by_no_search) {
   add_hook({{"on", {"ended", "stalled"}}, {"stalled_after_ms", 60'000}});
   HookReader one = reader();
   has_more_ = true;
-  ASSERT_TRUE(one.look());
-  EXPECT_FALSE(one.look()) << "no loop without a pause";
+  ASSERT_TRUE(one.scan());
+  EXPECT_FALSE(one.scan()) << "no loop without a pause";
   now_us_ += second_us / 50;
-  ASSERT_TRUE(one.look());
+  ASSERT_TRUE(one.scan());
   EXPECT_EQ(searched_, 0);
   has_more_ = false;
   now_us_ += second_us / 50;
-  ASSERT_TRUE(one.look());
+  ASSERT_TRUE(one.scan());
   EXPECT_EQ(searched_, 1);
   now_us_ += second_us / 50;
-  EXPECT_FALSE(one.look());
+  EXPECT_FALSE(one.scan());
 }
 
 TEST_F(HookReaderTest, rows_that_are_long_over_are_removed_in_portions_until_none_is_left) {
   add_hook();
   HookReader one = reader();
-  ASSERT_TRUE(one.look());
+  ASSERT_TRUE(one.scan());
   for (std::int64_t n = 1; n <= 1'001; ++n) ASSERT_TRUE(hooks_.put("h", {RunId{}, n, NoticeKind::test}));
   EXPECT_EQ(hooks_.resend("h", NoticeId{RunId{}, 1, NoticeKind::test}, true), 1);
   for (std::int64_t n = 2; n <= 1'001; ++n) hooks_.resend("h", NoticeId{RunId{}, n, NoticeKind::test}, true);
   now_us_ += 8 * day_us;
-  ASSERT_TRUE(one.look());
+  ASSERT_TRUE(one.scan());
   EXPECT_EQ(hooks_.deliveries("h").size(), 1u);
   now_us_ += second_us;
-  ASSERT_TRUE(one.look());
+  ASSERT_TRUE(one.scan());
   EXPECT_TRUE(hooks_.deliveries("h").empty());
 }
 

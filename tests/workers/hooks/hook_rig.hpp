@@ -82,7 +82,7 @@ class HookRig : public ::testing::Test {
   // Their notices, taken by the sender.
   std::vector<HookParcel> taken_of(HookSender& sender, int runs) {
     for (int n = 0; n < runs; ++n) ended_run();
-    EXPECT_TRUE(reader().look());
+    EXPECT_TRUE(reader().scan());
     std::vector<HookParcel> parcels = sender.take();
     EXPECT_EQ(parcels.size(), static_cast<std::size_t>(runs));
     return parcels;

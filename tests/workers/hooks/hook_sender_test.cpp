@@ -16,7 +16,7 @@ TEST_F(HookSenderTest, what_a_dead_process_had_taken_is_sent_by_another_one_with
   add_hook({{"timeout_ms", 2'000}});
   ended_run();
   HookSender first = sender(), second = sender();
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   const std::vector<HookParcel> taken = first.take();
   ASSERT_EQ(taken.size(), 1u);
   EXPECT_TRUE(second.take().empty()) << "the first one has it";
@@ -35,7 +35,7 @@ TEST_F(HookSenderTest, a_process_that_cannot_send_leaves_the_notice_to_others) {
   ended_run();
   can_send_ = false;
   HookSender one = sender();
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   EXPECT_TRUE(one.take().empty());
   EXPECT_EQ(only_delivery().sends, 0);
   can_send_ = true;
@@ -47,13 +47,13 @@ TEST_F(HookSenderTest, a_receiver_that_is_away_rests_and_one_that_refuses_a_mess
   ended_run();
   ended_run();
   HookSender one = sender();
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   const std::vector<HookParcel> parcels = one.take();
   ASSERT_EQ(parcels.size(), 2u);
   one.settle(parcels[0], answer(400));
   const RunId third = ended_run();
   now_us_ += second_us / 2;
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   const std::vector<HookParcel> next = one.take();
   ASSERT_EQ(next.size(), 1u) << "the third; the first has its pause";
   EXPECT_EQ(next.front().delivery.id.run, third);
@@ -61,7 +61,7 @@ TEST_F(HookSenderTest, a_receiver_that_is_away_rests_and_one_that_refuses_a_mess
   one.settle(parcels[1], answer(503));
   ended_run();
   now_us_ += second_us / 2;
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   EXPECT_TRUE(one.take().empty()) << "it is away";
   now_us_ += 2 * second_us;
   EXPECT_EQ(one.take().size(), 1u) << "one try, of three that are due";
@@ -71,7 +71,7 @@ TEST_F(HookSenderTest, a_receiver_that_is_gone_pauses_the_hook_and_nothing_is_lo
   add_hook({{"attempts", 1}});
   ended_run();
   HookSender one = sender();
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   one.settle(one.take().front(), answer(410));
   EXPECT_EQ(kinds_of_notes(), "added disabled ");
   now_us_ += 60 * second_us;
@@ -85,7 +85,7 @@ TEST_F(HookSenderTest, attempts_that_are_used_up_park_and_a_person_sends_again_o
   add_hook({{"attempts", 1}});
   const RunId run = ended_run();
   HookSender one = sender();
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   one.settle(one.take().front(), answer(400));
   EXPECT_EQ(only_delivery().status, DeliveryStatus::parked);
   EXPECT_EQ(*desk().resend("h", to_string(run) + "/1", "user:ann"), 1);
@@ -107,7 +107,7 @@ TEST_F(HookSenderTest, an_answer_to_one_that_was_under_way_does_not_end_the_paus
   one.settle(parcels[2], answer(400));
   ended_run();
   now_us_ += second_us;
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   EXPECT_TRUE(one.take().empty()) << "Retry-After";
   now_us_ += 9 * second_us;
   EXPECT_EQ(one.take().size(), 1u) << "one try";
@@ -140,7 +140,7 @@ TEST_F(HookSenderTest, answers_of_the_receiver_before_an_edit_neither_hold_back_
   sending.settle(parcels[0], answer(503, 600'000));
   ended_run();
   now_us_ += second_us;
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   EXPECT_TRUE(sending.take().empty()) << "Retry-After";
   ASSERT_TRUE(desk().edit("h", {{"url", "https://h.example/new"}}, "user:ann"));
   sending.settle(parcels[1], answer(410));
@@ -154,7 +154,7 @@ TEST_F(HookSenderTest, a_rest_ends_with_its_hook_and_when_the_hook_goes_on) {
   one.settle(taken_of(one, 1).front(), answer(503, 600'000));
   ended_run();
   now_us_ += second_us;
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   EXPECT_TRUE(one.take().empty());
   ASSERT_TRUE(desk().resume("h", "user:ann").ok());
   const std::vector<HookParcel> again = one.take();
@@ -226,7 +226,7 @@ TEST_F(HookSenderTest, one_that_cannot_be_read_fails_alone_and_those_with_it_are
   const RunId broken = ended_run(), whole = ended_run();
   UnreadableRun store(*store_, broken);
   HookSender one = sender(store);
-  ASSERT_TRUE(reader().look());
+  ASSERT_TRUE(reader().scan());
   const std::vector<HookParcel> parcels = one.take();
   ASSERT_EQ(parcels.size(), 1u);
   EXPECT_EQ(parcels.front().delivery.id.run, whole);

@@ -41,7 +41,7 @@ class YieldingToolsTest : public ::testing::Test {
     });
     while (!end) {
       io.run_one();
-      if (looks_ && others_.is_look_wanted()) others_.learn(steady_us(), found_);
+      if (looks_ && others_.is_scan_wanted()) others_.learn(steady_us(), found_);
     }
     return *end;
   }

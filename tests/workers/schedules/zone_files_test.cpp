@@ -27,17 +27,17 @@ TEST(ZoneFiles, a_file_that_has_changed_is_read_again) {
   fs::copy_file("/usr/share/zoneinfo/Europe/Berlin", folder / "Home", fs::copy_options::overwrite_existing);
   ZoneFiles zones(folder.string());
   const auto before = *zones.find("Home");
-  zones.look_for_changes();
+  zones.check_for_changes();
   EXPECT_EQ((*zones.find("Home"))->mark, before->mark);
   fs::copy_file("/usr/share/zoneinfo/America/New_York", folder / "New");
   fs::rename(folder / "New", folder / "Home");  // as a package is upgraded
   EXPECT_EQ((*zones.find("Home"))->mark, before->mark) << "until it is looked at";
-  zones.look_for_changes();
+  zones.check_for_changes();
   const auto after = *zones.find("Home");
   EXPECT_NE(after->mark, before->mark);
   EXPECT_EQ(after->zone.piece_at(1'800'000'000).offset, -5 * 3'600);
   fs::remove_all(folder);
-  zones.look_for_changes();
+  zones.check_for_changes();
   EXPECT_EQ(zones.find("Home").error().code, Code::not_found);
 }
 

@@ -31,7 +31,7 @@ TEST(Crowd, a_few_sessions_do_all_that_one_alone_does) {
     Crowd last(std::max<std::int64_t>(count, 1));
     last.seen(sessions_of(count), served, noon, ten_s);
     EXPECT_EQ(last.poll_us(half_s), half_s);
-    EXPECT_EQ(last.look_us(two_s), two_s);
+    EXPECT_EQ(last.scan_pause_us(two_s), two_s);
     for (int times = 0; times < 100; ++times) EXPECT_TRUE(last.answers_notification());
   }
 }
@@ -45,7 +45,7 @@ TEST(Crowd, however_many_share_the_work_a_few_poll_look_and_answer) {
       one.seen(sessions_of(count), served, noon, ten_s);
       for (int times = 0; times < 100; ++times) answers += one.answers_notification() ? 1 : 0;
       polls += static_cast<double>(half_s) / static_cast<double>(one.poll_us(half_s));
-      looks += static_cast<double>(two_s) / static_cast<double>(one.look_us(two_s));
+      looks += static_cast<double>(two_s) / static_cast<double>(one.scan_pause_us(two_s));
     }
     EXPECT_NEAR(static_cast<double>(answers) / 100, 16, 3) << count;
     EXPECT_NEAR(polls, 16, 0.1) << count;
@@ -59,7 +59,7 @@ TEST(Crowd, pauses_have_a_limit) {
   last.seen(sessions_of(10'000), served, noon, ten_s);
   EXPECT_EQ(last.poll_us(half_s), 5'000'000);
   EXPECT_EQ(last.poll_us(20'000'000), 20'000'000) << "as it was set";
-  EXPECT_EQ(last.look_us(two_s), 300'000'000);
+  EXPECT_EQ(last.scan_pause_us(two_s), 300'000'000);
 }
 
 TEST(Crowd, the_queue_that_fewest_serve_decides) {
@@ -69,7 +69,7 @@ TEST(Crowd, the_queue_that_fewest_serve_decides) {
   one.seen(rows, {"default", "rare"}, noon, ten_s);
   EXPECT_EQ(one.poll_us(half_s), half_s);
   EXPECT_TRUE(one.answers_notification());
-  EXPECT_GT(one.look_us(two_s), two_s) << "others look after it all the same";
+  EXPECT_GT(one.scan_pause_us(two_s), two_s) << "others look after it all the same";
 }
 
 TEST(Crowd, those_that_are_silent_or_work_for_their_own_runs_do_not_count) {
@@ -77,7 +77,7 @@ TEST(Crowd, those_that_are_silent_or_work_for_their_own_runs_do_not_count) {
   for (std::size_t at = 0; at < 190; ++at) rows[at].beat_at = noon - ten_s;
   Crowd one(200);
   one.seen(rows, served, noon, ten_s);
-  EXPECT_EQ(one.look_us(two_s), two_s) << "so that ten of two hundred notice when the first ones died";
+  EXPECT_EQ(one.scan_pause_us(two_s), two_s) << "so that ten of two hundred notice when the first ones died";
   rows = sessions_of(200);
   for (std::size_t at = 0; at < 190; ++at) rows[at].only_own = true;
   one.seen(rows, served, noon, ten_s);

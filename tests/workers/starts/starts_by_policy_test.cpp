@@ -87,7 +87,7 @@ class StartsByPolicy : public ::testing::Test {
   void end(const RunId& run) { EXPECT_TRUE(client.command(run, SendSignal{"go", 1, ""})); }
   void pass(TimeUs later_us) {
     now_us += later_us;
-    client.turn_starts(100);
+    client.decide_starts(100);
   }
   bool exists(const RunId& run) { return store->run(run).has_value(); }
   Json input_of(const RunId& run) { return parse_stored_object(client.state(run)->input); }
@@ -288,7 +288,7 @@ TEST_P(DyingStarter, leaves_each_start_one_run_or_none) {
         for (int n = 0; n < 2; ++n) taken += dead.start(start_of({{"n", n}}), "")->standing != StartStanding::skipped;
         for (int look = 0; look < 3; ++look) {
           now_us += 3 * second_us;
-          dead.turn_starts(10);
+          dead.decide_starts(10);
         }
       } catch (const StoreUnavailable&) {
       }

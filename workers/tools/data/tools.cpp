@@ -95,7 +95,7 @@ ToolAnswer clarify_question(const ToolCall& call) {
 
 // --- metadata --------------------------------------------------------------------------------------------------------
 // Values in the tables that the question speaks of; where a name is found in none of them, in the others as well.
-Result<FoundValues> look_for_values(const Dataset& dataset, const DataCatalog& catalog, const LookedUp& asked) {
+Result<FoundValues> search_values(const Dataset& dataset, const DataCatalog& catalog, const LookedUp& asked) {
   ValueSearch search = values_for(asked);
   search.tables = tables_for(asked, catalog, {});
   const std::set<std::string> near(search.tables.begin(), search.tables.end());
@@ -130,7 +130,7 @@ ToolAnswer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
   const LookedUp asked{references.get<std::vector<std::string>>(), text_of(call.inputs, "question")};
   const Result<DataCatalog> catalog = read_catalog(dataset);
   if (!catalog) return failure_of(catalog.error());
-  const Result<FoundValues> values = look_for_values(dataset, *catalog, asked);
+  const Result<FoundValues> values = search_values(dataset, *catalog, asked);
   if (!values) return failure_of(values.error());
   Json metadata = question_metadata(asked, *catalog, *values);
   if (catalog->more) metadata["more"] = true;

@@ -306,7 +306,7 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
     Json arguments = asked.inputs.value("arguments", Json::object());
     const Calling calling = calling_of(std::move(name), std::move(asked), std::move(arguments));
     if (previous.is_object() && previous.contains("task")) {
-      ToolAnswer looked = co_await look_at_task(calling, previous, entered);
+      ToolAnswer looked = co_await read_task(calling, previous, entered);
       co_return looked;
     }
     co_await refresh(calling.deadline);
@@ -356,7 +356,7 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
                                   {"previous", std::move(previous)}});
   }
 
-  asio::awaitable<ToolAnswer> look_at_task(const Calling& calling, Json previous, Json entered) {
+  asio::awaitable<ToolAnswer> read_task(const Calling& calling, Json previous, Json entered) {
     const Json id = previous["task"];
     const Json with_id = {{"taskId", id}};
     if (previous.contains("requests")) {

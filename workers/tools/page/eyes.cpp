@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t listeners_max = 1'500;
 constexpr auto page_patience = std::chrono::seconds(10);   // for the network
 constexpr auto change_patience = std::chrono::seconds(3);  // for a page that changes without it
-constexpr auto look_pause = milliseconds(40);
+constexpr auto poll_pause = milliseconds(40);
 constexpr std::size_t watched_frames_max = 8;
 constexpr std::string_view frame_mark = "\xEE\x80\x80";  // U+E000
 
@@ -194,7 +194,7 @@ void Eyes::rest(milliseconds quiet) {
     const bool is_only_changing = is_loaded && idle >= quiet;
     if (waited > page_patience || (is_only_changing && waited > change_patience)) return;
     const milliseconds left = quiet - std::min(unchanged, idle);
-    std::this_thread::sleep_for(is_loaded ? std::clamp(left, milliseconds(5), milliseconds(quiet)) : look_pause);
+    std::this_thread::sleep_for(is_loaded ? std::clamp(left, milliseconds(5), milliseconds(quiet)) : poll_pause);
   }
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t fault_bytes_max = 300;
 constexpr int drag_steps = 12;
 constexpr int reach_tries_max = 4;
 constexpr double wait_seconds_default = 10;
-constexpr auto wait_look_pause = std::chrono::milliseconds(250);
+constexpr auto wait_poll_pause = std::chrono::milliseconds(250);
 
 // Carries the fault of the browser out of an act: it ends the whole act, however deep.
 struct Ended {
@@ -384,7 +384,7 @@ Hands::Answer Hands::wait_for(const std::string& text, double seconds) {
     if (std::chrono::steady_clock::now() >= until)
       return ActFault{"timeout", "Expected the page to show " + excerpt(Json(text), 100) + " within " +
                                      std::to_string(static_cast<std::int64_t>(seconds)) + " s, but it did not."};
-    std::this_thread::sleep_for(wait_look_pause);
+    std::this_thread::sleep_for(wait_poll_pause);
   }
 }
 

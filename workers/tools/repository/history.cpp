@@ -69,7 +69,7 @@ struct Found {
   Match file;
 };
 
-Found look_for(const std::vector<std::string>& paths, std::string_view place) {
+Found match_place(const std::vector<std::string>& paths, std::string_view place) {
   const std::vector<std::string_view> wanted = split(place, '/');
   Found found;
   for (const std::string& path : paths) {
@@ -341,12 +341,12 @@ bool is_under(std::string_view path, std::string_view directory) {
 }
 
 std::string find_place(const std::vector<std::string>& paths, std::string_view place) {
-  const Found found = look_for(paths, place);
+  const Found found = match_place(paths, place);
   return found.directory.depth != 0 ? found.directory.path : found.file.path;
 }
 
 std::string find_file(const std::vector<std::string>& paths, std::string_view place) {
-  return look_for(paths, place).file.path;
+  return match_place(paths, place).file.path;
 }
 
 std::vector<std::string> renamed_paths(std::string_view path) {

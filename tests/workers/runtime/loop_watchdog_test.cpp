@@ -1,5 +1,5 @@
 // The watchdog: a worker whose turn does not end, ends.
-#include "workers/runtime/turn_watch.hpp"
+#include "workers/runtime/loop_watchdog.hpp"
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -11,30 +11,30 @@
 namespace cairn {
 namespace {
 
-TEST(TurnWatch, issue_18_2_a_turn_is_stuck_when_it_lasts_longer_than_it_may) {
-  TurnWatch watch(100, 60);
+TEST(LoopWatchdog, issue_18_2_a_turn_is_stuck_when_it_lasts_longer_than_it_may) {
+  LoopWatchdog watch(100, 60);
   EXPECT_FALSE(watch.is_stuck(1, 1'000'000));
   EXPECT_FALSE(watch.is_stuck(1, 1'000'050));
   EXPECT_FALSE(watch.is_stuck(1, 1'000'100)) << "a hundred is allowed";
   EXPECT_TRUE(watch.is_stuck(1, 1'000'101));
 }
 
-TEST(TurnWatch, issue_18_2_turns_that_end_and_pauses_between_them_are_not_stuck) {
-  TurnWatch watch(100, 60);
+TEST(LoopWatchdog, issue_18_2_turns_that_end_and_pauses_between_them_are_not_stuck) {
+  LoopWatchdog watch(100, 60);
   TimeUs now = 1'000'000;
   for (std::uint64_t turns = 1; turns < 50; ++turns) EXPECT_FALSE(watch.is_stuck(turns, now += 60));
   for (int n = 0; n < 50; ++n) EXPECT_FALSE(watch.is_stuck(50, now += 60)) << "none is under way";
 }
 
-TEST(TurnWatch, issue_18_2_the_time_in_which_the_whole_process_stood_still_is_no_turns) {
-  TurnWatch watch(100, 60);
+TEST(LoopWatchdog, issue_18_2_the_time_in_which_the_whole_process_stood_still_is_no_turns) {
+  LoopWatchdog watch(100, 60);
   EXPECT_FALSE(watch.is_stuck(1, 1'000'000));
   EXPECT_FALSE(watch.is_stuck(1, 900'000'000)) << "it was stopped: one look counts for sixty at most";
 }
 
-using TurnWatchDeathTest = ::testing::Test;
+using LoopWatchdogDeathTest = ::testing::Test;
 
-TEST_F(TurnWatchDeathTest, issue_18_2_a_worker_whose_turn_does_not_end_ends_itself) {
+TEST_F(LoopWatchdogDeathTest, issue_18_2_a_worker_whose_turn_does_not_end_ends_itself) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto stuck = [] {
     const auto store = make_memory_store(1);

@@ -1,0 +1,186 @@
+#include "workers/gateway/asks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs overdue_us = 500'000;  // past its time an ask is answered, whatever else it might do
+
+RemoteWorkerRef make_nobody() { return std::make_shared<RemoteWorker>(RemoteWorkerSays{"", "", {"default"}, {}, {}}); }
+
+}  // namespace
+
+std::string_view to_string(ReportStatus status) {
+  switch (status) {
+    case ReportStatus::committed:
+      return "committed";
+    case ReportStatus::already:
+      return "already";
+    case ReportStatus::stale:
+      return "stale";
+    case ReportStatus::closed:
+      return "closed";
+    case ReportStatus::conflict:
+      return "conflict";
+    case ReportStatus::invalid:
+      return "invalid";
+  }
+  CHECK(false);
+}
+
+std::int32_t Asked::room() const {
+  if (is_gone || ask.closes) return 0;
+  return std::max(ask.max - static_cast<std::int32_t>(preparing + answer.claims.size()), 0);
+}
+
+Asks::Asks(GatewayContext& context, RemoteSessions& sessions)
+    : context_(context),
+      sessions_(sessions),
+      lines_(context.options.shards, context.options.poll_ms * 1'000),
+      nobody_(make_nobody()) {}
+
+Asked* Asks::find(AskId id) {
+  const auto found = asks_.find(id);
+  return found == asks_.end() ? nullptr : &found->second;
+}
+
+// --- beginnings -----------------------------------------------------------------------------------------------------
+
+bool Asks::add(AskId id, Ask ask) {
+  Asked& asked = asks_[id];
+  asked.ask = std::move(ask);
+  asked.until = context_.steady + asked.ask.wait_us;
+  asked.answer.results.resize(asked.ask.finished.size());
+  asked.open_reports = asked.ask.finished.size();
+  const bool is_known = sessions_.recognizes(asked.ask);
+  asked.worker = asked.ask.worker ? asked.ask.worker : nobody_;
+  if (is_known) {
+    asked.answer.session = asked.ask.session;
+    asked.at = Asked::At::begins;
+    return true;
+  }
+  context_.call(OpenRemote{id, asked.ask.session, asked.ask.caller, asked.ask.worker, context_.options.new_session()});
+  return false;
+}
+
+bool Asks::opened(const OpenRemote& open) {
+  Asked* asked = find(open.ask);
+  if (asked == nullptr) return false;
+  asked->answer.session = open.answer.session;
+  if (open.answer.is_foreign) {
+    asked->answer.is_foreign = true;
+    asked->open_reports = 0;
+    asked->answer.results.clear();
+    finish(open.ask, *asked);
+    return false;
+  }
+  if (open.answer.session != 0) sessions_.opened(open);
+  asked->at = Asked::At::begins;
+  return true;
+}
+
+std::vector<AskId> Asks::that_begin() const {
+  std::vector<AskId> ids;
+  for (const auto& [id, asked] : asks_)
+    if (asked.at == Asked::At::begins) ids.push_back(id);
+  return ids;
+}
+
+std::set<SessionId> Asks::sessions() const {
+  std::set<SessionId> sessions;
+  for (const auto& [id, asked] : asks_) sessions.insert(asked.answer.session);
+  return sessions;
+}
+
+// --- ends -----------------------------------------------------------------------------------------------------------
+
+void Asks::gone(AskId id) {
+  Asked* asked = find(id);
+  if (asked == nullptr) return;
+  asked->is_gone = true;
+  settle(id);
+}
+
+void Asks::hurry(AskId id) {
+  Asked* asked = find(id);
+  if (asked == nullptr) return;
+  asked->until = context_.steady;
+  if (asked->at == Asked::At::waits) lines_.hurry(id);
+  settle(id);
+}
+
+void Asks::set_result(AskId id, std::size_t report, ReportReply reply) {
+  Asked& asked = at(id);
+  CHECK(asked.open_reports > 0);
+  asked.answer.results[report] = std::move(reply);
+  --asked.open_reports;
+}
+
+void Asks::settle(AskId id) {
+  Asked* asked = find(id);
+  if (asked == nullptr) return;
+  const bool is_waiting = asked->at == Asked::At::waits;
+  if (!is_waiting && asked->at != Asked::At::works) return;
+  if (asked->open_reports > 0 || asked->preparing > 0) return;
+  const bool has_something = !asked->answer.results.empty() || !asked->answer.claims.empty();
+  const bool is_overdue = context_.steady >= asked->until + overdue_us;
+  if (asked->room() == 0 || is_overdue || (is_waiting && has_something)) return finish(id, *asked);
+  if (!is_waiting) return wait(id, *asked, has_something);
+  if (context_.steady >= asked->until) finish(id, *asked);
+}
+
+void Asks::wait(AskId id, Asked& asked, bool has_something) {
+  asked.at = Asked::At::waits;
+  const bool waits_first_time = std::exchange(asked.waits_first_time, false);
+  lines_.join(asked.worker->says().queues, {id, asked.until, waits_first_time, has_something});
+}
+
+void Asks::finish(AskId id, Asked& asked) {
+  if (asked.at == Asked::At::waits) lines_.leave(id);
+  const SessionId session = asked.answer.session;
+  const bool closes = asked.ask.closes && !asked.answer.is_foreign && session != 0;
+  if (closes) sessions_.close(session);
+  sessions_.give(session, asked.answer.claims);
+  if (asked.is_gone) {
+    std::vector<ClaimId> claims;
+    for (const RemoteClaim& claim : asked.answer.claims) claims.push_back(claim.id);
+    sessions_.take_back(claims);
+    asked.answer.claims.clear();
+  }
+  context_.actions.answers.emplace_back(id, std::move(asked.answer));
+  asks_.erase(id);
+  if (closes) end_all_of(session);
+}
+
+// A step that another request of the session waits for would be held by no session.
+void Asks::end_all_of(SessionId session) {
+  std::vector<AskId> ids;
+  for (auto& [id, asked] : asks_) {
+    if (asked.answer.session != session) continue;
+    asked.ask.max = 0;
+    ids.push_back(id);
+  }
+  for (const AskId id : ids) settle(id);
+}
+
+// --- claims ---------------------------------------------------------------------------------------------------------
+
+std::vector<AskLines::Claiming> Asks::next_claims() {
+  std::vector<AskLines::Claiming> claims =
+      lines_.next_claims([this](AskId id) { return !sessions_.executes_alone(at(id).answer.session); });
+  for (const AskLines::Claiming& one : claims) at(one.ask).at = Asked::At::claims;
+  return claims;
+}
+
+void Asks::claimed(AskId id, const AskLines::Queues& queues, Shard shard, bool was_full) {
+  lines_.claimed(queues, shard, was_full);
+  if (Asked* asked = find(id)) asked->at = Asked::At::works;
+}
+
+void Asks::settle_overdue() {
+  for (const AskId id : lines_.overdue()) settle(id);
+}
+
+}  // namespace cairn

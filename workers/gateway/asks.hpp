@@ -1,0 +1,82 @@
+// The asks of remote workers that have no answer yet: each opens its session, has its reports written, and takes steps
+// as far as it has room. It is answered once nothing more is to come; while nothing has come, it waits in its line.
+// Not thread-safe.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "workers/gateway/ask_lines.hpp"
+#include "workers/gateway/gateway_context.hpp"
+#include "workers/gateway/remote_sessions.hpp"
+
+namespace cairn {
+
+struct Asked {
+  enum class At : std::uint8_t {
+    opens,   // its session
+    begins,  // as soon as the gateway does
+    works,   // on its reports and claims
+    waits,   // in its line
+    claims,  // for itself; the call is under way
+  };
+  Ask ask;
+  RemoteWorkerRef worker;  // never null
+  TimeUs until = 0;        // steady
+  AskAnswer answer;
+  std::size_t open_reports = 0;
+  std::size_t preparing = 0;  // steps on their way to be claims
+  std::size_t bytes = 0;      // of the inputs of its answer's claims
+  At at = At::opens;
+  bool waits_first_time = true;
+  bool is_gone = false;
+
+  std::int32_t room() const;  // for more steps
+};
+
+class Asks {
+ public:
+  Asks(GatewayContext& context, RemoteSessions& sessions);
+
+  void tick() { lines_.tick(context_.steady); }
+  TimeUs due_us() const { return lines_.due_us(); }
+  bool is_empty() const { return asks_.empty(); }
+  AskLines& lines() { return lines_; }
+
+  // Takes an ask; true: its session is known, and it begins.
+  bool add(AskId id, Ask ask);
+  // True: it begins. False: it is answered, or is no more.
+  bool opened(const OpenRemote& open);
+  std::vector<AskId> that_begin() const;
+  void gone(AskId id);
+  void hurry(AskId id);
+  // Answers the ask if nothing more is to come; else it waits in its line.
+  void settle(AskId id);
+
+  Asked* find(AskId id);
+  // REQUIRES: it is there. One stays until all its reports are answered and its steps are prepared.
+  Asked& at(AskId id) { return asks_.at(id); }
+  void set_result(AskId id, std::size_t report, ReportReply reply);
+
+  // Those that claim now, each from one shard.
+  std::vector<AskLines::Claiming> next_claims();
+  void claimed(AskId id, const AskLines::Queues& queues, Shard shard, bool was_full);
+  // Answers those that wait no longer.
+  void settle_overdue();
+  std::set<SessionId> sessions() const;
+
+ private:
+  void wait(AskId id, Asked& asked, bool has_something);
+  void finish(AskId id, Asked& asked);
+  void end_all_of(SessionId session);
+
+  GatewayContext& context_;
+  RemoteSessions& sessions_;
+  AskLines lines_;
+  const RemoteWorkerRef nobody_;
+  std::map<AskId, Asked> asks_;
+};
+
+}  // namespace cairn

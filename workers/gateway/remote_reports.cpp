@@ -1,0 +1,135 @@
+#include "workers/gateway/remote_reports.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/state.hpp"
+#include "workers/gateway/report_rules.hpp"
+
+namespace cairn {
+
+void RemoteReports::begin(AskId id) {
+  Asked& asked = asks_.at(id);
+  for (std::size_t place = 0; place < asked.ask.finished.size(); ++place) {
+    Ask::Report& one = asked.ask.finished[place];
+    sessions_.forget(one.claim);
+    const Ticket ticket = context_.new_ticket();
+    Report& report = reports_[ticket];
+    report = {.ask = id, .place = place, .claim = one.claim, .result = std::move(one.result)};
+    if (one.is_release)
+      release(ticket, report, one.pause_ms);
+    else
+      committer_.await_state(ticket, one.claim.run, one.claim.head);
+  }
+}
+
+// The store leaves a hold alone that is no more as the fence says.
+void RemoteReports::release(Ticket ticket, Report& report, std::int64_t pause_ms) {
+  if (report.claim.fence.session == asks_.at(report.ask).answer.session) {
+    report.stage = Stage::writes;
+    return context_.call(LetGo{{{report.claim.run, report.claim.fence}}, context_.now + pause_ms * 1'000, ticket});
+  }
+  asks_.set_result(report.ask, report.place, {ReportStatus::stale, "The hold was lost."});
+  reports_.erase(ticket);
+}
+
+void RemoteReports::add_holds(std::set<std::string>& known) const {
+  for (const auto& [ticket, report] : reports_) known.insert(hold_of(report.claim));
+}
+
+// --- decided --------------------------------------------------------------------------------------------------------
+
+// `state` null: the run has ended. The command is made even where it comes too late, to be compared with what became of
+// the step.
+void RemoteReports::decide(Ticket ticket, Report& report, const RunState* state) {
+  const Asked& asked = asks_.at(report.ask);
+  const ClaimId& claim = report.claim;
+  const Step* step = state == nullptr ? nullptr : find_step(*state, claim.fence.step);
+  const bool is_open = step != nullptr && step->attempt == claim.attempt && !is_ended(state->status);
+  if (step != nullptr) complete_report(*report.result, *state, *step, asked.worker->handlers());
+  Job job;
+  job.branch = claim.fence.branch;
+  job.step = claim.fence.step;
+  job.attempt = claim.attempt;
+  std::vector<Blob> blobs;
+  const GraphRef graph = state == nullptr ? nullptr : state->graph;
+  static const Graph no_graph{};
+  const TimeUs earliest = std::min(is_open ? step->opened_at : context_.now, context_.now);
+  const TimeUs began = std::clamp(claim.claimed_at, earliest, context_.now);
+  const Executor executor = asked.worker->executor(claim.fence.session);
+  report.command =
+      executor.report(job, began, *std::exchange(report.result, std::nullopt), graph ? *graph : no_graph, blobs);
+  if (!is_open || claim.fence.session != asked.answer.session) return find_end(ticket, report);
+  if (const std::optional<Job> open = job_of(*state, claim.fence.branch)) report.queue = open->queue;
+  if (blobs.empty()) return submit(ticket, report);
+  const Shard shard = shard_of(claim.run, context_.options.shards);
+  context_.call(KeepBlobs{ticket, shard, std::move(blobs), *report.command});
+}
+
+void RemoteReports::blobs_kept(KeepBlobs& keep) {
+  const auto found = reports_.find(keep.slot);
+  if (found == reports_.end()) return;
+  found->second.command = std::move(keep.command);
+  submit(keep.slot, found->second);
+}
+
+void RemoteReports::submit(Ticket ticket, Report& report) {
+  report.stage = Stage::writes;
+  Submission submission{
+      .ticket = ticket, .run = report.claim.run, .command = *report.command, .fence = report.claim.fence};
+  if (asks_.at(report.ask).room() > 0 && !report.queue.empty()) submission.keep_in = report.queue;
+  committer_.submit(std::move(submission));
+}
+
+// --- written, or not ------------------------------------------------------------------------------------------------
+
+void RemoteReports::replied(Reply reply) {
+  Report& report = reports_.at(reply.ticket);
+  if (!reply.status) return refused(reply.ticket, report, reply.status.error());
+  if (report.stage == Stage::reads_run) return decide(reply.ticket, report, committer_.state(report.claim.run));
+  // Its worker goes on with the branch's next step, which is held already.
+  if (reply.next) claims_.take(report.ask, *std::move(reply.next));
+  end(reply.ticket, {ReportStatus::committed, ""});
+}
+
+void RemoteReports::refused(Ticket ticket, Report& report, const Error& error) {
+  const bool is_late = error.code == Code::stale || error.code == Code::closed || error.code == Code::conflict ||
+                       error.code == Code::not_found;
+  if (is_late && report.command) return find_end(ticket, report);
+  end(ticket, {is_late ? ReportStatus::stale : ReportStatus::invalid, error.message});
+}
+
+void RemoteReports::find_end(Ticket ticket, Report& report) {
+  report.stage = Stage::judged;
+  context_.call(FindEnd{ticket, report.claim});
+}
+
+bool RemoteReports::end_found(const FindEnd& found) {
+  const auto entry = reports_.find(found.ticket);
+  if (entry == reports_.end()) return true;
+  const Report& report = entry->second;
+  if (!found.answer && is_being_written(report.claim)) return false;
+  end(found.ticket, judge_report(*report.command, found.answer, report.claim.fence.session));
+  return true;
+}
+
+// The same report may be on its way in another request.
+bool RemoteReports::is_being_written(const ClaimId& claim) const {
+  return std::any_of(reports_.begin(), reports_.end(), [&claim](const auto& entry) {
+    return entry.second.stage == Stage::writes && entry.second.claim == claim;
+  });
+}
+
+void RemoteReports::let_go(const LetGo& let_go) {
+  if (has(let_go.report)) end(let_go.report, {ReportStatus::committed, ""});
+}
+
+void RemoteReports::end(Ticket ticket, ReportReply reply) {
+  const auto found = reports_.find(ticket);
+  const AskId ask = found->second.ask;
+  asks_.set_result(ask, found->second.place, std::move(reply));
+  reports_.erase(found);
+  asks_.settle(ask);
+}
+
+}  // namespace cairn

@@ -1,0 +1,21 @@
+// The rules for reports of remote workers: what the handler's declaration adds to one, and what one means that comes
+// after its attempt has ended. Pure functions, safe from any thread.
+#pragma once
+
+#include <optional>
+
+#include "engine/command.hpp"
+#include "engine/event.hpp"
+#include "engine/state.hpp"
+#include "workers/gateway/ask.hpp"
+
+namespace cairn {
+
+// Adds to an outcome, as the worker has declared the handler: its version, and its label if it has only one.
+void complete_report(StepResult& result, const RunState& state, const Step& step, const HandlerTable& handlers);
+
+// A report that was not written. `end`: the event by which its attempt ended; nothing: it did not end by an event of
+// its own. REQUIRES: `report` completes or fails a step.
+ReportReply judge_report(const Command& report, const std::optional<EventBody>& end, SessionId session);
+
+}  // namespace cairn
