@@ -58,7 +58,7 @@ void Checker::before(std::span<const Entry> batch) {
     held.head = folded == nullptr ? 0 : folded->seq;
     if (!entry.fences.empty()) held.jobs = store_.jobs(entry.run.id);
     for (const JobWrite& write : entry.jobs)
-      if (write.op == JobWrite::Op::insert_held && rates_.contains(write.job.queue))
+      if (write.op == JobWrite::Op::insert_held && has_rate(write.job.queue))
         found("A branch in the queue " + write.job.queue + " is held from the first, although the queue has a rate.");
   }
 }
@@ -94,14 +94,42 @@ std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch
   return came;
 }
 
-void Checker::check_limits() const {
-  for (const auto& [queue, limit] : limits_) {
-    std::int32_t held = 0;
-    for (const RunId& run : order_)
-      for (const HeldJob& job : store_.jobs(run)) held += job.session != 0 && job.job.queue == queue ? 1 : 0;
-    if (held > limit)
-      found(std::to_string(held) + " jobs of the queue " + queue + " are held, but its limit is " +
-            std::to_string(limit) + ".");
+// --- limits ---------------------------------------------------------------------------------------------------------
+
+bool Checker::has_rate(const std::string& queue) const {
+  const auto limits = limits_.find(queue);
+  return limits != limits_.end() && (limits->second.rate || limits->second.key_rate);
+}
+
+std::string Checker::key_of(const QueueLimits& limits, const RunId& run) const {
+  if (!limits.has_keys()) return "";
+  const RunState& folded = known_.at(run).state;
+  return limit_key(limits.key, folded.tags, parse_stored(folded.input));
+}
+
+void Checker::check_limits() {
+  for (const auto& [queue, limits] : limits_)
+    if (limits.is_counted()) check_held(limits);
+}
+
+void Checker::check_held(const QueueLimits& limits) {
+  std::int32_t held = 0;
+  std::map<std::string, std::int32_t> held_of_keys;
+  for (const RunId& run : order_)
+    for (const HeldJob& job : store_.jobs(run)) {
+      if (job.session == 0 || job.job.queue != limits.name) continue;
+      ++held;
+      ++held_of_keys[key_of(limits, run)];
+    }
+  const auto check = [&](std::int32_t count, std::int32_t limit, const std::string& of) {
+    if (count > limit)
+      found(std::to_string(count) + " jobs of " + of + " are held, but its limit is " + std::to_string(limit) + ".");
+  };
+  if (limits.concurrency) check(held, *limits.concurrency, "the queue " + limits.name);
+  if (!limits.key_concurrency) return;
+  for (const auto& [key, count] : held_of_keys) {
+    check(count, *limits.key_concurrency, "the key " + key + " of the queue " + limits.name);
+    if (count == *limits.key_concurrency) ++full_keys_;
   }
 }
 
@@ -209,21 +237,24 @@ void Checker::claimed(std::span<const HeldJob> jobs) {
       found("Session " + std::to_string(job.session) + " claimed " + name_of(job.run, job.job.step) + " with epoch " +
             std::to_string(job.epoch) + ", but it had epoch " + std::to_string(newest) + " before.");
     newest = job.epoch;
-    if (rates_.contains(job.job.queue)) ++claims_[{job.run, job.job.step}];
-    count_start(job.job.queue);
+    if (has_rate(job.job.queue)) ++claims_[{job.run, job.job.step}];
+    const auto limits = limits_.find(job.job.queue);
+    if (limits != limits_.end()) count_start(limits->second, key_of(limits->second, job.run));
   }
 }
 
 void Checker::taken(const std::string& queue, std::int64_t starts) {
   taken_[queue] += starts;
-  for (std::int64_t n = 0; n < starts; ++n) count_start(queue);
+  const QueueLimits& limits = limits_.at(queue);
+  if (limits.has_keys()) found("Starts of the queue " + queue + " were taken without a key, although it has keys.");
+  for (std::int64_t n = 0; n < starts; ++n) count_start(limits, "");
 }
 
 void Checker::begun(const RunId& run, StepId step) {
-  if (rates_.empty()) return;
+  if (limits_.empty()) return;
   const std::vector<HeldJob> jobs = store_.jobs(run);
   const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const HeldJob& one) { return one.job.step == step; });
-  if (job == jobs.end() || !rates_.contains(job->job.queue)) return;  // the hold of an earlier step, which is lost
+  if (job == jobs.end() || !has_rate(job->job.queue)) return;  // the hold of an earlier step, which is lost
   std::int64_t& claims = claims_[{run, step}];
   if (claims > 0) {
     --claims;
@@ -236,18 +267,22 @@ void Checker::begun(const RunId& run, StepId step) {
 }
 
 // A job of the queue is started now.
-void Checker::count_start(const std::string& queue) {
-  const auto rate = rates_.find(queue);
-  if (rate == rates_.end()) return;
+void Checker::count_start(const QueueLimits& limits, const std::string& key) {
+  const std::string queue = "the queue " + limits.name;
+  if (limits.rate) count_start(queue_starts_[limits.name], *limits.rate, queue);
+  if (limits.key_rate)
+    count_start(key_starts_[limits.name + " " + key], *limits.key_rate, "the key " + key + " of " + queue);
+}
+
+void Checker::count_start(std::deque<TimeUs>& starts, const StartRate& rate, const std::string& of) {
   const TimeUs now_us = store_.database_time();
-  const auto most = static_cast<std::size_t>(rate->second.n + rate->second.burst);
-  std::deque<TimeUs>& starts = starts_[queue];
+  const auto most = static_cast<std::size_t>(rate.n + rate.burst);
   starts.push_back(now_us);
-  while (starts.front() < now_us - rate->second.per_us) starts.pop_front();
+  while (starts.front() < now_us - rate.per_us) starts.pop_front();
   if (starts.size() > most)
-    found(std::to_string(starts.size()) + " jobs of the queue " + queue + " are started in " +
-          std::to_string(rate->second.per_us) + " us, but its rate allows " + std::to_string(most) + ".");
-  if (starts.size() > static_cast<std::size_t>(rate->second.burst)) ++full_windows_;
+    found(std::to_string(starts.size()) + " jobs of " + of + " are started in " + std::to_string(rate.per_us) +
+          " us, but its rate allows " + std::to_string(most) + ".");
+  if (starts.size() > static_cast<std::size_t>(rate.burst)) ++full_windows_;
 }
 
 void Checker::check_questions(const RunId& run, const RunState& folded) const {

@@ -15,7 +15,7 @@
 #include "engine/event.hpp"
 #include "engine/graph.hpp"
 #include "engine/state.hpp"
-#include "storage/limits/rate.hpp"
+#include "storage/limits/queue_limits.hpp"
 #include "storage/store.hpp"
 
 namespace cairn::simulation {
@@ -38,12 +38,13 @@ class Checker {
   // Each claimed job has an epoch newer than any that its step had.
   void claimed(std::span<const HeldJob> jobs);
 
-  void limit(const std::string& queue, std::int32_t concurrency) { limits_[queue] = concurrency; }
-  // In no window of its time may more of the queue's jobs be started than n and the burst: by a claim, or with a start
-  // that was taken for a job that was held already.
-  void rate(const std::string& queue, const StartRate& rate) { rates_[queue] = rate; }
+  // No more of the queue's jobs, and of each of its keys', may be held than the concurrency says. In no window of a
+  // rate's time may more of them be started than n and the burst: by a claim, or with a start that was taken for a job
+  // that was held already.
+  void limit(const QueueLimits& limits) { limits_[limits.name] = limits; }
   void taken(const std::string& queue, std::int64_t starts);
   std::int64_t full_windows() const { return full_windows_; }        // with more starts than a burst
+  std::int64_t full_keys() const { return full_keys_; }              // of which as many jobs are held as may be
   std::int64_t kept_with_start() const { return kept_with_start_; }  // steps that were executed so
   void executed(const RunId& run, StepId step, std::int32_t attempt);
   // By an effect, which begins when its step has been started.
@@ -77,8 +78,12 @@ class Checker {
   void check_questions(const RunId& run, const RunState& state) const;
   void check_row(const RunId& run, const Known& known) const;
   void check_family(const RunState& state) const;
-  void check_limits() const;
-  void count_start(const std::string& queue);
+  void check_limits();
+  bool has_rate(const std::string& queue) const;
+  std::string key_of(const QueueLimits& limits, const RunId& run) const;
+  void check_held(const QueueLimits& limits);
+  void count_start(const QueueLimits& limits, const std::string& key);
+  void count_start(std::deque<TimeUs>& starts, const StartRate& rate, const std::string& of);
   void check_decisions(const RunId& run, const std::vector<EventRow>& rows) const;
 
   Store& store_;
@@ -88,12 +93,13 @@ class Checker {
   std::map<RunId, Held> held_;
   std::map<BranchId, StepId> reporting_;  // the attempts that the entry under check reports
   std::set<std::tuple<RunId, StepId, std::int32_t>> executed_;
-  std::map<std::string, std::int32_t> limits_;
-  std::map<std::string, StartRate> rates_;
-  std::map<std::string, std::deque<TimeUs>> starts_;         // by queue, those of the latest window
+  std::map<std::string, QueueLimits> limits_;                // by queue
+  std::map<std::string, std::deque<TimeUs>> queue_starts_;   // those of the latest window
+  std::map<std::string, std::deque<TimeUs>> key_starts_;     // likewise, of a queue and one of its keys
   std::map<std::pair<RunId, StepId>, std::int64_t> claims_;  // that no begun step has used, of queues with a rate
   std::map<std::string, std::int64_t> taken_;                // starts that no begun step has used, by queue
   std::int64_t full_windows_ = 0;
+  std::int64_t full_keys_ = 0;
   std::int64_t kept_with_start_ = 0;
 };
 

@@ -135,6 +135,14 @@ StartRate random_rate(Chance& chance) {
           chance.between(1, is_narrow ? 2 : 8)};
 }
 
+// The runs have one of two keys, and those that they call none.
+void add_keys(QueueLimits& limits, Chance& chance) {
+  limits.key = "/sum";
+  limits.weights = {{"2", 3}};
+  if (chance.one_in(2)) limits.key_concurrency = static_cast<std::int32_t>(chance.between(1, 2));
+  if (chance.one_in(2)) limits.key_rate = random_rate(chance);
+}
+
 }  // namespace
 
 std::string_view to_string(Fault::Kind kind) {
@@ -163,15 +171,18 @@ Scenario random_scenario(std::uint64_t seed) {
   what.has_references = chance.one_in(2);
   what.is_fragile = !scenario.is_comparable && chance.one_in(2);
   scenario.graphs = {random_graph(chance, what), Json::parse(kid_graph)};
-  if (what.has_queues && chance.one_in(2)) scenario.other_limit = static_cast<std::int32_t>(chance.between(1, 2));
+  if (what.has_queues && chance.one_in(2))
+    scenario.other_limits.concurrency = static_cast<std::int32_t>(chance.between(1, 2));
   scenario.is_bulky = chance.one_in(8);
   const std::uint64_t runs = chance.one_in(3) ? 3 : 1;
   for (std::uint64_t n = 0; n < runs; ++n)
-    scenario.runs.push_back(random_run(chance, what.name, {{"trace", Json::array()}, {"sum", 1}}));
+    scenario.runs.push_back(random_run(chance, what.name, {{"trace", Json::array()}, {"sum", 1 + n / 2}}));
   scenario.reopens_max = what.is_fragile ? reopens : 0;
   // A session that stood still takes an attempt for too long that was not: with timeouts the end may then differ.
   add_surroundings(scenario, chance, !(scenario.is_comparable && what.has_times), !scenario.is_comparable);
-  if (what.has_queues && chance.one_in(2)) scenario.other_rate = random_rate(chance);
+  if (what.has_queues && chance.one_in(2)) scenario.other_limits.rate = random_rate(chance);
+  if (what.has_queues && chance.one_in(3)) add_keys(scenario.other_limits, chance);
+  if (what.has_queues && chance.one_in(4)) scenario.other_limits.ageing_us = chance.between(10, 500) * ms;
   return scenario;
 }
 
@@ -198,8 +209,9 @@ std::vector<std::string> lines_of(const Scenario& scenario) {
                     std::to_string(session.snapshot_events) + (session.keep ? "" : ", keeps nothing") +
                     (session.is_for_first_run ? ", for run 1 alone" : "") +
                     (session.lacks_other_queue ? ", without the queue other" : ""));
-  if (scenario.other_limit > 0) lines.push_back("limit of the queue other: " + std::to_string(scenario.other_limit));
-  if (scenario.other_rate) lines.push_back("rate of the queue other: " + canonical(rate_json(*scenario.other_rate)));
+  const QueueLimits& limits = scenario.other_limits;
+  if (limits.concurrency) lines.push_back("limit of the queue other: " + std::to_string(*limits.concurrency));
+  if (limits.is_governed()) lines.push_back("the queue other is governed: " + limits_text(limits));
   for (const OutsideCommand& command : scenario.commands)
     lines.push_back("command " + std::string(to_string(command.kind)) + " for run " + std::to_string(command.run + 1) +
                     " " + at(command.at_us));

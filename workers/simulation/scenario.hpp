@@ -10,7 +10,7 @@
 
 #include "engine/id.hpp"
 #include "engine/json.hpp"
-#include "storage/limits/rate.hpp"
+#include "storage/limits/queue_limits.hpp"
 
 namespace cairn::simulation {
 
@@ -77,12 +77,11 @@ struct Scenario {
   std::vector<Fault> faults;
   TimeUs faults_end_us = 0;  // then everything heals
   std::size_t clients = 2;
-  std::int64_t reopens_max = 0;              // of each failed run
-  std::int32_t other_limit = 0;              // of the queue "other", across all sessions; 0: none
-  std::optional<StartRate> other_rate = {};  // of the same
-  bool is_bulky = false;                     // some outcomes are too large for an event
-  bool may_rest = false;                     // a run may wait for what never comes; its history is kept
-  bool is_comparable = false;                // comes to the same end without its faults
+  std::int64_t reopens_max = 0;               // of each failed run
+  QueueLimits other_limits{.name = "other"};  // across all sessions
+  bool is_bulky = false;                      // some outcomes are too large for an event
+  bool may_rest = false;                      // a run may wait for what never comes; its history is kept
+  bool is_comparable = false;                 // comes to the same end without its faults
 };
 
 std::string_view to_string(Fault::Kind kind);

@@ -66,6 +66,7 @@ class Simulation {
     course.faults = world_.faults;
     course.reached = world_.reached;
     course.reached["windows with more than a burst"] += world_.checker.full_windows();
+    course.reached["keys with as many held as may be"] += world_.checker.full_keys();
     course.reached["kept steps with a start"] += world_.checker.kept_with_start();
     course.story = std::move(world_.story);
     for (const RunId& run : world_.checker.runs()) {

@@ -51,13 +51,9 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
 }
 
 void World::limit_queue() {
-  QueueLimits limits{.name = "other", .rate = scenario.other_rate};
-  if (scenario.other_limit > 0) {
-    limits.concurrency = scenario.other_limit;
-    checker.limit("other", scenario.other_limit);
-  }
-  if (limits.rate) checker.rate("other", *limits.rate);
-  if (limits.is_bound()) CHECK(store->limits().change_limits({limits, "the scenario"}).ok());
+  if (!scenario.other_limits.is_bound()) return;
+  checker.limit(scenario.other_limits);
+  CHECK(store->limits().change_limits({scenario.other_limits, "the scenario"}).ok());
 }
 
 void World::add_handlers(const Cast& cast) {
