@@ -33,7 +33,8 @@ struct Asked {
   bool waits_first_time = true;
   bool is_gone = false;
 
-  std::int32_t room() const;  // for more steps
+  std::int32_t room() const;                                   // for more steps
+  bool takes_none() const { return is_gone || ask.max == 0; }  // those that it has are given back
 };
 
 class Asks {
@@ -54,6 +55,8 @@ class Asks {
   void hurry(AskId id);
   // Answers the ask if nothing more is to come; else it waits in its line.
   void settle(AskId id);
+  // The session's, which is no more: a step that one of them waits for would be held by no session.
+  void end_all_of(SessionId session);
 
   Asked* find(AskId id);
   // REQUIRES: it is there. One stays until all its reports are answered and its steps are prepared.
@@ -70,7 +73,7 @@ class Asks {
  private:
   void wait(AskId id, Asked& asked, bool has_something);
   void finish(AskId id, Asked& asked);
-  void end_all_of(SessionId session);
+  void give_back(const std::vector<RemoteClaim>& claims);
 
   GatewayContext& context_;
   RemoteSessions& sessions_;

@@ -138,6 +138,7 @@ void Gateway::keep_histories(ReadHistories& read) {
 void Gateway::refresh_if_due() {
   if (is_refreshing_ || context_.steady < refresh_at_ || !has_workers()) return;
   is_refreshing_ = true;
+  refresh_asked_at_ = context_.steady;
   refresh_at_ = context_.steady + context_.options.refresh_ms * 1'000;
   RefreshGateway refresh;
   refresh.beating = sessions_.beating(asks_.sessions());
@@ -166,7 +167,7 @@ void Gateway::learn_sessions(const std::vector<SessionRow>& sessions) {
     there.insert(row.id);
     for (auto& [name, facts] : tools_of(row)) known_tools_.try_emplace(name, facts);
   }
-  sessions_.forget_all_but(there);
+  for (const SessionId gone : sessions_.forget_all_but(there, refresh_asked_at_)) asks_.end_all_of(gone);
 }
 
 // A step may go on with its worker in a queue that a session serves and nothing limits.

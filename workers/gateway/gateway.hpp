@@ -88,7 +88,8 @@ class Gateway {
   KnownGraphs known_graphs_;
   bool is_ready_ = false;  // the first refresh is answered
   bool is_refreshing_ = false;
-  TimeUs refresh_at_ = 0;                              // steady
+  TimeUs refresh_asked_at_ = 0;                        // steady; the last one
+  TimeUs refresh_at_ = 0;                              // steady; the next one
   std::int64_t under_way_ = 0;                         // calls
   std::vector<std::pair<TimeUs, GatewayCall>> later_;  // that failed, by when they go again
 };

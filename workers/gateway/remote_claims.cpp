@@ -195,7 +195,7 @@ void RemoteClaims::blobs_kept(KeepBlobs& keep) {
 
 void RemoteClaims::give(Ticket ticket, Claim& claim, Work work) {
   Asked& asked = asks_.at(claim.ask);
-  if (asked.is_gone) return leave(ticket, context_.now);
+  if (asked.takes_none()) return leave(ticket, context_.now);
   if (!work.input.tool.empty() && !work.input.inputs.is_object()) {
     const std::string says = "Expected the inputs of tool " + work.input.tool + " to be a JSON object.";
     return submit(ticket, claim, failed(claim, {"invalid", says, false, {}}));

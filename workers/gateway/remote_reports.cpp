@@ -7,6 +7,16 @@
 #include "workers/gateway/report_rules.hpp"
 
 namespace cairn {
+namespace {
+
+constexpr const char* never_held = "Expected a claim of an attempt that was made, but there is none.";
+
+// Nobody has held such a claim, as far as the run has come.
+bool never_was(const RunState& state, const Step* open, const ClaimId& claim) {
+  return claim.fence.step > state.last_step || (open != nullptr && claim.attempt > open->attempt);
+}
+
+}  // namespace
 
 void RemoteReports::begin(AskId id) {
   Asked& asked = asks_.at(id);
@@ -59,6 +69,7 @@ void RemoteReports::decide(Ticket ticket, Report& report, const RunState* state)
   const Executor executor = asked.worker->executor(claim.fence.session);
   report.command =
       executor.report(job, began, *std::exchange(report.result, std::nullopt), graph ? *graph : no_graph, blobs);
+  if (state != nullptr && never_was(*state, step, claim)) return end(ticket, {ReportStatus::stale, never_held});
   if (!is_open || claim.fence.session != asked.answer.session) return find_end(ticket, report);
   if (const std::optional<Job> open = job_of(*state, claim.fence.branch)) report.queue = open->queue;
   if (blobs.empty()) return submit(ticket, report);
@@ -101,10 +112,21 @@ void RemoteReports::refused(Ticket ticket, Report& report, const Error& error) {
 
 void RemoteReports::find_end(Ticket ticket, Report& report) {
   report.stage = Stage::judged;
-  context_.call(FindEnd{ticket, report.claim});
+  to_find_.push_back(ticket);
+  find_next();
+}
+
+void RemoteReports::find_next() {
+  if (is_finding_ || to_find_.empty()) return;
+  const Ticket ticket = to_find_.front();
+  to_find_.pop_front();
+  is_finding_ = true;
+  context_.call(FindEnd{ticket, reports_.at(ticket).claim});
 }
 
 bool RemoteReports::end_found(const FindEnd& found) {
+  is_finding_ = false;
+  find_next();
   const auto entry = reports_.find(found.ticket);
   if (entry == reports_.end()) return true;
   const Report& report = entry->second;

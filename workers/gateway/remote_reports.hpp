@@ -2,6 +2,7 @@
 // or again is judged by what the history says of its attempt. Not thread-safe.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <set>
 #include <string>
@@ -46,6 +47,7 @@ class RemoteReports {
   void submit(Ticket ticket, Report& report);
   void refused(Ticket ticket, Report& report, const Error& error);
   void find_end(Ticket ticket, Report& report);
+  void find_next();
   void end(Ticket ticket, ReportReply reply);
   bool is_being_written(const ClaimId& claim) const;
 
@@ -55,6 +57,8 @@ class RemoteReports {
   RemoteClaims& claims_;
   Committer& committer_;
   std::unordered_map<Ticket, Report> reports_;
+  std::deque<Ticket> to_find_;  // whose ends are read one after another: each may be a walk through a long history
+  bool is_finding_ = false;
 };
 
 }  // namespace cairn

@@ -47,6 +47,7 @@ void RemoteSessions::opened(const OpenRemote& open) {
     remote.met_at = context_.steady;
     remote.was_opened_elsewhere = open.answer.session == open.named;
   }
+  remote.opened_at = context_.steady;
   remote.caller = open.caller;
   if (open.worker) remote.worker = open.worker;
   remote.contact_at = context_.steady;
@@ -57,11 +58,15 @@ void RemoteSessions::close(SessionId session) {
   context_.call(CloseSession{session});
 }
 
-void RemoteSessions::forget_all_but(const std::set<SessionId>& there) {
-  const TimeUs opened_after = context_.steady - context_.options.refresh_ms * 1'000;
+// One that was opened since may have its row since.
+std::vector<SessionId> RemoteSessions::forget_all_but(const std::set<SessionId>& there, TimeUs asked_at) {
+  std::vector<SessionId> forgotten;
   std::erase_if(remotes_, [&](const auto& entry) {
-    return !there.contains(entry.first) && entry.second.contact_at < opened_after;
+    if (there.contains(entry.first) || entry.second.opened_at >= asked_at) return false;
+    forgotten.push_back(entry.first);
+    return true;
   });
+  return forgotten;
 }
 
 std::vector<SessionId> RemoteSessions::beating(const std::set<SessionId>& asking) const {

@@ -25,8 +25,9 @@ class RemoteSessions {
   bool recognizes(Ask& ask);
   void opened(const OpenRemote& open);
   void close(SessionId session);
-  // A session that was reaped is forgotten: when it asks again, it gets a new one.
-  void forget_all_but(const std::set<SessionId>& there);
+  // Forgets those that were reaped, and returns them: when one asks again, it gets a new session. `there`: those with a
+  // row at a moment after `asked_at` (steady).
+  std::vector<SessionId> forget_all_but(const std::set<SessionId>& there, TimeUs asked_at);
   // Those that get heartbeats: with an ask, or in contact.
   std::vector<SessionId> beating(const std::set<SessionId>& asking) const;
   QueueNames queues() const;
@@ -57,6 +58,7 @@ class RemoteSessions {
     RemoteWorkerRef worker;                   // null: it is not known what it has
     TimeUs contact_at = 0;                    // steady
     std::map<std::string, Given> given = {};  // claims by their id
+    TimeUs opened_at = 0;                     // steady; the last time that its row was seen to be there
     TimeUs met_at = 0;                        // steady
     bool was_opened_elsewhere = false;        // and claims of there may never have arrived
     std::string alone = {};                   // the claim that it executes with no other one; "": none

@@ -11,6 +11,12 @@ Error too_large(const RunId& run, std::size_t bytes) {
                              to_string(run) + ", but it would add " + std::to_string(bytes) + "."};
 }
 
+// False: the fence names a step that is open in another branch.
+bool is_of_branch(const RunState& state, const Fence& fence) {
+  const Step* step = find_step(state, fence.step);
+  return step == nullptr || step->branch == fence.branch;
+}
+
 }  // namespace
 
 bool CommitterActions::empty() const {
@@ -125,6 +131,8 @@ bool Committer::process_front(CachedRun& run) {
   // Nothing joins an entry that ends its run: whatever comes then is decided on the committed end. Nor a large one.
   const bool is_full = run.at == CachedRun::At::gathered && run.entry->bytes() >= options_.batch_bytes_max;
   if (run.at == CachedRun::At::gathered && (is_full || run.one_by_one || is_ended(run.state.status))) return false;
+  // The store compares the fence with the branch's row: one that came along with another would not be compared at all.
+  if (run.entry && task.what.fence && !run.entry->takes(*task.what.fence)) return false;
   return decide_front(run);
 }
 
@@ -186,6 +194,8 @@ bool Committer::decide_last(CachedRun& run) {
   const std::optional<Fence> fence = run.decided.back().what.fence;
   const std::optional<std::string> keep_in = run.decided.back().what.keep_in;
   const BranchId last_branch = run.state.last_branch;
+  if (fence && !is_of_branch(run.state, *fence))
+    return refuse_last(run, {Code::stale, "Expected a hold of the step's own branch, but it is of another one."});
   // Before deciding: a join removes the branches that it ends.
   std::vector<BranchId> above = fence ? branches_above(run.state, fence->branch) : std::vector<BranchId>();
   Result<Decision> decision = decide(run.state, run.decided.back().what.command, context_for(run), graphs());

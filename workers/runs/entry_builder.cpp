@@ -93,7 +93,14 @@ const HeldBranch* EntryBuilder::held(BranchId branch) const {
   return found == held_.end() ? nullptr : &found->second;
 }
 
+bool EntryBuilder::takes(const Fence& fence) const {
+  const HeldBranch* there = held(fence.branch);
+  return there == nullptr || (there->fence.session == fence.session && there->fence.epoch == fence.epoch &&
+                              there->fence.step == fence.step);
+}
+
 void EntryBuilder::fence(HeldBranch held) {
+  CHECK(takes(held.fence));
   const BranchId branch = held.fence.branch;
   if (branch <= last_branch_) ancestors_.insert(held.ancestors.begin(), held.ancestors.end());
   held_.try_emplace(branch, std::move(held));

@@ -50,8 +50,10 @@ class EntryBuilder {
   // `head`, `chain` and `last_branch` are those of the committed state; later branches are new.
   EntryBuilder(const RunId& run, std::int64_t head, const Hash& chain, BranchId last_branch);
 
-  // The first of several for one branch counts: it is the one that the row stands for.
-  void fence(HeldBranch held);
+  // An entry has one fence for each branch, as the branch has one row. False: it has another one for this branch, so
+  // that what comes by this fence has to be in an entry of its own.
+  bool takes(const Fence& fence) const;
+  void fence(HeldBranch held);  // REQUIRES: takes() it
   void add(std::vector<Event> events, const std::vector<BranchId>& touched);
 
   // The entry with the run row, the job rows of all touched branches and the questions. `after`: the state as evolved;

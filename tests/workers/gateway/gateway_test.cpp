@@ -200,6 +200,67 @@ TEST_F(GatewayTest, a_report_that_comes_twice_at_once_counts_once) {
   EXPECT_EQ(store_->run(run)->head, 2);
 }
 
+// An entry has one fence for a branch: that of the second report would not have been compared with any row.
+TEST_F(GatewayTest, a_report_of_a_step_that_is_not_held_is_stale_beside_one_of_the_same_branch_that_is) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  ClaimId forged = first.claims.at(0).id;
+  ++forged.fence.step;
+  Ask both = ask_of(first.session, 0);
+  both.finished.push_back(done(first.claims[0].id));
+  both.finished.push_back(done(forged, 7));
+  const AskAnswer answer = answered(here_, std::move(both));
+  ASSERT_EQ(answer.results.size(), 2u);
+  EXPECT_EQ(answer.results[0].status, ReportStatus::committed);
+  EXPECT_EQ(answer.results[1].status, ReportStatus::stale);
+  EXPECT_EQ(store_->run(run)->head, 2);
+  EXPECT_EQ(answered(here_, ask_of(first.session, 1)).claims.size(), 1u) << "the next step waits for who claims it";
+}
+
+TEST_F(GatewayTest, a_claim_that_never_was_is_stale_and_no_history_is_read_for_it) {
+  start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  ClaimId no_step = first.claims.at(0).id, no_attempt = no_step;
+  no_step.fence.step = 99;
+  no_attempt.attempt = 9;
+  std::size_t reads = 0;
+  const auto counts = [&reads](const GatewayCall& call) {
+    reads += std::holds_alternative<FindEnd>(call) ? 1 : 0;
+    return false;
+  };
+  Ask forged = ask_of(first.session, 0);
+  for (const ClaimId& claim : {no_step, no_attempt}) forged.finished.push_back(done(claim));
+  const AskId id = here_.ask(std::move(forged));
+  pass(20, counts);
+  const auto answer = here_.answer_of(id);
+  ASSERT_TRUE(answer);
+  for (const ReportReply& reply : answer->results) EXPECT_EQ(reply.status, ReportStatus::stale);
+  EXPECT_EQ(reads, 0u);
+}
+
+// Each may walk through a long history, and the calls of all workers go by a few threads.
+TEST_F(GatewayTest, the_ends_of_reports_that_come_late_are_looked_for_one_at_a_time) {
+  start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  ASSERT_EQ(reported(here_, first.session, done(first.claims.at(0).id)).results[0].status, ReportStatus::committed);
+  Ask late = ask_of(first.session, 0);
+  for (int n = 0; n < 5; ++n) late.finished.push_back(done(first.claims[0].id));
+  const AskId id = here_.ask(std::move(late));
+  std::size_t most = 0;
+  for (int n = 0; n < 40; ++n) {
+    std::size_t reads = 0;
+    pass(1, [&reads](const GatewayCall& call) {
+      reads += std::holds_alternative<FindEnd>(call) ? 1 : 0;
+      return false;
+    });
+    most = std::max(most, reads);
+  }
+  const auto answer = here_.answer_of(id);
+  ASSERT_TRUE(answer);
+  for (const ReportReply& reply : answer->results) EXPECT_EQ(reply.status, ReportStatus::already);
+  EXPECT_EQ(most, 1u);
+}
+
 // Else a server that dies in between has promised what nothing does, and a late outcome would count.
 TEST_F(GatewayTest, a_release_is_answered_once_it_is_written) {
   start();
@@ -361,6 +422,45 @@ TEST_F(GatewayTest, a_client_that_is_gone_leaves_its_steps_to_others_and_its_rep
   const AskAnswer second = answered(here_, ask_of(first.session, 1));
   here_.gateway().take_back({second.claims.at(0).id});
   pass(3);
+  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+}
+
+// It asks so often that it is always in contact.
+TEST_F(GatewayTest, a_session_that_was_reaped_is_used_no_more_however_often_its_worker_asks) {
+  AskAnswer answer = answered(here_, ask_of(0, 1));
+  const SessionId reaped = answer.session;
+  store_->close_session(reaped);
+  for (int n = 0; n < 40 && answer.session == reaped; ++n) answer = answered(here_, ask_of(reaped, 1));
+  EXPECT_NE(answer.session, reaped);
+  EXPECT_EQ(store_->sessions().size(), 1u);
+}
+
+TEST_F(GatewayTest, an_ask_that_waits_for_a_session_that_was_reaped_is_answered) {
+  const SessionId reaped = answered(here_, ask_of(0, 1)).session;
+  const AskId waiting = here_.ask(ask_of(reaped, 1, 60'000'000));
+  pass(5);
+  store_->close_session(reaped);
+  pass(100);
+  EXPECT_TRUE(here_.answer_of(waiting));
+  start();
+  pass(20);
+  EXPECT_EQ(store_->held_counts().size(), 0u) << "nothing is claimed for it";
+}
+
+TEST_F(GatewayTest, steps_on_their_way_to_a_session_that_closes_are_offered_again) {
+  const SessionId session = answered(here_, ask_of(0, 1)).session;
+  const RunId run = start();
+  const AskId waiting = here_.ask(ask_of(session, 1, 60'000'000));
+  const auto reads = [](const GatewayCall& call) { return std::holds_alternative<ReadHistories>(call); };
+  for (int n = 0; n < 40 && store_->jobs(run).at(0).session == 0; ++n) pass(1, reads);
+  ASSERT_NE(store_->jobs(run).at(0).session, 0) << "it is claimed, and its run is being read";
+  Ask last = ask_of(session, 0);
+  last.closes = true;
+  here_.ask(std::move(last));
+  pass(40);
+  const auto answer = here_.answer_of(waiting);
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->claims.empty());
   EXPECT_EQ(store_->jobs(run).at(0).session, 0);
 }
 
