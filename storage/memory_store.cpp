@@ -145,20 +145,10 @@ class MemoryStore final : public Store {
     sort_by_turn(due, request.now_us);
     const TimeUs now_us = clock_();
     ClaimedBatch claimed;
-    take_of_keys(request, now_us, due, claimed);
-    // Found once for all: under the lock no other claim takes from a limited queue meanwhile.
-    std::map<std::string, QueueRoom> rooms = rooms_of(request.queues, now_us);
-    for (HeldJob* job : due) {
-      if (static_cast<std::int32_t>(claimed.jobs.size()) >= request.limit) break;
-      const std::string& queue = job->job.queue;
-      const QueueLimits limits = limits_.of(queue);
-      if (job->session != 0 || limits.has_keys()) continue;
-      if (const auto room = rooms.find(queue); room != rooms.end()) {
-        if (room->second.free-- <= 0) continue;
-        limits_.begin(limits, "", 1, now_us);
-      }
-      take(*job, request, claimed);
-    }
+    keys_first_ = !keys_first_;  // in turn, so that neither leaves nothing to the other
+    if (keys_first_) take_of_keys(request, now_us, due, claimed);
+    take_without_keys(request, now_us, due, claimed);
+    if (!keys_first_) take_of_keys(request, now_us, due, claimed);
     std::sort(claimed.jobs.begin(), claimed.jobs.end(), [](const HeldJob& a, const HeldJob& b) {
       return std::tie(a.job.priority, a.job.run_at_us, a.run, a.job.branch) <
              std::tie(b.job.priority, b.job.run_at_us, b.run, b.job.branch);
@@ -811,6 +801,23 @@ class MemoryStore final : public Store {
     return limit_key(limits.key, run.row.tags, parse_stored(run.events.front().payload).value("input", Json::object()));
   }
 
+  void take_without_keys(const ClaimRequest& request, TimeUs now_us, const std::vector<HeldJob*>& due,
+                         ClaimedBatch& claimed) {
+    // Found once for all: under the lock no other claim takes from a limited queue meanwhile.
+    std::map<std::string, QueueRoom> rooms = rooms_of(request.queues, now_us);
+    for (HeldJob* job : due) {
+      if (static_cast<std::int32_t>(claimed.jobs.size()) >= request.limit) break;
+      const std::string& queue = job->job.queue;
+      const QueueLimits limits = limits_.of(queue);
+      if (job->session != 0 || limits.has_keys()) continue;
+      if (const auto room = rooms.find(queue); room != rooms.end()) {
+        if (room->second.free-- <= 0) continue;
+        limits_.begin(limits, "", 1, now_us);
+      }
+      take(*job, request, claimed);
+    }
+  }
+
   // From each queue with keys, its jobs in the order in which they are due.
   void take_of_keys(const ClaimRequest& request, TimeUs now_us, const std::vector<HeldJob*>& due,
                     ClaimedBatch& claimed) {
@@ -881,8 +888,8 @@ class MemoryStore final : public Store {
       const Job& job = held.job;
       const TimeUs ageing_us = limits_.of(job.queue).ageing_us;
       return Turn(aged_priority(job.priority, job.run_at_us, ageing_us, now_us),
-                  ageing_us == 0 ? 0 : aged_rank(job.priority, job.run_at_us, ageing_us), job.priority, job.run_at_us,
-                  held.run, job.branch);
+                  ageing_us == 0 ? job.run_at_us : aged_rank(job.priority, job.run_at_us, ageing_us), job.priority,
+                  job.run_at_us, held.run, job.branch);
     };
     std::sort(due.begin(), due.end(), [&](const HeldJob* a, const HeldJob* b) { return turn(*a) < turn(*b); });
   }
@@ -945,6 +952,7 @@ class MemoryStore final : public Store {
   LimitBook book_ = limit_book_of(*this);
   MemoryStarts starts_{clock_};
   StartBook start_book_ = start_book_of(starts_);
+  bool keys_first_ = false;
   mutable std::recursive_mutex mutex_;  // a test may look while an entry is decided under the lock
   std::condition_variable_any notified_;
   std::uint64_t notifications_ = 0;

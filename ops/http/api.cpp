@@ -80,10 +80,10 @@ ApiAnswer guarded(Work&& work) {
   }
 }
 
-// Whether something new came of a request.
+// Whether something new came of a request: a run, or a start that waits to become one.
 bool has_created(const RouteReply& reply) {
   const ApiResponse* response = reply ? std::get_if<ApiResponse>(&*reply) : nullptr;
-  return response != nullptr && response->status == 201;
+  return response != nullptr && (response->status == 201 || response->status == 202);
 }
 
 // --- routes ----------------------------------------------------------------------------------------------------------
@@ -350,16 +350,20 @@ struct Api::Parts : ApiParts {
   RouteReply counted_answer(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
     if (routed.route->role != ApiRole::run) return answer_from(primary, routed, caller, request);
     if (const auto until_run = quotas.take_run(*caller)) return quota_response(*caller, *until_run);
+    TakenRuns taken(quotas, *caller, 1);
     RouteReply reply = answer_from(primary, routed, caller, request);
-    if (!has_created(reply)) quotas.give_back_run(*caller);
+    if (has_created(reply)) taken.keep(1);
     return reply;
   }
 
+  // A call has started its run by the time that its answer is known to be a stream. One without a place does not wait
+  // for the run: a refusal would hide it, and a client that tries again would start another one.
   RouteReply speak_mcp(const CallerRef& caller, const ApiRequest& request) {
-    ApiAnswer answer = answer_mcp(mcp_host(caller), waiting_calls, request);
-    if (auto* response = std::get_if<ApiResponse>(&answer)) return std::move(*response);
     std::shared_ptr<void> place = quotas.take_stream(*caller);
-    if (place == nullptr)
+    const McpHostRef host = mcp_host(caller, place == nullptr ? 0 : mcp_wait_ms);
+    ApiAnswer answer = answer_mcp(host, waiting_calls, request);
+    if (auto* response = std::get_if<ApiResponse>(&answer)) return std::move(*response);
+    if (place == nullptr && request.method == "GET")
       return later_response(429, 5, "Expected fewer streams at once of token " + caller->token + ".");
     auto& stream = std::get<ApiStream>(answer);
     stream.next = [this, caller, place, next = std::move(stream.next)]() -> std::optional<ApiStream::Chunk> {
@@ -369,10 +373,10 @@ struct Api::Parts : ApiParts {
     return std::move(stream);
   }
 
-  McpHostRef mcp_host(const CallerRef& caller) {
+  McpHostRef mcp_host(const CallerRef& caller, std::int64_t wait_ms) {
     auto host = std::make_shared<McpHost>();
     host->caller = caller->actor;
-    host->wait_ms = mcp_wait_ms;
+    host->wait_ms = wait_ms;
     host->may = [caller](ApiRole role) { return caller->access.may(role); };
     host->ask = [this, caller](const ApiRequest& request) { return answer_within(caller, request); };
     host->graphs = [this, caller] { return covered_graphs(caller->access.scope); };
@@ -496,7 +500,7 @@ Admission Api::admit_probe(const ApiRequest& request) {
 
 bool Api::is_waited_for() const { return parts_->primary.watch.has_waits(); }
 
-McpHostRef Api::mcp_host(const CallerRef& caller) { return parts_->mcp_host(caller); }
+McpHostRef Api::mcp_host(const CallerRef& caller) { return parts_->mcp_host(caller, parts_->mcp_wait_ms); }
 
 std::vector<RouteShown> api_routes() {
   std::vector<RouteShown> shown;

@@ -130,6 +130,11 @@ ProgressRow progress_row(const ClaimId& claim, const std::string& node, const st
           .written = said.written};
 }
 
+RouteReply values_refused(const Error& error) {
+  if (error.code == Code::limit) return error_response(413, "limit", error.message);
+  return error;
+}
+
 }  // namespace
 
 RouteReply ask_for_claims(RouteCall& call) {
@@ -138,10 +143,11 @@ RouteReply ask_for_claims(RouteCall& call) {
   if (!ask) return ask.error();
   if (auto refusal = refuse_queues(call, ask->worker->says().queues)) return *std::move(refusal);
   std::vector<ClaimId> reported;
+  ReportValues values(call.store());
   for (Ask::Report& report : ask->finished) {
     reported.push_back(report.claim);
     if (!ask->by_reference) continue;
-    if (const Status taken = take_values(report, call.store()); !taken) return taken.error();
+    if (const Status put = values.put_into(report); !put) return values_refused(put.error());
   }
   return later_of(call, *std::move(ask), [reported = std::move(reported)](const AskAnswer& answer) {
     return claims_response(reported, answer);
@@ -183,7 +189,7 @@ RouteReply complete_claim(RouteCall& call) {
     Result<Completed> completed = complete_body(request, claim);
     if (!completed) return completed.error();
     if (completed->by_reference)
-      if (const Status taken = take_values(completed->report, call.store()); !taken) return taken.error();
+      if (const Status put = ReportValues(call.store()).put_into(completed->report); !put) return put.error();
     return std::move(completed->report);
   });
 }

@@ -121,6 +121,7 @@ RouteReply start_runs(RouteCall& call) {
   if (!commands) return std::move(commands).error();
   if (const auto until_run = take_more_runs(call, commands->size() - 1))
     return quota_response(*call.caller, *until_run);
+  TakenRuns more(call.parts.quotas, *call.caller, commands->size() - 1);
   std::vector<Result<Started>> started = call.client.start_many(*std::move(commands));
   for (Result<Started>& one : started) one = covered_start(call, std::move(one));
   Json runs = Json::array();
@@ -132,8 +133,7 @@ RouteReply start_runs(RouteCall& call) {
     else
       runs.push_back({{"error", {{"code", to_string(one.error().code)}, {"message", one.error().message}}}});
   }
-  for (std::size_t spare = std::max<std::size_t>(is_new, 1); spare < started.size(); ++spare)
-    call.parts.quotas.give_back_run(*call.caller);
+  more.keep(is_new - std::min<std::size_t>(is_new, 1));
   return json_response({{"runs", runs}, {"started", is_new}}, is_new > 0 ? 201 : 200);
 }
 
@@ -159,7 +159,7 @@ RouteReply start_run(RouteCall& call) {
   if (!started) return started.error();
   Json shown = started_json(*started);
   shown.erase("existed");
-  if (started->standing == StartStanding::waits) return json_response(std::move(shown), 202);
+  if (started->standing == StartStanding::waits) return json_response(std::move(shown), started->existed ? 200 : 202);
   return started->existed ? json_response(std::move(shown))
                           : created_response(std::move(shown), "runs", to_string(started->run));
 }

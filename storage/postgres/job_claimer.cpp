@@ -153,29 +153,49 @@ JobClaimer::Attempt JobClaimer::claim_notified(const ClaimRequest& request, cons
   return claimed;
 }
 
+// The kinds of queues take one statement each. They are served in the order of the rotation as well: a kind whose
+// queues have jobs for every claim would leave nothing to the others.
 JobClaimer::Attempt JobClaimer::claim_limited(ClaimRequest request) {
   if (request.limit <= 0 || request.queues.empty()) return ClaimedBatch{};
-  request.queues = rotated(request.queues);
-  ClaimRequest governed = request;
-  std::vector<std::string> keyed;
-  take_governed(request.queues, governed.queues, keyed);
-  Attempt claimed = claim_governed(governed);
-  for (const std::string& queue : keyed) {
-    governed.limit = request.limit - static_cast<std::int32_t>(claimed->jobs.size());
-    if (governed.limit > 0) append(*claimed, claim_keyed(governed, queue));
-  }
-  request.limit -= static_cast<std::int32_t>(claimed->jobs.size());
-  if (request.limit <= 0 || request.queues.empty()) return claimed;
-  const bool is_of_runs = !request.only_runs.empty();
-  if (placements_.are_distributed()) {
-    append(*claimed, *claim_across(request, {is_of_runs ? "claim_limited_of_runs_given" : "claim_limited_given",
-                                             limited_parameters(request), Statement::Kind::given}));
-  } else {
-    append(*claimed, *execute({is_of_runs ? "claim_limited_of_runs" : "claim_limited", limited_parameters(request),
-                               Statement::Kind::limited},
-                              request));
+  const std::vector<std::string> order = rotated(request.queues);
+  std::vector<std::string> counted = order, governed, keyed;
+  take_governed(counted, governed, keyed);
+  using Claim = Attempt (JobClaimer::*)(const ClaimRequest&);
+  std::array<std::pair<std::vector<std::string>*, Claim>, 3> kinds = {{{&governed, &JobClaimer::claim_governed},
+                                                                       {&keyed, &JobClaimer::claim_all_keyed},
+                                                                       {&counted, &JobClaimer::claim_counted}}};
+  const auto place = [&order](const auto& kind) {
+    return kind.first->empty() ? order.end() : std::find(order.begin(), order.end(), kind.first->front());
+  };
+  std::sort(kinds.begin(), kinds.end(), [&](const auto& one, const auto& other) { return place(one) < place(other); });
+  Attempt claimed = ClaimedBatch{};
+  for (const auto& [queues, claim] : kinds) {
+    ClaimRequest rest = request;
+    rest.queues = std::move(*queues);
+    rest.limit -= static_cast<std::int32_t>(claimed->jobs.size());
+    if (rest.limit > 0 && !rest.queues.empty()) append(*claimed, *(this->*claim)(rest));
   }
   return claimed;
+}
+
+JobClaimer::Attempt JobClaimer::claim_all_keyed(const ClaimRequest& request) {
+  Attempt claimed = ClaimedBatch{};
+  ClaimRequest rest = request;
+  for (const std::string& queue : request.queues) {
+    rest.limit = request.limit - static_cast<std::int32_t>(claimed->jobs.size());
+    if (rest.limit > 0) append(*claimed, claim_keyed(rest, queue));
+  }
+  return claimed;
+}
+
+JobClaimer::Attempt JobClaimer::claim_counted(const ClaimRequest& request) {
+  const bool is_of_runs = !request.only_runs.empty();
+  if (placements_.are_distributed())
+    return claim_across(request, {is_of_runs ? "claim_limited_of_runs_given" : "claim_limited_given",
+                                  limited_parameters(request), Statement::Kind::given});
+  return execute(
+      {is_of_runs ? "claim_limited_of_runs" : "claim_limited", limited_parameters(request), Statement::Kind::limited},
+      request);
 }
 
 // Moves the governed queues to `governed`, or to `keyed` if they have keys; those that are held back by their rate go
@@ -198,7 +218,6 @@ void JobClaimer::limits_changed(const std::string& queue) {
 }
 
 JobClaimer::Attempt JobClaimer::claim_governed(const ClaimRequest& request) {
-  if (request.queues.empty()) return ClaimedBatch{};
   const std::string_view name = request.only_runs.empty() ? "claim_limited_given" : "claim_limited_of_runs_given";
   if (placements_.are_distributed())
     return claim_across(request, {name, limited_parameters(request), Statement::Kind::given});

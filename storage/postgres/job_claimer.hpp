@@ -96,6 +96,8 @@ class JobClaimer {
   Attempt claim_notified(const ClaimRequest& request, const NotifiedJob& job);
   Attempt claim_limited(ClaimRequest request);
   Attempt claim_governed(const ClaimRequest& request);
+  Attempt claim_all_keyed(const ClaimRequest& request);
+  Attempt claim_counted(const ClaimRequest& request);  // of queues with a concurrency alone
   void take_governed(std::vector<std::string>& queues, std::vector<std::string>& governed,
                      std::vector<std::string>& keyed);
   ClaimedBatch claim_keyed(const ClaimRequest& request, const std::string& queue);

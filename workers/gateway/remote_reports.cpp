@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* never_held = "Expected a claim of an attempt that was made, but there is none.";
 
-// Nobody has held such a claim, as far as the run has come.
+// No one has held such a claim, as far as the run has come.
 bool never_was(const RunState& state, const Step* open, const ClaimId& claim) {
   return claim.fence.step > state.last_step || (open != nullptr && claim.attempt > open->attempt);
 }

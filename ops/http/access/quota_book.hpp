@@ -1,6 +1,7 @@
 // The use that this process has seen of each token's quotas. Safe from any thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -34,6 +35,26 @@ class QuotaBook {
   std::mutex mutex_;
   std::map<std::string, Bucket> buckets_;  // by kind and token
   std::map<std::string, std::shared_ptr<std::atomic<std::int64_t>>> streams_;
+};
+
+// Runs that were taken from a caller's quota for one request. Those that were not kept are given back at its end, also
+// when that is an exception. Used by one thread.
+class TakenRuns {
+ public:
+  TakenRuns(QuotaBook& quotas, const Caller& caller, std::size_t count)
+      : quotas_(quotas), caller_(caller), count_(count) {}
+  ~TakenRuns() {
+    for (; count_ > 0; --count_) quotas_.give_back_run(caller_);
+  }
+  TakenRuns(const TakenRuns&) = delete;
+  TakenRuns& operator=(const TakenRuns&) = delete;
+
+  void keep(std::size_t count) { count_ -= std::min(count, count_); }  // so many runs have come of it
+
+ private:
+  QuotaBook& quotas_;
+  const Caller& caller_;
+  std::size_t count_;
 };
 
 }  // namespace cairn

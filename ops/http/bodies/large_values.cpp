@@ -1,6 +1,8 @@
 #include "ops/http/bodies/large_values.hpp"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 
 #include "ops/http/bodies/fields.hpp"
 #include "storage/digest.hpp"
@@ -19,20 +21,24 @@ Result<std::string> large_value(const ApiRequest& request, const Hash& hash) {
 
 Json reference_to(const Hash& hash, std::size_t bytes) { return {{"$blob", hex(hash)}, {"bytes", bytes}}; }
 
-Status take_values(Ask::Report& report, Store& store) {
+Status ReportValues::put_into(Ask::Report& report) {
   if (!report.result) return Done{};
-  Json& patch = report.result->patch;
-  std::vector<Hash> hashes;
-  find_blobs(patch, hashes);
   std::map<Hash, BlobText> texts;
-  for (const Hash& hash : hashes) {
+  std::optional<Hash> missing;
+  std::size_t taken = 0;
+  const ReadBlob read = [&](const Hash& hash) {
     BlobText& text = texts[hash];
-    if (text == nullptr) text = blob_text(store.blob(shard_of(report.claim.run, store.shards()), hash));
-    if (text == nullptr)
-      return bad_request("Expected a value that PUT /api/v1/blobs/HASH has kept for this claim, but " + hex(hash) +
-                         " is none.");
-  }
-  return put_back({&patch}, [&texts](const Hash& hash) { return texts.at(hash); });
+    if (text == nullptr) text = blob_text(store_.blob(shard_of(report.claim.run, store_.shards()), hash));
+    if (text == nullptr) missing = hash;
+    if (text != nullptr) taken += text->size();
+    return text;
+  };
+  const Status put = put_back({&report.result->patch}, read, std::min(left_, composed_bytes_max));
+  if (missing)
+    return bad_request("Expected a value that PUT /api/v1/blobs/HASH has kept for this claim, but " + hex(*missing) +
+                       " is none.");
+  left_ -= std::min(left_ - 1, taken);
+  return put;
 }
 
 }  // namespace cairn

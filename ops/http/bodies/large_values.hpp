@@ -4,7 +4,7 @@
 
 #include "ops/http/transport/message.hpp"
 #include "storage/store.hpp"
-#include "workers/gateway/gateway.hpp"
+#include "workers/gateway/ask.hpp"
 
 namespace cairn {
 
@@ -14,8 +14,18 @@ Result<std::string> large_value(const ApiRequest& request, const Hash& hash);
 // The reference that stands for it.
 Json reference_to(const Hash& hash, std::size_t bytes);
 
-// Replaces references by their values. Refuses `invalid`: one is not kept; `limit`: they are too large
-// together.
-Status take_values(Ask::Report& report, Store& store);
+// Puts the values that the reports of one request refer to in their places. A reference costs a few bytes and stands
+// for megabytes, so that they are bounded for each report, and for all of a request together.
+class ReportValues {
+ public:
+  explicit ReportValues(Store& store) : store_(store) {}
+
+  // Refuses `invalid`: one is not kept; `limit`: they are too large together.
+  Status put_into(Ask::Report& report);
+
+ private:
+  Store& store_;
+  std::size_t left_ = 2 * composed_bytes_max;  // bytes; never none, as values without references need none
+};
 
 }  // namespace cairn

@@ -204,6 +204,32 @@ TEST(ApiDoors, H18_quotas_of_runs_bytes_and_streams_are_429_with_when_to_come_ag
   }));
 }
 
+TEST(ApiDoors, H18_a_start_that_waits_is_taken_from_the_quota_of_runs_and_the_same_one_again_is_not) {
+  const std::string dsn = new_database();
+  const std::string token = new_token(dsn, "runner", {"--role", "run", "--quota", "runs=4/1h"});
+  const std::string author = new_token(dsn, "author", {"--role", "operate"});
+  const Server server({"--dsn", dsn});
+  const Json graph = {
+      {"name", "queued"},
+      {"start", "rest"},
+      {"limits", {{"steps", 5}}},
+      {"singleton", {{"key", "/of"}, {"when", "queue"}}},
+      {"nodes",
+       {{"rest", {{"do", "py.rest"}, {"labels", {"ok"}}, {"on", {{"ok", "end"}}}}}, {"end", {{"end", "done"}}}}}};
+  ASSERT_EQ(server.post("/api/v1/graphs", graph, bearer(author)).status, 201);
+  const auto start = [&](const std::string& key) {
+    Json body = {{"graph", "queued"}, {"input", {{"of", "a"}}}};
+    if (!key.empty()) body["key"] = key;
+    return server.post(runs, body, bearer(token)).status;
+  };
+  EXPECT_EQ(start(""), 201);
+  EXPECT_EQ(start("second"), 202);
+  EXPECT_EQ(start("second"), 200) << "it waits already";
+  EXPECT_EQ(start("third"), 202);
+  EXPECT_EQ(start(""), 202);
+  EXPECT_EQ(start(""), 429);
+}
+
 TEST(ApiDoors, H18_only_an_admin_brings_a_graph_of_very_many_steps_or_attempts) {
   const std::string dsn = new_database();
   const std::string author = new_token(dsn, "author", {"--role", "operate"});

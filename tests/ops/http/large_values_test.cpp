@@ -89,6 +89,27 @@ TEST_F(LargeValues, one_report_by_itself_takes_them_too_and_without_the_word_a_r
   }
 }
 
+// A reference takes a hundred bytes of a request, and megabytes of the server.
+TEST_F(LargeValues, those_of_all_reports_of_a_request_are_bounded_together) {
+  const Json claim = claim_of("t");
+  const std::string kept = Json(std::string(1'000'000, 'c')).dump();
+  const Json reference = put(claim, hex(sha256(kept)), kept).json();
+  const auto reports = [&](std::size_t count) {
+    Json body = asked(session);
+    body["wait_ms"] = 0;
+    body["max"] = 0;
+    const Json report = {{"claim", claim["claim"]}, {"patch", {{"turned", reference}}}};
+    body["finished"] = std::vector<Json>(count, report);
+    return server.post(claims, body);
+  };
+  const Reply many = reports(100);
+  EXPECT_EQ(many.status, 413) << many.body;
+  EXPECT_NE(many.body.find("Expected large values of at most"), std::string::npos) << many.body;
+  const Json forty = reports(40).json().at("results");
+  const auto committed = [](const Json& one) { return one["status"] == "committed"; };
+  EXPECT_EQ(std::count_if(forty.begin(), forty.end(), committed), 1);
+}
+
 TEST_F(LargeValues, are_refused_in_one_sentence) {
   const Json claim = claim_of("t");
   const std::string at = "?claim=" + claim["claim"].get<std::string>(), none(64, 'a');

@@ -159,6 +159,24 @@ TEST(McpDoors, a_token_has_its_quota_of_runs_here_too) {
   EXPECT_NE(beyond["content"][0]["text"].get<std::string>().find("Expected at most 1 new runs"), std::string::npos);
 }
 
+// A refusal would hide the run, and a client that tries again would start another one.
+TEST(McpDoors, a_call_without_a_place_for_its_stream_says_that_its_run_goes_on) {
+  const std::string dsn = new_database();
+  const Variable there("CAIRN_DSN", dsn);
+  const std::string admin = new_token(dsn, "boss", {"--role", "admin"});
+  const std::string few = new_token(dsn, "few", {"--role", "run", "--role", "read", "--quota", "streams=1"});
+  const Server server;
+  EXPECT_EQ(server.post("/api/v1/graphs", asking_tool("placed_ask", nullptr), bearer(admin)).status, 201);
+  EXPECT_TRUE(
+      wait_until([&] { return send_mcp(server.port(), rpc_request(1, "ping").dump(), bearer(few)).status == 200; }));
+  const std::string other = server.post(runs, {{"graph", "placed_ask"}}, bearer(admin)).json()["run"];
+  const ApiStreamReader stream(server.port(), runs + "/" + other + "/events", bearer(few));
+  LegacyClient client(server.port(), Json::object(), bearer(few));
+  const Json result = client.call("placed_ask").result();
+  EXPECT_NE(result["content"][0]["text"].get<std::string>().find("goes on"), std::string::npos) << result;
+  EXPECT_EQ(server.get(runs + "?graph=placed_ask", bearer(admin)).json().size(), 2u);
+}
+
 TEST(McpDoors, what_is_no_message_gets_the_right_code_and_one_sentence) {
   const Server server({"--body-bytes", "2000"});
   struct Bad {

@@ -73,6 +73,26 @@ TEST_P(QueueLimitsTest, starts_of_a_rate_are_taken_for_jobs_that_are_held_alread
   EXPECT_TRUE(claim_model().empty()) << "what was taken is used up for claims as well";
 }
 
+// One whose limits leave room for every claim leaves something to the others.
+TEST_P(QueueLimitsTest, queues_of_each_kind_of_limit_come_first_in_turn) {
+  change({.name = "aged", .ageing_us = 60'000'000});
+  change({.name = "counted", .concurrency = 10});
+  change({.name = "keyed", .key = "tag.customer"});
+  const std::vector<std::string> names = {"aged", "counted", "keyed"};
+  std::vector<TestRun> runs;
+  for (int n = 0; n < 12; ++n)
+    for (const std::string& name : names) {
+      runs.emplace_back(store(), 0);
+      EXPECT_EQ(runs.back().start(job_of(1, 1, noon - 100 + n, name, 0)).kind, Kind::committed);
+    }
+  std::map<std::string, int> claimed;
+  ClaimRequest request = claim_request(7, 2, 0);
+  request.queues = names;
+  for (int n = 0; n < 6; ++n)
+    for (const HeldJob& job : store().claim(request).jobs) ++claimed[job.job.queue];
+  for (const std::string& name : names) EXPECT_GE(claimed[name], 2) << name;
+}
+
 TEST_P(QueueLimitsTest, no_start_is_taken_where_a_held_branch_may_not_go_on) {
   const auto starts_with = [&](QueueLimits limits) {
     limits.revision = limits_of("model").revision;
