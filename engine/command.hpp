@@ -69,6 +69,7 @@ struct FailStep {
   SessionId worker = 0;
   TimeUs started_at = 0;
   bool alone = false;  // lost while its worker executed nothing else
+  bool begun = true;   // lost after it had begun, or that is unknown
 };
 struct Due {        // the time of a timer, a timeout or an expiry is reached; refused if early
   StepId step = 0;  // 0: the whole run's

@@ -434,6 +434,9 @@ Status Deciding::operator()(const FailStep& fail) {
   if (fail.failure.error == lost_error && runs_alone(step) && !fail.alone)
     return refusal(Code::conflict, "Expected step " + std::to_string(fail.step) + " of " + name_of(state_) +
                                        ", which runs alone, to have begun, but it had not.");
+  if (fail.failure.error == lost_error && may_not_be_lost(state_, step) && !fail.begun)
+    return refusal(Code::conflict, "Expected step " + std::to_string(fail.step) + " of " + name_of(state_) +
+                                       ", which may not be lost, to have begun, but it had not.");
   fail_attempt(fail.step, fail);
   return Done{};
 }

@@ -383,6 +383,8 @@ const DoNode* work_of(const RunState& state, const Step& step) {
   return node == nullptr ? nullptr : node->work();
 }
 
+bool may_not_be_lost(const RunState& state, const Step& step) { return state.node(step).retry.lost == 0; }
+
 const CallNode* call_of(const RunState& state, const Step& step) {
   const Node* node = executed_at(state, step);
   return node == nullptr ? nullptr : node->call();

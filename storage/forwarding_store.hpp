@@ -86,6 +86,9 @@ class ForwardingStore : public Store {
   void open_session(const SessionRow& session) override { store_.open_session(session); }
   void beat(SessionId session) override { store_.beat(session); }
   void set_alone(SessionId session, const std::string& hold) override { store_.set_alone(session, hold); }
+  void set_begun(SessionId session, const std::vector<std::string>& attempts) override {
+    store_.set_begun(session, attempts);
+  }
   void set_home(SessionId session, const RunId& run, bool is_home) override { store_.set_home(session, run, is_home); }
   void close_session(SessionId session) override { store_.close_session(session); }
   std::vector<SessionRow> sessions() override { return store_.sessions(); }

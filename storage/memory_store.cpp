@@ -455,6 +455,11 @@ class MemoryStore final : public Store {
     const auto found = sessions_.find(session);
     if (found != sessions_.end()) found->second.alone = hold;
   }
+  void set_begun(SessionId session, const std::vector<std::string>& attempts) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = sessions_.find(session);
+    if (found != sessions_.end()) found->second.begun = attempts;
+  }
   void close_session(SessionId session) override {
     const std::lock_guard lock(mutex_);
     sessions_.erase(session);

@@ -31,6 +31,9 @@ struct SessionRow {
   // The one hold that it executes, as "RUN BRANCH EPOCH": none of its others has begun. "": its holds run side by side.
   // Nothing: unknown, as of a worker of an older release.
   std::optional<std::string> alone = {};
+  // The attempts of steps that may not be lost which it has begun, as "RUN STEP ATTEMPT EPOCH". Nothing: unknown, as of
+  // a worker of an older release or over HTTP.
+  std::optional<std::vector<std::string>> begun = {};
   // For a worker that claims over HTTP: the caller as which it came, and its handlers and tools as JSON
   // (workers/gateway). Nothing: it is a process of this program.
   std::optional<std::string> caller = {};

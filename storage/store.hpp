@@ -169,6 +169,8 @@ class Store {
   virtual void beat(SessionId session) = 0;
   // The hold that the session executes alone (SessionRow::alone); "": none.
   virtual void set_alone(SessionId session, const std::string& hold) = 0;
+  // The attempts of steps that may not be lost which the session has begun (SessionRow::begun).
+  virtual void set_begun(SessionId session, const std::vector<std::string>& attempts) = 0;
   virtual void close_session(SessionId session) = 0;  // and it is no run's home any more
   // The session is the run's home, or is so no longer: a run has one at most, the latest. A job that a commit frees
   // meanwhile, in a queue that the session serves, is found only by its own claims that name the run (only_runs or a

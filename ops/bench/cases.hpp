@@ -57,6 +57,8 @@ Result<Json> measure_finished(const std::string& dsn, BenchServer& server, const
 Result<Json> measure_old_snapshot(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_sustained(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+// A loop whose steps each add 1 KB to a list, in turns with one whose steps replace as much.
+Result<Json> measure_appends(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
 // Claims, commits, lists of runs and states as of a moment with very many runs in the tables and with a hundredth.

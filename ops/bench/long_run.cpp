@@ -1,4 +1,4 @@
-// One run of very many events, very many runs in one worker, and what that held after its death.
+// One run of very many events, or of a list that grows; very many runs in one worker, and what that held when it died.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,6 +18,7 @@ constexpr std::int64_t in_flight = 10'000;
 constexpr std::int64_t in_flight_ms_max = 60'000;
 constexpr int survivors_usual = 4;
 constexpr std::int64_t longer_than_measured_ms = 3'600'000;
+constexpr std::int64_t appends_usual = 100'000;
 constexpr int long_run_turns = 5;   // of a new run and the long one: a machine's pace changes within seconds
 constexpr std::int64_t parts = 10;  // of the long run; each turn measures the steps of one part
 constexpr std::chrono::milliseconds steps_pause{2};
@@ -91,6 +92,34 @@ Result<Spent> measure_beginning(const std::string& dsn, BenchServer& server, std
   return go_on(server, database, steps).spent;
 }
 
+// The steps/s of a run of that graph, from its first step on, in each quarter of so many.
+Result<std::vector<double>> quarters_of(const std::string& dsn, const std::string& graph, std::int64_t steps) {
+  FreshDatabase database(dsn);
+  Result<Opened> opened = open_bench(database);
+  if (!opened) return opened.error();
+  WorkerProcesses worker(database, 1);
+  start_runs(*opened->client, graph, 1, Json::object());
+  std::vector<double> rates;
+  wait_for_steps(worker, 1);
+  std::int64_t before = worker.executed().steps;
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    const Clock::time_point begin = Clock::now();
+    wait_for_steps(worker, before + steps / 4);
+    const std::int64_t executed = worker.executed().steps - before;
+    rates.push_back(1e3 * static_cast<double>(executed) / ms_between(begin, Clock::now()));
+    before += executed;
+  }
+  worker.stop();
+  return rates;
+}
+
+// The rate over all quarters.
+double rate_of(const std::vector<double>& quarters) {
+  double seconds = 0;
+  for (const double rate : quarters) seconds += 1 / rate;
+  return static_cast<double>(quarters.size()) / seconds;
+}
+
 }  // namespace
 
 Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
@@ -122,6 +151,30 @@ Result<Json> measure_long_run(const std::string& dsn, BenchServer& server, const
   line["taken_over_ms"] = std::round(quantile(taken_over, 0.5));
   line["worker_memory_mb"] = rounded(late.worker_memory_mb, 10);
   return line;
+}
+
+Result<Json> measure_appends(const std::string& dsn, BenchServer&, const BenchOptions& options) {
+  const std::int64_t steps = options.runs > 0 ? options.runs : appends_usual;
+  const Result<std::vector<double>> before = quarters_of(dsn, "bench_replace", steps);
+  if (!before) return before.error();
+  const Result<std::vector<double>> appends = quarters_of(dsn, "bench_append", steps);
+  if (!appends) return appends.error();
+  const Result<std::vector<double>> after = quarters_of(dsn, "bench_replace", steps);
+  if (!after) return after.error();
+  const double limit = (rate_of(*before) + rate_of(*after)) / 2;
+  Json table = Json::array();
+  for (std::size_t quarter = 0; quarter < appends->size(); ++quarter)
+    table.push_back({{"quarter", quarter + 1},
+                     {"appends_per_s", std::round((*appends)[quarter])},
+                     {"replaced_per_s", std::round(((*before)[quarter] + (*after)[quarter]) / 2)}});
+  return Json{{"value", std::round(rate_of(*appends))},
+              {"unit", "steps/s"},
+              {"limit", std::round(limit)},
+              {"limit_is", "as many steps that replace 1 KB, before and after"},
+              {"ratio", rounded(rate_of(*appends) / limit, 1'000)},
+              {"last_quarter_to_first", rounded(appends->back() / appends->front(), 1'000)},
+              {"appends", steps},
+              {"table", std::move(table)}};
 }
 
 Result<Json> measure_in_flight(const std::string& dsn, BenchServer&, const BenchOptions& options) {

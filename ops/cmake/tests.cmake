@@ -120,7 +120,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/pooler_test.cpp
   tests/storage/postgres/silence_test.cpp
   tests/storage/postgres/tagged_runs_test.cpp
-  tests/storage/postgres/transaction_pooler.cpp
+  tests/storage/postgres/pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
   tests/storage/proof/records_test.cpp
@@ -369,7 +369,7 @@ cairn_tests(ops postgres cairn_ops
   tests/workers/ports/loopback.cpp
   tests/faults/server.cpp
   tests/storage/test_database.cpp
-  tests/storage/postgres/transaction_pooler.cpp
+  tests/storage/postgres/pooler.cpp
 )
 cairn_tests(fuzz fast cairn_workers
   tests/fuzz/bombs.cpp
@@ -397,13 +397,14 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/rough_path.cpp
   tests/faults/server.cpp
   tests/faults/server_faults_test.cpp
+  tests/faults/stopped_processes_test.cpp
   tests/faults/tampering.cpp
   tests/ops/free_port.cpp
   tests/ops/program.cpp
   tests/ops/small_disk.cpp
   tests/storage/test_database.cpp
   tests/storage/postgres/cutting_proxy.cpp
-  tests/storage/postgres/transaction_pooler.cpp
+  tests/storage/postgres/pooler.cpp
 )
 add_executable(note tests/faults/note.cpp)
 target_link_libraries(note PRIVATE cairn_flags nlohmann_json::nlohmann_json)

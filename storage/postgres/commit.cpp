@@ -1,9 +1,12 @@
 #include "storage/postgres/commit.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <map>
 #include <numeric>
 #include <spdlog/spdlog.h>
+#include <thread>
 #include <utility>
 
 #include "engine/corrupt_history.hpp"
@@ -370,53 +373,89 @@ Blame blame_of(const PostgresError& fault) {
 }
 
 // Commits a batch that was refused as a whole: it is halved until the refused entries stand alone, and all others are
-// committed.
+// committed. A statement that timed out under load is not its entry's fault: an entry that times out alone is tried
+// again, later and later, and refused once each try of it timed out while there was time for another event.
 class DividedCommit {
  public:
   DividedCommit(Placements& placements, Shard shard, std::span<const Entry> batch, Notifier* notifier)
-      : placements_(placements), shard_(shard), batch_(batch), notifier_(notifier), verdicts_(batch.size()) {}
+      : placements_(placements),
+        shard_(shard),
+        batch_(batch),
+        notifier_(notifier),
+        units_(units_of(batch)),
+        verdicts_(batch.size()) {}
 
   std::vector<Verdict> commit(const PostgresError& fault) {
-    divide(units_of(batch_), fault);
+    divide(units_, fault);
+    for (const int pause_ms : slow_pauses_ms) try_again_after(std::chrono::milliseconds(pause_ms));
+    for (const Slow& slow : slow_) refuse(*slow.unit, slow.fault);
     // A right that this role lacks altogether is no entry's fault.
     if (doubtful_ && !has_taken_) throw *doubtful_;
     return std::move(verdicts_);
   }
 
  private:
-  using Units = std::span<const std::vector<std::size_t>>;
+  using Unit = std::vector<std::size_t>;
+  using Units = std::span<const Unit>;
+  struct Slow {  // it timed out alone
+    const Unit* unit = nullptr;
+    PostgresError fault;
+  };
+  static constexpr auto slow_pauses_ms = std::to_array<int>({100, 300, 900, 2'000});
 
   // REQUIRES: `units` together were refused with `fault`.
-  // A statement that timed out under load is not the entry's fault: what times out alone is tried once more, and if
-  // nothing but time-outs comes, all of it is later. A worker cancels no statement; one who does it once harms nothing.
   void divide(Units units, const PostgresError& fault) {
-    if (units.size() == 1) {
-      const std::optional<PostgresError> alone = blame_of(fault) == Blame::time ? refusal_of(units) : fault;
-      if (alone) refuse(units.front(), *alone);
-      return;
-    }
+    if (units.size() == 1) return judge_alone(units.front(), fault);
     const std::size_t half = units.size() / 2;
     for (const Units part : {units.first(half), units.subspan(half)})
       if (const std::optional<PostgresError> again = refusal_of(part)) divide(part, *again);
   }
 
+  void judge_alone(const Unit& unit, const PostgresError& fault) {
+    if (blame_of(fault) != Blame::time) return refuse(unit, fault);
+    expect_time_for_another_event(fault);
+    slow_.push_back({&unit, fault});
+  }
+
+  void try_again_after(std::chrono::milliseconds pause) {
+    if (slow_.empty()) return;
+    std::this_thread::sleep_for(pause);
+    for (const Slow& slow : std::exchange(slow_, {}))
+      if (const std::optional<PostgresError> again = refusal_of({slow.unit, 1})) judge_alone(*slow.unit, *again);
+  }
+
   // Nothing: they are committed, or judged.
   std::optional<PostgresError> refusal_of(Units units) {
-    constexpr int timeouts_max = 30;  // enough to find a few neighbors among 500
     try {
       take(units, commit_whole(placements_, shard_, entries_of(units), notifier_));
       return std::nullopt;
     } catch (const PostgresError& again) {
-      const Blame blame = blame_of(again);
-      if (blame == Blame::nothing || (blame == Blame::time && ++timeouts_ > timeouts_max)) pass_on(again);
+      if (blame_of(again) == Blame::nothing) pass_on(again);
       return again;
+    }
+  }
+
+  // Adds an event of no run, and takes it back. Where even that has no time, all of the batch is later.
+  void expect_time_for_another_event(const PostgresError& slow) {
+    try {
+      placements_.run(shard_, [&](PgConnection& connection) {
+        connection.begin_pipeline();
+        connection.send(begin_statement());
+        connection.send(statement("try_event"), PgParameters().add(shard_));
+        connection.sync();
+        connection.finish();
+        connection.execute("ROLLBACK");
+      });
+    } catch (const PostgresError& fault) {
+      spdlog::debug("Expected another event to be added in time, but: {}.", fault.what());
+      pass_on(slow);
     }
   }
 
   // In doubt: an attempt before may have lost its connection after its COMMIT.
   std::vector<Entry> entries_of(Units units) const {
     std::vector<Entry> entries;
-    for (const std::vector<std::size_t>& unit : units)
+    for (const Unit& unit : units)
       for (const std::size_t at : unit) {
         entries.push_back(batch_[at]);
         entries.back().in_doubt = entries.back().commit != 0;
@@ -426,10 +465,9 @@ class DividedCommit {
 
   void take(Units units, std::vector<Verdict> verdicts) {
     std::size_t next = 0;
-    for (const std::vector<std::size_t>& unit : units)
+    for (const Unit& unit : units)
       for (const std::size_t at : unit) verdicts_[at] = std::move(verdicts[next++]);
     has_taken_ = true;
-    timeouts_ = 0;
   }
 
   void refuse(std::span<const std::size_t> unit, const PostgresError& fault) {
@@ -444,10 +482,11 @@ class DividedCommit {
   const Shard shard_;
   const std::span<const Entry> batch_;
   Notifier* const notifier_;
+  const std::vector<Unit> units_;
   std::vector<Verdict> verdicts_;
+  std::vector<Slow> slow_;
   std::optional<PostgresError> doubtful_;  // about a right, and alone
   bool has_taken_ = false;                 // the database took some part
-  int timeouts_ = 0;                       // one after another
 };
 
 std::vector<Verdict> commit_or_divide(Placements& placements, Shard shard, std::span<const Entry> batch,

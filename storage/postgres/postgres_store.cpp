@@ -480,6 +480,7 @@ class PostgresStore final : public Store {
     add_texts(parameters, session.allows);
     for (const std::optional<std::string>& text : {session.caller, session.declares})
       text ? parameters.add(*text) : parameters.add_null(PgType::text);
+    add_texts(parameters, session.begun);
     placements_.whole().query("open_session", parameters);
   }
 
@@ -490,6 +491,10 @@ class PostgresStore final : public Store {
   void beat(SessionId session) override { placements_.whole().query("beat", PgParameters().add(session)); }
   void set_alone(SessionId session, const std::string& hold) override {
     placements_.whole().query("set_alone", PgParameters().add(session).add(hold));
+  }
+  void set_begun(SessionId session, const std::vector<std::string>& attempts) override {
+    PgParameters parameters;
+    placements_.whole().query("set_begun", add_texts(parameters.add(session), attempts));
   }
   void set_home(SessionId session, const RunId& run, bool is_home) override {
     query_of(run, is_home ? "set_home" : "leave_home", of_run(run).add(session));

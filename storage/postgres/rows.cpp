@@ -47,7 +47,7 @@ constexpr auto question_names = std::to_array<std::string_view>(
     {"run_id", "id", "step", "kind", "prompt", "schema", "fallback", "expires_at", "asked_at"});
 constexpr auto session_names = std::to_array<std::string_view>(
     {"session", "host", "pid", "queues", "counter", "started_at", "beat_at", "only_own", "handlers", "tools", "machine",
-     "alone", "has_model", "allows", "caller", "declares"});
+     "alone", "has_model", "allows", "caller", "declares", "begun"});
 
 // All rows by one reader of a row, after the check of their columns.
 template <class Row>
@@ -78,6 +78,7 @@ SessionRow read_session(const PgResult& rows, int row) {
   if (!rows.is_null(row, 13)) session.allows = rows.texts(row, 13);
   if (!rows.is_null(row, 14)) session.caller = rows.text(row, 14);
   if (!rows.is_null(row, 15)) session.declares = rows.text(row, 15);
+  if (!rows.is_null(row, 16)) session.begun = rows.texts(row, 16);
   return session;
 }
 

@@ -257,6 +257,37 @@ TEST(Cleanup, gives_up_the_runs_that_were_called) {
   EXPECT_EQ(trial.state.status, RunStatus::aborted);
 }
 
+// A12: the output that a cleanup begins with was composed as well. It and each question take 30 MB.
+TEST(Cleanup, A12_the_output_that_it_begins_with_counts_among_the_values_of_its_decision) {
+  Json nodes = {{"a", {{"end", {{"status", "failed"}, {"output", {{"all", Json(1'000, "$x")}}}}}}},
+                {"undo", {{"map", "sub_goals"}, {"on", {{"joined", Json::array()}}}}},
+                {"meet", {{"map", "sub_goals"}, {"join", true}, {"on", {{"joined", "z"}}}}},
+                {"z", {{"end", "done"}}}};
+  for (int n = 0; n < 12; ++n) {
+    const std::string name = "q" + std::to_string(n);
+    nodes["undo"]["on"]["joined"].push_back(name);
+    nodes[name] = {{"ask", {{"kind", "question"}, {"prompt", Json(1'000, "$x")}}},
+                   {"on", {{"answered", "meet"}, {"expired", "meet"}}}};
+  }
+  const Json graph = {
+      {"name", "t"}, {"start", "a"}, {"finally", "undo"}, {"limits", {{"steps", 100}}}, {"nodes", nodes}};
+  const Trial trial(graph.dump());
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  start.input = {{"x", std::string(30'000, 'x')}};
+  const Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1)};
+  RunState state;
+  const Result<Decision> decided = decide(state, start, context, trial.graphs);
+  ASSERT_TRUE(decided) << decided.error().message;
+  EXPECT_EQ(state.status, RunStatus::failed);
+  EXPECT_NE(state.reason.find("bytes of values of one decision"), std::string::npos) << state.reason;
+  const auto count = [&](auto is_one) { return std::count_if(decided->events.begin(), decided->events.end(), is_one); };
+  EXPECT_EQ(count([](const Event& event) { return std::holds_alternative<RunEnding>(event.body); }), 1);
+  EXPECT_EQ(count([](const Event& event) { return std::holds_alternative<QuestionAsked>(event.body); }), 8)
+      << "twice 128 MiB together, the output one of nine";
+}
+
 TEST(Cleanup, a_fork_from_within_goes_on_with_it) {
   Trial trial = booked();
   trial.then(Cancel{"Ill."});

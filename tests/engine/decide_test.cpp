@@ -197,6 +197,21 @@ TEST(Decide, A10_a_step_that_runs_alone_loses_nothing_while_it_has_not_begun) {
   EXPECT_EQ(trial.then(lost), (Lines{"1 step_failed a attempt 3 lost again"}));
 }
 
+TEST(Decide, A10_a_step_that_may_not_be_lost_loses_nothing_while_it_has_not_begun) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"retry":{"lost":0},"on":{"ok":"z","error":"sorry"}},
+    "z":{"end":"done"},"sorry":{"end":"failed"}}})");
+  trial.start();
+  FailStep lost{1, 1, {lost_error, "Its worker died.", true, {}}, 7, 0};
+  lost.begun = false;
+  const Error refusal = trial.refused(lost);
+  EXPECT_EQ(refusal.code, Code::conflict);
+  EXPECT_NE(refusal.message.find("which may not be lost, to have begun, but it had not."), std::string::npos)
+      << refusal.message;
+  lost.begun = true;
+  EXPECT_EQ(trial.then(lost).at(0), "1 step_failed a attempt 1 lost error -> sorry");
+}
+
 TEST(Decide, a_late_result_of_an_earlier_attempt_is_stale) {
   Trial trial(retrying);
   trial.start();

@@ -1,5 +1,5 @@
 // A server that loses processes, its clock or its data, or hangs; rows that a foreign transaction holds; entries that
-// it refuses.
+// it refuses; statements that it gives no time.
 #include <csignal>
 #include <gtest/gtest.h>
 #include <iostream>
@@ -103,6 +103,33 @@ TEST(Faults, entries_that_the_database_refuses_for_good) {
                  load.under(is_full() ? 12 : 2, milliseconds(200), [&] { load.start_poison("refused"); });
                  return is_full() ? 12 : 2;
                });
+}
+
+// A statement that takes longer is cancelled, and one that would wait for a lock fails.
+TEST(Faults, a_login_whose_statements_have_four_milliseconds) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  OwnServer server("hasty");
+  cairn_ok({"migrate", "--dsn", server.dsn()});
+  test::ask(server.dsn(), "create role hasty login in role cairn_app");
+  Load load({.name = "hasty", .worker_dsns = {test::with_user(server.dsn(), "hasty")}, .dsn = server.dsn()});
+  const auto limit = [&](int statement_ms, int lock_ms) {
+    test::ask(server.dsn(), "alter role hasty set statement_timeout = " + std::to_string(statement_ms));
+    test::ask(server.dsn(), "alter role hasty set lock_timeout = " + std::to_string(lock_ms));
+    test::ask(server.dsn(), "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'hasty'");
+  };
+  load.start_plans(6);
+  load.measure_before();
+  load.measure_during([&] {
+    load.under(1, milliseconds(0), [&] {
+      limit(4, 1);
+      std::this_thread::sleep_for(seconds(15));
+      limit(0, 0);
+    });
+  });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("statement_timeout of 4 ms and lock_timeout of 1 ms for the workers, for 15 s",
+                                      1);
 }
 
 TEST(Faults, the_folder_of_the_data_is_moved_away_and_back) {

@@ -148,6 +148,17 @@ void Load::replace_worker(std::size_t n) {
   fault_ended();
 }
 
+void Load::kill_as_wished() const {
+  const std::filesystem::path wishes = ledger_.string() + ".wishes";
+  const std::filesystem::path taken = ledger_.string() + ".wishes.taken";
+  std::error_code none;
+  std::filesystem::rename(wishes, taken, none);
+  if (none) return;
+  std::ifstream file(taken);
+  for (pid_t process = 0; file >> process;)
+    if (process > 1) kill(process, SIGKILL);
+}
+
 Arguments Load::start_arguments(const Json& plan, const std::string& key) const {
   return with_dsn({"start", "plan_runner", "--input", plan.dump(), "--key", key, "--tag", "load=" + options_.name,
                    "--tools", tools_, "--json"});

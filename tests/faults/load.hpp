@@ -53,6 +53,7 @@ class Load {
   Beside& worker(std::size_t n) { return workers_[n % workers_.size()]; }
   std::size_t workers() const { return workers_.size(); }
   void replace_worker(std::size_t n);  // SIGKILL, and another one in its place
+  void kill_as_wished() const;         // SIGKILL to the workers whose deaths a poison of that kind asked for
 
   // In full, lets the workers work undisturbed for some seconds and notes at what rate.
   void measure_before();

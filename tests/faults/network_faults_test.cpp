@@ -1,5 +1,5 @@
-// A network path that breaks around a commit, loses everything, is slow, or brings nothing to those who listen; and a
-// pooler in between.
+// A network path that breaks around a commit, loses everything, is slow, or brings nothing to those who listen; and
+// poolers in between.
 #include <functional>
 #include <gtest/gtest.h>
 #include <thread>
@@ -8,7 +8,7 @@
 #include "tests/faults/rough_path.hpp"
 #include "tests/faults/server.hpp"
 #include "tests/storage/postgres/cutting_proxy.hpp"
-#include "tests/storage/postgres/transaction_pooler.hpp"
+#include "tests/storage/postgres/pooler.hpp"
 
 namespace cairn::program {
 namespace {
@@ -117,7 +117,7 @@ TEST(Faults, notifications_that_are_lost_are_missed_by_nobody) {
 TEST(Faults, a_pooler_killed_and_started_again) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   OwnServer server("pooled");
-  test::TransactionPooler pooler(server.dsn(), directory());
+  test::Pooler pooler(server.dsn(), directory());
   Load load({.name = "pooler", .worker_dsns = {pooler.dsn()}, .dsn = server.dsn()});
   load.start_plans(6);
   load.measure_before();
@@ -125,6 +125,28 @@ TEST(Faults, a_pooler_killed_and_started_again) {
   load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("SIGKILL of the pooler (pgbouncer, by transaction)", 4);
+}
+
+// Three workers want about three connections each. Some wait for one, and go on when there are enough again.
+TEST(Faults, a_pooler_by_session_with_fewer_connections_than_workers_want) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  constexpr test::Pooling enough{"session", 40};
+  constexpr test::Pooling few{"session", 4};
+  OwnServer server("rationed");
+  test::Pooler pooler(server.dsn(), directory(), enough);
+  Load load({.name = "rationed", .worker_dsns = {pooler.dsn()}, .dsn = server.dsn()});
+  load.start_plans(6);
+  load.measure_before();
+  load.measure_during([&] {
+    load.under(1, milliseconds(0), [&] {
+      pooler.start_again(few);
+      std::this_thread::sleep_for(seconds(12));
+      pooler.start_again(enough);
+    });
+  });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("a pooler by session with 4 connections for three workers, for 12 s", 1);
 }
 
 }  // namespace

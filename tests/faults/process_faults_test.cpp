@@ -1,10 +1,11 @@
-// Worker processes that die, sleep, and tools that misbehave.
+// Worker processes that die, sleep, or have very much to do at once, and tools that misbehave.
 #include <csignal>
 #include <gtest/gtest.h>
 #include <thread>
 
 #include "tests/faults/commands.hpp"
 #include "tests/faults/load.hpp"
+#include "tests/storage/test_database.hpp"
 
 namespace cairn::program {
 namespace {
@@ -70,7 +71,7 @@ TEST(Faults, tools_that_misbehave_harm_no_run_beside_them) {
   load.expect_nothing_lost_or_doubled("tools that crash, hang, flood or answer nonsense", injected);
 }
 
-// It takes a worker with it at each attempt; then it has used up its losses.
+// A worker dies with it at each attempt; then it has used up its losses.
 TEST(Faults, a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   Load load({.name = "murder"});
@@ -79,6 +80,7 @@ TEST(Faults, a_tool_that_kills_its_worker_ends_and_harms_no_run_beside_it) {
   load.start_poison("kill_worker");
   std::size_t replaced = 0;
   const auto replace_the_dead = [&] {
+    load.kill_as_wished();
     for (std::size_t n = 0; n < load.workers(); ++n)
       if (load.worker(n).has_ended()) {
         load.replace_worker(n);
@@ -124,6 +126,38 @@ TEST(Faults, a_tool_that_takes_all_memory_slows_no_step_beside_it) {
   load.expect_nothing_lost_or_doubled("a tool that takes all memory (the others' steps, 99 of 100: after " + ms(alone) +
                                           " ms without it, " + ms(beside) + " ms with it)",
                                       injected / 2 + 10);
+}
+
+// Each fires once, and none before its time.
+TEST(Faults, very_many_timers_at_once) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  constexpr int timers = 20'000;
+  Load load({.name = "timers"});
+  const std::string graph = R"({"name": "timers", "start": "sleep", "limits": {"steps": 5}, "nodes": {
+    "sleep": {"wait": {"until": "$at"}, "on": {"fired": "finish"}}, "finish": {"end": "done"}}})";
+  cairn_ok(load.with_dsn({"graph", "add", write_file("timers_graph.json", graph)}));
+  load.start_plans(6);
+  load.measure_before();
+  const std::string dsn = load.database();
+  const std::string at(test::ask(dsn, R"(select to_char(clock_timestamp() at time zone 'utc' + interval '12 s',
+                                         'YYYY-MM-DD"T"HH24:MI:SS"Z"'))")
+                           .text(0, 0));
+  std::string inputs;
+  for (int n = 0; n < timers; ++n) inputs += Json{{"at", at}, {"n", n}}.dump() + "\n";
+  load.measure_during([&] {
+    cairn_ok(load.with_dsn({"batch", "timers", "--inputs", write_file("timers.jsonl", inputs), "--no-work", "--json"}));
+    const std::string done = "select count(*) from cairn.run where graph = 'timers' and status = 'done'";
+    EXPECT_TRUE(wait_until([&] { return test::ask_number(dsn, done) == timers; }, seconds(120)));
+  });
+  load.fault_ended();
+  const std::string fired = "from cairn.events where type = 'timer_fired'";
+  EXPECT_EQ(test::ask_number(dsn, "select count(*) " + fired), timers);
+  EXPECT_EQ(test::ask_number(dsn, "select count(distinct run_id) " + fired), timers);
+  EXPECT_EQ(test::ask_number(dsn, "select count(*) " + fired + " and at < '" + at + "'"), 0) << "early";
+  load.note_acknowledged(timers);
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("20,000 timers that are due at the same moment", timers);
 }
 
 TEST(Faults, random_commands_while_workers_die) {

@@ -127,17 +127,7 @@ constexpr const char* explanations = R"(
   `Doctor.D15_a_snapshot_of_a_minute_is_named_when_dead_rows_have_gathered`.
 - A chain with all hashes computed again (N15): `CheckpointAuditTest.a_history_that_was_computed_anew_shows`. In the
   table it is altered without that.
-- A pooler by session with fewer connections than workers want (2b): no test has one; what hung was the patience, which
-  `Silence.D8_attempts_count_towards_the_patience_and_not_pauses_alone` holds, and behind a pooler by transaction
-  `Connections.twelve_workers_fit_into_twenty_with_a_pooler`.
-- `SIGSTOP` of some backends, of the postmaster alone and of `serve` (4):
-  `Silence.D1_a_stopped_backend_fails_its_call_and_its_connection_is_not_used_again`,
-  `ApiLoad.a_database_that_is_silent_is_not_ready`; of `serve` there is no test, as no other process waits
-  for it. In the table the whole server stands still.
-- A `statement_timeout` of a few milliseconds on the workers' login (8b): no test. Tried by hand with 4 ms, and
-  a `lock_timeout` of 1 ms, 15 runs lost nothing and did nothing twice.
-- Very many timers at once and a run of 200 MB (14): no test, as each takes minutes and gigabytes; tried by hand,
-  400,000 timers fired in 24 s. What is bounded of such a run:
+- A run of 200 MB (14): no test, as it takes minutes and gigabytes. What is bounded of such a run:
   `ApiDoors.D14_an_answer_about_a_large_run_is_bounded_and_a_channel_is_read_alone`,
   `Archive.A13_goes_on_past_a_run_that_cannot_be_archived_and_names_it`.
 - Workers that lack descriptors, threads or address space: `Shortage.*`. Stale and empty pid files, two `up` on one

@@ -122,10 +122,15 @@ void OwnServer::kill_postmaster() {
   EXPECT_TRUE(wait_until(are_gone)) << "processes of the server outlive it";
 }
 
-int OwnServer::kill_backends(int one_of) {
+int OwnServer::signal_backends(int number, int one_of) {
   const PgResult backends = test::ask(
       dsn(), "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()");
-  for (int row = 0; row < backends.rows(); row += one_of) kill(backends.int4(row, 0), SIGKILL);
+  for (int row = 0; row < backends.rows(); row += one_of) kill(backends.int4(row, 0), number);
+  return (backends.rows() + one_of - 1) / one_of;
+}
+
+int OwnServer::kill_backends(int one_of) {
+  const int killed = signal_backends(SIGKILL, one_of);
   const auto is_up = [this] {
     try {
       return test::ask_number(dsn(), "select 1") == 1;
@@ -135,7 +140,7 @@ int OwnServer::kill_backends(int one_of) {
   };
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the postmaster has noticed
   EXPECT_TRUE(wait_until(is_up)) << "no recovery";
-  return (backends.rows() + one_of - 1) / one_of;
+  return killed;
 }
 
 void OwnServer::back_up() {

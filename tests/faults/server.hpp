@@ -31,6 +31,7 @@ class OwnServer {
   // SIGKILL to one backend of so many, and to one at least; returns, when the server has recovered, to how many.
   int kill_backends(int one_of);
   void signal_all(int number);
+  int signal_backends(int number, int one_of);  // to one backend of a client of so many; returns to how many
   void promote();
   void back_up();      // a physical copy, taken while it runs
   void restore();      // kills it and starts it with that copy in place of its data

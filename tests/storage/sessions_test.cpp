@@ -51,6 +51,7 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   session.allows = {"url https://a.example/x", "corpus *"};
   session.caller = "token:ann";
   session.declares = R"({"tools":[]})";
+  session.begun = std::vector<std::string>{};
   store().open_session(session);
   store().open_session(session_row(8));
   EXPECT_EQ(store().sessions()[0].beat_at, noon);
@@ -69,6 +70,10 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   EXPECT_EQ(sessions[0].caller, session.caller);
   EXPECT_EQ(sessions[0].declares, session.declares);
   EXPECT_FALSE(sessions[1].caller) << "it is a process of this program";
+  EXPECT_EQ(sessions[0].begun, session.begun);
+  EXPECT_FALSE(sessions[1].begun) << "it does not say";
+  store().set_begun(7, {"a b", "c"});
+  EXPECT_EQ(store().sessions()[0].begun, (std::vector<std::string>{"a b", "c"}));
   EXPECT_FALSE(sessions[1].only_own);
   EXPECT_EQ(sessions[1].beat_at, 0);
 }

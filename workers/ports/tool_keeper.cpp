@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -78,6 +79,17 @@ bool become_user(char** arguments) {
   return ::setgroups(count, groups) == 0 && ::setresgid(gid, gid, gid) == 0 && ::setresuid(uid, uid, uid) == 0;
 }
 
+// From then on it sends signals to what it has started itself, and to nothing else: not to its keeper or the worker. A
+// kernel older than 6.12 does not know this bound, and the program starts without it. REQUIRES: no_new_privs.
+void keep_signals_inside() {
+  constexpr std::uint64_t signals = 2;  // LANDLOCK_SCOPE_SIGNAL, which older headers lack
+  const struct { std::uint64_t files, ports, scopes; } rules = {0, 0, signals};
+  const long set = ::syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0U);
+  if (set < 0) return;
+  ::syscall(SYS_landlock_restrict_self, set, 0U);
+  ::close(static_cast<int>(set));
+}
+
 // In the program's own process. Its rights never grow again, so that its keeper can always end it.
 [[noreturn]] void become_program(char** arguments, pid_t keeper, int says_errno) {
   sigset_t none;
@@ -87,6 +99,7 @@ bool become_user(char** arguments) {
                         ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
                         ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
   if (::getppid() != keeper) ::_exit(127);  // the keeper was gone before it could be watched
+  keep_signals_inside();
   if (is_ready) ::execvp(arguments[arguments_before_program], arguments + arguments_before_program);
   const int error = errno;
   static_cast<void>(!::write(says_errno, &error, sizeof error));

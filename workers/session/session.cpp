@@ -172,6 +172,7 @@ void Session::write_row() {
   written_queues_ = queues_.served().size();
   SessionRow row = origin_.self;
   row.alone = steps_.alone();
+  row.begun = steps_.said_begun();
   row.queues.assign(queues_.served().begin(), queues_.served().end());
   call(OpenSession{std::move(row), known_graphs_, options_.queues.empty()});
 }

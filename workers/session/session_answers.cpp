@@ -150,6 +150,19 @@ void Session::on_failure(const SetAlone& set) {
   steps_.alone_not_set(set);
 }
 
+// --- steps that may not be lost -------------------------------------------------------------------------------------
+
+template <>
+void Session::on_answer(SetBegun& set) {
+  steps_.begun_set(set);
+  for (const Ticket slot : set.slots)
+    if (const HeldJob* job = steps_.job(slot)) committer_.await_state(slot, job->run, job->run_head);
+}
+template <>
+void Session::on_failure(const SetBegun& set) {
+  steps_.begun_not_set(set);
+}
+
 // --- what stays here -------------------------------------------------------------------------------------------------
 
 template <>

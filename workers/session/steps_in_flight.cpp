@@ -127,6 +127,7 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   if (const auto* missing = std::get_if<Missing>(&prepared)) return leave_to_others(slot, *missing);
   if (const auto* composed = std::get_if<Work>(&prepared); composed != nullptr && waits_for_room(slot, *composed))
     return;
+  if (waits_for_row(slot, *state)) return;
   ++begun_;
   step.started_at = now_;
   step.began = steady_;
@@ -262,6 +263,46 @@ void StepsInFlight::forget(Ticket slot) {
   if (found->second.has_said) said_no_more_.push_back(place_of(found->second.job));
   steps_.erase(found);
   if (alone_ && alone_->slot == slot && alone_->may_begin) clear_alone();
+}
+
+// --- steps that may not be lost -------------------------------------------------------------------------------------
+
+// True: it gets its turn once the row says that it has begun. Calls go one after another, each for all that wait.
+bool StepsInFlight::waits_for_row(Ticket slot, const RunState& state) {
+  const cairn::Step* step = find_step(state, steps_.at(slot).job.job.step);
+  if (steps_.at(slot).is_said_begun || step == nullptr || !may_not_be_lost(state, *step)) return false;
+  to_begin_.push_back(slot);
+  say_begun();
+  return true;
+}
+
+std::vector<std::string> StepsInFlight::said_begun() const {
+  std::vector<std::string> attempts;
+  for (const auto& [slot, step] : steps_)
+    if (step.is_announced) attempts.push_back(attempt_text(step.job));
+  return attempts;
+}
+
+void StepsInFlight::say_begun() {
+  if (is_saying_begun_ || to_begin_.empty()) return;
+  is_saying_begun_ = true;
+  for (const Ticket slot : to_begin_)
+    if (const auto found = steps_.find(slot); found != steps_.end()) found->second.is_announced = true;
+  outside_.calls.emplace_back(SetBegun{options_.session, said_begun(), std::exchange(to_begin_, {})});
+}
+
+void StepsInFlight::begun_set(const SetBegun& call) {
+  is_saying_begun_ = false;
+  for (const Ticket slot : call.slots)
+    if (const auto found = steps_.find(slot); found != steps_.end()) found->second.is_said_begun = true;
+  say_begun();
+}
+
+// The row may say it now, which is true of no later attempt or hold.
+void StepsInFlight::begun_not_set(const SetBegun& call) {
+  is_saying_begun_ = false;
+  for (const Ticket slot : call.slots) give_back(slot, now_ + refused_pause_us);
+  say_begun();
 }
 
 // --- what it reads ---------------------------------------------------------------------------------------------------

@@ -93,6 +93,12 @@ class StepsInFlight {
   const HeldJob* alone_set(const SetAlone& call);
   void alone_not_set(const SetAlone& call);
 
+  // A step that may not be lost begins once the session's row says so (SetBegun): if the worker dies, such steps that
+  // had not begun are offered again. After begun_set(), execute() is to be called again for the call's slots.
+  std::vector<std::string> said_begun() const;  // as SessionRow::begun has it
+  void begun_set(const SetBegun& call);
+  void begun_not_set(const SetBegun& call);
+
   // Texts of running steps; those of others are dropped. One call of the store at a time keeps them, with the ends of
   // the steps that had said something.
   void said(std::vector<ProgressBoard::Said> texts);
@@ -128,6 +134,8 @@ class StepsInFlight {
     bool is_running = false;
     bool has_said = false;         // its progress
     std::size_t values_bytes = 0;  // its part of values_bytes_
+    bool is_announced = false;     // the session's row says that it has begun, or is about to say so
+    bool is_said_begun = false;    // the row says it
     bool was_unfit = false;        // its outcome could not be written; the attempt is reported as failed
     std::string trace = {};        // that its run was started under; "": the run's own
   };
@@ -145,6 +153,8 @@ class StepsInFlight {
   bool may_begin(Ticket slot, const RunState& state);
   bool is_any_begun() const;
   void clear_alone();
+  bool waits_for_row(Ticket slot, const RunState& state);
+  void say_begun();
   void forget(Ticket slot);
   Prepared prepared(const Step& step, const RunState& state) const;
   bool waits_for_room(Ticket slot, const Work& work);
@@ -174,7 +184,9 @@ class StepsInFlight {
   std::set<std::string> elsewhere_;
   std::unordered_map<Ticket, Step> steps_;
   std::set<std::pair<TimeUs, Ticket>> deadlines_;
-  std::optional<Alone> alone_;  // until the row says otherwise again
+  std::optional<Alone> alone_;    // until the row says otherwise again
+  std::vector<Ticket> to_begin_;  // steps that may not be lost, before the row says that they begin
+  bool is_saying_begun_ = false;
   bool is_keeping_progress_ = false;
   std::vector<ProgressPlace> said_no_more_;  // ended steps that had said something
   std::deque<WaitsForRoom> waiting_;

@@ -161,6 +161,16 @@ struct SetAlone {
   void carry_out(const CallSite& at) const { at.store.set_alone(session, hold); }
 };
 
+// Says which attempts of steps that may not be lost have begun, written before they do: if the worker dies, those who
+// take over its holds offer the others again.
+struct SetBegun {
+  SessionId session = 0;
+  std::vector<std::string> attempts;  // as SessionRow::begun has them: also those that began before
+  std::vector<Ticket> slots;          // that wait for it
+  static const char* purpose() { return "say what has begun"; }
+  void carry_out(const CallSite& at) const { at.store.set_begun(session, attempts); }
+};
+
 // Says that the session is the run's home, or is so no longer. Nothing waits for it.
 struct SetHome {
   SessionId session = 0;
@@ -224,8 +234,8 @@ struct TieEnds {
 };
 
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                               DropSnapshots, ClaimJobs, TakeStarts, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetHome,
-                               KeepProgress, ScanSessions, ReapSession, TieEnds>;
+                               DropSnapshots, ClaimJobs, TakeStarts, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetBegun,
+                               SetHome, KeepProgress, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

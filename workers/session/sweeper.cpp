@@ -42,15 +42,23 @@ std::string hold_text(const HeldJob& job) {
   return to_string(job.run) + " " + std::to_string(job.job.branch) + " " + std::to_string(job.epoch);
 }
 
-// An older release does not say what runs alone: then every loss counts, as it did there.
-Loss loss_of(const HeldJob& held, const std::string& message, const std::optional<std::string>& alone) {
+std::string attempt_text(const HeldJob& job) {
+  return to_string(job.run) + " " + std::to_string(job.job.step) + " " + std::to_string(job.job.attempt) + " " +
+         std::to_string(job.epoch);
+}
+
+// An older release does not say what runs alone, or what has begun: then every loss counts, as it did there.
+Loss loss_of(const HeldJob& held, const std::string& message, const SaidOfHolds& said) {
   Loss loss;
   loss.run = held.run;
   loss.fence = {held.job.branch, held.session, held.epoch, held.job.step};
-  const bool is_alone = !alone || *alone == hold_text(held);
-  const bool has_not_begun = !is_alone && !alone->empty();
-  if (held.job.queue == timer_queue || has_not_begun) return loss;
-  loss.command = FailStep{held.job.step, held.job.attempt, {lost_error, message, true, {}}, held.session, 0, is_alone};
+  const bool is_alone = !said.alone || *said.alone == hold_text(held);
+  const bool is_beside_one_alone = !is_alone && !said.alone->empty();
+  if (held.job.queue == timer_queue || is_beside_one_alone) return loss;
+  const bool has_begun =
+      !said.begun || std::find(said.begun->begin(), said.begun->end(), attempt_text(held)) != said.begun->end();
+  loss.command =
+      FailStep{held.job.step, held.job.attempt, {lost_error, message, true, {}}, held.session, 0, is_alone, has_begun};
   return loss;
 }
 
@@ -74,8 +82,8 @@ Sweeper::Sweeper(SessionId self, TimeUs dead_after_us)
 Sweeper::Findings Sweeper::scanned(const ScanSessions& scan, std::span<const Executing> executing, TimeUs steady_us) {
   Findings findings;
   const ScanSessions::Answer& found = scan.answer;
-  alone_.clear();
-  for (const SessionRow& row : found.sessions) alone_.emplace(row.id, row.alone);
+  said_.clear();
+  for (const SessionRow& row : found.sessions) said_.emplace(row.id, SaidOfHolds{row.alone, row.begun});
   if (found.held.is_all) {  // a hold missing from a list that was cut off is perhaps not gone
     find_stopped(scan, executing, findings);
     find_strays(scan, executing, findings);
@@ -112,8 +120,8 @@ void Sweeper::find_strays(const ScanSessions& scan, std::span<const Executing> e
 Sweeper::Lost Sweeper::losses_of(const std::vector<HeldJob>& jobs, const std::string& message, TimeUs now_us) {
   Lost lost;
   for (const HeldJob& job : jobs) {
-    const auto session = alone_.find(job.session);
-    Loss loss = loss_of(job, message, session == alone_.end() ? "" : session->second);
+    const auto session = said_.find(job.session);
+    Loss loss = loss_of(job, message, session == said_.end() ? SaidOfHolds{.alone = ""} : session->second);
     if (!loss.command) {
       lost.releases.push_back(release_of(job, now_us));
     } else if (under_way_.insert(hold_of(job)).second) {

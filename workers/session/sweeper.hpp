@@ -51,14 +51,20 @@ struct Loss {
   Fence fence;
   std::optional<FailStep> command;  // nothing: a timer, or a step that had not begun, which is only let go
 };
-// `alone`: what the holder's session says (SessionRow::alone).
-Loss loss_of(const HeldJob& job, const std::string& message, const std::optional<std::string>& alone);
+// The words of a session's row on which of its holds have begun.
+struct SaidOfHolds {
+  std::optional<std::string> alone = {};
+  std::optional<std::vector<std::string>> begun = {};
+};
+Loss loss_of(const HeldJob& job, const std::string& message, const SaidOfHolds& said);
 
 // The calls that let go of these holds.
 std::vector<LetGo> calls_of(const std::vector<Pool::Release>& releases);
 
 // The hold as SessionRow::alone names it.
 std::string hold_text(const HeldJob& job);
+// The attempt as SessionRow::begun names it.
+std::string attempt_text(const HeldJob& job);
 
 class Sweeper {
  public:
@@ -104,9 +110,9 @@ class Sweeper {
   SessionId self_;
   TimeUs stray_after_us_;
   SessionWatch watch_;
-  std::set<Hold> under_way_;                               // through the committer; an orphan's: branch and epoch 0
-  std::map<Hold, TimeUs> strays_;                          // and when we saw them first; steady
-  std::map<SessionId, std::optional<std::string>> alone_;  // what the sessions of the last scan execute alone
+  std::set<Hold> under_way_;               // through the committer; an orphan's: branch and epoch 0
+  std::map<Hold, TimeUs> strays_;          // and when we saw them first; steady
+  std::map<SessionId, SaidOfHolds> said_;  // by the sessions of the last scan
 };
 
 }  // namespace cairn

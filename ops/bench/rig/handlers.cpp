@@ -40,6 +40,18 @@ StepResult loop(const StepInput& input) {
   return outcome;
 }
 
+// 1 KB: as the channel's whole value, or as what is added to a list.
+Outcome loop_with(const StepInput& input, const char* channel, bool is_list) {
+  static const std::string text(1'000, 'x');
+  Outcome outcome = count(input);
+  outcome.label = "again";
+  outcome.patch = {{channel, is_list ? Json::array({text}) : Json(text)}};
+  return outcome;
+}
+
+StepResult replace(const StepInput& input) { return loop_with(input, "latest", false); }
+StepResult append(const StepInput& input) { return loop_with(input, "all", true); }
+
 asio::awaitable<StepResult> hold(StepInput input, Ports&) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
   timer.expires_after(std::chrono::milliseconds(input.data.value("ms", std::int64_t{1'000})));
@@ -69,8 +81,8 @@ Handler handler(const char* name, std::variant<PureHandler, EffectHandler> run, 
   return made;
 }
 
-Handler loop_handler() {
-  Handler made = handler("bench.loop", PureHandler(loop));
+Handler loop_handler(const char* name, PureHandler run) {
+  Handler made = handler(name, std::move(run));
   made.labels = {"again", "ok"};
   return made;
 }
@@ -91,6 +103,12 @@ Json linear(const char* name, const Json& does, int length) {
   return graph(name, "s1", std::move(nodes));
 }
 
+Json loop_graph(const char* name, const char* handler) {
+  Json made = graph(name, "s1", {{"s1", {{"do", handler}, {"on", {{"again", "s1"}, {"ok", "done"}}}}}});
+  made["channels"] = {{"all", {{"reducer", "append"}}}};
+  return made;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url) {
@@ -101,7 +119,9 @@ Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url)
   HandlerTable& handlers = (*catalogue)->handlers;
   handlers.add(handler("bench.step", EffectHandler(step)));
   handlers.add(handler("bench.pure", PureHandler(pure)));
-  handlers.add(loop_handler());
+  handlers.add(loop_handler("bench.loop", loop));
+  handlers.add(loop_handler("bench.replace", replace));
+  handlers.add(loop_handler("bench.append", append));
   handlers.add(handler("bench.hold", EffectHandler(hold), {"ms"}));
   handlers.add(handler("bench.plan", PureHandler(plan), {"width"}));
   return catalogue;
@@ -114,6 +134,8 @@ std::vector<Json> bench_graphs() {
           linear("bench_pure", {{"do", "bench.pure"}}, bench_steps),
           linear("bench_audit", {{"do", "bench.step"}}, bench_audit_steps),
           graph("bench_loop", "s1", {{"s1", {{"do", "bench.loop"}, {"on", {{"again", "s1"}, {"ok", "done"}}}}}}),
+          loop_graph("bench_replace", "bench.replace"),
+          loop_graph("bench_append", "bench.append"),
           graph("bench_hold", "s1", {{"s1", node("bench.hold", "done")}}),
           graph("bench_one", "s1", {{"s1", node("bench.step", "done")}}),
           linear("bench_remote", {{"do", "bench.remote"}, {"queue", "remote"}, {"labels", {"ok"}}}, bench_steps),

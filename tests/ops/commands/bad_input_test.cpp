@@ -429,7 +429,7 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
       "DELETE FROM cairn.migration WHERE number > 2; ALTER TABLE cairn.worker DROP COLUMN beat_at, "
       "DROP COLUMN only_own, DROP COLUMN handlers, DROP COLUMN tools, "
       "DROP COLUMN machine, DROP COLUMN alone, DROP COLUMN has_model, DROP COLUMN allows, "
-      "DROP COLUMN feeds, DROP COLUMN caller, DROP COLUMN declares; ALTER TABLE cairn.job "
+      "DROP COLUMN feeds, DROP COLUMN caller, DROP COLUMN declares, DROP COLUMN begun; ALTER TABLE cairn.job "
       "DROP COLUMN offered, "
       "DROP COLUMN on_release; "
       "CREATE INDEX job_due ON cairn.job (shard, queue); DROP TABLE cairn.passage, cairn.identity, "

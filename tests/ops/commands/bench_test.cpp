@@ -125,6 +125,13 @@ TEST(Bench, a_long_run_is_held_against_new_ones) {
   expect_positive(line, {"value", "limit", "ratio", "taken_over_ms"});
 }
 
+TEST(Bench, A6_a_list_that_grows_is_held_against_a_value_that_is_replaced) {
+  const Json line = measured({"scale.appends", "--runs", "4000"});
+  EXPECT_EQ(line["appends"], 4'000);
+  EXPECT_EQ(line["table"].size(), 4U);
+  expect_positive(line, {"value", "limit", "ratio", "last_quarter_to_first"});
+}
+
 TEST(Bench, A7_a_wide_run_on_several_processes_is_held_against_one) {
   const Json line = measured({"scale.wide", "--width", "60", "--runs", "1"});
   expect_positive(line, {"value", "limit", "ratio", "slots"});

@@ -48,7 +48,7 @@ TEST(Embedded, A18_is_not_migrated_by_the_way_under_a_worker_of_an_older_program
   connection.execute("ALTER TABLE cairn.blob DROP COLUMN put_at");
   connection.execute(
       "ALTER TABLE cairn.worker DROP COLUMN alone, DROP COLUMN has_model, DROP COLUMN allows, DROP COLUMN feeds, "
-      "DROP COLUMN caller, DROP COLUMN declares");
+      "DROP COLUMN caller, DROP COLUMN declares, DROP COLUMN begun");
   connection.execute("DROP TABLE cairn.import, cairn.token, cairn.erasing, cairn.home, cairn.progress");
   connection.execute(
       "DROP TABLE cairn.feed, cairn.feed_consumer, cairn.feed_place, cairn.schedule, cairn.schedule_note");

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/ops/program.hpp"
+#include "tests/storage/test_database.hpp"
 
 namespace cairn::program {
 namespace {
@@ -53,9 +54,8 @@ class Losses : public ::testing::Test {
               {{"slow",
                 {{"exec",
                   {"/bin/sh", "-c", "cat > /dev/null; echo x >> " + ledger_.string() + "; sleep 0.6; echo '{}'"}}}},
-               {"killer",
-                {{"exec",  // its keeper's parent is the worker
-                  {"/bin/sh", "-c", "cat > /dev/null; kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 1"}}}}}}}
+               {"killer",  // a program may not signal its worker: the test does it
+                {{"exec", {"/bin/sh", "-c", "cat > /dev/null; touch " + wish_.string() + "; sleep 20"}}}}}}}
             .dump());
   }
   Arguments work() const { return {"work", "--queue", "losses", "--tools", tools_.string(), "--json"}; }
@@ -64,6 +64,7 @@ class Losses : public ::testing::Test {
   }
 
   const std::filesystem::path ledger_ = write_file("losses_ledger", "");
+  const std::filesystem::path wish_ = directory() / "losses_wish";  // it is there: the worker is to be killed
   std::filesystem::path tools_;
 };
 
@@ -98,7 +99,10 @@ TEST_F(Losses, A10_a_step_that_kills_its_workers_ends_and_those_beside_it_do_not
   int killed = 0;
   for (; killed < 20 && status_of(killer) == "running"; ++killed) {
     Beside worker(work());
-    ASSERT_TRUE(wait_until([&] { return has_exited(worker.pid()) || status_of(killer) != "running"; }));
+    ASSERT_TRUE(wait_until([&] {
+      if (std::filesystem::remove(wish_)) worker.signal(SIGKILL);
+      return has_exited(worker.pid()) || status_of(killer) != "running";
+    }));
   }
   EXPECT_EQ(status_of(killer), "failed");
   EXPECT_EQ(losses_of(killer), 4) << "two beside others, one that is allowed alone, and the one too many";
@@ -108,6 +112,32 @@ TEST_F(Losses, A10_a_step_that_kills_its_workers_ends_and_those_beside_it_do_not
     EXPECT_EQ(status_of(run), "done");
     EXPECT_LE(losses_of(run), 2);
   }
+}
+
+// The row of a worker that died, and what it held: its process is none, and its counter stands still.
+void hold_by_a_dead_worker(int session, const std::string& run, const std::string& begun) {
+  const std::string id = std::to_string(session);
+  test::ask(owner_dsn(),
+            "insert into cairn.worker (session, counter, started_at, beat_at, pid, host, queues, only_own, machine, "
+            "alone, feeds, begun) values (" +
+                id + ", 1, 1, 1, 1, 'gone', '{}', false, '', '', true, " + begun + ")");
+  test::ask(owner_dsn(), "update cairn.job set session = " + id + ", epoch = 7 where run_id = '" + run + "'");
+}
+
+TEST_F(Losses, A10_a_step_that_may_not_be_lost_is_not_charged_before_it_has_begun) {
+  const std::string graph = tool_graph("once", {{"tool", "slow"}, {"inputs", Json::object()}}, {{"lost", 0}});
+  const std::string waited = start(graph), begun = start(graph), older = start(graph);
+  hold_by_a_dead_worker(71, waited, "'{}'");
+  hold_by_a_dead_worker(72, begun, "array['" + begun + " 1 1 7']");
+  hold_by_a_dead_worker(73, older, "null");
+  Beside worker(work());
+  EXPECT_TRUE(wait_until([&] { return have_ended({waited, begun, older}); })) << worker.err();
+  EXPECT_EQ(status_of(waited), "done");
+  EXPECT_EQ(losses_of(waited), 0);
+  EXPECT_EQ(status_of(begun), "failed");
+  EXPECT_EQ(losses_of(begun), 1);
+  EXPECT_EQ(status_of(older), "failed") << "that of a release that does not say";
+  EXPECT_EQ(lines_in(ledger_), 1u);
 }
 
 }  // namespace

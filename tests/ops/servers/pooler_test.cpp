@@ -1,4 +1,6 @@
 // The program behind a pooler in transaction mode, and the connections that its processes open.
+#include "tests/storage/postgres/pooler.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -9,7 +11,6 @@
 #include "tests/faults/server.hpp"
 #include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
-#include "tests/storage/postgres/transaction_pooler.hpp"
 #include "tests/storage/test_database.hpp"
 
 namespace cairn {
@@ -20,7 +21,7 @@ using namespace program;
 TEST(BehindAPooler, D11_commands_workers_and_audits_pass) {
   const std::string data = directory() / "pooled";
   const std::string dsn = cairn({"doctor", "--json", "--data", data}).json().at("dsn");
-  const test::TransactionPooler pooler(dsn, directory());
+  const test::Pooler pooler(dsn, directory());
   const auto on_it = [&](Arguments arguments) {
     arguments.insert(arguments.end(), {"--dsn", pooler.dsn()});
     return arguments;
@@ -82,7 +83,7 @@ Json echo_plan(int goals) {
 // the pooler; queues with a limit are kept.
 TEST(BehindAPooler, D11_workers_and_the_API_pass_and_are_woken_past_it) {
   const std::string direct = new_database_of_workers();
-  const test::TransactionPooler pooler(direct, directory());
+  const test::Pooler pooler(direct, directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   const Variable past("CAIRN_DSN_DIRECT", direct);
   EXPECT_EQ(check_found(cairn({"doctor", "--json"}), "wake_ups"),
@@ -111,7 +112,7 @@ TEST(BehindAPooler, D11_workers_and_the_API_pass_and_are_woken_past_it) {
 
 TEST(BehindAPooler, without_a_way_past_it_workers_poll_and_doctor_says_so) {
   const std::string direct = new_database_of_workers();
-  const test::TransactionPooler pooler(direct, directory());
+  const test::Pooler pooler(direct, directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   EXPECT_EQ(check_found(cairn({"doctor", "--json"}), "wake_ups"),
             "ok: behind a pooler; workers poll, CAIRN_DSN_DIRECT would let them be woken");
@@ -122,7 +123,7 @@ TEST(BehindAPooler, without_a_way_past_it_workers_poll_and_doctor_says_so) {
 
 TEST(BehindAPooler, a_way_that_does_not_lead_past_it_is_refused) {
   const std::string direct = new_database_of_workers(), elsewhere = new_database_of_workers();
-  const test::TransactionPooler pooler(direct, directory());
+  const test::Pooler pooler(direct, directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   for (const auto& [past, says] :
        {std::pair<std::string, std::string>(pooler.dsn(), "to lead past the pooler, but it leads to one"),
@@ -246,7 +247,7 @@ TEST(Connections, twelve_workers_fit_into_twenty_with_a_pooler) {
   server.set("max_connections", "20");
   server.kill_at_once();
   server.start();
-  const test::TransactionPooler pooler(server.dsn(), directory());
+  const test::Pooler pooler(server.dsn(), directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   const Variable past("CAIRN_DSN_DIRECT", server.dsn());
   cairn_ok({"migrate"});

@@ -1,5 +1,7 @@
 // The store behind a pooler in transaction mode, where a statement may meet another connection of the server than the
 // one before it.
+#include "tests/storage/postgres/pooler.hpp"
+
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <thread>
@@ -7,7 +9,6 @@
 #include "storage/clock.hpp"
 #include "storage/postgres/postgres_store.hpp"
 #include "storage/postgres/reachable.hpp"
-#include "tests/storage/postgres/transaction_pooler.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 
@@ -71,7 +72,7 @@ void live_many_runs(const std::string& dsn) {
 }
 
 TEST(TransactionPooler, D11_is_found_out_and_commits_and_claims_pass_behind_it) {
-  const TransactionPooler pooler(new_database(1), scratch_directory());
+  const Pooler pooler(new_database(1), scratch_directory());
   live_many_runs(pooler.dsn());
   for (int n = 0; n < 4; ++n) {
     EXPECT_EQ(setting(pooler.dsn(), "enable_seqscan"), "on") << "a setting reached another client";
@@ -81,12 +82,12 @@ TEST(TransactionPooler, D11_is_found_out_and_commits_and_claims_pass_behind_it) 
 
 TEST(TransactionPooler, D11_may_be_named_instead_of_being_found_out) {
   const PoolerSaid transaction("transaction");
-  const TransactionPooler pooler(new_database(1), scratch_directory());
+  const Pooler pooler(new_database(1), scratch_directory());
   live_many_runs(pooler.dsn());
 }
 
 TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_named_in_the_refusal) {
-  const TransactionPooler pooler(new_database(1), scratch_directory());
+  const Pooler pooler(new_database(1), scratch_directory());
   const PoolerSaid session("session");
   const auto one = open_with(pooler.dsn());
   const auto other = open_with(pooler.dsn());
@@ -133,7 +134,7 @@ TEST(TransactionPooler, commits_behind_it_wake_who_listens_past_it) {
   for (const char* word : {"", "transaction"}) {
     const PoolerSaid said(word);
     const std::string server = new_database(1);
-    const TransactionPooler pooler(server, scratch_directory());
+    const Pooler pooler(server, scratch_directory());
     const auto listening = open_past(pooler.dsn(), server);
     begin_listening(*listening);
     EXPECT_EQ(listeners(server), 1);
@@ -150,7 +151,7 @@ TEST(TransactionPooler, commits_behind_it_wake_who_listens_past_it) {
 
 TEST(TransactionPooler, without_a_way_past_it_nothing_is_listened_to) {
   const std::string server = new_database(1), elsewhere = another_database();
-  const TransactionPooler pooler(server, scratch_directory());
+  const Pooler pooler(server, scratch_directory());
   for (const std::string& direct : {std::string(), pooler.dsn(), elsewhere}) {
     const auto store = open_past(pooler.dsn(), direct);
     begin_listening(*store);
@@ -162,7 +163,7 @@ TEST(TransactionPooler, without_a_way_past_it_nothing_is_listened_to) {
 
 TEST(TransactionPooler, which_way_workers_are_woken_is_found_out) {
   const std::string server = new_database(1), elsewhere = another_database();
-  const TransactionPooler pooler(server, scratch_directory());
+  const Pooler pooler(server, scratch_directory());
   EXPECT_EQ(find_wake_up(server, "")->how, WakeUp::notifications);
   EXPECT_TRUE(find_wake_up(server, elsewhere)->direct_way) << "it is not used";
   EXPECT_EQ(find_wake_up(pooler.dsn(), "")->how, WakeUp::polls);
@@ -188,7 +189,7 @@ TEST(TransactionPooler, another_word_is_refused) {
 TEST(TransactionPooler, a_server_without_one_is_spoken_to_directly) {
   const std::string dsn = new_database(1);
   EXPECT_FALSE(PgConnection({dsn}).is_pooled());
-  const TransactionPooler pooler(dsn, scratch_directory());
+  const Pooler pooler(dsn, scratch_directory());
   EXPECT_TRUE(PgConnection({pooler.dsn()}).is_pooled());
 }
 

@@ -131,13 +131,17 @@ TEST_F(RefusedEntry, may_need_a_right_that_the_login_has_lost) {
   ask(dsn_, "drop role bob");
 }
 
-// Inserts of events of this run fail with the code, at most so many times.
-void refuse_events_of(const std::string& dsn, const RunId& run, const std::string& code, int times = 1'000) {
+// Inserts of events of these runs fail with the code, at most so many times.
+void refuse_events_of(const std::string& dsn, const std::vector<RunId>& runs, const std::string& code,
+                      int times = 1'000) {
+  std::string list;
+  for (const RunId& run : runs) list += (list.empty() ? "'" : ", '") + to_string(run) + "'";
   ask(dsn, "drop sequence if exists public.refused");
   ask(dsn, "create sequence public.refused");
-  ask(dsn, "create or replace function public.refuse() returns trigger language plpgsql as $$ begin if new.run_id = '" +
-               to_string(run) + "' and nextval('public.refused') <= " + std::to_string(times) +
-               " then raise exception 'refused in block 7' using errcode = '" + code + "'; end if; return new; end $$");
+  ask(dsn,
+      "create or replace function public.refuse() returns trigger language plpgsql as $$ begin if new.run_id in (" +
+          list + ") and nextval('public.refused') <= " + std::to_string(times) +
+          " then raise exception 'refused in block 7' using errcode = '" + code + "'; end if; return new; end $$");
   ask(dsn,
       "create or replace trigger refuse before insert on cairn.event for each row execute function "
       "public.refuse()");
@@ -149,7 +153,7 @@ TEST_F(RefusedEntry, A1_may_fail_with_any_code_that_does_not_pass) {
   for (const char* code : {"XX001", "58030", "P0001", "38001"}) {
     SCOPED_TRACE(code);
     std::vector<Entry> batch = batch_with(5, {});
-    refuse_events_of(dsn_, batch[3].run.id, code);
+    refuse_events_of(dsn_, {batch[3].run.id}, code);
     const std::vector<Verdict> verdicts = store_->commit(0, batch, {});
     ASSERT_EQ(verdicts.size(), 5u);
     for (std::size_t at = 0; at < 5; ++at)
@@ -162,35 +166,60 @@ TEST_F(RefusedEntry, A1_may_fail_with_any_code_that_does_not_pass) {
 
 constexpr const char* timed_out = "57014";
 
-TEST_F(RefusedEntry, A1_is_one_that_times_out_alone_twice_and_the_others_are_committed) {
+TEST_F(RefusedEntry, A1_is_one_that_times_out_alone_each_time_and_the_others_are_committed) {
   std::vector<Entry> batch = batch_with(6, {});
-  refuse_events_of(dsn_, batch[4].run.id, timed_out);
+  refuse_events_of(dsn_, {batch[4].run.id}, timed_out);
   const std::vector<Verdict> verdicts = store_->commit(0, batch, {});
   ASSERT_EQ(verdicts.size(), 6u);
   for (std::size_t at = 0; at < 6; ++at) EXPECT_EQ(verdicts[at].kind, at == 4 ? Kind::refused : Kind::committed) << at;
   EXPECT_EQ(events(), 5);
 }
 
+// However many they are: more than ten were taken for load.
+TEST_F(RefusedEntry, A1_are_twelve_that_time_out_alone_each_time_beside_others) {
+  std::vector<Entry> batch = batch_with(20, {});
+  std::vector<RunId> slow;
+  for (std::size_t at = 0; at < 12; ++at) slow.push_back(batch[at].run.id);
+  refuse_events_of(dsn_, slow, timed_out);
+  const std::vector<Verdict> verdicts = store_->commit(0, batch, {});
+  ASSERT_EQ(verdicts.size(), 20u);
+  for (std::size_t at = 0; at < 20; ++at) EXPECT_EQ(verdicts[at].kind, at < 12 ? Kind::refused : Kind::committed) << at;
+  EXPECT_EQ(events(), 8);
+}
+
+TEST_F(RefusedEntry, A1_are_twelve_that_time_out_alone_each_time_with_none_beside_them) {
+  const std::vector<Entry> batch = batch_with(12, {});
+  std::vector<RunId> slow;
+  for (const Entry& entry : batch) slow.push_back(entry.run.id);
+  refuse_events_of(dsn_, slow, timed_out);
+  for (const Verdict& verdict : store_->commit(0, batch, {})) EXPECT_EQ(verdict.kind, Kind::refused);
+  EXPECT_EQ(events(), 0);
+}
+
 // Load, or an operator who cancels what runs for long.
-TEST_F(RefusedEntry, A1_is_none_that_times_out_once_or_while_nothing_else_passes) {
+TEST_F(RefusedEntry, A1_is_none_that_times_out_for_a_while_or_while_nothing_else_passes) {
   std::vector<Entry> batch = batch_with(1, {});
-  refuse_events_of(dsn_, batch[0].run.id, timed_out, 1);
+  refuse_events_of(dsn_, {batch[0].run.id}, timed_out, 1);
   EXPECT_EQ(store_->commit(0, batch, {})[0].kind, Kind::committed);
+  batch = batch_with(1, {});
+  refuse_events_of(dsn_, {batch[0].run.id}, timed_out, 4);
+  EXPECT_EQ(store_->commit(0, batch, {})[0].kind, Kind::committed) << "the load went";
   batch = batch_with(100, {});
   for (Entry& entry : batch) entry.commit = 91;
   ask(dsn_,
       "create or replace function public.refuse() returns trigger language plpgsql as $$ begin raise exception "
       "'canceling statement due to statement timeout' using errcode = '57014'; end $$");
   EXPECT_THROW(store_->commit(0, batch, {}), StoreUnavailable);
+  EXPECT_THROW(store_->commit(0, batch_with(1, {}), {}), StoreUnavailable) << "alone";
   ask(dsn_, "drop trigger refuse on cairn.event");
   for (Entry& entry : batch) entry.in_doubt = true;
   for (const Verdict& verdict : store_->commit(0, batch, {})) EXPECT_EQ(verdict.kind, Kind::committed);
-  EXPECT_EQ(events(), 101);
+  EXPECT_EQ(events(), 102);
 }
 
 TEST_F(RefusedEntry, A1_is_none_while_another_has_the_lock_that_it_may_not_wait_for) {
   std::vector<Entry> batch = batch_with(2, {});
-  refuse_events_of(dsn_, batch[0].run.id, "55P03");
+  refuse_events_of(dsn_, {batch[0].run.id}, "55P03");
   EXPECT_THROW(store_->commit(0, batch, {}), StoreUnavailable);
 }
 

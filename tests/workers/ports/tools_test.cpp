@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -347,8 +348,29 @@ TEST_F(Programs, H5_a_program_that_stops_its_keeper_is_ended_all_the_same) {
   EXPECT_EQ(failure_of(run("kill -STOP $PPID; sleep 1000", {}, 300)).error, "timeout");
 }
 
-TEST_F(Programs, H5_a_program_that_kills_its_keeper_dies_with_it) {
-  EXPECT_EQ(failure_of(run("kill -KILL $PPID; sleep 1000")).message, "killed by signal 9");
+// By the kernel's Landlock from its sixth version on.
+bool keeps_signals_inside() {
+  constexpr unsigned asks_version = 1;
+  return ::syscall(SYS_landlock_create_ruleset, nullptr, 0, asks_version) >= 6;
+}
+
+TEST_F(Programs, H5_a_program_that_may_kill_its_keeper_dies_with_it) {
+  const Failure failure = failure_of(run("kill -KILL $PPID; sleep 1000", {}, 400));
+  EXPECT_EQ(failure.message == "killed by signal 9", !keeps_signals_inside()) << failure.message;
+}
+
+TEST_F(Programs, H5_a_program_may_not_kill_its_keeper_or_worker_and_ends_with_all_that_it_started) {
+  if (!keeps_signals_inside()) {
+    std::cout << "skipped: the kernel is older than 6.12\n";
+    return;
+  }
+  const std::string kill = "kill -KILL $PPID; kill -KILL $(cut -d' ' -f4 /proc/$PPID/stat); ";
+  EXPECT_EQ(failure_of(run(with_pid_file(kill + "sleep 1000", pid_file()), {}, 600)).error, "timeout");
+  EXPECT_FALSE(is_running(written_pid()));
+}
+
+TEST_F(Programs, H5_a_program_may_end_what_it_started_itself) {
+  EXPECT_EQ(outputs_of(run("setsid sleep 1000 & kill -KILL $! && wait; echo '{}'", {}, 5'000)), Json::object());
 }
 
 // H5: a program of the same user finds nothing in /proc/PID of a worker. A process of its own, because it is for good.

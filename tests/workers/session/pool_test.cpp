@@ -549,7 +549,7 @@ TEST(Sweep, an_outage_in_which_nobody_could_look_kills_nobody) {
 }
 
 TEST(Sweep, a_loss_carries_the_fence_of_the_dead_and_a_timer_is_no_loss) {
-  const Loss loss = loss_of(job(3, 4), "gone", "");
+  const Loss loss = loss_of(job(3, 4), "gone", {.alone = ""});
   ASSERT_TRUE(loss.command);
   EXPECT_EQ(loss.command->failure.error, "lost");
   EXPECT_EQ(loss.command->step, 4);
@@ -557,17 +557,35 @@ TEST(Sweep, a_loss_carries_the_fence_of_the_dead_and_a_timer_is_no_loss) {
   EXPECT_EQ(loss.fence.epoch, 2);
   HeldJob timer = job();
   timer.job.queue = timer_queue;
-  EXPECT_FALSE(loss_of(timer, "gone", "").command);
+  EXPECT_FALSE(loss_of(timer, "gone", {.alone = ""}).command);
 }
 
 TEST(Sweep, A10_a_hold_that_had_not_begun_is_only_let_go_and_a_loss_says_whether_it_ran_alone) {
   const HeldJob held = job(3, 4);
   HeldJob other = held;
   other.job.branch = 9;
-  EXPECT_FALSE(loss_of(held, "gone", "").command->alone) << "its session ran it beside others, if at all";
-  EXPECT_TRUE(loss_of(held, "gone", hold_text(held)).command->alone);
-  EXPECT_FALSE(loss_of(held, "gone", hold_text(other)).command) << "its session executed nothing but the other";
-  EXPECT_TRUE(loss_of(held, "gone", std::nullopt).command->alone) << "an earlier release does not say: it counts";
+  EXPECT_FALSE(loss_of(held, "gone", {.alone = ""}).command->alone) << "its session ran it beside others, if at all";
+  EXPECT_TRUE(loss_of(held, "gone", {.alone = hold_text(held)}).command->alone);
+  EXPECT_FALSE(loss_of(held, "gone", {.alone = hold_text(other)}).command)
+      << "its session executed nothing but the other";
+  EXPECT_TRUE(loss_of(held, "gone", {}).command->alone) << "an earlier release does not say: it counts";
+}
+
+TEST(Sweep, A10_a_loss_says_whether_the_attempt_had_begun) {
+  const HeldJob held = job(3, 4);
+  const auto has_begun = [&](std::optional<std::vector<std::string>> begun) {
+    return loss_of(held, "gone", {.alone = "", .begun = std::move(begun)}).command->begun;
+  };
+  HeldJob next = held;
+  ++next.job.attempt;
+  HeldJob again = held;
+  ++again.epoch;
+  EXPECT_FALSE(has_begun(std::vector<std::string>{}));
+  const std::vector<std::string> others = {attempt_text(next), attempt_text(again)};
+  EXPECT_FALSE(has_begun(others)) << "another attempt, and a later hold";
+  const std::vector<std::string> all = {attempt_text(next), attempt_text(held)};
+  EXPECT_TRUE(has_begun(all));
+  EXPECT_TRUE(has_begun(std::nullopt)) << "an earlier release does not say: it counts";
 }
 
 TEST(Pool, A10_room_is_made_for_one_job_and_nothing_is_claimed_or_kept_beside_it) {

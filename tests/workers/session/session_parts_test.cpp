@@ -227,6 +227,14 @@ class StepsInFlightTest : public ::testing::Test {
     steps_.execute(1, &state, client_->graphs());
     return drain_actions();
   }
+  void begin_what_may_not_be_lost() {
+    Json graph = small_graph("linear");
+    graph["name"] = "once";
+    for (Json& node : graph["nodes"])
+      if (node.contains("do")) node["retry"] = {{"lost", 0}};
+    ASSERT_TRUE(client_->add_graph(graph));
+    (void)begin("once");
+  }
   StepsInFlight::Actions drain_actions() {
     StepsInFlight::Actions drained;
     steps_.drain_actions(drained);
@@ -252,6 +260,31 @@ TEST_F(StepsInFlightTest, an_effect_runs_and_its_result_is_reported_once) {
   steps_.committed(1);
   EXPECT_EQ(steps_.job(1), nullptr);
   EXPECT_EQ(steps_.begun(), 1);
+}
+
+TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_begins_once_its_session_s_row_says_so) {
+  begin_what_may_not_be_lost();
+  EXPECT_TRUE(outside_.effects.empty());
+  const HeldJob& held = *steps_.job(1);
+  ASSERT_EQ(outside_.calls.size(), 1u);
+  const SetBegun call = std::get<SetBegun>(outside_.calls[0]);
+  EXPECT_EQ(call.attempts, std::vector<std::string>{attempt_text(held)});
+  EXPECT_EQ(call.slots, std::vector<Ticket>{1});
+  const RunState state = *client_->state(held.run);
+  steps_.begun_set(call);
+  steps_.execute(1, &state, client_->graphs());
+  EXPECT_EQ(outside_.effects.size(), 1u);
+  EXPECT_EQ(steps_.said_begun(), call.attempts);
+  steps_.ended(1, Outcome{"ok", Json::object(), {}});
+  steps_.committed(1);
+  EXPECT_TRUE(steps_.said_begun().empty());
+}
+
+TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_is_given_back_when_no_row_can_say_so) {
+  begin_what_may_not_be_lost();
+  steps_.begun_not_set(std::get<SetBegun>(outside_.calls.at(0)));
+  EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::given_back);
+  EXPECT_TRUE(outside_.effects.empty());
 }
 
 TEST_F(StepsInFlightTest, past_its_deadline_an_effect_is_cancelled_and_its_attempt_fails) {

@@ -1,4 +1,4 @@
-#include "tests/storage/postgres/transaction_pooler.hpp"
+#include "tests/storage/postgres/pooler.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -42,27 +42,32 @@ bool takes_connections(const std::string& path) {
 
 }  // namespace
 
-TransactionPooler::TransactionPooler(const std::string& server_dsn, const std::string& directory) {
+Pooler::Pooler(const std::string& server_dsn, const std::string& directory, const Pooling& pooling) {
   const std::string server = socket_folder(server_dsn);
   struct stat owner {};
   if (stat((server + "/.s.PGSQL.5432").c_str(), &owner) != 0) throw std::runtime_error("no server in " + server);
   std::string pattern = directory + "/pooler_XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no directory for the pooler");
   directory_ = pattern;
+  server_ = server;
+  write_settings(pooling);
   std::ofstream(directory_ + "/users") << "\"postgres\" \"\"\n\"tester\" \"\"\n\"cairn\" \"\"\n\"cairn_app\" \"\"\n";
-  std::ofstream(directory_ + "/pgbouncer.ini") << "[databases]\n* = host=" << server << " port=5432\n[pgbouncer]\n"
-                                               << "unix_socket_dir = " << directory_ << "\nlisten_port = 5432\n"
-                                               << "auth_type = trust\nauth_file = " << directory_ << "/users\n"
-                                               << "pool_mode = transaction\ndefault_pool_size = 2\n"
-                                               << "logfile = " << directory_ << "/log\n";
   if (geteuid() == 0 && chown(directory_.c_str(), owner.st_uid, owner.st_gid) != 0)
     throw std::runtime_error("the pooler's directory has the wrong owner");
-  server_ = server;
   dsn_ = server_dsn + " host='" + directory_ + "'";
   start();
 }
 
-void TransactionPooler::start() {
+void Pooler::write_settings(const Pooling& pooling) const {
+  std::ofstream(directory_ + "/pgbouncer.ini")
+      << "[databases]\n* = host=" << server_ << " port=5432\n[pgbouncer]\n"
+      << "unix_socket_dir = " << directory_ << "\nlisten_port = 5432\n"
+      << "auth_type = trust\nauth_file = " << directory_ << "/users\n"
+      << "pool_mode = " << pooling.mode << "\ndefault_pool_size = " << pooling.connections
+      << "\nlogfile = " << directory_ << "/log\n";
+}
+
+void Pooler::start() {
   struct stat owner {};
   if (stat(server_.c_str(), &owner) != 0) throw std::runtime_error("no server in " + server_);
   const std::string settings = directory_ + "/pgbouncer.ini";
@@ -77,13 +82,18 @@ void TransactionPooler::start() {
   if (!listens) throw std::runtime_error(std::string(program) + " does not listen; its Debian package is pgbouncer");
 }
 
-void TransactionPooler::start_again() {
+void Pooler::start_again() {
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   start();
 }
 
-TransactionPooler::~TransactionPooler() {
+void Pooler::start_again(const Pooling& pooling) {
+  write_settings(pooling);
+  start_again();
+}
+
+Pooler::~Pooler() {
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   std::filesystem::remove_all(directory_);
