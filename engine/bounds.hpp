@@ -17,7 +17,7 @@ namespace cairn {
 inline constexpr std::size_t name_bytes_max = 1'000;
 // Bounds what all facts of one outcome hold together.
 inline constexpr std::size_t facts_bytes_max = composed_bytes_max;
-// Bounds the reason that a person gives for a pause.
+// Bounds the reason that a person gives for a change: of a run, a schedule or a hook.
 inline constexpr std::size_t reason_bytes_max = 500;
 // Bounds the sentence of a failure.
 inline constexpr std::size_t message_bytes_max = 64 * 1024;

@@ -53,6 +53,7 @@ struct StartRun {
   std::map<std::string, Json> answers = {};  // to questions that are open there, by id
   std::int32_t language = language_now;      // of a fork: its origin's, whatever stands here
   std::string key = {};                      // it was started with; "": none
+  std::string reason = {};                   // a person's, for a fork; check_reason bounds it, as those below
 };
 struct CompleteStep {
   StepId step = 0;
@@ -89,9 +90,15 @@ struct Cancel {
   std::string reason;
   bool now = false;  // without the graph's cleanup; a cleanup that has begun is never waited for
 };
-struct Pause {};
-struct Resume {};
-struct Reopen {};  // a failed run: its failed steps get attempt 1 again, its limit of time begins again
+struct Pause {
+  std::string reason = {};
+};
+struct Resume {
+  std::string reason = {};
+};
+struct Reopen {  // a failed run: its failed steps get attempt 1 again, its limit of time begins again
+  std::string reason = {};
+};
 struct FinishChild {
   StepId step = 0;
   RunId child;
@@ -104,6 +111,7 @@ struct EditChannels {
 };
 struct MoveRun {  // to another version of its graph
   std::string version;
+  std::string reason = {};
 };
 
 using Command = std::variant<StartRun, CompleteStep, FailStep, Due, Answer, SendSignal, Cancel, Pause, Resume, Reopen,

@@ -94,9 +94,9 @@ class Deciding {
   Status operator()(const Answer& answer);
   Status operator()(const SendSignal& signal);
   Status operator()(const Cancel& cancel);
-  Status operator()(const Pause&);
-  Status operator()(const Resume&);
-  Status operator()(const Reopen&);
+  Status operator()(const Pause& pause);
+  Status operator()(const Resume& resume);
+  Status operator()(const Reopen& reopen);
   Status operator()(const FinishChild& finish);
   Status operator()(const EditChannels& edit);
   Status operator()(const MoveRun& move);
@@ -207,6 +207,7 @@ Status Deciding::operator()(const StartRun& start) {
                                         ", but found " + name + ": " + std::to_string(cap) + ".");
   if (Status named = check_tags(start.tags); !named) return named;
   if (Status named = check_name(start.key, "the key of a run"); !named) return named;
+  if (Status bounded = check_reason(start.reason); !bounded) return bounded;
   if (start.options.recorded && !start.forked_from)
     return refusal(Code::invalid, "Expected a fork to take its answers from the record, but this run has no origin.");
   if (start.options.priority < 0 || start.options.priority > 9)
@@ -214,7 +215,7 @@ Status Deciding::operator()(const StartRun& start) {
                    "Expected a priority from 0 to 9, but found " + std::to_string(start.options.priority) + ".");
   state_.id = start.run;
   RunStarted started{graph->name,     graph->version, canonical(start.input), start.options,  start.tags, start.parent,
-                     start.continues, std::nullopt,   start.forked_from,      start.language, start.key};
+                     start.continues, std::nullopt,   start.forked_from,      start.language, start.key,  start.reason};
   if (start.history) started.history = canonical(*start.history);
   if (start.forked_from) return start_fork(start, std::move(started), *graph);
   emit(0, std::move(started));
@@ -574,24 +575,27 @@ Status Deciding::operator()(const Cancel& cancel) {
   return Done{};
 }
 
-Status Deciding::operator()(const Pause&) {
+Status Deciding::operator()(const Pause& pause) {
   if (Status open = expect_open(state_); !open) return open;
   if (state_.status == RunStatus::paused)
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to be running, but it is paused already.");
-  emit(0, RunPaused{});
+  if (Status fits = check_reason(pause.reason); !fits) return fits;
+  emit(0, RunPaused{pause.reason});
   return Done{};
 }
 
-Status Deciding::operator()(const Resume&) {
+Status Deciding::operator()(const Resume& resume) {
   if (Status open = expect_open(state_); !open) return open;
   if (state_.status != RunStatus::paused)
     return refusal(Code::conflict, "Expected " + name_of(state_) + " to be paused, but it is running.");
-  emit(0, RunResumed{});
+  if (Status fits = check_reason(resume.reason); !fits) return fits;
+  emit(0, RunResumed{resume.reason});
   return Done{};
 }
 
-Status Deciding::operator()(const Reopen&) {
+Status Deciding::operator()(const Reopen& reopen) {
   if (Status open = expect_open(state_); state_.seq == 0) return open;
+  if (Status fits = check_reason(reopen.reason); !fits) return fits;
   if (state_.status != RunStatus::failed)
     return refusal(Code::conflict,
                    "Expected " + name_of(state_) + " to have failed, but it " +
@@ -602,7 +606,7 @@ Status Deciding::operator()(const Reopen&) {
   if (!has_failed)
     return refusal(Code::conflict, "Expected a failed step to try again, but " + name_of(state_) +
                                        " failed without one: " + state_.reason);
-  emit(0, RunReopened{});
+  emit(0, RunReopened{reopen.reason});
   return Done{};
 }
 
@@ -631,7 +635,8 @@ Status Deciding::operator()(const MoveRun& move) {
                                        ", but it is of this one already.");
   if (const auto hindrances = move_hindrances(state_, *graph); !hindrances.empty())
     return cannot_move(state_, *graph, hindrances);
-  emit(0, RunMoved{graph->version});
+  if (Status fits = check_reason(move.reason); !fits) return fits;
+  emit(0, RunMoved{graph->version, move.reason});
   return Done{};
 }
 

@@ -97,13 +97,22 @@ struct RunStarted {
   std::optional<JsonText> history;  // with `continues`: becomes the channel `history`
   std::optional<Origin> forked_from;
   std::int32_t language = language_now;
-  std::string key = {};  // it was started with; "": none, or not said
+  std::string key = {};     // it was started with; "": none, or not said
+  std::string reason = {};  // a person's, for a fork that a retry or a reset made; "": none was given
 };
-struct RunPaused {};
-struct RunResumed {};
-struct RunReopened {};
+// A person's reason for each of these; "": none was given.
+struct RunPaused {
+  std::string reason = {};
+};
+struct RunResumed {
+  std::string reason = {};
+};
+struct RunReopened {
+  std::string reason = {};
+};
 struct RunMoved {
   std::string to_version;
+  std::string reason = {};
 };
 struct ChannelsEdited {
   JsonText patch = "{}";  // sets the channels to these values, whatever their reducers

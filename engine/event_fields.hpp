@@ -57,11 +57,15 @@ void event_fields(auto& field, Is<RunStarted> auto& e) {
   field.present("forked_from", e.forked_from);
   field("language", e.language);  // since version 2
   field.unless_empty("key", e.key);
+  field.unless_empty("reason", e.reason);
 }
-void event_fields(auto&, Is<RunPaused> auto&) {}
-void event_fields(auto&, Is<RunResumed> auto&) {}
-void event_fields(auto&, Is<RunReopened> auto&) {}
-void event_fields(auto& field, Is<RunMoved> auto& e) { field("to_version", e.to_version); }
+void event_fields(auto& field, Is<RunPaused> auto& e) { field.unless_empty("reason", e.reason); }
+void event_fields(auto& field, Is<RunResumed> auto& e) { field.unless_empty("reason", e.reason); }
+void event_fields(auto& field, Is<RunReopened> auto& e) { field.unless_empty("reason", e.reason); }
+void event_fields(auto& field, Is<RunMoved> auto& e) {
+  field("to_version", e.to_version);
+  field.unless_empty("reason", e.reason);
+}
 void event_fields(auto& field, Is<ChannelsEdited> auto& e) { field.raw("patch", e.patch); }
 void event_fields(auto& field, Is<RunFinished> auto& e) {
   field("status", e.status);

@@ -83,9 +83,10 @@ void Fold::begin_as_fork(RunState origin, const Origin& from) {
     if (step.closing_label.empty()) step.child = RunId{};
 }
 
-void Fold::go_on_as(RunStatus status) {
+void Fold::go_on_as(RunStatus status, const std::string& pause_reason) {
   if (is_ended(state_.status)) corrupt("the run has ended");
   state_.status = status;
+  state_.pause_reason = pause_reason;
   touch_all();
 }
 
@@ -123,6 +124,7 @@ void Fold::operator()(const RunEnding& ending) {
   if (state_.ending || is_ended(state_.status)) corrupt("the run has ended, or its cleanup has begun");
   touch_all();
   state_.status = RunStatus::running;
+  state_.pause_reason.clear();
   state_.reason = ending.reason;
   state_.ending = Ending{ending.status, ending.reason, ending.cause, parse_stored(ending.output), state_.last_step};
   CauseOfFailure cause = {state_.is_overdue ? "timeout" : std::string(to_string(ending.status)), ending.reason, "", 0,
@@ -160,6 +162,7 @@ void Fold::operator()(const RunFinished& finished) {
   if (!is_ended(finished.status)) corrupt("the run ends as one that goes on");
   touch_all();
   state_.status = finished.status;
+  state_.pause_reason.clear();
   state_.reason = finished.reason;
   state_.cause = finished.cause;
   state_.output = parse_stored(finished.output);

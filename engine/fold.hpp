@@ -20,8 +20,8 @@ class Fold {
 
   // --- run ---
   void operator()(const RunStarted& started);
-  void operator()(const RunPaused&) { go_on_as(RunStatus::paused); }
-  void operator()(const RunResumed&) { go_on_as(RunStatus::running); }
+  void operator()(const RunPaused& paused) { go_on_as(RunStatus::paused, paused.reason); }
+  void operator()(const RunResumed&) { go_on_as(RunStatus::running, ""); }
   void operator()(const RunReopened&);
   void operator()(const RunMoved& moved);
   void operator()(const ChannelsEdited& edited) {
@@ -84,7 +84,7 @@ class Fold {
   }
 
  private:
-  void go_on_as(RunStatus status);
+  void go_on_as(RunStatus status, const std::string& pause_reason);
   [[noreturn]] void corrupt(const std::string& says) const;
   Branch& branch(BranchId id) {
     const auto found = state_.branches.find(id);

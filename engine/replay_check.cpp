@@ -23,10 +23,10 @@ struct Spoken {
   std::optional<Command> operator()(const ChildFinished& e) const {
     return FinishChild{step, e.child, e.status, e.reason, e.output};
   }
-  std::optional<Command> operator()(const RunPaused&) const { return Pause{}; }
-  std::optional<Command> operator()(const RunResumed&) const { return Resume{}; }
-  std::optional<Command> operator()(const RunReopened&) const { return Reopen{}; }
-  std::optional<Command> operator()(const RunMoved& e) const { return MoveRun{e.to_version}; }
+  std::optional<Command> operator()(const RunPaused& e) const { return Pause{e.reason}; }
+  std::optional<Command> operator()(const RunResumed& e) const { return Resume{e.reason}; }
+  std::optional<Command> operator()(const RunReopened& e) const { return Reopen{e.reason}; }
+  std::optional<Command> operator()(const RunMoved& e) const { return MoveRun{e.to_version, e.reason}; }
   std::optional<Command> operator()(const ChannelsEdited& e) const { return EditChannels{parse_stored(e.patch)}; }
   std::optional<Command> operator()(const RunFinished& e) const {
     if (e.status != RunStatus::aborted) return std::nullopt;
@@ -215,6 +215,7 @@ StartRun ReplayCheck::start_of(std::span<const Event> rest) const {
     std::erase_if(start.options.budgets, [this](const auto& cap) { return !graph_->budgets.contains(cap.first); });
   start.tags = started.tags;
   start.key = started.key;
+  start.reason = started.reason;
   start.parent = started.parent;
   start.continues = started.continues;
   start.language = started.language;

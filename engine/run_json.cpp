@@ -100,7 +100,7 @@ Json state_json(const RunState& state) {
   for (const auto& [id, step] : state.steps) shown["steps"].push_back(step_json(state, step));
   for (const auto& [name, use] : state.budgets) shown["budgets"][name] = Json{{"cap", use.cap}, {"used", use.used}};
   for (const auto& [id, question] : state.questions) shown["questions"].push_back(question_json(question));
-  shown["reason"] = is_ended(state.status) ? reason_json(state.reason) : Json(nullptr);
+  shown["reason"] = is_ended(state.status) ? reason_json(state.reason) : reason_json(state.pause_reason);
   if (state.ending && !is_ended(state.status)) {
     shown["ending"] = Json{{"status", to_string(state.ending->status)}, {"reason", reason_json(state.ending->reason)}};
     if (state.ending->cause) shown["ending"]["cause"] = cause_json(*state.ending->cause);

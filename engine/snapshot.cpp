@@ -360,8 +360,9 @@ void state_fields(auto& field, Is<RunState> auto& e) {  // but its graph
   field("seq", e.seq);
   field("status", e.status);
   field("reason", e.reason);
-  field.present("cause", e.cause);    // since fold version 5
-  field.present("ending", e.ending);  // since fold version 7
+  field.unless_empty("pause_reason", e.pause_reason);  // since fold version 8, as events have it
+  field.present("cause", e.cause);                     // since fold version 5
+  field.present("ending", e.ending);                   // since fold version 7
   field("output", e.output);
   field("started_at", e.started_at);
   field("last_at", e.last_at);

@@ -29,6 +29,7 @@ struct ForkOptions {
   GraphRef graph = {};                       // that it continues with, from try_graph; null: the origin's
   Tags tags = {};                            // in addition to the origin's
   bool recorded = false;                     // it takes its answers from the origin's record; see Options
+  std::string reason = {};                   // a person's, for the record
 };
 
 struct Started {
@@ -143,7 +144,7 @@ class Client {
   Status keep_blobs(const RunId& origin, const Json& state);
   Status check_answer(const RunState& state, Answer& answer);
   Error refused_answer(const RunId& run, const std::string& question, Error refused);
-  std::vector<Status> reopen_many(const std::vector<RunId>& runs);
+  std::vector<Status> reopen_many(const std::vector<RunId>& runs, const Reopen& reopen);
   std::vector<Status> submit_each(const std::vector<RunId>& runs, const Command& command);
   void cancel_left_children(const std::vector<RunId>& failed);
   Status move_value_out(const RunId& run, Json& value);

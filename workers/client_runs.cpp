@@ -285,6 +285,7 @@ Result<StartRun> Client::fork_command(const RunId& origin, const EventRow& last,
   command.tags = std::move(options.tags);
   command.tags.insert(then->tags.begin(), then->tags.end());
   command.continues = then->continues;
+  command.reason = std::move(options.reason);
   command.forked_from = Origin{origin, last.seq, hex(last.chain_hash), snapshot_json(*then)};
   if (Status kept = keep_blobs(origin, command.forked_from->state); !kept) return kept.error();
   if (options.edit) {
@@ -387,14 +388,14 @@ Status Client::take_key_again(TakenKeys& taken, const RunId& run) {
   return now ? take_key(taken, row->graph, run, now->tags, parse_stored_object(now->input)) : now.error();
 }
 
-std::vector<Status> Client::reopen_many(const std::vector<RunId>& runs) {
+std::vector<Status> Client::reopen_many(const std::vector<RunId>& runs, const Reopen& reopen) {
   std::vector<Status> results;
   std::vector<RunId> free;
   TakenKeys taken;
   for (const RunId& run : runs)
     if (results.push_back(take_key_again(taken, run)); results.back()) free.push_back(run);
   cancel_left_children(free);
-  const std::vector<Status> reopened = submit_each(free, Reopen{});
+  const std::vector<Status> reopened = submit_each(free, reopen);
   std::size_t next = 0;
   for (std::size_t n = 0; n < runs.size(); ++n)
     if (results[n]) {
@@ -405,7 +406,7 @@ std::vector<Status> Client::reopen_many(const std::vector<RunId>& runs) {
 }
 
 std::vector<Status> Client::command_many(const std::vector<RunId>& runs, const Command& command) {
-  if (std::holds_alternative<Reopen>(command)) return reopen_many(runs);
+  if (const auto* reopen = std::get_if<Reopen>(&command)) return reopen_many(runs, *reopen);
   std::vector<Status> results = submit_each(runs, command);
   if (!std::holds_alternative<Cancel>(command)) return results;
   for (std::size_t n = 0; n < runs.size(); ++n)  // what has not begun is given up

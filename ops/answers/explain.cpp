@@ -100,8 +100,10 @@ Reason map_reason(const RunState& state, const Step& step) {
 }
 
 Reason run_reason(const RunState& state) {
-  if (state.status == RunStatus::paused)
-    return reason(Kind::paused, "The run is paused: nothing new begins until it is resumed.");
+  if (state.status == RunStatus::paused) {
+    const std::string why = state.pause_reason.empty() ? "" : " The reason given: " + state.pause_reason;
+    return reason(Kind::paused, "The run is paused: nothing new begins until it is resumed." + why);
+  }
   std::string says = "The run has ended as " + std::string(to_string(state.status));
   says += state.reason.empty() ? "." : ": " + state.reason;
   Json details = {{"status", to_string(state.status)}};

@@ -13,7 +13,37 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t refusals_max = 20;
+constexpr std::size_t refusals_max = 1'000;
+constexpr std::size_t refusals_bytes_max = 1'000'000;
+
+// Adds up what became of each run; the refusals are listed within their bounds, and those beyond them are counted.
+class BulkOutcome {
+ public:
+  void add(const RunId& run, const Result<Controlled>& done) {
+    if (done) {
+      ++statuses_[done->status];
+      return;
+    }
+    ++refused_;
+    const std::string& message = done.error().message;
+    bytes_ += message.size();
+    if (refusals_.size() < refusals_max && bytes_ <= refusals_bytes_max)
+      refusals_.push_back({{"run", to_string(run)}, {"message", message}});
+  }
+
+  Json json() const {
+    return {{"statuses", statuses_},
+            {"refused", refused_},
+            {"refusals", refusals_},
+            {"refused_more", refused_ - refusals_.size()}};
+  }
+
+ private:
+  std::map<std::string, std::int64_t> statuses_;
+  Json refusals_ = Json::array();
+  std::size_t refused_ = 0;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace
 
@@ -34,24 +64,13 @@ RouteReply command_many_runs(RouteCall& call) {
   const auto results = control_runs(call.client, call.store(), runs, bulk->control, fork_from_quota(call, until_run));
   const bool is_any_done = std::any_of(results.begin(), results.end(), [](const auto& one) { return one.ok(); });
   if (until_run && !is_any_done) return quota_response(*call.caller, *until_run);
-  std::map<std::string, std::int64_t> sums;
-  Json refusals = Json::array();
-  std::int64_t refused = 0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (results[i]) {
-      ++sums[results[i]->status];
-      continue;
-    }
-    ++refused;
-    if (refusals.size() < refusals_max)
-      refusals.push_back({{"run", to_string(runs[i])}, {"message", results[i].error().message}});
-  }
+  BulkOutcome outcome;
+  for (std::size_t i = 0; i < runs.size(); ++i) outcome.add(runs[i], results[i]);
   const bool may_be_more = static_cast<std::int64_t>(runs.size()) == where->limit;
-  return json_response({{"runs", runs.size()},
-                        {"statuses", sums},
-                        {"refused", refused},
-                        {"refusals", refusals},
-                        {"next", may_be_more ? Json(cursor_of(rows.back())) : Json(nullptr)}});
+  Json answer = outcome.json();
+  answer["runs"] = runs.size();
+  answer["next"] = may_be_more ? Json(cursor_of(rows.back())) : Json(nullptr);
+  return json_response(answer);
 }
 
 }  // namespace cairn

@@ -21,7 +21,7 @@ RouteReply shown_hook(RouteCall& call, int status = 200) {
   HookTable& table = call.parts.hooks;
   const std::optional<HookRow> row = table.hook(call.name);
   if (!row) return no_such_hook(call.name);
-  const Json line = hook_line(*row, counts_of(table.counts({call.name, true}), call.name));
+  const Json line = hook_line(*row, facts_of(call.name, table.counts({call.name, true}), table.lasts(call.name)));
   return status == 201 ? created_response(line, "hooks", call.name) : json_response(line);
 }
 
@@ -31,14 +31,31 @@ Result<std::string> event_field(const RouteCall& call, bool is_needed) {
   return fields.result(event);
 }
 
+Result<DeliveriesAsked> deliveries_query(const ApiRequest& request) {
+  if (const Status known = only_query(request, {"status", "limit", "after"}); !known) return known.error();
+  const Result<std::int32_t> limit = limit_query(request, hook_lines_max);
+  if (!limit) return limit.error();
+  const std::string word = query_text(request, "status"), cursor = query_text(request, "after");
+  DeliveriesAsked asked{parse_delivery_status(word), *limit, parse_delivery_cursor(cursor)};
+  if (!word.empty() && !asked.status)
+    return bad_request("Expected waiting, delivered, parked, skipped or gone as status, but found " +
+                       excerpt(Json(word), 40) + ".");
+  if (!cursor.empty() && !asked.after)
+    return bad_request("Expected the cursor that an earlier list ended with in after, but found " +
+                       excerpt(Json(cursor), 80) + ".");
+  return asked;
+}
+
 }  // namespace
 
 RouteReply list_hooks(RouteCall& call) {
   if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
-  const std::vector<HookCounts> counts = call.parts.hooks.counts({{}, true});
+  HookTable& table = call.parts.hooks;
+  const std::vector<HookCounts> counts = table.counts({{}, true});
+  const std::vector<HookDelivery> lasts = table.lasts();
   std::vector<KeyedLine> lines;
-  for (const HookRow& row : call.parts.hooks.hooks())
-    lines.push_back({row.name, hook_line(row, counts_of(counts, row.name))});
+  for (const HookRow& row : table.hooks())
+    lines.push_back({row.name, hook_line(row, facts_of(row.name, counts, lasts))});
   return page_response(call.request, std::move(lines));
 }
 
@@ -88,19 +105,17 @@ RouteReply remove_hook(RouteCall& call) {
 
 RouteReply deliveries_of_hook(RouteCall& call) {
   if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
-  if (const Status known = only_query(call.request, {"status", "limit"}); !known) return known.error();
-  const Result<std::int32_t> limit = limit_query(call.request, hook_lines_max);
-  if (!limit) return limit.error();
-  const std::string word = query_text(call.request, "status");
-  const std::optional<DeliveryStatus> status = parse_delivery_status(word);
-  if (!word.empty() && !status)
-    return bad_request("Expected waiting, delivered, parked, skipped or gone as status, but found " +
-                       excerpt(Json(word), 40) + ".");
+  const Result<DeliveriesAsked> asked = deliveries_query(call.request);
+  if (!asked) return asked.error();
   if (!call.parts.hooks.hook(call.name)) return no_such_hook(call.name);
+  const std::vector<HookDelivery> page = call.parts.hooks.deliveries(call.name, *asked);
   std::vector<Json> lines;
-  for (const HookDelivery& one : call.parts.hooks.deliveries(call.name, status, *limit))
-    lines.push_back(delivery_line(one));
-  return list_response(call.request, lines);
+  for (const HookDelivery& one : page) lines.push_back(delivery_line(one));
+  RouteReply reply = list_response(call.request, lines);
+  const bool may_be_more = static_cast<std::int32_t>(page.size()) == asked->limit;
+  if (reply && may_be_more)
+    std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_link(call.request, cursor_of(page.back())));
+  return reply;
 }
 
 RouteReply history_of_hook(RouteCall& call) {

@@ -225,33 +225,28 @@ RouteReply control(RouteCall& call, const ControlRequest& request) {
                           forked);
 }
 
-RouteReply control_without_body(RouteCall& call, ControlRequest::Kind kind) {
-  const Status none = no_body(call.request);
-  return none ? control(call, {.kind = kind}) : none.error();
+RouteReply control_asked(RouteCall& call, const Result<ControlRequest>& asked) {
+  return asked ? control(call, *asked) : asked.error();
+}
+
+RouteReply control_with_reason(RouteCall& call, ControlRequest::Kind kind) {
+  return control_asked(call, reason_body(call.request, kind));
 }
 
 }  // namespace
 
-RouteReply cancel_run(RouteCall& call) {
-  const Result<ControlRequest> cancel = cancel_body(call.request);
-  return cancel ? control(call, *cancel) : cancel.error();
-}
-
-RouteReply pause_run(RouteCall& call) { return control_without_body(call, ControlRequest::Kind::pause); }
-RouteReply resume_run(RouteCall& call) { return control_without_body(call, ControlRequest::Kind::resume); }
-RouteReply retry_run(RouteCall& call) { return control_without_body(call, ControlRequest::Kind::retry); }
-
-RouteReply reset_a_run(RouteCall& call) {
-  const Result<std::string> to = reset_body(call.request);
-  return to ? control(call, {.kind = ControlRequest::Kind::reset, .to = *to}) : to.error();
-}
+RouteReply cancel_run(RouteCall& call) { return control_asked(call, cancel_body(call.request)); }
+RouteReply reset_a_run(RouteCall& call) { return control_asked(call, reset_body(call.request)); }
+RouteReply pause_run(RouteCall& call) { return control_with_reason(call, ControlRequest::Kind::pause); }
+RouteReply resume_run(RouteCall& call) { return control_with_reason(call, ControlRequest::Kind::resume); }
+RouteReply retry_run(RouteCall& call) { return control_with_reason(call, ControlRequest::Kind::retry); }
 
 RouteReply move_run(RouteCall& call) {
-  const Result<Json> text = move_body(call.request);
-  if (!text) return text.error();
-  Result<GraphRef, ApiResponse> graph = brought_graph(call, *text);
+  const Result<MoveBody> move = move_body(call.request);
+  if (!move) return move.error();
+  Result<GraphRef, ApiResponse> graph = brought_graph(call, move->graph);
   if (!graph) return std::move(graph).error();
-  return control(call, {.kind = ControlRequest::Kind::move, .graph = *graph});
+  return control(call, {.kind = ControlRequest::Kind::move, .reason = move->reason, .graph = *graph});
 }
 
 RouteReply change_a_queue(RouteCall& call) {

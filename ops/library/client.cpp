@@ -251,16 +251,20 @@ void Client::cancel(const std::string& run, const std::string& reason, bool now)
   ask(*transport_, command_of(run, "cancel", without_empty({{"reason", reason}, {"now", now}})));
 }
 
-void Client::pause(const std::string& run) { ask(*transport_, command_of(run, "pause", Json::object())); }
-
-void Client::resume(const std::string& run) { ask(*transport_, command_of(run, "resume", Json::object())); }
-
-std::string Client::retry(const std::string& run) {
-  return text_of(ask(*transport_, command_of(run, "retry", Json::object())), "run");
+void Client::pause(const std::string& run, const std::string& reason) {
+  ask(*transport_, command_of(run, "pause", without_empty({{"reason", reason}})));
 }
 
-std::string Client::reset(const std::string& run, const std::string& to) {
-  return text_of(ask(*transport_, command_of(run, "reset", {{"to", to}})), "run");
+void Client::resume(const std::string& run, const std::string& reason) {
+  ask(*transport_, command_of(run, "resume", without_empty({{"reason", reason}})));
+}
+
+std::string Client::retry(const std::string& run, const std::string& reason) {
+  return text_of(ask(*transport_, command_of(run, "retry", without_empty({{"reason", reason}}))), "run");
+}
+
+std::string Client::reset(const std::string& run, const std::string& to, const std::string& reason) {
+  return text_of(ask(*transport_, command_of(run, "reset", without_empty({{"to", to}, {"reason", reason}}))), "run");
 }
 
 std::string Client::fork(const std::string& run, std::int64_t at, const ForkOptions& options) {

@@ -57,7 +57,7 @@ ApiRequest answer_request(const Json& arguments) {
 }
 
 ApiRequest retry_request(const Json& arguments) {
-  return api_post({"runs", run_argument_of(arguments), "retry"}, Json::object());
+  return api_post({"runs", run_argument_of(arguments), "retry"}, body_of(arguments));
 }
 
 ApiRequest cancel_request(const Json& arguments) {
@@ -112,7 +112,10 @@ constexpr std::array<OperatorTool, 10> own_tools = {{
          "by": {"type": "string", "description": "The person who answers."}})",
      R"(["run", "value"])", false, false, false, answer_request, ""},
     {"cairn_retry", "Tries the failed steps of a failed run again; the answer names the run that goes on.",
-     ApiRole::operate, only_run, needs_run, false, false, false, retry_request, ""},
+     ApiRole::operate,
+     R"({"run": {"type": "string", "description": "The run's id."},
+         "reason": {"type": "string", "description": "For those who look at it later."}})",
+     needs_run, false, false, false, retry_request, ""},
     {"cairn_cancel", "Cancels a run, which ends as aborted after its graph's cleanup.", ApiRole::operate,
      R"({"run": {"type": "string", "description": "The run's id."},
          "reason": {"type": "string", "description": "For those who look at it later."},

@@ -7,6 +7,7 @@
 #include <map>
 #include <unistd.h>
 
+#include "engine/bounds.hpp"
 #include "ops/requests/input_lines.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "workers/ports/text_file.hpp"
@@ -194,6 +195,10 @@ Result<std::string> output_argument(const std::string& path) {
   if (path.empty() || !fits || ::access(written.c_str(), W_OK) != 0)
     return invalid("Expected a file to write the results to, but " + path + " cannot be written.");
   return path;
+}
+
+Status check_reason_of(const ControlRequest& request) {
+  return request.kind == ControlRequest::Kind::cancel ? Status(Done{}) : check_reason(request.reason);
 }
 
 Result<RunId> run_argument(const std::string& text) {

@@ -43,6 +43,9 @@ Result<Moment> moment_argument(const std::string& text);
 // "90d", "12h", "30m", "10s" or a time.
 Result<Age> age_argument(const std::string& text);
 
+// As check_reason; that of a cancel has the bound of a run's end, and is cut there.
+Status check_reason_of(const ControlRequest& request);
+
 // Refuses `not_found` for a text that is no id: no run has that name.
 Result<RunId> run_argument(const std::string& text);
 

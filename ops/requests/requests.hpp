@@ -86,7 +86,7 @@ struct AnswerRequest {
 struct ControlRequest {
   enum class Kind : std::uint8_t { pause, resume, retry, reset, cancel, move };
   Kind kind = Kind::pause;
-  std::string reason = {};  // of a cancel
+  std::string reason = {};  // for the record, in the run's event
   bool now = false;         // of a cancel: without the graph's cleanup
   std::string to = {};      // of a reset: a node, or an event's number
   GraphRef graph = {};      // of a move: the version to go on with, from try_graph

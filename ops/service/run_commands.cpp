@@ -40,7 +40,7 @@ std::vector<Result<Controlled>> commanded(Client& client, Store& store, const st
 // The version is stored once a run can move to it: if all refuse, nothing of it is left.
 std::vector<Result<Controlled>> moved(Client& client, Store& store, const std::vector<RunId>& runs,
                                       const ControlRequest& request) {
-  const MoveRun move{request.graph->version};
+  const MoveRun move{request.graph->version, request.reason};
   const auto can_move = [&](const RunId& run) { return client.state_if(run, move).ok(); };
   if (!request.dry_run && std::any_of(runs.begin(), runs.end(), can_move)) client.store_graph(request.graph, false);
   return commanded(client, store, runs, move, request.dry_run);
@@ -92,25 +92,26 @@ Result<std::string> question_meant(Client& client, const RunId& run, const std::
 
 std::vector<Result<Controlled>> control_runs(Client& client, Store& store, const std::vector<RunId>& runs,
                                              const ControlRequest& request, const MayFork& may_fork) {
+  const SecondTryOptions second_try{request.reason, request.dry_run, may_fork};
   switch (request.kind) {
     case ControlRequest::Kind::pause:
-      return commanded(client, store, runs, Pause{}, request.dry_run);
+      return commanded(client, store, runs, Pause{request.reason}, request.dry_run);
     case ControlRequest::Kind::resume:
-      return commanded(client, store, runs, Resume{}, request.dry_run);
+      return commanded(client, store, runs, Resume{request.reason}, request.dry_run);
     case ControlRequest::Kind::cancel:
       return commanded(client, store, runs, Cancel{request.reason, request.now}, request.dry_run);
     case ControlRequest::Kind::move:
       return moved(client, store, runs, request);
     case ControlRequest::Kind::retry: {
       std::vector<Result<Controlled>> all;
-      for (const Result<SecondTry>& second : try_again(client, store, runs, request.dry_run, may_fork))
+      for (const Result<SecondTry>& second : try_again(client, store, runs, second_try))
         all.push_back(controlled(store, second));
       return all;
     }
     case ControlRequest::Kind::reset: {
       std::vector<Result<Controlled>> all;
       for (const RunId& run : runs)
-        all.push_back(controlled(store, reset_run(client, store, run, request.to, request.dry_run, may_fork)));
+        all.push_back(controlled(store, reset_run(client, store, run, request.to, second_try)));
       return all;
     }
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "engine/bounds.hpp"
 #include "ops/answers/run_json.hpp"
 #include "workers/runs/history.hpp"
 
@@ -123,31 +124,31 @@ Status resumed_as(Client& client, const RunState& origin, const RunId& fork) {
   return resumed ? Status(Done{}) : Status(resumed.error());
 }
 
-Result<SecondTry> forked(Client& client, Store& store, const RunState& state, std::int64_t seq, bool is_dry,
-                         const MayFork& may_fork) {
+Result<SecondTry> forked(Client& client, Store& store, const RunState& state, std::int64_t seq,
+                         const SecondTryOptions& options) {
   if (state.parent)
     return conflict("Expected a run that no other called, but run " + to_string(state.id) + " was called by " +
                     to_string(state.parent->run) + "; try that one again.");
   if (const std::optional<RunId> earlier = fork_at(store, state.id, seq))
     return conflict("Expected a run that was not tried again yet, but from event " + std::to_string(seq) + " of run " +
                     to_string(state.id) + " goes on " + to_string(*earlier) + ".");
-  if (is_dry) return SecondTry{state.id, seq};
-  if (may_fork)
-    if (Status may = may_fork(); !may) return may.error();
-  const Result<Started> started = client.fork(state.id, {.seq = seq});
+  if (options.is_dry) return SecondTry{state.id, seq};
+  if (options.may_fork)
+    if (Status may = options.may_fork(); !may) return may.error();
+  const Result<Started> started = client.fork(state.id, {.seq = seq, .reason = options.reason});
   if (!started) return started.error();
   if (const Status moves = resumed_as(client, state, started->run); !moves) return moves.error();
   return SecondTry{started->run, seq};
 }
 
 // A run that cannot be reopened, because it failed without a failed step; any other keeps its refusal.
-Result<SecondTry> tried_as_fork(Client& client, Store& store, const RunId& run, const Error& refusal, bool is_dry,
-                                const MayFork& may_fork) {
+Result<SecondTry> tried_as_fork(Client& client, Store& store, const RunId& run, const Error& refusal,
+                                const SecondTryOptions& options) {
   if (refusal.code != Code::conflict) return refusal;
   const Result<RunState> state = client.state(run);
   if (!state || state->status != RunStatus::failed) return refusal;
   const Result<std::int64_t> seq = before_the_failure(store, *state);
-  return seq ? forked(client, store, *state, *seq, is_dry, may_fork) : Result<SecondTry>(seq.error());
+  return seq ? forked(client, store, *state, *seq, options) : Result<SecondTry>(seq.error());
 }
 
 // The last event before the commit in which the last visit of the node ended.
@@ -181,24 +182,26 @@ std::int64_t commit_end_at(Store& store, const RunId& run, std::int64_t seq) {
 
 }  // namespace
 
-std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std::vector<RunId>& runs, bool is_dry,
-                                         const MayFork& may_fork) {
+std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std::vector<RunId>& runs,
+                                         const SecondTryOptions& options) {
+  const Reopen reopen{options.reason};
   std::vector<Status> reopened;  // in few commits
-  if (!is_dry) reopened = client.command_many(runs, Reopen{});
-  if (is_dry)
+  if (!options.is_dry) reopened = client.command_many(runs, reopen);
+  if (options.is_dry)
     for (const RunId& run : runs) {
-      const Result<RunState> would = client.state_if(run, Reopen{});
+      const Result<RunState> would = client.state_if(run, reopen);
       reopened.push_back(would ? Status(Done{}) : Status(would.error()));
     }
   std::vector<Result<SecondTry>> tries;
   for (std::size_t i = 0; i < runs.size(); ++i)
     tries.push_back(reopened[i] ? Result<SecondTry>(SecondTry{runs[i]})
-                                : tried_as_fork(client, store, runs[i], reopened[i].error(), is_dry, may_fork));
+                                : tried_as_fork(client, store, runs[i], reopened[i].error(), options));
   return tries;
 }
 
-Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, const std::string& to, bool is_dry,
-                            const MayFork& may_fork) {
+Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, const std::string& to,
+                            const SecondTryOptions& options) {
+  if (Status fits = check_reason(options.reason); !fits) return fits.error();
   const Result<RunState> state = client.state(run);
   if (!state) return state.error();
   std::int64_t number = 0;
@@ -210,10 +213,11 @@ Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, cons
   const Result<std::int64_t> seq =
       is_number ? Result<std::int64_t>(commit_end_at(store, run, number)) : before_node(store, *state, to);
   if (!seq) return seq.error();
-  Result<SecondTry> second = forked(client, store, *state, *seq, is_dry, may_fork);
-  if (!second || is_dry || is_ended(state->status)) return second;
-  const Result<Done> ended = client.command(
-      run, Cancel{"Reset to " + to + "; run " + to_string(second->run) + " goes on.", true});  // with all it holds
+  Result<SecondTry> second = forked(client, store, *state, *seq, options);
+  if (!second || options.is_dry || is_ended(state->status)) return second;
+  std::string says = "Reset to " + to + "; run " + to_string(second->run) + " goes on.";
+  if (!options.reason.empty()) says += " " + options.reason;
+  const Result<Done> ended = client.command(run, Cancel{std::move(says), true});  // with all it holds
   if (!ended && ended.error().code != Code::closed) return ended.error();
   return second;
 }

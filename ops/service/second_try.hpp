@@ -22,15 +22,21 @@ struct SecondTry {
 // Asked before each fork that would be made; its refusal stands in place of the fork. Empty: all may be.
 using MayFork = std::function<Status()>;
 
+struct SecondTryOptions {
+  std::string reason = {};  // for the record: in the event of the run that goes on
+  bool is_dry = false;      // decide, and write nothing
+  MayFork may_fork = {};
+};
+
 // Each refuses `conflict`: a run that has not failed, that failed without a failed step, by a used-up budget, that
 // another run called (its caller is to be tried again), or that was tried again already (the sentence names that run);
 // as Client::command and Client::fork.
-std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std::vector<RunId>& runs, bool is_dry,
-                                         const MayFork& may_fork = {});
+std::vector<Result<SecondTry>> try_again(Client& client, Store& store, const std::vector<RunId>& runs,
+                                         const SecondTryOptions& options);
 
 // `to`: an event's number, or the name of a node, whose last visit begins again. A run that has not ended is cancelled
-// when its fork has begun. Refuses `invalid`: no such node, or it was not left yet.
-Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, const std::string& to, bool is_dry,
-                            const MayFork& may_fork = {});
+// when its fork has begun. Refuses `invalid`: no such node, it was not left yet, or the reason is too long.
+Result<SecondTry> reset_run(Client& client, Store& store, const RunId& run, const std::string& to,
+                            const SecondTryOptions& options);
 
 }  // namespace cairn

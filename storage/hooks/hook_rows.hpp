@@ -78,6 +78,18 @@ struct HookDelivery {
   std::string says = {};
 };
 
+// A notice's place among those of its hook, of which the newest is the first.
+struct DeliveryPlace {
+  TimeUs noted_at = 0;
+  NoticeId id = {};
+};
+
+struct DeliveriesAsked {
+  std::optional<DeliveryStatus> status = {};  // without: any
+  std::int32_t limit = 1'000;
+  std::optional<DeliveryPlace> after = {};  // without: from the newest
+};
+
 // The outcome of a scan of the feed for a hook, by the reader who took it: what it found, and when to scan again.
 struct HookScan {
   HookRow row;  // its name, fence, is_ready and place of the search count

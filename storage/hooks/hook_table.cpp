@@ -1,6 +1,7 @@
 #include "storage/hooks/hook_table.hpp"
 
 #include <array>
+#include <limits>
 
 namespace cairn {
 namespace {
@@ -290,10 +291,20 @@ std::optional<HookDelivery> HookTable::delivery(const std::string& hook, const N
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
-std::vector<HookDelivery> HookTable::deliveries(const std::string& hook, const std::optional<DeliveryStatus>& status,
-                                                std::int32_t limit) {
-  const std::string word(status ? to_string(*status) : std::string_view());
-  return delivery_rows(pool_.query_widely("hook_deliveries", PgParameters().add(hook).add(word).add(limit)));
+std::vector<HookDelivery> HookTable::deliveries(const std::string& hook, const DeliveriesAsked& asked) {
+  constexpr DeliveryPlace above_all = {std::numeric_limits<TimeUs>::max(), {}};
+  const DeliveryPlace& after = asked.after ? *asked.after : above_all;
+  const std::string word(asked.status ? to_string(*asked.status) : std::string_view());
+  PgParameters wanted;
+  wanted.add(hook).add(word).add(asked.limit).add(after.noted_at);
+  wanted.add(after.id.run).add(after.id.seq).add(to_string(after.id.kind));
+  return delivery_rows(pool_.query("hook_deliveries", wanted));
+}
+
+std::vector<HookDelivery> HookTable::lasts(const std::optional<std::string>& hook) {
+  PgParameters which;
+  hook ? which.add(*hook) : which.add_null(PgType::text);
+  return delivery_rows(pool_.query("hook_lasts", which));
 }
 
 std::vector<KeptHookNote> HookTable::notes(const std::string& hook, std::int64_t before, std::int32_t limit) {

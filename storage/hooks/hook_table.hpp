@@ -39,9 +39,10 @@ class HookTable {
   std::vector<HookCounts> counts(const HookCountsAsked& asked = {});  // by name
   std::vector<HookDelay> delays();                                    // by name, of those that are not paused
   std::optional<HookDelivery> delivery(const std::string& hook, const NoticeId& id);
-  // The newest first; without a status those of any.
-  std::vector<HookDelivery> deliveries(const std::string& hook, const std::optional<DeliveryStatus>& status,
-                                       std::int32_t limit);
+  // The newest first.
+  std::vector<HookDelivery> deliveries(const std::string& hook, const DeliveriesAsked& asked = {});
+  // The newest of each hook, by name, or of one; without those that have none.
+  std::vector<HookDelivery> lasts(const std::optional<std::string>& hook = {});
   // The newest first, those before the number `before`.
   std::vector<KeptHookNote> notes(const std::string& hook, std::int64_t before, std::int32_t limit);
 

@@ -108,6 +108,45 @@ TEST(Commands, results_in_flight_are_recorded_while_paused_and_what_they_open_wa
   EXPECT_EQ(trial.complete(9, "ok").back(), R"(run_finished done {"answer":"x","n":4})");
 }
 
+TEST(Commands, a_reason_stands_in_the_event_and_that_of_a_pause_in_the_state_until_the_run_goes_on) {
+  Busy trial;
+  trial.then(Pause{"The shelf moves."});
+  EXPECT_EQ(std::get<RunPaused>(trial.history.back().body).reason, "The shelf moves.");
+  EXPECT_EQ(trial.state.pause_reason, "The shelf moves.");
+  EXPECT_EQ(trial.state.reason, "") << "it has not ended";
+  trial.then(Resume{"It stands."});
+  EXPECT_EQ(std::get<RunResumed>(trial.history.back().body).reason, "It stands.");
+  EXPECT_EQ(trial.state.pause_reason, "");
+  trial.then(Pause{"Again."});
+  trial.then(Cancel{"enough"});
+  EXPECT_EQ(trial.state.pause_reason, "") << "the run's end has its own";
+  EXPECT_EQ(trial.state.reason, "enough");
+}
+
+TEST(Commands, a_retry_and_a_move_keep_their_reasons_too) {
+  const std::string graph = R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})";
+  Trial trial(graph);
+  trial.graphs.add(version_of(replaced(graph, R"("steps":9)", R"("steps":8)"), "v2"), false);
+  trial.start();
+  trial.fail(1);
+  trial.then(Reopen{"Mended."});
+  EXPECT_EQ(std::get<RunReopened>(trial.history.back().body).reason, "Mended.");
+  trial.then(MoveRun{"v2", "Fewer steps."});
+  EXPECT_EQ(std::get<RunMoved>(trial.history.back().body).reason, "Fewer steps.");
+}
+
+TEST(Commands, a_reason_that_is_too_long_is_refused_and_changes_nothing) {
+  const std::string long_one(501, 'r');
+  Busy trial;
+  for (const Command& command : {Command(Pause{long_one}), Command(MoveRun{"v", long_one})})
+    EXPECT_NE(trial.refused(command).code, Code::conflict);
+  EXPECT_EQ(trial.refused(Pause{long_one}).message, "Expected a reason of at most 500 bytes, but found 501.");
+  trial.then(Pause{});
+  EXPECT_EQ(trial.refused(Resume{long_one}).code, Code::invalid);
+  EXPECT_EQ(trial.state.status, RunStatus::paused);
+}
+
 TEST(Commands, a_retry_that_waits_keeps_its_time_over_a_pause) {
   Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
     "a":{"do":"x.a","labels":["ok"],"retry":{"attempts":2,"backoff_ms":9000},"on":{"ok":"z"}},"z":{"end":"done"}}})");

@@ -45,6 +45,22 @@ TEST(ReplayCheck, a_run_that_was_started_with_a_key_and_tags_comes_out_again) {
   EXPECT_FALSE(again(trial));
 }
 
+TEST(ReplayCheck, reasons_that_people_gave_come_out_again) {
+  Trial trial(two_steps);
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  start.input = Json::object();
+  start.reason = "Tried again.";
+  trial.then(start);
+  trial.then(Pause{"night"});
+  trial.then(Resume{"day"});
+  trial.fail(1, "error", false);
+  trial.then(Reopen{"mended"});
+  EXPECT_EQ(std::get<RunStarted>(trial.history.front().body).reason, "Tried again.");
+  EXPECT_FALSE(again(trial));
+}
+
 TEST(ReplayCheck, names_the_node_and_the_decision_where_a_changed_graph_goes_another_way) {
   const Trial trial = finished();
   const auto how = again(trial, version_of(replaced(two_steps, R"("ok":"z"})", R"("ok":"a"})"), "v2"));

@@ -47,7 +47,7 @@ Exit print_hook(const Settings& settings, OpenedHooks& hooks, const std::string&
   const std::optional<HookRow> row = hooks.table->hook(name);
   if (!row) return no_such_hook(name);
   if (settings.json)
-    print_json(hook_line(*row, HookCounts{name}));
+    print_json(hook_line(*row, facts_of(name, hooks.table->counts({name, true}), hooks.table->lasts(name))));
   else
     print_line("Hook " + name + " " + in_words(hook) + ".");
   return exit_ok;

@@ -15,8 +15,7 @@ constexpr std::int32_t shown_deliveries = 1'000;
 
 struct HookViewOptions {
   std::string name;
-  std::optional<DeliveryStatus> status = {};
-  std::int32_t limit = 20;
+  DeliveriesAsked asked = {.limit = 20};
 };
 
 std::string standing_of_hook(const Json& line) {
@@ -24,18 +23,26 @@ std::string standing_of_hook(const Json& line) {
   return line["parked"] == 0 ? "on" : "has parked";
 }
 
+std::string last_words(const Json& last) {
+  if (last.is_null()) return "none";
+  const std::string at = last.value("settled_at", last["noted_at"].get<std::string>());
+  return last["status"].get<std::string>() + " " + at.substr(0, at.find('.')) + "Z";
+}
+
 Exit hook_list(const Settings& settings) {
   const auto hooks = open_hooks(settings);
   if (!hooks) return hooks.error();
-  const std::vector<HookCounts> counts = (*hooks)->table->counts({{}, true});
-  Table table({"NAME", "STANDING", "WAITING", "PARKED", "DELIVERED", "SENDS"});
-  for (const HookRow& row : (*hooks)->table->hooks()) {
-    const Json line = hook_line(row, counts_of(counts, row.name));
+  HookTable& kept = *(*hooks)->table;
+  const std::vector<HookCounts> counts = kept.counts({{}, true});
+  const std::vector<HookDelivery> lasts = kept.lasts();
+  Table table({"NAME", "STANDING", "WAITING", "PARKED", "DELIVERED", "LAST", "SENDS"});
+  for (const HookRow& row : kept.hooks()) {
+    const Json line = hook_line(row, facts_of(row.name, counts, lasts));
     if (settings.json)
       print_json(line);
     else
       table.add({row.name, standing_of_hook(line), line["waiting"].dump(), line["parked"].dump(),
-                 line["delivered"].dump(), line["words"].get<std::string>()});
+                 line["delivered"].dump(), last_words(line["last"]), line["words"].get<std::string>()});
   }
   if (!settings.json) table.print_wrapped();
   return exit_ok;
@@ -65,17 +72,23 @@ Exit hook_show(const Settings& settings, const HookViewOptions& options) {
   HookTable& table = *(*hooks)->table;
   const std::optional<HookRow> row = table.hook(options.name);
   if (!row) return no_such_hook(options.name);
-  Json line = hook_line(*row, counts_of(table.counts({options.name, true}), options.name));
+  Json line = hook_line(*row, facts_of(options.name, table.counts({options.name, true}), table.lasts(options.name)));
+  const std::vector<HookDelivery> page = table.deliveries(options.name, options.asked);
+  const bool may_be_more = static_cast<std::int32_t>(page.size()) == options.asked.limit;
+  const std::string next = may_be_more ? cursor_of(page.back()) : "";
   std::vector<Json> deliveries;
-  for (const HookDelivery& delivery : table.deliveries(options.name, options.status, options.limit))
-    deliveries.push_back(delivery_line(delivery));
+  for (const HookDelivery& delivery : page) deliveries.push_back(delivery_line(delivery));
   if (settings.json) {
     line["deliveries"] = deliveries;
+    line["next"] = may_be_more ? Json(next) : Json(nullptr);
     print_json(line);
     return exit_ok;
   }
   print_hook(line);
   print_deliveries(deliveries);
+  if (!may_be_more) return exit_ok;
+  print_line(painted("There may be more:", Paint::dim));
+  print_line(painted("--after " + next, Paint::dim));
   return exit_ok;
 }
 
@@ -83,7 +96,7 @@ Exit hook_history(const Settings& settings, const HookViewOptions& options) {
   const auto hooks = open_hooks(settings);
   if (!hooks) return hooks.error();
   std::vector<KeptHookNote> notes =
-      (*hooks)->table->notes(options.name, std::numeric_limits<std::int64_t>::max(), options.limit);
+      (*hooks)->table->notes(options.name, std::numeric_limits<std::int64_t>::max(), options.asked.limit);
   if (notes.empty()) return no_such_hook(options.name);
   std::reverse(notes.begin(), notes.end());
   for (const KeptHookNote& kept : notes) {
@@ -97,7 +110,7 @@ Exit hook_history(const Settings& settings, const HookViewOptions& options) {
 }
 
 void add_count(CLI::App& command, HookViewOptions& options, const std::string& says) {
-  command.add_option("--limit", options.limit, says)
+  command.add_option("--limit", options.asked.limit, says)
       ->check(CLI::Range(1, shown_deliveries))
       ->type_name("N")
       ->capture_default_str();
@@ -123,12 +136,19 @@ void add_hook_views(CommandLine& line, CLI::App& group) {
   add_hook_name(show, options.name);
   add_text(show, "--status", "STATUS", "Only those that are waiting, delivered, parked, skipped or gone",
            [&options](const std::string& text) -> Status {
-             options.status = parse_delivery_status(text);
-             if (options.status) return Done{};
+             options.asked.status = parse_delivery_status(text);
+             if (options.asked.status) return Done{};
              return Error{Code::invalid, "Expected waiting, delivered, parked, skipped or gone, but found " +
                                              excerpt(Json(text), 40) + "."};
            });
   add_count(show, options, "At most so many notices");
+  add_text(show, "--after", "CURSOR", "Go on where an earlier list ended",
+           [&options](const std::string& text) -> Status {
+             options.asked.after = parse_delivery_cursor(text);
+             if (options.asked.after) return Done{};
+             return Error{Code::invalid, "Expected the cursor that an earlier list ended with in --after, but found " +
+                                             excerpt(Json(text), 80) + "."};
+           });
   CLI::App& history = add_command(line, group, "history", "What happened to it and by whom, the newest last",
                                   [&](const Settings& settings) { return hook_history(settings, options); });
   add_hook_name(history, options.name);

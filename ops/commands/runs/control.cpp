@@ -8,6 +8,7 @@
 #include "ops/answers/words.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
@@ -161,11 +162,12 @@ ControlCommand add_one(CommandLine& line, const std::string& name, const std::st
   CLI::App& command = add_command(
       line, name, purpose, [&](const Settings& settings) { return control_runs(settings, options); },
       [&options, name]() -> Status {
-        if (!options.runs.empty() || options.where) return Done{};
+        if (!options.runs.empty() || options.where) return check_reason_of(options.request);
         return Error{Code::invalid, "Expected the runs to " + name + " as RUN... or by --where, but found none."};
       });
   CLI::Option* runs = command.add_option("RUN", options.runs, "The runs' ids")->type_name("");
   add_where(command, [&](const RunQuery& query) { options.where = query; })->excludes(runs);
+  command.add_option("--reason", options.request.reason, "Why, for the record")->type_name("TEXT");
   command.add_flag("--dry-run", options.request.dry_run, "Tell what would become of the runs, and write nothing");
   return {command, options};
 }
@@ -184,7 +186,6 @@ void add_control(CommandLine& line) {
       ->required()
       ->type_name("NODE|SEQ");
   const ControlCommand cancel = add_one(line, "cancel", "End runs as aborted; their children follow", Kind::cancel);
-  cancel.app.add_option("--reason", cancel.options.request.reason, "Why, for the record")->type_name("TEXT");
   cancel.app.add_flag("--now", cancel.options.request.now, "Without the graph's cleanup (\"finally\")");
   const ControlCommand move =
       add_one(line, "move", "Put running runs under another version of their graph", Kind::move);

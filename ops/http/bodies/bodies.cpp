@@ -159,10 +159,17 @@ Result<ControlRequest> cancel_body(const ApiRequest& request) {
   return body.result(std::move(cancel));
 }
 
-Result<std::string> reset_body(const ApiRequest& request) {
-  Fields body(request, {"to"});
-  const std::string to = body.needed_name("to");
-  return body.result(to);
+Result<ControlRequest> reason_body(const ApiRequest& request, ControlRequest::Kind kind) {
+  Fields body(request, {"reason"});
+  ControlRequest control{.kind = kind, .reason = body.text("reason")};
+  return body.result(std::move(control));
+}
+
+Result<ControlRequest> reset_body(const ApiRequest& request) {
+  Fields body(request, {"to", "reason"});
+  ControlRequest reset{
+      .kind = ControlRequest::Kind::reset, .reason = body.text("reason"), .to = body.needed_name("to")};
+  return body.result(std::move(reset));
 }
 
 namespace {
@@ -176,10 +183,12 @@ Result<Json> named_graph(Json graph) {
 
 }  // namespace
 
-Result<Json> move_body(const ApiRequest& request) {
-  Fields body(request, {"graph"});
-  Result<Json> graph = body.result(body.needed("graph"));
-  return graph ? named_graph(*std::move(graph)) : graph;
+Result<MoveBody> move_body(const ApiRequest& request) {
+  Fields body(request, {"graph", "reason"});
+  Result<MoveBody> move = body.result(MoveBody{body.needed("graph"), body.text("reason")});
+  if (!move) return move;
+  if (const Result<Json> named = named_graph(move->graph); !named) return named.error();
+  return move;
 }
 
 namespace {
@@ -271,6 +280,25 @@ Result<ReplayRequest> replay_body(const ApiRequest& request) {
   return body.result(std::move(replay));
 }
 
+namespace {
+
+// A field that one command takes alone is refused in the body of another one.
+Status check_taken(const Fields& body, ControlRequest::Kind kind, const std::string& command) {
+  using Kind = ControlRequest::Kind;
+  if (kind == Kind::reset && (!body.has("to") || body.value("to") == ""))
+    return bad_request("Expected to in the body of a reset, but it is missing.");
+  if (kind == Kind::move && !body.has("graph"))
+    return bad_request("Expected graph in the body of a move, but it is missing.");
+  if (kind != Kind::move && body.has("graph"))
+    return bad_request("Expected a graph in the body of a move alone, but found one in that of a " + command + ".");
+  const std::string found = " alone, but found it in that of a " + command + ".";
+  if (kind != Kind::cancel && body.has("now")) return bad_request("Expected now in the body of a cancel" + found);
+  if (kind != Kind::reset && body.has("to")) return bad_request("Expected to in the body of a reset" + found);
+  return Done{};
+}
+
+}  // namespace
+
 Result<BulkRequest> bulk_body(const ApiRequest& request) {
   using Kind = ControlRequest::Kind;
   static const std::map<std::string, Kind> kinds = {{"cancel", Kind::cancel}, {"pause", Kind::pause},
@@ -295,12 +323,8 @@ Result<BulkRequest> bulk_body(const ApiRequest& request) {
     return bad_request("Expected a command cancel, pause, resume, retry, reset or move, but found \"" + command +
                        "\".");
   bulk.control.kind = kind->second;
-  if (kind->second == Kind::reset && bulk.control.to.empty())
-    return bad_request("Expected to in the body of a reset, but it is missing.");
-  if ((kind->second == Kind::move) != bulk.graph.has_value())
-    return bad_request(bulk.graph
-                           ? "Expected a graph in the body of a move alone, but found one in that of a " + command + "."
-                           : "Expected graph in the body of a move, but it is missing.");
+  if (const Status taken = check_taken(body, kind->second, command); !taken) return taken.error();
+  if (const Status fits = check_reason_of(bulk.control); !fits) return bad_request(fits.error().message);
   if (where.empty()) return bad_request("Expected a filter as where, but found none.");
   for (const auto& [key, value] : where.items()) {
     if (!value.is_string())

@@ -23,12 +23,19 @@ Result<StartRequest> start_body(const ApiRequest& request);
 bool has_runs(const ApiRequest& request);
 Result<std::vector<StartRequest>> starts_body(const ApiRequest& request);
 inline constexpr std::size_t starts_max = 1'000;
-Result<ForkRequest> fork_body(const ApiRequest& request);       // without the run
-Result<AnswerRequest> answer_body(const ApiRequest& request);   // without the run
-Result<SignalRequest> signal_body(const ApiRequest& request);   // without the run
-Result<ControlRequest> cancel_body(const ApiRequest& request);  // {"reason"?, "now"?}
-Result<std::string> reset_body(const ApiRequest& request);      // {"to"}
-Result<Json> move_body(const ApiRequest& request);              // {"graph"}: any JSON, as graph_body
+Result<ForkRequest> fork_body(const ApiRequest& request);                                  // without the run
+Result<AnswerRequest> answer_body(const ApiRequest& request);                              // without the run
+Result<SignalRequest> signal_body(const ApiRequest& request);                              // without the run
+Result<ControlRequest> reason_body(const ApiRequest& request, ControlRequest::Kind kind);  // {"reason"?}
+Result<ControlRequest> cancel_body(const ApiRequest& request);                             // {"reason"?, "now"?}
+Result<ControlRequest> reset_body(const ApiRequest& request);                              // {"to", "reason"?}
+// {"graph", "reason"?}; the graph is any JSON, as of graph_body.
+struct MoveBody {
+  Json graph;
+  std::string reason;
+};
+Result<MoveBody> move_body(const ApiRequest& request);
+// Refuses as well a field that its command does not take.
 Result<BulkRequest> bulk_body(const ApiRequest& request);
 // {"concurrency"?: a number or null, "rate"?: {"n", "per_ms"?, "burst"?} or null, "key"?: a text or null,
 // "budgets"?, "key_budgets"?, "reserve"? (budget_arguments.hpp), "key_concurrency"?, "key_rate"?, "weights"?: {KEY: a

@@ -251,6 +251,23 @@ TEST(Codec, fields_come_back) {
   EXPECT_EQ(succeeded.worker, some_worker);
 }
 
+TEST(Codec, a_reason_is_written_only_where_one_was_given_and_comes_back) {
+  EXPECT_EQ(encode_payload(RunPaused{}), "{}");
+  EXPECT_EQ(encode_payload(RunResumed{}), "{}");
+  EXPECT_EQ(encode_payload(RunReopened{}), "{}");
+  EXPECT_EQ(encode_payload(RunMoved{"v"}), R"({"to_version":"v"})");
+  EXPECT_EQ(encode_payload(a_fork()).find("reason"), std::string::npos);
+  EXPECT_EQ(encode_payload(RunPaused{"night"}), R"({"reason":"night"})");
+  EXPECT_EQ(encode_payload(RunMoved{"v", "mended"}), R"({"to_version":"v","reason":"mended"})");
+  RunStarted started = a_fork();
+  started.reason = "again";
+  for (const EventBody& body :
+       {EventBody(RunPaused{"night"}), EventBody(RunResumed{"day"}), EventBody(RunReopened{"mended"}),
+        EventBody(RunMoved{"v", "mended"}), EventBody(started)})
+    EXPECT_EQ(encode_payload(decoded(event_type(body), encode_payload(body))), encode_payload(body));
+  EXPECT_EQ(std::get<RunPaused>(decoded(event_type(RunPaused{}), "{}")).reason, "");
+}
+
 TEST(Codec, a_default_of_null_is_another_thing_than_no_default) {
   QuestionAsked asked{"q1", "question", "?", nullptr, Json(nullptr), {}};
   EXPECT_TRUE(std::get<QuestionAsked>(decoded(event_type(asked), encode_payload(asked))).fallback.has_value());

@@ -87,6 +87,7 @@ RunState full_state(const Graphs& graphs) {
   state.seq = big;
   state.status = RunStatus::paused;
   state.reason = "\"quoted\"";
+  state.pause_reason = "night";
   state.output = {1, nullptr, "é"};
   state.started_at = 1;
   state.last_at = 2;
@@ -141,6 +142,12 @@ TEST(Snapshot, a_full_state_comes_back) {
   EXPECT_EQ(state_fingerprint(back), state_fingerprint(state));
 }
 
+TEST(Snapshot, a_pause_without_a_reason_leaves_what_it_left_before) {
+  RunState state = full_state(known_graphs());
+  state.pause_reason.clear();
+  EXPECT_FALSE(snapshot_json(state).contains("pause_reason"));
+}
+
 TEST(Snapshot, an_empty_state_comes_back) {
   const RunState state;
   EXPECT_EQ(state_fingerprint(restored(snapshot_json(state), Graphs{})), state_fingerprint(state));
@@ -151,6 +158,7 @@ TEST(Snapshot, what_it_holds_is_the_state_itself) {
   const RunState back = restored(snapshot_json(full_state(graphs)), graphs);
   EXPECT_EQ(back.graph, graphs.by_version("v1"));
   EXPECT_EQ(back.input, R"({"n":18446744073709551615})");
+  EXPECT_EQ(back.pause_reason, "night");
   EXPECT_EQ(back.options, full_state(graphs).options);
   EXPECT_EQ(back.parent, full_state(graphs).parent);
   EXPECT_EQ(back.branches.at(1).data.composed(*back.graph),
@@ -228,7 +236,7 @@ TEST(Snapshot, every_missing_or_spoiled_part_is_corrupt) {
     if (free.contains(entry.key())) continue;
     Json without = snapshot;
     without.erase(entry.key());
-    const bool may_lack = entry.key() == "language";  // before fold version 5: language 1
+    const bool may_lack = entry.key() == "language" || entry.key() == "pause_reason";  // language 1; none was given
     EXPECT_EQ(restore_snapshot(without, graphs).ok(), may_lack) << entry.key();
     if (entry.key() == "input") continue;
     Json spoiled = snapshot;

@@ -122,6 +122,27 @@ TEST(Control, a_paused_run_records_what_comes_and_goes_on_when_resumed) {
   EXPECT_NE(cairn_ok({"cancel", run}).out.find("aborted"), std::string::npos);
 }
 
+TEST(Control, a_reason_stands_in_the_event_of_each_command_and_a_paused_run_shows_its_own) {
+  const std::string run = start(add_signal_graph("reasons"));
+  cairn_ok({"pause", run, "--reason", "The shelf moves."});
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["reason"], "The shelf moves.");
+  const std::string says = cairn_ok({"explain", run, "--json"}).json()["reasons"][0]["says"];
+  EXPECT_NE(says.find("The reason given: The shelf moves."), std::string::npos) << says;
+  EXPECT_EQ(by_run(cairn_ok({"runs", "--graph", "reasons", "--json"})).at(run).contains("ending"), false)
+      << "a reason of a pause is no end";
+  cairn_ok({"resume", run, "--reason", "It stands."});
+  EXPECT_TRUE(cairn_ok({"show", run, "--json"}).json()["reason"].is_null());
+  std::map<std::string, Json> events;
+  for (const Json& event : cairn_ok({"events", run, "--json"}).lines()) events[event["type"]] = event;
+  EXPECT_EQ(events["run_paused"]["reason"], "The shelf moves.");
+  EXPECT_EQ(events["run_resumed"]["reason"], "It stands.");
+  EXPECT_FALSE(events["run_started"].contains("reason"));
+  expect_refused(cairn({"pause", run, "--reason", std::string(501, 'r')}), 2, "at most 500 bytes");
+  cairn_ok({"pause", run});
+  EXPECT_TRUE(cairn_ok({"show", run, "--json"}).json()["reason"].is_null());
+  cairn_ok({"cancel", run});
+}
+
 TEST(Control, a_failed_run_is_retried_from_its_failed_step) {
   const std::string graph =
       add_tool_graph("retried", {{"tool", "fail"}, {"inputs", {{"message", "no"}, {"times", 1}}}});
@@ -129,7 +150,9 @@ TEST(Control, a_failed_run_is_retried_from_its_failed_step) {
   ASSERT_EQ(failed.exit, 1) << failed.err;
   const std::string run = failed.json()["run"];
   EXPECT_EQ(only_reason(run)["kind"], "ended");
-  EXPECT_EQ(cairn_ok({"retry", run, "--json"}).json(), (Json{{"run", run}, {"status", "running"}}));
+  EXPECT_EQ(cairn_ok({"retry", run, "--reason", "mended", "--json"}).json(),
+            (Json{{"run", run}, {"status", "running"}}));
+  EXPECT_EQ(cairn_ok({"events", run, "--json"}).lines().back()["reason"], "mended");
   EXPECT_EQ(only_reason(run)["kind"], "no_worker");
   expect_refused(cairn({"retry", run}), 4, "has not ended");
   cairn_ok({"cancel", run});

@@ -54,8 +54,9 @@ TEST(SecondTry, F1_a_run_that_failed_by_an_edge_for_errors_goes_on_from_the_step
   EXPECT_FALSE(would.contains("fork"));
 
   write_file("water", "");
-  const Json retried = cairn_ok({"retry", run, "--json"}).json();
+  const Json retried = cairn_ok({"retry", run, "--reason", "There is water.", "--json"}).json();
   const std::string fork = retried["fork"];
+  EXPECT_EQ(cairn_ok({"events", fork, "--json"}).lines().front()["reason"], "There is water.");
   EXPECT_EQ(cairn_ok({"wait", fork, "--work", "--json", "--tools", tools}).json()["status"], "done");
   EXPECT_EQ(events_of(fork, "step_succeeded", "prepare"), 0) << "that was done before";
   EXPECT_EQ(cairn_ok({"show", fork, "--json"}).json()["forked_from"]["run"], run);
@@ -107,8 +108,11 @@ TEST(SecondTry, a_run_is_reset_to_a_node_and_ends_where_it_still_runs) {
   const Json waits = cairn_ok({"wait", fork, "--work", "--json"}).json();
   EXPECT_EQ(waits["status"], "waiting") << "the question is open again";
   EXPECT_EQ(waits["questions"].size(), 1u);
-  const std::string other = cairn_ok({"reset", fork, "--to", "1", "--json"}).json()["fork"];
+  const Arguments back = {"reset", fork, "--to", "1", "--reason", "North was wrong.", "--json"};
+  const std::string other = cairn_ok(back).json()["fork"];
   EXPECT_EQ(cairn_ok({"show", fork, "--json"}).json()["status"], "aborted");
+  EXPECT_TRUE(cairn_ok({"show", fork, "--json"}).json()["reason"].get<std::string>().ends_with(" North was wrong."));
+  EXPECT_EQ(cairn_ok({"events", other, "--json"}).lines().front()["reason"], "North was wrong.");
   EXPECT_NE(cairn_ok({"show", fork, "--json"}).json()["reason"].get<std::string>().find(other), std::string::npos);
 }
 
@@ -130,6 +134,52 @@ TEST(SecondTry, a_run_that_was_paused_at_that_moment_goes_on_all_the_same) {
   cairn_ok({"wait", run, "--work"});
   const std::string fork = cairn_ok({"reset", run, "--to", graph["start"], "--json"}).json()["fork"];
   EXPECT_EQ(cairn_ok({"wait", fork, "--work", "--json"}).json()["status"], "waiting");
+}
+
+TEST(SecondTry, a_bulk_command_has_its_reason_on_record_and_takes_no_field_of_another_one) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("second_reasons"))});
+  const std::string run = cairn_ok({"start", "second_reasons", "--wait", "--json"}).json()["run"];
+  const Server server;
+  const Json where = {{"graph", "second_reasons"}};
+  Json pause = {{"command", "pause"}, {"where", where}, {"reason", "night"}};
+  EXPECT_EQ(server.post("/api/v1/bulk", pause).json()["statuses"], Json({{"paused", 1}}));
+  EXPECT_EQ(cairn_ok({"events", run, "--json"}).lines().back()["reason"], "night");
+  const auto refusal = [&](const Json& body) {
+    const Reply reply = server.post("/api/v1/bulk", body);
+    EXPECT_EQ(reply.status, 400) << body;
+    return reply.message();
+  };
+  Json with_now = pause;
+  with_now["now"] = true;
+  EXPECT_EQ(refusal(with_now), "Expected now in the body of a cancel alone, but found it in that of a pause.");
+  Json with_to = {{"command", "cancel"}, {"where", where}, {"to", "1"}};
+  EXPECT_EQ(refusal(with_to), "Expected to in the body of a reset alone, but found it in that of a cancel.");
+  pause["reason"] = std::string(501, 'r');
+  EXPECT_EQ(refusal(pause), "Expected a reason of at most 500 bytes, but found 501.");
+  const Reply resumed = server.post("/api/v1/runs/" + run + "/resume", {{"why", "day"}});
+  EXPECT_EQ(resumed.status, 400) << "a field that is not taken is refused";
+  EXPECT_EQ(server.post("/api/v1/runs/" + run + "/resume", {{"reason", "day"}}).status, 200);
+  EXPECT_EQ(cairn_ok({"events", run, "--json"}).lines().back()["reason"], "day");
+}
+
+TEST(SecondTry, all_that_a_bulk_command_was_refused_are_listed_up_to_a_bound_that_is_said) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("second_refused"))});
+  const Server server;
+  const Json runs(1'000, Json::object());
+  const Reply started = server.post("/api/v1/runs", {{"graph", "second_refused"}, {"runs", runs}});
+  ASSERT_EQ(started.json()["started"], 1'000) << started.body;
+  ASSERT_EQ(server.post("/api/v1/runs", {{"graph", "second_refused"}}).status, 201);
+  const Json resume = {{"command", "resume"}, {"where", {{"graph", "second_refused"}}}, {"dry_run", true}};
+  Json all = resume;
+  all["limit"] = 2'000;
+  const Json answer = server.post("/api/v1/bulk", all).json();
+  EXPECT_EQ(answer["refused"], answer["runs"]);
+  EXPECT_EQ(answer["refusals"].size(), 1'000u);
+  EXPECT_EQ(answer["refused_more"], answer["runs"].get<int>() - 1'000);
+  EXPECT_GT(answer["refused_more"], 0);
+  const Json piece = server.post("/api/v1/bulk", resume).json();
+  EXPECT_EQ(piece["refusals"].size(), 1'000u) << "a piece of 1,000 lists all of its own";
+  EXPECT_EQ(piece["refused_more"], 0);
 }
 
 TEST(SecondTry, many_runs_are_tried_again_once_over_the_api_too) {

@@ -66,11 +66,15 @@ test("it is stopped between pieces, and says how many were left", async () => {
   await page.context().close();
 });
 
-test("runs that refuse are listed with the reason", async () => {
+test("runs that refuse are all listed, a hundred at a time", async () => {
   const page = await opened("tag.team=c,status=aborted");
   await page.getByRole("dialog").getByLabel("Command").selectOption("pause");
   await page.getByText("200 would be refused").click();
   await page.locator(".refusals li").first().getByText("Expected").waitFor();
+  assert.equal(await page.locator(".refusals li").count(), 100);
+  await page.getByRole("button", { name: "Show 100 more" }).click();
+  await page.locator(".refusals li").nth(199).waitFor();
+  assert.equal(await page.getByRole("button", { name: /^Show/ }).count(), 0);
   await page.context().close();
 });
 
@@ -98,7 +102,6 @@ test("a reset is counted when its node is there, and its line does the same", as
   const page = await opened("tag.team=f");
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Command").selectOption("reset");
-  await dialog.getByText("only a cancel takes a reason").waitFor();
   assert.equal(await dialog.getByText(/runs? match/).count(), 0); // before it says to where
   await dialog.getByLabel("Node to begin again with").fill("check");
   await dialog.getByText("2 runs match.").waitFor();
@@ -115,9 +118,14 @@ test("pause and resume go over all that match", async () => {
   await many(4, "d");
   const page = await opened("tag.team=d");
   await page.getByRole("dialog").getByLabel("Command").selectOption("pause");
+  await page.getByRole("dialog").getByLabel("Reason").fill("night");
+  await page.getByRole("dialog").getByText("--reason night --dry-run").waitFor();
   await page.getByRole("button", { name: "Pause 4 runs" }).click();
   await page.getByText("Now 4 paused.").waitFor();
+  await page.getByText("On record with each: night").waitFor();
   assert.equal(await countOf("tag=team%3Dd&status=paused"), 4);
+  const [first] = await world.api("runs?tag=team%3Dd&limit=1");
+  assert.equal((await world.api(`runs/${first.run}/events`)).at(-1).reason, "night");
   await page.context().close();
 });
 

@@ -201,6 +201,24 @@ test("the list says how each stands, by keys as well", async () => {
   await page.context().close();
 });
 
+test("all notices of a hook are read, page by page, and the address says which page", async () => {
+  for (let n = 0; n < 51; n += 1) await world.api("hooks/quiet/test", {});
+  const page = await opened("#/hooks/quiet");
+  await notices(page).nth(49).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Newest" }).count(), 0);
+  await part(page, "Notices").getByRole("button", { name: "Older" }).click();
+  await page.getByRole("button", { name: "Newest" }).waitFor();
+  await notices(page).first().waitFor();
+  assert.equal(await notices(page).count(), 1);
+  assert.match(page.url(), /#\/hooks\/quiet\?after=/);
+  assert.match(await page.locator(".command-lines").innerText(), /cairn hook show quiet --limit 50 --after/);
+  await isAccessible(page);
+  await press(page, "Newest");
+  await notices(page).nth(49).waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("a hook with a command is edited without its command", async () => {
   const page = await opened("#/hooks/desk");
   await page.locator(".hook-words", { hasText: 'Runs "true" when a run has failed, tagged desk=9.' }).waitFor();

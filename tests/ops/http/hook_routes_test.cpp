@@ -1,5 +1,6 @@
 // Hooks over HTTP: as the commands do it, each change under the caller's name.
 #include <gtest/gtest.h>
+#include <set>
 
 #include "tests/ops/api_client.hpp"
 #include "tests/ops/hooks/receiver.hpp"
@@ -32,6 +33,37 @@ TEST(HookRoutes, a_hook_is_added_shown_listed_paused_resumed_and_removed) {
   ASSERT_EQ(history.size(), 4u);
   EXPECT_EQ(history[0]["kind"], "removed") << "the newest first";
   EXPECT_EQ(server.get(hooks + "/chat/history?before=3&limit=1").json()[0]["kind"], "paused");
+}
+
+TEST(HookRoutes, the_list_has_each_hooks_last_notice_and_notices_come_in_pages) {
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  ASSERT_EQ(server.post(hooks, chat("http://127.0.0.1:9/in")).status, 201);
+  EXPECT_TRUE(server.get(hooks).json()[0]["last"].is_null());
+  server.post(hooks + "/chat/pause", {{"reason", "it moves"}});
+  std::set<std::string> tested;
+  std::string last;
+  for (int n = 0; n < 5; ++n) tested.insert(last = server.post(hooks + "/chat/test", Json::object()).json()["event"]);
+  EXPECT_EQ(server.get(hooks).json()[0]["last"]["id"], last);
+  EXPECT_EQ(server.get(hooks + "/chat").json()["last"]["status"], "waiting");
+  const std::string path = hooks + "/chat/deliveries";
+  std::set<std::string> seen;
+  int pages = 0;
+  for (std::string query = "?limit=2"; !query.empty() && pages < 9; ++pages) {
+    const Reply page = server.get(path + query);
+    for (const Json& notice : page.json()) EXPECT_TRUE(seen.insert(notice["id"]).second) << "twice: " << notice;
+    const std::string link = page.header("Link");
+    query = link.empty() ? "" : link.substr(1, link.find('>') - 1);
+  }
+  EXPECT_EQ(seen, tested);
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(server.get(path + "?limit=2&after=7").status, 400);
+  EXPECT_EQ(server.get(path).header("Link"), "");
+  const Json first = cairn_ok({"hook", "show", "chat", "--limit", "3", "--json", "--dsn", dsn}).json();
+  const Json rest = cairn_ok({"hook", "show", "chat", "--after", first["next"], "--json", "--dsn", dsn}).json();
+  EXPECT_EQ(rest["deliveries"].size(), 2u);
+  EXPECT_TRUE(rest["next"].is_null());
+  EXPECT_EQ(cairn_ok({"hook", "list", "--json", "--dsn", dsn}).json()["last"]["id"], last);
 }
 
 TEST(HookRoutes, a_command_is_no_matter_of_the_api_and_what_is_no_hook_is_refused) {

@@ -2,6 +2,7 @@
 #include "storage/hooks/hook_table.hpp"
 
 #include <gtest/gtest.h>
+#include <set>
 #include <tuple>
 
 #include "storage/hooks/memory_hooks.hpp"
@@ -65,7 +66,7 @@ class HookTableTest : public ::testing::TestWithParam<const char*> {
 
   std::map<NoticeId, HookDelivery> deliveries(const std::string& name) {
     std::map<NoticeId, HookDelivery> all;
-    for (const HookDelivery& one : memory_ ? memory_->deliveries(name) : table_->deliveries(name, {}, 1'000))
+    for (const HookDelivery& one : memory_ ? memory_->deliveries(name) : table_->deliveries(name))
       all.emplace(one.id, one);
     return all;
   }
@@ -195,6 +196,36 @@ TEST_P(HookTableTest, a_backlog_is_what_waits_and_what_is_parked) {
   EXPECT_EQ(counts[0].oldest, std::min(taken[3].noted_at, taken[4].noted_at));
   EXPECT_EQ(counts[1].waiting + counts[1].parked, 0);
   EXPECT_EQ(counts[1].oldest, std::nullopt);
+}
+
+TEST_P(HookTableTest, notices_come_in_pages_the_newest_first_and_each_hook_has_its_last_one) {
+  if (memory_) return;  // a table has it alone
+  add_ready("a");
+  add_ready("b");
+  add_ready("idle");
+  for (std::uint8_t n = 1; n <= 3; ++n) {
+    HookRow row = hook("a");
+    ASSERT_TRUE(calls_.keep({row, {notice(n, 1), notice(n, 2), notice(n, 2, NoticeKind::stalled)}, 0}));
+  }
+  ASSERT_TRUE(calls_.keep({hook("b"), {notice(9, 7)}, 0}));
+  std::vector<NoticeId> seen;
+  DeliveriesAsked asked{.limit = 2};
+  for (std::vector<HookDelivery> page = table_->deliveries("a", asked); !page.empty();
+       page = table_->deliveries("a", asked)) {
+    for (const HookDelivery& one : page) seen.push_back(one.id);
+    asked.after = DeliveryPlace{page.back().noted_at, page.back().id};
+    ASSERT_LE(seen.size(), 9u) << "none comes twice";
+  }
+  ASSERT_EQ(seen.size(), 9u);
+  EXPECT_EQ(std::set<NoticeId>(seen.begin(), seen.end()).size(), 9u);
+  EXPECT_EQ(seen.front().run, run_of(3));
+  EXPECT_EQ(seen.back(), notice(1, 1));
+  const std::vector<HookDelivery> lasts = table_->lasts();
+  ASSERT_EQ(lasts.size(), 2u) << "one of each hook that has any";
+  EXPECT_EQ(lasts[0].id, seen.front());
+  EXPECT_EQ(lasts[1].id, notice(9, 7));
+  ASSERT_EQ(table_->lasts("b").size(), 1u);
+  EXPECT_EQ(table_->deliveries("a", {.status = DeliveryStatus::parked}).size(), 0u);
 }
 
 TEST_P(HookTableTest, one_that_was_delivered_can_be_sent_again_and_one_that_is_over_is_not_passed_over) {

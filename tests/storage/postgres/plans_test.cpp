@@ -338,13 +338,23 @@ TEST_F(Plans, what_is_due_of_many_notices_of_hooks_is_found_in_the_order_of_an_i
                                                       {"resend_hook_delivery", "hook_delivery_pkey"},
                                                       {"remove_hook_deliveries", "hook_delivery_pkey"},
                                                       {"hook_delivery", "hook_delivery_pkey"},
-                                                      {"hook_deliveries", "hook_delivery_pkey"},
+                                                      {"hook_deliveries", "hook_delivery_noted"},
+                                                      {"hook_lasts", "hook_delivery_noted"},
                                                       {"hook_notes", "hook_note_pkey"},
                                                       {"stalled_runs", "run_pkey"}};
   for (const auto& [name, index] : indexes) {
     const std::string found = plan_of(name, dsn);
     EXPECT_NE(found.find("using " + index), std::string::npos) << name << "\n" << found;
     EXPECT_EQ(found.find("Seq Scan"), std::string::npos) << name << "\n" << found;
+  }
+}
+
+TEST_F(Plans, the_last_notices_of_hooks_are_found_in_the_order_of_an_index) {
+  const std::string dsn = new_database(1);
+  for (const char* name : {"hook_deliveries", "hook_lasts"}) {
+    const std::string plan = plan_of(name, dsn);
+    EXPECT_NE(plan.find("Scan Backward using hook_delivery_noted"), std::string::npos) << name << "\n" << plan;
+    EXPECT_EQ(plan.find("Sort"), std::string::npos) << name << "\n" << plan;
   }
 }
 

@@ -89,12 +89,12 @@ class Client {
   void signal(const std::string& run, const std::string& name, const Json& value = nullptr, const std::string& id = "");
   // Ends it as aborted, after the graph's cleanup unless `now`.
   void cancel(const std::string& run, const std::string& reason = "", bool now = false);
-  void pause(const std::string& run);
-  void resume(const std::string& run);
+  void pause(const std::string& run, const std::string& reason = "");
+  void resume(const std::string& run, const std::string& reason = "");
   // Goes on after a failure; returns the run that does: this one, or a fork of it.
-  std::string retry(const std::string& run);
+  std::string retry(const std::string& run, const std::string& reason = "");
   // A new run from before a node or an event's number.
-  std::string reset(const std::string& run, const std::string& to);
+  std::string reset(const std::string& run, const std::string& to, const std::string& reason = "");
   // A new run from where this one stood after event `at`.
   std::string fork(const std::string& run, std::int64_t at, const ForkOptions& options = {});
 

@@ -104,21 +104,22 @@ class AsyncRun:
         """As Run.cancel()."""
         await self._ask(calls.control(self.id, "cancel", reason=reason or None, now=now or None))
 
-    async def pause(self) -> None:
+    async def pause(self, reason: str = "") -> None:
         """As Run.pause()."""
-        await self._ask(calls.control(self.id, "pause"))
+        await self._ask(calls.control(self.id, "pause", reason=reason or None))
 
-    async def resume(self) -> None:
+    async def resume(self, reason: str = "") -> None:
         """As Run.resume()."""
-        await self._ask(calls.control(self.id, "resume"))
+        await self._ask(calls.control(self.id, "resume", reason=reason or None))
 
-    async def retry(self) -> AsyncRun:
+    async def retry(self, reason: str = "") -> AsyncRun:
         """As Run.retry()."""
-        return AsyncRun(self._client, await self._ask(calls.going_on(self.id, "retry")))
+        return AsyncRun(self._client, await self._ask(calls.going_on(self.id, "retry", reason=reason or None)))
 
-    async def reset(self, to: Where) -> AsyncRun:
+    async def reset(self, to: Where, reason: str = "") -> AsyncRun:
         """As Run.reset()."""
-        return AsyncRun(self._client, await self._ask(calls.going_on(self.id, "reset", to=str(to))))
+        going_on = calls.going_on(self.id, "reset", to=str(to), reason=reason or None)
+        return AsyncRun(self._client, await self._ask(going_on))
 
     async def fork(self, at: int, *, set: Optional[Mapping[str, Json]] = None,
                    answer: Optional[Mapping[str, Json]] = None, graph: Json = None,

@@ -108,21 +108,21 @@ class Run:
         """Ends it as aborted, after the graph's cleanup unless `now`."""
         self._ask(calls.control(self.id, "cancel", reason=reason or None, now=now or None))
 
-    def pause(self) -> None:
+    def pause(self, reason: str = "") -> None:
         """No more steps are begun until it is resumed."""
-        self._ask(calls.control(self.id, "pause"))
+        self._ask(calls.control(self.id, "pause", reason=reason or None))
 
-    def resume(self) -> None:
+    def resume(self, reason: str = "") -> None:
         """Goes on with a paused run."""
-        self._ask(calls.control(self.id, "resume"))
+        self._ask(calls.control(self.id, "resume", reason=reason or None))
 
-    def retry(self) -> Run:
+    def retry(self, reason: str = "") -> Run:
         """Goes on after a failure: the run that does is this one, or a fork of it."""
-        return Run(self._client, self._ask(calls.going_on(self.id, "retry")))
+        return Run(self._client, self._ask(calls.going_on(self.id, "retry", reason=reason or None)))
 
-    def reset(self, to: Where) -> Run:
+    def reset(self, to: Where, reason: str = "") -> Run:
         """A new run from before a node or an event's number; this one is cancelled if it has not ended."""
-        return Run(self._client, self._ask(calls.going_on(self.id, "reset", to=str(to))))
+        return Run(self._client, self._ask(calls.going_on(self.id, "reset", to=str(to), reason=reason or None)))
 
     def fork(self, at: int, *, set: Optional[Mapping[str, Json]] = None, answer: Optional[Mapping[str, Json]] = None,
              graph: Json = None, tags: Optional[Mapping[str, str]] = None, recorded: bool = False) -> Run:

@@ -1,7 +1,7 @@
 // The notices of a hook, the newest first: what became of each, what was answered, and when it is sent again.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { get, may, post } from "../../api/client";
+import { getPage, may, type Page, post } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Hook, HookDelivery, HookResent } from "../../api/types";
 import { useKeys } from "../../keys";
@@ -14,8 +14,8 @@ import { say, sayRefusal } from "../../shell/notices";
 import { eventOf, typeWords } from "./words";
 
 const statuses = ["waiting", "parked", "delivered", "skipped", "gone"] as const;
-const limits = [50, 200, 1000] as const; // the API shows no more than the last of them
-const everyMs = 2000;
+const limit = 50;
+const everyMs = 2000; // the newest; older ones change seldom
 
 interface Props {
   hook: Hook;
@@ -28,13 +28,14 @@ interface Props {
 export function Deliveries({ hook, path, stamp, onChange, onSkip }: Props) {
   const { query } = route.value;
   const status = statuses.find((one) => one === query.get("status"));
-  const limit = limits.find((one) => String(one) === query.get("limit")) ?? limits[0];
-  const asked = { status, limit };
-  const notices = useResource<HookDelivery[]>(`${status}/${limit}`, (signal) =>
-    get<HookDelivery[]>(`${path}/deliveries`, asked, signal), limit === limits[0] ? everyMs : 5 * everyMs);
+  const after = query.get("after") ?? undefined;
+  const asked = { status, limit, after };
+  const notices = useResource<Page<HookDelivery>>(`${status}/${after}`, (signal) =>
+    getPage<HookDelivery>(`${path}/deliveries`, asked, "after", signal), after === undefined ? everyMs : 5 * everyMs);
   useEffect(() => notices.reload(), [stamp]);
   useCommandLines(curlLine(`${path}/deliveries`, asked), `cairn hook show ${quoted(hook.name)}` +
-    `${status === undefined ? "" : ` --status ${status}`} --limit ${limit}`);
+    `${status === undefined ? "" : ` --status ${status}`} --limit ${limit}` +
+    `${after === undefined ? "" : ` --after ${quoted(after)}`}`);
   const refusal = notices.error.value;
   const again = async (event: string) => {
     try {
@@ -55,10 +56,11 @@ export function Deliveries({ hook, path, stamp, onChange, onSkip }: Props) {
       {refusal !== undefined && notices.data.value !== undefined && refusal.code !== "lost" &&
         <Failure error={refusal} />}
       <Read from={notices}>
-        {(found) => found.length === 0 ? <p class="muted none">{noneSentence(status)}</p> : (
+        {({ items, next }) => (
           <>
-            <DeliveryTable hook={hook} notices={found} onAgain={again} onSkip={onSkip} />
-            {found.length === limit && <More limit={limit} />}
+            {items.length === 0 ? <p class="muted none">{noneSentence(status, after)}</p>
+              : <DeliveryTable hook={hook} notices={items} onAgain={again} onSkip={onSkip} />}
+            <Pages isFirst={after === undefined} next={next} />
           </>
         )}
       </Read>
@@ -66,8 +68,9 @@ export function Deliveries({ hook, path, stamp, onChange, onSkip }: Props) {
   );
 }
 
-const noneSentence = (status: string | undefined) =>
-  status === undefined ? "Nothing has happened yet that it is about." : `No notice is ${status}.`;
+const noneSentence = (status: string | undefined, after: string | undefined) =>
+  after !== undefined ? "There are no older ones."
+    : status === undefined ? "Nothing has happened yet that it is about." : `No notice is ${status}.`;
 
 function Statuses({ hook, chosen }: { hook: Hook; chosen: string | undefined }) {
   const counts: Record<string, number> =
@@ -76,7 +79,7 @@ function Statuses({ hook, chosen }: { hook: Hook; chosen: string | undefined }) 
     <div class="statuses" role="group" aria-label="Status">
       {[undefined, ...statuses].map((word) => (
         <button type="button" key={word} class="chip" aria-pressed={chosen === word}
-          onClick={() => amend({ status: word, limit: undefined })}>
+          onClick={() => amend({ status: word, after: undefined })}>
           {word ?? "all"}
           {word !== undefined && (counts[word] ?? 0) > 0 &&
             <span class="muted number"> {counts[word]!.toLocaleString()}</span>}
@@ -86,10 +89,15 @@ function Statuses({ hook, chosen }: { hook: Hook; chosen: string | undefined }) 
   );
 }
 
-function More({ limit }: { limit: number }) {
-  const next = limits.find((one) => one > limit);
-  if (next === undefined) return <p class="muted">The newest {limit.toLocaleString()} are shown.</p>;
-  return <p class="more"><button type="button" onClick={() => amend({ limit: next })}>Older</button></p>;
+function Pages({ isFirst, next }: { isFirst: boolean; next: string | undefined }) {
+  if (isFirst && next === undefined) return null;
+  const show = (after: string | undefined) => amend({ after }, "push");
+  return (
+    <p class="more buttons">
+      {!isFirst && <button type="button" onClick={() => show(undefined)}>Newest</button>}
+      {next !== undefined && <button type="button" onClick={() => show(next)}>Older</button>}
+    </p>
+  );
 }
 
 interface TableProps {

@@ -2,18 +2,15 @@ import type { Hook } from "../../api/types";
 import { Status } from "../../parts/status";
 import { Age, Time } from "../../parts/time";
 import { link } from "../../router";
-import { type Lasts, useLasts } from "./lasts";
 import { Standing } from "./standing";
 import { occasions } from "./words";
 
 interface Props {
-  all: Hook[];
-  hooks: Hook[]; // those that are shown
+  hooks: Hook[];
   chosen: number;
 }
 
-export function HookTable({ all, hooks, chosen }: Props) {
-  const lasts = useLasts(all);
+export function HookTable({ hooks, chosen }: Props) {
   return (
     <table class="list cards hooks">
       <thead>
@@ -25,7 +22,7 @@ export function HookTable({ all, hooks, chosen }: Props) {
       </thead>
       <tbody>
         {hooks.map((hook, index) => (
-          <Row key={hook.name} hook={hook} index={index} isChosen={index === chosen} lasts={lasts} />
+          <Row key={hook.name} hook={hook} index={index} isChosen={index === chosen} />
         ))}
       </tbody>
     </table>
@@ -36,10 +33,9 @@ interface RowProps {
   hook: Hook;
   index: number;
   isChosen: boolean;
-  lasts: Lasts;
 }
 
-function Row({ hook, index, isChosen, lasts }: RowProps) {
+function Row({ hook, index, isChosen }: RowProps) {
   return (
     <tr data-row={index} class={isChosen ? "chosen" : undefined}>
       <td class="name"><a href={link(["hooks", hook.name])}><bdi>{hook.name}</bdi></a></td>
@@ -49,7 +45,7 @@ function Row({ hook, index, isChosen, lasts }: RowProps) {
       <td data-label="Waiting"><Waiting hook={hook} /></td>
       <td data-label="Parked"><Parked count={hook.parked} /></td>
       <td data-label="Delivered" title="In the last seven days">{hook.delivered.toLocaleString()}</td>
-      <td data-label="Last"><LastNotice of={hook} lasts={lasts} /></td>
+      <td data-label="Last"><LastNotice of={hook} /></td>
     </tr>
   );
 }
@@ -83,10 +79,9 @@ function Waiting({ hook }: { hook: Hook }) {
   </span></span>;
 }
 
-function LastNotice({ of, lasts }: { of: Hook; lasts: Lasts }) {
-  const last = lasts.get(of.name);
-  if (last?.notice === undefined) return <span class="muted">{last === undefined ? "" : "none"}</span>;
-  const { status, noted_at, settled_at, says, attempts } = last.notice;
+function LastNotice({ of: { last } }: { of: Hook }) {
+  if (last === null) return <span class="muted">none</span>;
+  const { status, noted_at, settled_at, says, attempts } = last;
   return (
     <span class="last-notice" title={says}>
       <Status of={status} /> <Time at={settled_at ?? noted_at} />

@@ -60,7 +60,7 @@ function List({ all, word }: { all: Hook[]; word: string }) {
       if (hook !== undefined) go(["hooks", hook.name]);
     } },
   ], [all, word]);
-  if (hooks.length > 0) return <HookTable all={all} hooks={hooks} chosen={chosen.value} />;
+  if (hooks.length > 0) return <HookTable hooks={hooks} chosen={chosen.value} />;
   if (word !== "") return <Empty title="No hook has these letters" />;
   return (
     <Empty title="No hook is here">

@@ -15,14 +15,21 @@ function seconds(ms: number | undefined): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
+const because = ({ reason }: { reason?: string | undefined }) => (reason === undefined ? "" : `: ${reason}`);
+
 function runWords(event: Event): string | undefined {
   switch (event.type) {
     case "run_started":
       return event.forked_from === undefined
         ? `graph ${event.graph} with ${excerpt(event.input)}`
-        : `graph ${event.graph}, forked from event ${event.forked_from.seq} of ${event.forked_from.run}`;
+        : `graph ${event.graph}, forked from event ${event.forked_from.seq} of ${event.forked_from.run}` +
+          because(event);
+    case "run_paused":
+    case "run_resumed":
+    case "run_reopened":
+      return event.reason ?? "";
     case "run_moved":
-      return `to version ${event.to_version.slice(0, 12)}`;
+      return `to version ${event.to_version.slice(0, 12)}${because(event)}`;
     case "channels_edited":
       return `${keysOf(event.patch)} by hand`;
     case "run_finished":

@@ -12,21 +12,30 @@ import { useRun } from "./moment";
 
 type Command = "pause" | "resume" | "cancel" | "retry";
 
-// A run that is cancelled does not come back: it is asked for first.
-function CancelDialog({ onCancel, onClose }: { onCancel: (reason: string) => void; onClose: () => void }) {
+const capital = (command: Command) => command[0]!.toUpperCase() + command.slice(1);
+
+interface CommandProps {
+  command: Command;
+  onGive: (reason: string) => void;
+  onClose: () => void;
+}
+
+// Asks for what is to stand on record with a command.
+function CommandDialog({ command, onGive, onClose }: CommandProps) {
   const reason = useSignal("");
+  const title = `${capital(command)} the run`;
   return (
-    <Dialog title="Cancel the run" onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form class="answer" onSubmit={(event) => {
         event.preventDefault();
-        onCancel(reason.value);
+        onGive(reason.value);
         onClose();
       }}>
-        <label>Reason
+        <label>Reason, for the record
           <input type="text" maxLength={500} value={reason.value}
             onInput={(event) => (reason.value = event.currentTarget.value)} />
         </label>
-        <button type="submit" class="danger">Cancel the run</button>
+        <button type="submit" class={command === "cancel" ? "danger" : "primary"}>{title}</button>
       </form>
     </Dialog>
   );
@@ -35,13 +44,13 @@ function CancelDialog({ onCancel, onClose }: { onCancel: (reason: string) => voi
 function Actions() {
   const view = useRun();
   const isForking = useSignal(false);
-  const isCancelling = useSignal(false);
+  const asked = useSignal<Command | undefined>(undefined);
   const isBusy = useSignal(false);
   const status = view.head.value!.status;
-  const act = async (command: Command, body: Record<string, unknown> = {}) => {
+  const act = async (command: Command, reason: string) => {
     isBusy.value = true;
     try {
-      const done = await post<Controlled>(`runs/${view.run}/${command}`, body);
+      const done = await post<Controlled>(`runs/${view.run}/${command}`, reason === "" ? {} : { reason });
       if (done.run !== view.run) {
         say(`A fork goes on from event ${done.forked_at}.`);
         go(["run", done.run]);
@@ -61,8 +70,8 @@ function Actions() {
     <div class="actions">
       {may("operate") && commands.map((command) => (
         <button type="button" key={command} disabled={isBusy.value} class={command === "cancel" ? "danger" : ""}
-          onClick={() => (command === "cancel" ? (isCancelling.value = true) : void act(command))}>
-          {command[0]!.toUpperCase() + command.slice(1)}
+          onClick={() => (asked.value = command)}>
+          {capital(command)}…
         </button>
       ))}
       {may("run") && (
@@ -70,9 +79,9 @@ function Actions() {
           Fork from event {view.at.value.toLocaleString()}
         </button>
       )}
-      {isCancelling.value && (
-        <CancelDialog onClose={() => (isCancelling.value = false)}
-          onCancel={(reason) => void act("cancel", reason === "" ? {} : { reason })} />
+      {asked.value !== undefined && (
+        <CommandDialog command={asked.value} onClose={() => (asked.value = undefined)}
+          onGive={(reason) => void act(asked.value!, reason)} />
       )}
       {isForking.value && <ForkDialog onClose={() => (isForking.value = false)} />}
     </div>
@@ -98,7 +107,7 @@ function Explained() {
   if (view.isOver.value && cause === undefined && !view.head.value!.reason) return null;
   return (
     <ul class={`explained is-${view.head.value!.status}`} aria-label="Why">
-      {view.head.value!.reason && <li><bdi>{view.head.value!.reason}</bdi></li>}
+      {view.isOver.value && view.head.value!.reason && <li><bdi>{view.head.value!.reason}</bdi></li>}
       {cause !== undefined && (
         <li>
           <bdi>{cause.node}, step {cause.step}, attempt {cause.attempt}: {cause.error}: {cause.message}</bdi>

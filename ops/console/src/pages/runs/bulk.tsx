@@ -20,23 +20,37 @@ function Sums({ progress, isDry }: { progress: Progress; isDry: boolean }) {
   return (
     <>
       {words.length > 0 && <p>{isDry ? "" : "Now "}{words.join(", ")}.</p>}
-      {progress.refused > 0 && (
-        <details open={!isDry}>
-          <summary>{progress.refused.toLocaleString()}{" "}
-            {isDry ? "would be refused" : progress.refused === 1 ? "was refused" : "were refused"}</summary>
-          <ul class="refusals">
-            {progress.refusals.map((refusal) => (
-              <li key={refusal.run}>
-                <a href={link(["run", refusal.run])}>{shortId(refusal.run)}</a> <bdi>{refusal.message}</bdi>
-              </li>
-            ))}
-          </ul>
-          {progress.refused > progress.refusals.length && (
-            <p class="muted">{progress.refusals.length.toLocaleString()} of them are listed.</p>
-          )}
-        </details>
-      )}
+      {progress.refused > 0 && <Refusals progress={progress} isDry={isDry} />}
     </>
+  );
+}
+
+const refusalsAtOnce = 100;
+
+function Refusals({ progress: { refused, refusals }, isDry }: { progress: Progress; isDry: boolean }) {
+  const shown = useSignal(refusalsAtOnce);
+  const left = refusals.length - shown.value;
+  return (
+    <details open={!isDry}>
+      <summary>{refused.toLocaleString()}{" "}
+        {isDry ? "would be refused" : refused === 1 ? "was refused" : "were refused"}</summary>
+      <ul class="refusals">
+        {refusals.slice(0, shown.value).map((refusal) => (
+          <li key={refusal.run}>
+            <a href={link(["run", refusal.run])}>{shortId(refusal.run)}</a> <bdi>{refusal.message}</bdi>
+          </li>
+        ))}
+      </ul>
+      {left > 0 && (
+        <p class="more">
+          <button type="button" onClick={() => (shown.value += refusalsAtOnce)}>
+            {`Show ${Math.min(left, refusalsAtOnce).toLocaleString()} more`}</button>
+        </p>
+      )}
+      {left <= 0 && refused > refusals.length && (
+        <p class="muted">{refusals.length.toLocaleString()} of them are listed.</p>
+      )}
+    </details>
   );
 }
 
@@ -56,7 +70,7 @@ function Working({ bulk, counted, progress, isOver, onStop }: WorkingProps) {
       <p class="number-line"><strong>{progress.runs.toLocaleString()}</strong> of {counted.toLocaleString()} runs</p>
       {!isOver && <button type="button" onClick={onStop}>Stop</button>}
       {isOver && <Sums progress={progress} isDry={false} />}
-      {isOver && bulk.command === "cancel" && bulk.reason !== undefined && bulk.reason !== "" && (
+      {isOver && bulk.reason !== undefined && bulk.reason !== "" && (
         <p class="muted">On record with each: <bdi>{bulk.reason}</bdi></p>
       )}
       {isOver && left > 0 && <p class="muted">{left.toLocaleString()} were left as they are: it was stopped, or they
@@ -71,20 +85,6 @@ interface AskProps {
 }
 
 function Settings({ bulk, onChange }: AskProps) {
-  if (bulk.command === "cancel")
-    return (
-      <>
-        <label>Reason, for the record
-          <input type="text" maxLength={500} value={bulk.reason ?? ""}
-            onInput={(event) => onChange({ ...bulk, reason: event.currentTarget.value })} />
-        </label>
-        <label class="inline">
-          <input type="checkbox" checked={bulk.now === true}
-            onChange={(event) => onChange({ ...bulk, now: event.currentTarget.checked })} />
-          At once, without the graph's cleanup
-        </label>
-      </>
-    );
   return (
     <>
       {bulk.command === "reset" && (
@@ -99,7 +99,17 @@ function Settings({ bulk, onChange }: AskProps) {
             onInput={(event) => onChange({ ...bulk, graph: event.currentTarget.value })} />
         </label>
       )}
-      <p class="muted">Each run has on record who did it; only a cancel takes a reason.</p>
+      <label>Reason, for the record
+        <input type="text" maxLength={500} value={bulk.reason ?? ""}
+          onInput={(event) => onChange({ ...bulk, reason: event.currentTarget.value })} />
+      </label>
+      {bulk.command === "cancel" && (
+        <label class="inline">
+          <input type="checkbox" checked={bulk.now === true}
+            onChange={(event) => onChange({ ...bulk, now: event.currentTarget.checked })} />
+          At once, without the graph's cleanup
+        </label>
+      )}
     </>
   );
 }

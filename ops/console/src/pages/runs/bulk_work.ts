@@ -9,7 +9,7 @@ export type BulkCommand = (typeof commands)[number];
 
 export interface Bulk {
   command: BulkCommand;
-  reason?: string; // of a cancel, which alone has one on record
+  reason?: string; // on record with each run
   now?: boolean; // of a cancel: without the graph's cleanup
   to?: string; // of a reset: a node, or the number of an event
   graph?: string; // of a move
@@ -35,7 +35,7 @@ interface Way {
 
 const piece = 200;
 const pieceCounted = 1000;
-const refusalsKept = 100;
+const refusalsKept = 10_000; // of very many, the first
 
 // A microsecond after a time as the API writes it.
 function justAfter(time: string): string {
@@ -53,7 +53,7 @@ export function pinned(terms: Term[], newest: string): Term[] {
 
 export function bodyOf(terms: Term[], bulk: Bulk, isDry: boolean): Record<string, unknown> {
   const body: Record<string, unknown> = { command: bulk.command, where: whereOf(terms) };
-  if (bulk.command === "cancel" && bulk.reason) body.reason = bulk.reason;
+  if (bulk.reason) body.reason = bulk.reason;
   if (bulk.command === "cancel" && bulk.now === true) body.now = true;
   if (bulk.command === "reset") body.to = (bulk.to ?? "").trim();
   if (bulk.command === "move") body.graph = parsed(bulk.graph ?? "");
@@ -64,7 +64,7 @@ export function bodyOf(terms: Term[], bulk: Bulk, isDry: boolean): Record<string
 // The line that does the same, as a dry run; the graph of a move stands in a file there.
 export function cairnLine(terms: Term[], bulk: Bulk): string {
   const options: string[] = [];
-  if (bulk.command === "cancel" && bulk.reason) options.push(`--reason ${quoted(bulk.reason)}`);
+  if (bulk.reason) options.push(`--reason ${quoted(bulk.reason)}`);
   if (bulk.command === "cancel" && bulk.now === true) options.push("--now");
   if (bulk.command === "reset") options.push(`--to ${quoted((bulk.to ?? "").trim())}`);
   if (bulk.command === "move") options.push("--graph FILE");
