@@ -256,6 +256,9 @@ Status Feed::confirm(const std::string& name, const std::string& text) {
   if (!cursor) return cursor.error();
   const Result<FeedCursor> before = place_of(*found);
   if (!before) return before.error();
+  const std::vector<std::int64_t> last = ends();
+  for (std::size_t shard = 0; shard < last.size(); ++shard)
+    if (cursor->places[shard].position > last[shard]) return ahead_of_history(name);
   ShardSet changed;
   for (std::size_t shard = 0; shard < before->places.size(); ++shard)
     if (before->places[shard] != cursor->places[shard]) changed.push_back(static_cast<Shard>(shard));

@@ -57,7 +57,9 @@ Failure unfinished() { return bad_reply("Expected a whole reply, but the stream 
 void append_text(const Json& delta, const char* key, Json& message) {
   const Json* more = member_at(delta, key);
   if (more == nullptr || !more->is_string()) return;
-  message[key] = text_at(message, key) + more->get<std::string>();
+  Json& text = message[key];
+  if (!text.is_string()) text = "";
+  text.get_ref<std::string&>() += more->get_ref<const std::string&>();  // costs what came, not what is there
 }
 
 // The call that a piece belongs to: by its index; where an endpoint gives none, a new id begins a new call.

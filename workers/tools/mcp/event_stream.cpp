@@ -7,6 +7,7 @@
 namespace cairn::mcp {
 namespace {
 
+constexpr std::int64_t retry_ms_min = 100;  // a server that says none would be asked without a pause
 constexpr std::int64_t retry_ms_max = 60'000;
 constexpr std::size_t id_bytes_max = 1024;
 
@@ -58,7 +59,7 @@ void EventStream::take_line(std::string_view line, std::vector<std::string>& eve
     std::int64_t ms = 0;
     const auto read = std::from_chars(value.data(), value.data() + value.size(), ms);
     const bool is_number = read.ec == std::errc() && read.ptr == value.data() + value.size();
-    if (is_number) retry_ms_ = std::clamp<std::int64_t>(ms, 0, retry_ms_max);
+    if (is_number) retry_ms_ = std::clamp<std::int64_t>(ms, retry_ms_min, retry_ms_max);
   }
 }
 
