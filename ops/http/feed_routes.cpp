@@ -6,6 +6,7 @@
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/list_page.hpp"
 #include "ops/http/streams/event_stream.hpp"
+#include "workers/hooks/hook.hpp"
 
 namespace cairn {
 namespace {
@@ -24,7 +25,7 @@ bool lies_within(const FeedFilter& filter, const Scope& scope) {
 // Refuses `not_found`: there is no such consumer, or one of events that the caller's scope does not cover.
 // Those of hooks are the hooks' own: another place in the feed would leave notices out.
 Status check_consumer(const RouteCall& call, const std::string& name) {
-  if (is_of_hook(name)) return no_such_consumer(name);
+  if (is_hook_consumer(name)) return no_such_consumer(name);
   if (call.scope().covers_all_runs()) return Done{};
   const Result<FeedConsumer> found = call.parts.feed.consumer(name);
   if (!found) return found.error();

@@ -45,10 +45,22 @@ Status check_key(const RouteCall& call, const StartRequest& request) {
   return Error{Code::conflict, "Expected a key that is free for this token, but it was used."};
 }
 
+// False: starts of this scope and of others may have one key, so that they would cancel, replace or join each other.
+bool keeps_keys_apart(const Scope& scope, const Graph& graph) {
+  if (scope.tags.empty() || !graph.starts) return true;
+  const auto is_key = [&graph](const auto& tag) { return graph.starts->key == "tag." + tag.first; };
+  return std::any_of(scope.tags.begin(), scope.tags.end(), is_key);
+}
+
 Refusal check_start(const RouteCall& call, const StartRequest& request) {
   if (!call.scope().covers_graph(request.graph)) return error_response(no_such_graph(request.graph));
-  if (const GraphRef graph = call.client.graphs().current(request.graph))
+  if (const GraphRef graph = call.client.graphs().current(request.graph)) {
     if (Refusal outside = check_queues(call.scope(), *graph)) return outside;
+    if (!keeps_keys_apart(call.scope(), *graph))
+      return forbidden_response(
+          "Expected a graph whose starts have their key by a tag of the token's scope, but those of " + request.graph +
+          " may meet starts that the scope does not cover.");
+  }
   if (const Status free = check_key(call, request); !free) return error_response(free.error());
   return {};
 }

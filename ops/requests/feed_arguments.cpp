@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/nearest.hpp"
+#include "workers/hooks/hook.hpp"
 
 namespace cairn {
 namespace {
@@ -23,7 +24,7 @@ std::vector<std::string> all_event_types() {
 
 Result<std::string> consumer_name_argument(const std::string& text) {
   const auto is_fine = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_' || c == '@'; };
-  if (text.starts_with("hook@"))
+  if (is_hook_consumer(text))
     return Error{Code::invalid,
                  "Expected another name for a consumer, but those that begin with hook@ belong to hooks."};
   if (!text.empty() && text.size() <= consumer_name_bytes && std::all_of(text.begin(), text.end(), is_fine))

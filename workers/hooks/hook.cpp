@@ -15,6 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 5> on_words = {"ended", "failed", "waits", "budget", "stalled"};
 constexpr std::array<std::string_view, 5> on_sentences = {"has ended", "has failed", "has opened a question",
                                                           "has used up a budget or broken a limit", "stands still"};
+constexpr std::string_view consumer_prefix = "hook@";
 constexpr std::size_t hook_name_bytes_max = 50;
 constexpr std::size_t hook_text_bytes_max = 200;
 constexpr std::size_t hook_tags_max = 50;
@@ -144,7 +145,8 @@ Json hook_json(const HookDefinition& hook) {
 
 Status check_hook_name(const std::string& name) { return check_definition_name(name, "hook", hook_name_bytes_max); }
 
-std::string hook_consumer(const std::string& name) { return "hook@" + name; }
+std::string hook_consumer(const std::string& name) { return std::string(consumer_prefix) + name; }
+bool is_hook_consumer(std::string_view consumer) { return consumer.starts_with(consumer_prefix); }
 
 std::string in_words(const HookDefinition& hook) {
   std::string words = hook.url.empty() ? "runs " + excerpt(Json(hook.command), 60) : "sends to " + hook.url;

@@ -55,6 +55,7 @@ Status check_hook_name(const std::string& name);
 
 // The consumer of the feed that a hook reads by.
 std::string hook_consumer(const std::string& name);
+bool is_hook_consumer(std::string_view consumer);
 
 // "sends to https://h/x when a run has failed or opened a question, of graph g, in order".
 std::string in_words(const HookDefinition& definition);

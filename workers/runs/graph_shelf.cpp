@@ -20,7 +20,7 @@ void read_versions(Store& store, const std::vector<std::string>& versions, ReadG
     const std::span<const std::string> piece(&versions[at], std::min(graphs_at_once, versions.size() - at));
     for (const GraphRow& row : store.graphs_of(piece)) {
       try {
-        GraphRef graph = stored_graph(parse_stored(row.text), row.version);
+        GraphRef graph = checked_graph(row);
         for (const Node& node : graph->nodes)
           if (const auto* work = node.work()) read.queues.insert(work->queue);
         if (keeps(row)) read.graphs.push_back(std::move(graph));

@@ -4,9 +4,11 @@
 #include <new>
 
 #include "engine/codec.hpp"
+#include "engine/corrupt_history.hpp"
 #include "engine/evolve.hpp"
 #include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
+#include "storage/chain.hpp"
 
 namespace cairn {
 namespace {
@@ -63,7 +65,14 @@ Result<Event> event_of(const EventRow& row) {
 
 GraphRef graph_of(const GraphRow& row, const Graphs& known) {
   GraphRef graph = known.by_version(row.version);
-  return graph != nullptr ? graph : stored_graph(parse_stored(row.text), row.version);
+  return graph != nullptr ? graph : checked_graph(row);
+}
+
+GraphRef checked_graph(const GraphRow& row) {
+  if (const std::string version = graph_version(row.text); version != row.version)
+    throw CorruptHistory("the text of graph " + row.name + " has the hash " + version + ", and not " + row.version +
+                         ", which is its version");
+  return stored_graph(parse_stored(row.text), row.version);
 }
 
 Error no_memory() {

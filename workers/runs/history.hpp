@@ -44,6 +44,9 @@ std::vector<std::string> graphs_named_by(const EventBody& body);
 
 // The graph of a stored row: the known one of that version, or else parsed. Throws CorruptHistory if its text is none.
 GraphRef graph_of(const GraphRow& row, const Graphs& known);
+// Parsed. Throws CorruptHistory as well where the text is not that of the version, which is its hash: rules that were
+// altered in the database decide nothing.
+GraphRef checked_graph(const GraphRow& row);
 
 // The refusal `limit` where memory ran out: not the history's fault.
 Error no_memory();

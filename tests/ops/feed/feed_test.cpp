@@ -159,6 +159,24 @@ TEST(FeedOverHttp, has_pages_streams_and_places) {
   EXPECT_EQ(connection.ask("DELETE", consumers + "/copy").status, 404);
 }
 
+// Its reader goes on from the consumer's place: who moves that leaves notices out, and no record says so.
+TEST(FeedOverHttp, the_consumer_of_a_hook_is_the_hooks_own) {
+  const std::string dsn = new_database();
+  const std::string admin = new_token(dsn, "admin", {"--role", "admin"});
+  const std::string reader = new_token(dsn, "reader", {"--role", "read"});
+  const Server api({"--dsn", dsn});
+  const Json hook = {{"name", "pager"}, {"on", {"failed"}}, {"url", "https://example.com/pager"}};
+  ASSERT_EQ(api.post("/api/v1/hooks", hook, bearer(admin)).status, 201);
+  const std::string own = "/api/v1/consumers/hook@pager";
+  ASSERT_TRUE(wait_until(
+      [&] { return api.get("/api/v1/consumers", bearer(admin)).body.find("hook@pager") != std::string::npos; }));
+  for (const std::string& token : {reader, admin}) {
+    EXPECT_EQ(api.get("/api/v1/feed?consumer=hook@pager", bearer(token)).status, 404);
+    EXPECT_EQ(api.post(own + "/confirm", {{"cursor", "x"}}, bearer(token)).status, 404);
+  }
+  EXPECT_EQ(ApiConnection(api.port()).ask("DELETE", own, "", bearer(admin)).status, 404);
+}
+
 TEST(FeedOverHttp, roles_say_who_adds_a_consumer_and_who_reads) {
   const std::string dsn = new_database();
   const std::string reader = new_token(dsn, "reader", {"--role", "read"});

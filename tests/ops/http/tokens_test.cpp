@@ -156,6 +156,32 @@ TEST(ApiTokens, H7_several_runs_of_one_request_each_count_in_the_quota_and_lie_w
   EXPECT_EQ(exported.body.find("\"checkpoint\""), std::string::npos) << "those name runs of others";
 }
 
+// They would cancel, replace or join each other, whatever the roles.
+TEST(ApiTokens, H7_starts_of_one_key_do_not_meet_across_scopes) {
+  const std::string dsn = new_database();
+  const std::string admin = new_token(dsn, "admin", {"--role", "admin"});
+  const auto of_team = [&](const std::string& team) {
+    return new_token(dsn, team, {"--role", "run", "--role", "read", "--scope", "tag=team=" + team});
+  };
+  const std::string ann = of_team("a"), bob = of_team("b");
+  const Server server({"--dsn", dsn});
+  const auto add = [&](const std::string& name, const std::string& key) {
+    Json graph = waiting_graph(name);
+    graph["singleton"] = {{"key", key}, {"when", "cancel"}};
+    ASSERT_EQ(server.post(graphs, graph, bearer(admin)).status, 201);
+  };
+  add("by_shop", "/shop");
+  add("by_team", "tag.team");
+  const auto start = [&](const std::string& graph, const std::string& token) {
+    return server.post(runs, {{"graph", graph}, {"input", {{"shop", "north"}}}}, bearer(token)).status;
+  };
+  EXPECT_EQ(start("by_shop", admin), 201);
+  EXPECT_EQ(start("by_shop", bob), 403);
+  EXPECT_EQ(start("by_team", ann), 201);
+  EXPECT_EQ(start("by_team", bob), 201);
+  EXPECT_EQ(server.get(runs + "?graph=by_team&status=cancelled", bearer(admin)).json().size(), 0u);
+}
+
 TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
   const std::string dsn = new_database();
   const std::string all = new_token(dsn, "all", {"--role", "admin"});

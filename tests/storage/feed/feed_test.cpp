@@ -247,6 +247,9 @@ TEST_P(FeedTest, refuses_a_cursor_of_a_history_that_was_lost) {
   ASSERT_TRUE(cursor);
   cursor->places[3].position += 5;
   EXPECT_EQ(feed_->page("ahead", to_text(*cursor), 10).error().code, Code::conflict);
+  const Status confirmed = feed_->confirm("ahead", to_text(*cursor));
+  ASSERT_FALSE(confirmed) << "rows that are still to come would be trimmed before it has read them";
+  EXPECT_EQ(confirmed.error().code, Code::conflict);
   Got again;
   read_all("ahead", again);
   EXPECT_EQ(again, all());

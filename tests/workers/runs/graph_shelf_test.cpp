@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "engine/corrupt_history.hpp"
 #include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
 #include "storage/forwarding_store.hpp"
@@ -48,28 +49,47 @@ TEST(GraphShelf, A16_keeps_the_current_versions_and_of_the_others_those_that_cam
   EXPECT_EQ(shelf.bytes(), 2 * one) << "it was there";
 }
 
+GraphRef stored_named(const std::string& name, int steps) {
+  const Json text = parse_stored(graph_named(name, steps)->text);
+  return stored_graph(text, graph_version(canonical(text)));
+}
+
 TEST(GraphShelf, A16_of_new_versions_only_the_current_ones_are_kept_and_the_queues_of_all_are_known) {
   const std::unique_ptr<Store> store = make_memory_store(1);
   const auto put = [&](const GraphRef& graph, bool is_current) {
     store->put_graph({graph->name, graph->version, graph->text, is_current});
   };
-  for (int steps = 10; steps < 50; ++steps) put(graph_named("a", steps), true);
+  for (int steps = 10; steps < 50; ++steps) put(stored_named("a", steps), true);
   KnownGraphs known;
   ReadGraphsOf read = read_new_graphs(*store, known, true);
   ASSERT_EQ(read.graphs.size(), 1u);
-  EXPECT_EQ(read.graphs[0]->version, "a49");
+  EXPECT_EQ(read.graphs[0]->version, stored_named("a", 49)->version);
   EXPECT_EQ(read.queues.size(), 40u);
   EXPECT_TRUE(read_new_graphs(*store, known, true).graphs.empty());
-  put(graph_named("a", 10), true);
+  put(stored_named("a", 10), true);
   read = read_new_graphs(*store, known, true);
   ASSERT_EQ(read.graphs.size(), 1u) << "it is current again, and was not kept";
-  EXPECT_EQ(read.graphs[0]->version, "a10");
+  EXPECT_EQ(read.graphs[0]->version, stored_named("a", 10)->version);
   KnownGraphs of_one_with_queues;
   read = read_new_graphs(*store, of_one_with_queues, false);
   EXPECT_EQ(read.queues, std::set<std::string>{"a10"}) << "it serves those that it was told to";
   store->put_graph({"b", "b1", "no graph", true});
   read = read_new_graphs(*store, known, true);
   EXPECT_EQ(read.faults.size(), 1u);
+}
+
+// Rules that were altered in the database would decide runs whose events are signed by honest workers.
+TEST(GraphShelf, a_text_that_is_not_that_of_its_version_decides_nothing) {
+  const std::unique_ptr<Store> store = make_memory_store(1);
+  const GraphRef honest = stored_named("a", 10), altered = stored_named("a", 11);
+  store->put_graph({"a", honest->version, altered->text, true});
+  KnownGraphs known;
+  const ReadGraphsOf read = read_new_graphs(*store, known, true);
+  EXPECT_TRUE(read.graphs.empty());
+  ASSERT_EQ(read.faults.size(), 1u);
+  EXPECT_NE(read.faults[0].find("Expected to read graph a, but the text of graph a has the hash"), std::string::npos)
+      << read.faults[0];
+  EXPECT_THROW(graph_of({"a", honest->version, altered->text, true}, {}), CorruptHistory);
 }
 
 // The first page names one of them, the last event another one.
