@@ -81,7 +81,7 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
         co_return failure(
             "refused",
             "Expected " + server_named(entry.like.name) + " to list its tools, but it says: " + answer->says(), false);
-      const Result<std::optional<std::string>> cursor = add_page(answer->result, read);
+      const Result<std::optional<std::string>> cursor = add_page(secrets.redacted_json(answer->result), read);
       if (!cursor)
         co_return failure(
             "bad_output",
@@ -131,12 +131,33 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
       if (const auto found = tools.find(calling.name); found != tools.end())
         how.headers = headers_of(found->second.headers, calling.arguments);
       if (calling.call.progress)
-        how.on_progress = [say = calling.call.progress](const Json& said) { say(progress_text(said)); };
+        how.on_progress = [say = calling.call.progress, &known = secrets](const Json& said) {
+          say(progress_text(known.redacted_json(said)));
+        };
     }
     Answer answer = co_await connection.ask(std::move(method), std::move(params), std::move(how));
     const bool is_late = !answer && answer.error().error == "timeout";
     if (is_late && until(calling.deadline) < deadline_slack_ms) co_return too_late(calling);
-    co_return answer;
+    co_return without_secrets(calling, std::move(answer));
+  }
+
+  // All that is read of an answer may become an event. A state or a task's id that holds a secret could not be sent
+  // back as it was.
+  Answer without_secrets(const Calling& calling, Answer answer) const {
+    if (!answer) return answer;
+    Json shown = secrets.redacted_json(answer->result);
+    if (shown.is_object() && (state_of(shown) != state_of(answer->result) || task_of(shown) != task_of(answer->result)))
+      return failure("bad_output",
+                     "Expected no secret of this worker in the state that " + tool_named(calling.call.tool) +
+                         " wants back, but found one.",
+                     false);
+    answer->result = std::move(shown);
+    answer->error = secrets.redacted_json(answer->error);
+    return answer;
+  }
+
+  static Json state_of(const Json& result) {
+    return result.is_object() ? result.value("requestState", Json()) : Json();
   }
 
   static Failure too_late(const Calling& calling) {
@@ -155,8 +176,7 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
 
   ToolAnswer completed(const Calling& calling, const Json& result) const {
     const auto found = tools.find(calling.name);
-    ToolAnswer answer = outputs_of(calling.call.tool, result, found == tools.end() ? Json() : found->second.output);
-    return redacted(std::move(answer));
+    return outputs_of(calling.call.tool, result, found == tools.end() ? Json() : found->second.output);
   }
 
   ToolAnswer redacted(ToolAnswer answer) const {
@@ -350,10 +370,10 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
     const Result<Json> question = question_of(requests);
     if (!question) return redacted(failure("input_required", question.error().message, false));
     previous["requests"] = requests;
-    return secrets.redacted_json({{"state", "asks"},
-                                  {"prompt", (*question)["prompt"]},
-                                  {"schema", (*question)["schema"]},
-                                  {"previous", std::move(previous)}});
+    return Json{{"state", "asks"},
+                {"prompt", (*question)["prompt"]},
+                {"schema", (*question)["schema"]},
+                {"previous", std::move(previous)}};
   }
 
   asio::awaitable<ToolAnswer> read_task(const Calling& calling, Json previous, Json entered) {

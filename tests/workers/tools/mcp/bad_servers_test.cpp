@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/workers/tools/mcp/mcp_desk.hpp"
+#include "workers/tools/mcp/event_stream.hpp"
 
 namespace cairn {
 namespace {
@@ -94,12 +95,20 @@ TEST(BadMcpServer, a_stream_that_stays_open_after_the_reply_is_closed) {
   EXPECT_TRUE(server.wrote(".cancelled"));  // its connection was closed
 }
 
+TEST(BadMcpServer, one_that_wants_no_pause_between_streams_gets_one) {
+  mcp::EventStream stream;
+  EXPECT_TRUE(stream.add("retry: 0\n\n").empty());
+  EXPECT_GE(stream.retry_ms(), 100);
+}
+
 TEST(BadMcpServer, secrets_go_to_the_program_and_never_come_back) {
   ::setenv("MCP_TEST_TOKEN", "hush-hush-token", 1);
   const SmallServer server;
   McpDesk desk(McpDesk::with({{"secrets", {{"TOKEN", "T"}}}}, Json(server.argv())),
                {{"T", {{"env", "MCP_TEST_TOKEN"}}}});
   EXPECT_EQ(desk.outputs("secret")["text"], "***");
+  EXPECT_EQ(desk.failure("secret_state").error, "bad_output") << "the state would be in an event, or go back as another";
+  for (const auto& [name, facts] : desk.tools->table()) EXPECT_EQ(facts.about.find("hush"), std::string::npos) << name;
   const SmallHttpServer http(server);
   McpDesk far(McpDesk::with({{"auth", {{"bearer", "T"}}}}, http.url()), {{"T", {{"env", "MCP_TEST_TOKEN"}}}});
   const Json said = Json::parse(far.outputs("key")["text"].get<std::string>());

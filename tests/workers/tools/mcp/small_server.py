@@ -28,6 +28,7 @@ def tools():
         "nonsense": "Answers with no message.", "other_id": "Answers another request.", "ask": "Asks for a name.",
         "task": "Takes its time, as a task.", "late": "Asks within a task.", "key": "Gives the key of the call.",
         "wrong": "Gives another output than it declares.", "secret": "Gives the variable TOKEN.",
+        "secret_state": "Wants back a state with the variable TOKEN" + os.environ.get("TOKEN", "") + ".",
         "cut": "Ends its stream before the reply.", "open": "Leaves its stream open after the reply."}
     all = [{"name": name, "description": about, "inputSchema": TEXT if name == "echo" else {"type": "object"}}
            for name, about in names.items()]
@@ -154,6 +155,8 @@ def call(request, send, headers):
         return {"resultType": "complete", "content": [], "structuredContent": {"n": "one"}}
     if name == "secret":
         return text(os.environ.get("TOKEN", "none"))
+    if name == "secret_state":
+        return {"resultType": "input_required", "requestState": "as " + os.environ.get("TOKEN", "none"), "inputRequests": {}}
     raise Refused(-32602, "Unknown tool: " + name)
 
 
