@@ -229,9 +229,12 @@ RouteReply verify_run(RouteCall& call) {
   const Audited audited = auditor.audit(RunPlace{*run, call.shard(*run)});
   Json findings = Json::array();
   for (const Finding& finding : audited.findings) findings.push_back(finding_json(finding));
+  if (const std::optional<RunRow> row = call.store().run(*run))
+    for (const Finding& finding : graph_findings(call.store().graphs_of(std::vector{row->version})))
+      findings.push_back(finding_json(finding));
   return json_response({{"run", to_string(*run)},
                         {"events", audited.events},
-                        {"sound", audited.findings.empty()},
+                        {"sound", findings.empty()},
                         {"findings", std::move(findings)}});
 }
 

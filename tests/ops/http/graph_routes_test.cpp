@@ -6,6 +6,7 @@
 #include <regex>
 #include <set>
 
+#include "storage/postgres/connection.hpp"
 #include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
@@ -52,6 +53,20 @@ TEST(ApiGraphs, a_run_is_moved_to_another_version_as_the_command_does_it) {
   EXPECT_EQ(server.post(runs + "/" + run + "/move", Json::object()).status, 400);
   EXPECT_EQ(server.post(runs + "/" + nobody + "/move", {{"graph", other}}).status, 404);
   cairn_ok({"verify", run, "--dsn", dsn});
+}
+
+TEST(ApiGraphs, rules_that_were_altered_in_the_database_are_a_finding_of_their_runs) {
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  ASSERT_EQ(server.post(graphs, asking("altered")).status, 201);
+  const std::string run = started(server, "altered");
+  EXPECT_EQ(server.get(runs + "/" + run + "/verify").json()["sound"], true);
+  PgConnection database({dsn, "test", false});
+  database.query(
+      {"alter_rules", "update cairn.graph set text = replace(text, 'Which', 'That') where name = 'altered'"});
+  const Json verified = server.get(runs + "/" + run + "/verify").json();
+  EXPECT_EQ(verified["sound"], false);
+  EXPECT_NE(verified["findings"].dump().find("Expected the text of graph altered to have the hash"), std::string::npos);
 }
 
 TEST(ApiGraphs, many_runs_are_moved_by_bulk_and_a_dry_run_stores_nothing) {
