@@ -81,13 +81,25 @@ void KeyedStarter::decide(InHand& key, Doings& doings) {
   if (const std::optional<RunId> cancelled = decide_starts(key.state, key.seen)) doings.cancels.push_back(*cancelled);
 }
 
+// Under the key's lock: an earlier start for which the caller has named the same run waits for its turn.
+bool KeyedStarter::waits_already(const InHand& key, const RunId& run) {
+  if (key.state.waiting == 0 || is_starting(key.state, run)) return false;
+  const std::vector<WaitingStart>& added = key.write.added;
+  if (std::any_of(added.begin(), added.end(), [&run](const WaitingStart& start) { return start.run == run; }))
+    return true;
+  const std::optional<FoundStart> kept = store_.starts().start_of_run(run);
+  return kept && kept->of == key.write.row.of && !kept->start.refusal;
+}
+
 StartOutcome KeyedStarter::ask_one(InHand& key, const Order& order) {
+  if (const RunId& run = order.start.command.run; order.is_named && waits_already(key, run))
+    return {.standing = StartStanding::waits, .run = run, .existed = true};
   std::string request = start_request_text(order.start.command);
   const AskedStart asked{key.write.row.numbers + 1, order.start.command.run, static_cast<std::int64_t>(request.size()),
                          order.is_named};
   const StartDecision decision = ask_start(key.state, order.policy, key.seen, asked);
-  const StartOutcome outcome{decision.standing, decision.run};
-  if (decision.standing == StartStanding::skipped) return outcome;
+  const StartOutcome outcome{.standing = decision.standing, .run = decision.run, .existed = decision.existed};
+  if (decision.existed || decision.standing == StartStanding::skipped) return outcome;
   ++key.write.row.numbers;
   if (decision.drops) {
     key.write.removed.push_back({*decision.drops, *decision.drops});
@@ -191,7 +203,7 @@ void KeyedStarter::confirm(const std::vector<std::pair<StartKey, StartGroup>>& b
       for (const std::size_t n : places.at(key.write.row.of)) {
         const StartGroup& group = begins[n].second;
         const bool has_begun = done[n].ok();
-        confirm_start(key.state, group.run, !has_begun);
+        if (!confirm_start(key.state, key.seen, group)) continue;
         if (has_begun)
           key.write.removed.push_back({group.first, group.last});
         else
@@ -240,10 +252,12 @@ Status KeyedStarter::take(const StartKey& of, const RunId& run) {
   return taken;
 }
 
-void KeyedStarter::taken(const StartKey& of, const RunId& run, bool has_begun) {
-  const Status done =
-      has_begun ? Status(Done{}) : Status(Error{Code::not_found, "Expected a run, but it never began."});
-  confirm({{of, StartGroup{.run = run}}}, {done});
+void KeyedStarter::release(const StartKey& of, const RunId& run) {
+  store_.starts().decide_named({of}, [&](TimeUs now_us, const std::vector<StartKeyRow>& rows) {
+    std::vector<InHand> found = in_hand(now_us, rows);
+    release_key(found.front().state, found.front().seen, run);
+    return written(std::move(found), now_us);
+  });
 }
 
 }  // namespace cairn
