@@ -228,7 +228,11 @@ Result<KeyedStarter::Order> Client::order_of(StartRun command, const std::string
 // The standing of an earlier start with the caller's key; nothing: this is the first one.
 Result<std::optional<Started>> Client::asked_before(const StartRun& command) {
   if (parts_->store.run(command.run)) {
-    const Result<Started> before = started_before(command);
+    StartRun begun = command;
+    std::vector<Blob> blobs;  // the run has them, if its input is the same
+    if (const Status moved = move_out(begun.input, graphs().current(command.graph).get(), blobs); !moved)
+      return moved.error();
+    const Result<Started> before = started_before(begun);
     return before ? Result<std::optional<Started>>(*before) : before.error();
   }
   const std::optional<FoundStart> waiting = parts_->store.starts().start_of_run(command.run);

@@ -220,12 +220,12 @@ Status KeyedStarter::withdraw(const RunId& run) {
   store_.starts().decide_named({found->of}, [&](TimeUs now_us, const std::vector<StartKeyRow>& rows) {
     std::vector<InHand> keys = in_hand(now_us, rows);
     InHand& key = keys.front();
-    const std::int64_t last = found->start.number;
-    const std::vector<WaitingStart> kept = store_.starts().starts(found->of, last, last);  // under the key's lock
-    const bool waits = !kept.empty() && !kept.front().refusal && !is_starting(key.state, run);
+    const std::optional<FoundStart> kept = store_.starts().start_of_run(run);  // under the key's lock
+    const bool waits = kept && kept->of == found->of && !kept->start.refusal && !is_starting(key.state, run);
     withdrawn = waits ? Status(Done{}) : Status(no_such_run(to_string(run)));
     if (waits) {
       const bool is_group = key.state.group && key.state.group->run == run;
+      const std::int64_t last = kept->start.number;
       key.write.removed.push_back({is_group ? key.state.group->first : last, last});
       withdraw_start(key.state, run);
     }

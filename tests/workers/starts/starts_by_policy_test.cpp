@@ -271,6 +271,33 @@ TEST_F(StartsByPolicy, a_process_that_confirms_late_leaves_later_starts_with_the
   EXPECT_EQ(input_of(later), (Json{{"items", {{{"n", 4}}, {{"n", 5}}}}}));
 }
 
+TEST_F(StartsByPolicy, a_batch_is_given_up_with_the_starts_that_came_meanwhile) {
+  add_graph("batch", {{"size", 3}, {"after", "1m"}});
+  const RunId run = start({{"n", 1}}).run;
+  SlowStore slow(*store, 1, [&] { start({{"n", 2}}); });
+  Client other(slow, *catalogue, "user:ben");
+  other.read_graphs();
+  EXPECT_TRUE(other.command(run, Cancel{}));
+  EXPECT_EQ(store->starts().count(10), 0);
+  EXPECT_TRUE(store->starts().keys("", {}, 10).empty());
+}
+
+TEST_F(StartsByPolicy, a_run_that_has_begun_meanwhile_is_not_given_up_in_place_of_a_later_start) {
+  add_graph("batch", {{"size", 3}, {"after", "1m"}});
+  const RunId run = start({{"n", 1}}).run;
+  RunId later;
+  SlowStore slow(*store, 1, [&] {
+    pass(60 * second_us);
+    later = start({{"n", 2}}).run;
+  });
+  Client other(slow, *catalogue, "user:ben");
+  other.read_graphs();
+  EXPECT_FALSE(other.command(run, Cancel{}));
+  EXPECT_TRUE(exists(run));
+  pass(60 * second_us);
+  EXPECT_TRUE(exists(later));
+}
+
 TEST_F(StartsByPolicy, a_start_without_the_key_or_with_one_it_may_not_have_is_refused) {
   add_graph("batch", {{"key", "/t"}, {"size", 2}, {"after", "1m"}});
   EXPECT_EQ(refusal({{"x", 1}}),
@@ -307,6 +334,16 @@ TEST_F(StartsByPolicy, a_key_of_the_callers_gives_the_same_run_or_refuses_anothe
   end(second.run);
   pass(10 * second_us);
   EXPECT_EQ(store->runs({}).size(), 2u);
+}
+
+TEST_F(StartsByPolicy, a_key_of_the_callers_gives_the_same_run_for_a_large_input) {
+  add_graph("singleton", {{"when", "queue"}});
+  const Json input = {{"text", std::string(300'000, 'x')}};
+  const Started first = start(input, "one");
+  const Started again = start(input, "one");
+  EXPECT_EQ(again.run, first.run);
+  EXPECT_TRUE(again.existed);
+  EXPECT_NE(refusal({{"text", std::string(300'000, 'y')}}, "one").find("but found another"), std::string::npos);
 }
 
 TEST_F(StartsByPolicy, a_key_of_the_callers_that_is_used_twice_at_once_takes_one_turn) {
