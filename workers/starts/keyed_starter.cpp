@@ -81,19 +81,24 @@ void KeyedStarter::decide(InHand& key, Doings& doings) {
   if (const std::optional<RunId> cancelled = decide_starts(key.state, key.seen)) doings.cancels.push_back(*cancelled);
 }
 
-// Under the key's lock: an earlier start for which the caller has named the same run waits for its turn.
-bool KeyedStarter::waits_already(const InHand& key, const RunId& run) {
-  if (key.state.waiting == 0 || is_starting(key.state, run)) return false;
+// Under the key's lock: the standing of an earlier start for which the caller has named the same run. Of one that
+// begins at this moment, and where nothing is remembered, the rules say it.
+std::optional<StartStanding> KeyedStarter::standing_of_same(const InHand& key, const RunId& run) {
+  if (is_idle(key.state) || is_starting(key.state, run)) return std::nullopt;
   const std::vector<WaitingStart>& added = key.write.added;
   if (std::any_of(added.begin(), added.end(), [&run](const WaitingStart& start) { return start.run == run; }))
-    return true;
+    return StartStanding::waits;
+  if (store_.run(run)) return StartStanding::started;
   const std::optional<FoundStart> kept = store_.starts().start_of_run(run);
-  return kept && kept->of == key.write.row.of && !kept->start.refusal;
+  const bool waits = kept && kept->of == key.write.row.of && !kept->start.refusal;
+  return waits ? std::optional(StartStanding::waits) : std::nullopt;
 }
 
 StartOutcome KeyedStarter::ask_one(InHand& key, const Order& order) {
-  if (const RunId& run = order.start.command.run; order.is_named && waits_already(key, run))
-    return {.standing = StartStanding::waits, .run = run, .existed = true};
+  const RunId& named = order.start.command.run;
+  if (order.is_named)
+    if (const std::optional<StartStanding> same = standing_of_same(key, named))
+      return {.standing = *same, .run = named, .existed = true};
   std::string request = start_request_text(order.start.command);
   const AskedStart asked{key.write.row.numbers + 1, order.start.command.run, static_cast<std::int64_t>(request.size()),
                          order.is_named};

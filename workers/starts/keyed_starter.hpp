@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,7 +81,7 @@ class KeyedStarter {
   std::vector<InHand> in_hand(TimeUs now_us, const std::vector<StartKeyRow>& rows);
   static void decide(InHand& key, Doings& doings);
   StartOutcome ask_one(InHand& key, const Order& order);
-  bool waits_already(const InHand& key, const RunId& run);
+  std::optional<StartStanding> standing_of_same(const InHand& key, const RunId& run);
   static std::vector<StartKeyWrite> written(std::vector<InHand> keys, TimeUs now_us);
   // The status of each run that was to begin.
   std::vector<std::pair<RunId, Status>> carry_out(const Doings& doings);

@@ -204,6 +204,24 @@ TEST_F(StartsByPolicy, cancel_does_not_end_a_run_for_a_request_that_overlaps_wit
   EXPECT_EQ(store->run(first.run)->status, RunStatus::running);
 }
 
+TEST_F(StartsByPolicy, cancel_does_not_end_a_later_run_for_a_request_that_overlaps_with_one_whose_run_has_ended) {
+  add_graph("singleton", {{"when", "cancel"}});
+  RunId first, later;
+  SlowStore slow(*store, 1, [&] {
+    first = start({{"n", 1}}, "one").run;
+    end(first);
+    later = start({{"n", 2}}).run;
+  });
+  Client other(slow, *catalogue, "user:ben");
+  other.read_graphs();
+  const Result<Started> again = other.start(start_of({{"n", 1}}), "one");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->existed);
+  EXPECT_EQ(again->run, first);
+  pass(10 * second_us);
+  EXPECT_EQ(store->run(later)->status, RunStatus::running);
+}
+
 TEST_F(StartsByPolicy, cancel_does_not_give_the_run_of_a_callers_key_to_a_start_without_one) {
   add_graph("singleton", {{"when", "cancel"}});
   const RunId first = start({{"n", 1}}).run;
