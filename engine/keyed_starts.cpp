@@ -23,13 +23,25 @@ RunId run_in(const Json& text) {
 }
 
 Json group_json(const StartGroup& group) {
-  return {{"run", to_string(group.run)}, {"first", group.first},       {"last", group.last},     {"count", group.count},
-          {"bytes", group.bytes},        {"first_at", group.first_at}, {"due_at", group.due_at}, {"rule", group.rule}};
+  Json shown = {{"run", to_string(group.run)}, {"first", group.first}, {"last", group.last},
+                {"count", group.count},        {"bytes", group.bytes}, {"first_at", group.first_at},
+                {"due_at", group.due_at},      {"rule", group.rule}};
+  if (group.is_named) shown["is_named"] = true;
+  return shown;
 }
 
 StartGroup read_group(const Json& stored) {
-  return {run_in(stored.at("run")), stored.at("first"),    stored.at("last"),   stored.at("count"),
-          stored.at("bytes"),       stored.at("first_at"), stored.at("due_at"), stored.at("rule")};
+  return {run_in(stored.at("run")), stored.at("first"), stored.at("last"),
+          stored.at("count"),       stored.at("bytes"), stored.at("first_at"),
+          stored.at("due_at"),      stored.at("rule"),  stored.value("is_named", false)};
+}
+
+bool is_taken(const StartGroup& group) { return group.last == 0; }
+
+StartGroup* taken_group(KeyedStarts& state, const RunId& run) {
+  for (StartGroup& group : state.starting)
+    if (group.run == run && is_taken(group)) return &group;
+  return nullptr;
 }
 
 void begin(KeyedStarts& state, StartGroup group, TimeUs now_us) {
@@ -59,13 +71,15 @@ StartGroup group_of(const AskedStart& asked, std::size_t rule, TimeUs now_us, Ti
           .bytes = asked.bytes,
           .first_at = now_us,
           .due_at = due_at,
-          .rule = rule};
+          .rule = rule,
+          .is_named = asked.is_named};
 }
 
-// The group's run stands for this start in place of the last one, unless the caller names another run.
+// The group's run stands for this start in place of the last one, unless a caller has named the run of either.
 StartDecision replace_last(StartGroup& group, const AskedStart& asked) {
   const std::int64_t dropped = group.last;
-  if (asked.is_named) group.run = asked.run;
+  if (asked.is_named || group.is_named) group.run = asked.run;
+  group.is_named = asked.is_named;
   group.first = group.last = asked.number;
   group.bytes = asked.bytes;
   return {StartStanding::waits, group.run, dropped};
@@ -79,10 +93,21 @@ std::optional<RunId> open_run(const KeyedStarts& state, const StartsSeen& seen) 
   return std::nullopt;
 }
 
+// The standing of an earlier start for which the caller has named the same run.
+std::optional<StartDecision> standing_of_same(const KeyedStarts& state, const AskedStart& asked) {
+  if (!asked.is_named) return std::nullopt;
+  StartDecision same{.run = asked.run, .existed = true};
+  if (state.holder == asked.run || is_starting(state, asked.run)) return same;
+  if (!state.group || state.group->run != asked.run) return std::nullopt;
+  same.standing = StartStanding::waits;
+  return same;
+}
+
 StartDecision ask_singleton(KeyedStarts& state, const SingletonStarts& singleton, const StartsSeen& seen,
                             const AskedStart& asked) {
   const TimeUs now_us = seen.now_us;
   forget_ended(state, seen);
+  if (std::optional<StartDecision> same = standing_of_same(state, asked)) return *std::move(same);
   const std::optional<RunId> open = open_run(state, seen);
   if (!open) {
     begin_with_key(state, group_of(asked, singleton_rule, now_us, now_us), now_us);
@@ -188,18 +213,36 @@ std::optional<RunId> decide_starts(KeyedStarts& state, const StartsSeen& seen) {
   return std::nullopt;
 }
 
-void confirm_start(KeyedStarts& state, const RunId& run, bool was_refused) {
-  std::erase_if(state.starting, [&run](const StartGroup& group) { return group.run == run; });
-  if (was_refused && state.holder == run) state.holder.reset();
+bool confirm_start(KeyedStarts& state, const StartsSeen& seen, const StartGroup& group) {
+  const auto is_same = [&group](const StartGroup& one) {
+    if (one.run != group.run || one.first != group.first || one.last != group.last) return false;
+    return !is_taken(one) || one.due_at == group.due_at;  // else a process has taken it since
+  };
+  if (std::erase_if(state.starting, is_same) == 0) return false;
+  forget_ended(state, seen);
+  return true;
 }
 
 bool take_key(KeyedStarts& state, const StartsSeen& seen, const RunId& run) {
   forget_ended(state, seen);
   if (state.holder && *state.holder != run) return false;
-  if (is_starting(state, run)) return true;
-  begin_with_key(state, {.run = run, .first_at = seen.now_us}, seen.now_us);
-  state.starting.back().due_at = seen.now_us + taken_wait_us - confirm_wait_us;
+  StartGroup* taken = taken_group(state, run);
+  if (taken == nullptr) {
+    begin_with_key(state, {.run = run, .count = 0, .first_at = seen.now_us}, seen.now_us);
+    taken = &state.starting.back();
+  } else if (taken->due_at + confirm_wait_us <= seen.now_us) {
+    taken->count = 0;  // the time of those is over
+  }
+  ++taken->count;
+  taken->due_at = seen.now_us + taken_wait_us - confirm_wait_us;
   return true;
+}
+
+void release_key(KeyedStarts& state, const StartsSeen& seen, const RunId& run) {
+  StartGroup* taken = taken_group(state, run);
+  if (taken != nullptr && --taken->count <= 0)
+    std::erase_if(state.starting, [&run](const StartGroup& group) { return group.run == run && is_taken(group); });
+  forget_ended(state, seen);
 }
 
 void withdraw_start(KeyedStarts& state, const RunId& run) {

@@ -4,7 +4,8 @@
 //
 // Invariants: of a singleton at most one run has the key (`holder`), from the decision to begin it until it is seen to
 // have ended. A run of `starting` has been decided and is not known to have begun: it is begun until that is confirmed.
-// Each start that was taken is in one group, and a group is one run.
+// Each start that was taken is in one group, and a group is one run. Numbers begin again at 1 once nothing of a key is
+// remembered, so that they name starts only together with the run that is decided for them.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +20,18 @@
 
 namespace cairn {
 
-// Starts that one run stands for: those with the numbers `first` to `last` that are kept.
+// Starts that one run stands for: those with the numbers `first` to `last` that are kept. Without numbers: a run that
+// processes begin or reopen otherwise, see take_key().
 struct StartGroup {
   RunId run;
   std::int64_t first = 0;
   std::int64_t last = 0;
-  std::int64_t count = 1;  // of a batch; else the last one counts
+  std::int64_t count = 1;  // of a batch; else the last one counts; without numbers, the processes that have taken it
   std::int64_t bytes = 0;  // of their inputs
   TimeUs first_at = 0;
-  TimeUs due_at = 0;     // never_us: when the key is free; of one that is starting: when it was decided
-  std::size_t rule = 0;  // of StartPolicy::rule, by which it was made
+  TimeUs due_at = 0;      // never_us: when the key is free; of one that is starting: when it was decided
+  std::size_t rule = 0;   // of StartPolicy::rule, by which it was made
+  bool is_named = false;  // see AskedStart
   bool operator==(const StartGroup&) const = default;
 };
 
@@ -70,6 +73,7 @@ struct StartDecision {
   StartStanding standing = StartStanding::started;
   RunId run;
   std::optional<std::int64_t> drops = {};  // the number of a start that counts no more: this one has taken its place
+  bool existed = false;                    // an earlier start has named this run: nothing is added
 };
 
 // Decides on one more start. A group that collects by another rule, of an earlier version of the graph, begins at once.
@@ -79,12 +83,16 @@ StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const Sta
 // Lets those begin that are due. Returns the run to be cancelled for the one that waits, if there is one.
 std::optional<RunId> decide_starts(KeyedStarts& state, const StartsSeen& seen);
 
-// The run has begun, or `was_refused`. REQUIRES: decide_starts is called after it.
-void confirm_start(KeyedStarts& state, const RunId& run, bool was_refused);
+// The group's run has begun, or was refused. False: it begins no more, as another process has confirmed it, and its
+// numbers may be those of later starts.
+bool confirm_start(KeyedStarts& state, const StartsSeen& seen, const StartGroup& group);
 
 // The run, which a process begins or reopens otherwise, has the key from now on, and is `starting` (a group without
-// numbers) until that is confirmed. False: another one has the key.
+// numbers) until each process that took it has released it. False: another one has the key.
 bool take_key(KeyedStarts& state, const StartsSeen& seen, const RunId& run);
+
+// After take_key(): the run was begun or reopened, or that was refused. It keeps its key while it is open.
+void release_key(KeyedStarts& state, const StartsSeen& seen, const RunId& run);
 
 // The start that waits for the run, or the group of them, is given up. REQUIRES: it waits; it is not starting.
 void withdraw_start(KeyedStarts& state, const RunId& run);

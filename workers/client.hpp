@@ -135,7 +135,7 @@ class Client {
                                                 const Json& input);
   using TakenKeys = std::map<RunId, StartKey>;  // of singletons, by runs that are about to begin or to be reopened
   Status take_key(TakenKeys& taken, const std::string& of, const RunId& run, const Tags& tags, const Json& input);
-  void keys_taken(const TakenKeys& taken, const RunId& run, bool has_begun);
+  void release_key(const TakenKeys& taken, const RunId& run);
   Status take_key_again(TakenKeys& taken, const RunId& run);
   Result<Started> started_before(const StartRun& command);
   Result<EventRow> commit_end(const RunId& run, std::int64_t seq);

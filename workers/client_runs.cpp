@@ -218,7 +218,7 @@ Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
   parts_->committer->submit({.ticket = ++parts_->last_ticket, .run = command->run, .command = *command});
   const std::map<Ticket, Reply> replies = parts_->pump(1);
   const Status& status = replies.begin()->second.status;
-  keys_taken(taken, command->run, status.ok());
+  release_key(taken, command->run);
   return status ? Result<Started>(Started{command->run}) : status.error();
 }
 
@@ -400,7 +400,7 @@ std::vector<Status> Client::reopen_many(const std::vector<RunId>& runs, const Re
   for (std::size_t n = 0; n < runs.size(); ++n)
     if (results[n]) {
       results[n] = reopened[next++];
-      keys_taken(taken, runs[n], results[n].ok());
+      release_key(taken, runs[n]);
     }
   return results;
 }

@@ -199,9 +199,12 @@ std::vector<Result<Started>> Client::start_by_policy(std::vector<std::pair<Start
   if (orders.empty()) return results;
   const std::vector<StartOutcome> outcomes = starter().ask(orders);
   for (std::size_t n = 0; n < outcomes.size(); ++n) {
-    const auto& [standing, run, status] = outcomes[n];
-    const bool is_there = standing == StartStanding::skipped;
+    const auto& [standing, run, status, existed] = outcomes[n];
+    const bool is_there = existed || standing == StartStanding::skipped;
     results[places[n]] = status ? Result<Started>(Started{run, is_there, standing}) : Result<Started>(status.error());
+    if (!existed || !status) continue;
+    const Result<std::optional<Started>> before = asked_before(orders[n].start.command);
+    if (!before) results[places[n]] = before.error();  // with another input
   }
   return results;
 }
@@ -225,7 +228,11 @@ Result<KeyedStarter::Order> Client::order_of(StartRun command, const std::string
 // The standing of an earlier start with the caller's key; nothing: this is the first one.
 Result<std::optional<Started>> Client::asked_before(const StartRun& command) {
   if (parts_->store.run(command.run)) {
-    const Result<Started> before = started_before(command);
+    StartRun begun = command;
+    std::vector<Blob> blobs;  // the run has them, if its input is the same
+    if (const Status moved = move_out(begun.input, graphs().current(command.graph).get(), blobs); !moved)
+      return moved.error();
+    const Result<Started> before = started_before(begun);
     return before ? Result<std::optional<Started>>(*before) : before.error();
   }
   const std::optional<FoundStart> waiting = parts_->store.starts().start_of_run(command.run);
@@ -291,9 +298,9 @@ Status Client::take_key(TakenKeys& taken, const std::string& of, const RunId& ru
   return Done{};
 }
 
-void Client::keys_taken(const TakenKeys& taken, const RunId& run, bool has_begun) {
+void Client::release_key(const TakenKeys& taken, const RunId& run) {
   const auto key = taken.find(run);
-  if (key != taken.end()) starter().taken(key->second, run, has_begun);
+  if (key != taken.end()) starter().release(key->second, run);
 }
 
 }  // namespace cairn

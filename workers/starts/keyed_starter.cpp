@@ -81,13 +81,30 @@ void KeyedStarter::decide(InHand& key, Doings& doings) {
   if (const std::optional<RunId> cancelled = decide_starts(key.state, key.seen)) doings.cancels.push_back(*cancelled);
 }
 
+// Under the key's lock: the standing of an earlier start for which the caller has named the same run. Of one that
+// begins at this moment, and where nothing is remembered, the rules say it.
+std::optional<StartStanding> KeyedStarter::standing_of_same(const InHand& key, const RunId& run) {
+  if (is_idle(key.state) || is_starting(key.state, run)) return std::nullopt;
+  const std::vector<WaitingStart>& added = key.write.added;
+  if (std::any_of(added.begin(), added.end(), [&run](const WaitingStart& start) { return start.run == run; }))
+    return StartStanding::waits;
+  if (store_.run(run)) return StartStanding::started;
+  const std::optional<FoundStart> kept = store_.starts().start_of_run(run);
+  const bool waits = kept && kept->of == key.write.row.of && !kept->start.refusal;
+  return waits ? std::optional(StartStanding::waits) : std::nullopt;
+}
+
 StartOutcome KeyedStarter::ask_one(InHand& key, const Order& order) {
+  const RunId& named = order.start.command.run;
+  if (order.is_named)
+    if (const std::optional<StartStanding> same = standing_of_same(key, named))
+      return {.standing = *same, .run = named, .existed = true};
   std::string request = start_request_text(order.start.command);
   const AskedStart asked{key.write.row.numbers + 1, order.start.command.run, static_cast<std::int64_t>(request.size()),
                          order.is_named};
   const StartDecision decision = ask_start(key.state, order.policy, key.seen, asked);
-  const StartOutcome outcome{decision.standing, decision.run};
-  if (decision.standing == StartStanding::skipped) return outcome;
+  const StartOutcome outcome{.standing = decision.standing, .run = decision.run, .existed = decision.existed};
+  if (decision.existed || decision.standing == StartStanding::skipped) return outcome;
   ++key.write.row.numbers;
   if (decision.drops) {
     key.write.removed.push_back({*decision.drops, *decision.drops});
@@ -191,7 +208,7 @@ void KeyedStarter::confirm(const std::vector<std::pair<StartKey, StartGroup>>& b
       for (const std::size_t n : places.at(key.write.row.of)) {
         const StartGroup& group = begins[n].second;
         const bool has_begun = done[n].ok();
-        confirm_start(key.state, group.run, !has_begun);
+        if (!confirm_start(key.state, key.seen, group)) continue;
         if (has_begun)
           key.write.removed.push_back({group.first, group.last});
         else
@@ -208,12 +225,12 @@ Status KeyedStarter::withdraw(const RunId& run) {
   store_.starts().decide_named({found->of}, [&](TimeUs now_us, const std::vector<StartKeyRow>& rows) {
     std::vector<InHand> keys = in_hand(now_us, rows);
     InHand& key = keys.front();
-    const std::int64_t last = found->start.number;
-    const std::vector<WaitingStart> kept = store_.starts().starts(found->of, last, last);  // under the key's lock
-    const bool waits = !kept.empty() && !kept.front().refusal && !is_starting(key.state, run);
+    const std::optional<FoundStart> kept = store_.starts().start_of_run(run);  // under the key's lock
+    const bool waits = kept && kept->of == found->of && !kept->start.refusal && !is_starting(key.state, run);
     withdrawn = waits ? Status(Done{}) : Status(no_such_run(to_string(run)));
     if (waits) {
       const bool is_group = key.state.group && key.state.group->run == run;
+      const std::int64_t last = kept->start.number;
       key.write.removed.push_back({is_group ? key.state.group->first : last, last});
       withdraw_start(key.state, run);
     }
@@ -240,10 +257,12 @@ Status KeyedStarter::take(const StartKey& of, const RunId& run) {
   return taken;
 }
 
-void KeyedStarter::taken(const StartKey& of, const RunId& run, bool has_begun) {
-  const Status done =
-      has_begun ? Status(Done{}) : Status(Error{Code::not_found, "Expected a run, but it never began."});
-  confirm({{of, StartGroup{.run = run}}}, {done});
+void KeyedStarter::release(const StartKey& of, const RunId& run) {
+  store_.starts().decide_named({of}, [&](TimeUs now_us, const std::vector<StartKeyRow>& rows) {
+    std::vector<InHand> found = in_hand(now_us, rows);
+    release_key(found.front().state, found.front().seen, run);
+    return written(std::move(found), now_us);
+  });
 }
 
 }  // namespace cairn

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@ struct StartOutcome {
   StartStanding standing = StartStanding::started;
   RunId run;
   Status status = Done{};  // of a run that was to begin
+  bool existed = false;    // an earlier start has named the run: nothing was added
 };
 
 class KeyedStarter {
@@ -62,8 +64,8 @@ class KeyedStarter {
 
   // The key is the run's, which this process is about to begin or reopen. Refuses `conflict`: another run has it.
   Status take(const StartKey& of, const RunId& run);
-  // After take(): it has begun, or it has not.
-  void taken(const StartKey& of, const RunId& run, bool has_begun);
+  // After take(): it was begun or reopened, or that was refused. The run keeps the key while it is open.
+  void release(const StartKey& of, const RunId& run);
 
  private:
   struct InHand {
@@ -78,7 +80,8 @@ class KeyedStarter {
 
   std::vector<InHand> in_hand(TimeUs now_us, const std::vector<StartKeyRow>& rows);
   static void decide(InHand& key, Doings& doings);
-  static StartOutcome ask_one(InHand& key, const Order& order);
+  StartOutcome ask_one(InHand& key, const Order& order);
+  std::optional<StartStanding> standing_of_same(const InHand& key, const RunId& run);
   static std::vector<StartKeyWrite> written(std::vector<InHand> keys, TimeUs now_us);
   // The status of each run that was to begin.
   std::vector<std::pair<RunId, Status>> carry_out(const Doings& doings);

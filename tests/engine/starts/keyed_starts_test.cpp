@@ -36,7 +36,7 @@ class Key {
   StartDecision ask(std::uint8_t number, bool is_named = false) {
     const StartDecision decision = ask_start(state, policy, seen(), {number, run_of(number), 10, is_named});
     if (decision.drops) kept.erase(*decision.drops);
-    if (decision.standing != StartStanding::skipped) kept[number] = decision.run;
+    if (!decision.existed && decision.standing != StartStanding::skipped) kept[number] = decision.run;
     turn();
     return decision;
   }
@@ -50,7 +50,7 @@ class Key {
         return start.second == group.run && start.first >= group.first && start.first <= group.last;
       });
       std::erase_if(kept, [&](const auto& start) { return start.first >= group.first && start.first <= group.last; });
-      confirm_start(state, group.run, false);
+      EXPECT_TRUE(confirm_start(state, seen(), group));
     }
     return begun;
   }
@@ -136,6 +136,41 @@ TEST(KeyedStarts, cancel_gives_a_start_with_a_key_of_its_own_its_own_run) {
   EXPECT_EQ(key.begin(), Runs{run_of(3)});
 }
 
+TEST(KeyedStarts, cancel_keeps_a_run_that_a_caller_has_named_from_the_starts_of_others) {
+  Key key(cancel);
+  key.ask(1);
+  key.begin();
+  key.ask(2, true);
+  const StartDecision other = key.ask(3);
+  EXPECT_EQ(other.run, run_of(3));
+  EXPECT_EQ(other.drops, 2);
+  EXPECT_EQ(key.ask(4).run, run_of(3)) << "which no caller has named";
+  key.end(1);
+  key.turn();
+  EXPECT_EQ(key.begin(), Runs{run_of(3)});
+}
+
+TEST(KeyedStarts, cancel_does_not_end_a_run_for_a_start_that_names_the_same_run) {
+  Key key(cancel);
+  const auto ask_again = [&](std::int64_t number, std::uint8_t run) {
+    const StartDecision decision = ask_start(key.state, key.policy, key.seen(), {number, run_of(run), 10, true});
+    EXPECT_TRUE(decision.existed);
+    EXPECT_EQ(decision.run, run_of(run));
+    EXPECT_FALSE(decision.drops);
+    key.turn();
+    return decision.standing;
+  };
+  key.ask(1, true);
+  EXPECT_EQ(ask_again(2, 1), StartStanding::started) << "decided, and not yet known to have begun";
+  EXPECT_FALSE(key.state.group);
+  key.begin();
+  EXPECT_EQ(ask_again(2, 1), StartStanding::started);
+  EXPECT_EQ(key.cancelled, std::nullopt);
+  EXPECT_FALSE(key.ask(2, true).existed);
+  EXPECT_EQ(ask_again(3, 2), StartStanding::waits);
+  EXPECT_EQ(key.state.group->last, 2);
+}
+
 TEST(KeyedStarts, debounce_begins_once_it_is_quiet_and_at_most_so_late) {
   Key key(debounce);
   EXPECT_EQ(key.ask(1).standing, StartStanding::waits);
@@ -201,9 +236,31 @@ TEST(KeyedStarts, a_refused_start_gives_its_key_back) {
   key.ask(1);
   key.ask(2);
   key.kept.erase(1);
-  confirm_start(key.state, run_of(1), true);
+  key.end(1);  // there is no such run
+  const StartGroup refused = key.state.starting.front();
+  EXPECT_TRUE(confirm_start(key.state, key.seen(), refused));
   key.turn();
   EXPECT_EQ(key.begin(), Runs{run_of(2)});
+}
+
+TEST(KeyedStarts, a_start_is_confirmed_once) {
+  Key key(batch);
+  for (std::uint8_t number = 1; number <= 3; ++number) key.ask(number);
+  const StartGroup begun = key.state.starting.front();
+  StartGroup others = begun;
+  others.last = 2;
+  EXPECT_FALSE(confirm_start(key.state, key.seen(), others));
+  EXPECT_TRUE(confirm_start(key.state, key.seen(), begun));
+  EXPECT_TRUE(is_idle(key.state)) << "so that numbers begin again";
+  EXPECT_FALSE(confirm_start(key.state, key.seen(), begun)) << "its numbers may be those of later starts";
+}
+
+TEST(KeyedStarts, a_refusal_does_not_free_the_key_of_a_run_that_is_open) {
+  Key key(skip);
+  key.ask(1);
+  const StartGroup refused = key.state.starting.front();
+  EXPECT_TRUE(confirm_start(key.state, key.seen(), refused)) << "and another process has begun it";
+  EXPECT_EQ(key.ask(2).standing, StartStanding::skipped);
 }
 
 TEST(KeyedStarts, another_rule_lets_begin_what_an_earlier_one_collected) {
@@ -231,8 +288,58 @@ TEST(KeyedStarts, a_key_is_taken_for_a_run_that_others_begin) {
   key.end(9);
   EXPECT_EQ(key.ask(2).standing, StartStanding::skipped) << "it may be reopened at this moment";
   EXPECT_TRUE(unconfirmed_starts(key.state, key.now + 59 * second).empty());
-  confirm_start(key.state, run_of(9), false);
+  release_key(key.state, key.seen(), run_of(9));
   EXPECT_EQ(key.ask(3).standing, StartStanding::started);
+}
+
+TEST(KeyedStarts, a_key_that_two_have_taken_for_a_run_is_free_when_both_have_released_it_and_the_run_has_ended) {
+  for (const bool is_reopened_first : {true, false}) {
+    Key key(skip);
+    key.ask(1);
+    key.begin();
+    key.end(1);
+    EXPECT_TRUE(take_key(key.state, key.seen(), run_of(1)));
+    EXPECT_TRUE(take_key(key.state, key.seen(), run_of(1)));
+    if (is_reopened_first) key.ended.clear();
+    release_key(key.state, key.seen(), run_of(1));
+    EXPECT_EQ(key.ask(2).standing, StartStanding::skipped) << "the other is about to reopen it, or has";
+    key.ended.clear();
+    release_key(key.state, key.seen(), run_of(1));
+    EXPECT_TRUE(key.state.starting.empty());
+    EXPECT_EQ(key.ask(3).standing, StartStanding::skipped) << "it is open";
+    key.end(1);
+    EXPECT_EQ(key.ask(4).standing, StartStanding::started);
+  }
+}
+
+TEST(KeyedStarts, a_key_that_a_dead_process_took_is_not_freed_once_another_has_taken_it) {
+  Key key(skip);
+  key.end(1);
+  take_key(key.state, key.seen(), run_of(1));
+  key.now += 60 * second;
+  const std::vector<StartGroup> late = unconfirmed_starts(key.state, key.now);
+  ASSERT_EQ(late.size(), 1u);
+  key.now += 1 * second;
+  take_key(key.state, key.seen(), run_of(1));
+  EXPECT_FALSE(confirm_start(key.state, key.seen(), late.front()));
+  EXPECT_EQ(key.ask(2).standing, StartStanding::skipped);
+  key.now += 60 * second;
+  const std::vector<StartGroup> later = unconfirmed_starts(key.state, key.now);
+  ASSERT_EQ(later.size(), 1u);
+  EXPECT_TRUE(confirm_start(key.state, key.seen(), later.front()));
+  EXPECT_TRUE(is_idle(key.state));
+}
+
+TEST(KeyedStarts, a_run_that_is_reopened_before_its_start_is_confirmed_keeps_both) {
+  Key key(skip);
+  key.ask(1);
+  const StartGroup begun = key.state.starting.front();
+  key.end(1);
+  EXPECT_TRUE(take_key(key.state, key.seen(), run_of(1)));
+  EXPECT_TRUE(confirm_start(key.state, key.seen(), begun));
+  EXPECT_EQ(key.ask(2).standing, StartStanding::skipped) << "it is about to be reopened";
+  release_key(key.state, key.seen(), run_of(1));
+  EXPECT_TRUE(is_idle(key.state));
 }
 
 TEST(KeyedStarts, a_start_that_waits_can_be_given_up) {
@@ -283,6 +390,10 @@ TEST(KeyedStarts, are_read_back_as_they_were) {
   Key key(cancel);
   key.ask(1);
   key.ask(2);
+  EXPECT_EQ(read_keyed_starts(keyed_starts_json(key.state)), key.state);
+  EXPECT_FALSE(keyed_starts_json(key.state)["group"].contains("is_named")) << "as rows of earlier versions";
+  key.ask(3, true);
+  EXPECT_TRUE(key.state.group->is_named);
   EXPECT_EQ(read_keyed_starts(keyed_starts_json(key.state)), key.state);
   Key other(queue);
   other.ask(1);

@@ -8,6 +8,7 @@
 #include "storage/memory_store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
+#include "workers/starts/keyed_starter.hpp"
 
 namespace cairn {
 namespace {
@@ -55,6 +56,24 @@ class DyingStore : public ForwardingStore {
   const int dies_at_;
   const bool after_;
   int calls_ = 0;
+  StartBook book_;
+};
+
+// Before its n-th decision on a key, others go on: as for a process that is slow there.
+class SlowStore : public ForwardingStore {
+ public:
+  SlowStore(Store& store, int decision, std::function<void()> meanwhile)
+      : ForwardingStore(store), left_(decision), meanwhile_(std::move(meanwhile)), book_(store.starts()) {
+    book_.decide_named = [this, &store](std::vector<StartKey> keys, const DecideStarts& decide) {
+      if (--left_ == 0) meanwhile_();
+      store.starts().decide_named(std::move(keys), decide);
+    };
+  }
+  StartBook& starts() override { return book_; }
+
+ private:
+  int left_;
+  const std::function<void()> meanwhile_;
   StartBook book_;
 };
 
@@ -154,6 +173,67 @@ TEST_F(StartsByPolicy, cancel_ends_the_run_for_the_latest_start) {
   EXPECT_EQ(input_of(second), (Json{{"n", 3}}));
 }
 
+TEST_F(StartsByPolicy, cancel_does_not_end_a_run_for_a_second_start_with_the_same_key_of_the_callers) {
+  add_graph("singleton", {{"when", "cancel"}});
+  std::vector<std::pair<StartRun, std::string>> commands(2, {start_of({{"n", 1}}), "one"});
+  commands.emplace_back(start_of({{"n", 2}}), "one");
+  const std::vector<Result<Started>> started = client.start_many(std::move(commands));
+  ASSERT_TRUE(started[0] && started[1]);
+  EXPECT_FALSE(started[0]->existed);
+  EXPECT_TRUE(started[1]->existed);
+  EXPECT_EQ(started[1]->run, started[0]->run);
+  ASSERT_FALSE(started[2]);
+  EXPECT_NE(started[2].error().message.find("but found another"), std::string::npos);
+  pass(10 * second_us);
+  EXPECT_EQ(store->run(started[0]->run)->status, RunStatus::running);
+  EXPECT_EQ(store->starts().count(10), 0);
+}
+
+TEST_F(StartsByPolicy, cancel_does_not_end_a_run_for_a_request_that_overlaps_with_an_equal_one) {
+  add_graph("singleton", {{"when", "cancel"}});
+  Started first;
+  SlowStore slow(*store, 1, [&] { first = start({{"n", 1}}, "one"); });
+  Client other(slow, *catalogue, "user:ben");
+  other.read_graphs();
+  const Result<Started> second = other.start(start_of({{"n", 1}}), "one");
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_FALSE(first.existed);
+  EXPECT_TRUE(second->existed);
+  EXPECT_EQ(second->run, first.run);
+  pass(10 * second_us);
+  EXPECT_EQ(store->run(first.run)->status, RunStatus::running);
+}
+
+TEST_F(StartsByPolicy, cancel_does_not_end_a_later_run_for_a_request_that_overlaps_with_one_whose_run_has_ended) {
+  add_graph("singleton", {{"when", "cancel"}});
+  RunId first, later;
+  SlowStore slow(*store, 1, [&] {
+    first = start({{"n", 1}}, "one").run;
+    end(first);
+    later = start({{"n", 2}}).run;
+  });
+  Client other(slow, *catalogue, "user:ben");
+  other.read_graphs();
+  const Result<Started> again = other.start(start_of({{"n", 1}}), "one");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->existed);
+  EXPECT_EQ(again->run, first);
+  pass(10 * second_us);
+  EXPECT_EQ(store->run(later)->status, RunStatus::running);
+}
+
+TEST_F(StartsByPolicy, cancel_does_not_give_the_run_of_a_callers_key_to_a_start_without_one) {
+  add_graph("singleton", {{"when", "cancel"}});
+  const RunId first = start({{"n", 1}}).run;
+  const RunId named = start({{"n", 2}}, "mine").run;
+  const RunId last = start({{"n", 3}}).run;
+  EXPECT_NE(last, named);
+  EXPECT_EQ(store->run(first)->status, RunStatus::aborted);
+  pass(second_us);
+  EXPECT_FALSE(exists(named));
+  EXPECT_EQ(input_of(last), (Json{{"n", 3}}));
+}
+
 TEST_F(StartsByPolicy, debounce_and_batch_make_one_run_of_many_starts) {
   add_graph("debounce", {{"key", "/doc"}, {"quiet", "2s"}});
   const Started first = start({{"doc", 1}, {"n", 1}});
@@ -188,6 +268,52 @@ TEST_F(StartsByPolicy, many_starts_in_one_call_are_decided_together) {
   EXPECT_EQ(starts.size(), 4u) << "of each key a full one and one that waits";
   EXPECT_EQ(input_of(started[0]->run), (Json{{"items", {{{"n", 0}, {"t", 0}}, {{"n", 2}, {"t", 0}}}}}));
   EXPECT_FALSE(exists(started[4]->run));
+}
+
+TEST_F(StartsByPolicy, a_process_that_confirms_late_leaves_later_starts_with_the_same_numbers) {
+  add_graph("batch", {{"size", 3}, {"after", "1m"}});
+  RunId later;
+  SlowStore slow(*store, 4, [&] {  // before the first three are confirmed
+    pass(6 * second_us);
+    ASSERT_TRUE(store->starts().keys("", {}, 10).empty());
+    for (int n = 4; n < 6; ++n) later = start({{"n", n}}).run;
+  });
+  Client other(slow, *catalogue, "user:ben");
+  other.read_graphs();
+  RunId earlier;
+  for (int n = 1; n < 4; ++n) earlier = other.start(start_of({{"n", n}}), "")->run;
+  EXPECT_EQ(input_of(earlier), (Json{{"items", {{{"n", 1}}, {{"n", 2}}, {{"n", 3}}}}}));
+  EXPECT_EQ(store->starts().count(10), 2);
+  pass(60 * second_us);
+  ASSERT_TRUE(exists(later));
+  EXPECT_EQ(input_of(later), (Json{{"items", {{{"n", 4}}, {{"n", 5}}}}}));
+}
+
+TEST_F(StartsByPolicy, a_batch_is_given_up_with_the_starts_that_came_meanwhile) {
+  add_graph("batch", {{"size", 3}, {"after", "1m"}});
+  const RunId run = start({{"n", 1}}).run;
+  SlowStore slow(*store, 1, [&] { start({{"n", 2}}); });
+  Client other(slow, *catalogue, "user:ben");
+  other.read_graphs();
+  EXPECT_TRUE(other.command(run, Cancel{}));
+  EXPECT_EQ(store->starts().count(10), 0);
+  EXPECT_TRUE(store->starts().keys("", {}, 10).empty());
+}
+
+TEST_F(StartsByPolicy, a_run_that_has_begun_meanwhile_is_not_given_up_in_place_of_a_later_start) {
+  add_graph("batch", {{"size", 3}, {"after", "1m"}});
+  const RunId run = start({{"n", 1}}).run;
+  RunId later;
+  SlowStore slow(*store, 1, [&] {
+    pass(60 * second_us);
+    later = start({{"n", 2}}).run;
+  });
+  Client other(slow, *catalogue, "user:ben");
+  other.read_graphs();
+  EXPECT_FALSE(other.command(run, Cancel{}));
+  EXPECT_TRUE(exists(run));
+  pass(60 * second_us);
+  EXPECT_TRUE(exists(later));
 }
 
 TEST_F(StartsByPolicy, a_start_without_the_key_or_with_one_it_may_not_have_is_refused) {
@@ -226,6 +352,50 @@ TEST_F(StartsByPolicy, a_key_of_the_callers_gives_the_same_run_or_refuses_anothe
   end(second.run);
   pass(10 * second_us);
   EXPECT_EQ(store->runs({}).size(), 2u);
+}
+
+TEST_F(StartsByPolicy, a_key_of_the_callers_gives_the_same_run_for_a_large_input) {
+  add_graph("singleton", {{"when", "queue"}});
+  const Json input = {{"text", std::string(300'000, 'x')}};
+  const Started first = start(input, "one");
+  const Started again = start(input, "one");
+  EXPECT_EQ(again.run, first.run);
+  EXPECT_TRUE(again.existed);
+  EXPECT_NE(refusal({{"text", std::string(300'000, 'y')}}, "one").find("but found another"), std::string::npos);
+}
+
+TEST_F(StartsByPolicy, a_key_of_the_callers_that_is_used_twice_at_once_takes_one_turn) {
+  add_graph("singleton", {{"when", "queue"}});
+  const RunId first = start({{"n", 1}}).run;
+  std::vector<std::pair<StartRun, std::string>> commands(2, {start_of({{"n", 2}}), "two"});
+  const std::vector<Result<Started>> started = client.start_many(std::move(commands));
+  ASSERT_TRUE(started[0] && started[1]);
+  EXPECT_EQ(started[1]->run, started[0]->run);
+  EXPECT_TRUE(started[1]->existed);
+  EXPECT_EQ(started[1]->standing, StartStanding::waits);
+  EXPECT_EQ(store->starts().count(10), 1);
+  SlowStore slow(*store, 1, [&] { start({{"n", 3}}, "three"); });
+  Client other(slow, *catalogue, "user:ben");
+  other.read_graphs();
+  EXPECT_TRUE(other.start(start_of({{"n", 3}}), "three")->existed);
+  EXPECT_EQ(store->starts().count(10), 2);
+  end(first);
+  pass(10 * second_us);
+  EXPECT_TRUE(exists(started[0]->run));
+}
+
+TEST_F(StartsByPolicy, of_two_that_reopen_a_run_the_one_that_is_refused_does_not_free_its_key) {
+  add_graph("singleton", {{"when", "skip"}});
+  const RunId run = start({{"n", 1}}).run;
+  const StartKey of{"waiting", ""};
+  KeyedStarter one(*store, {}), other(*store, {});
+  EXPECT_TRUE(one.take(of, run));
+  EXPECT_TRUE(other.take(of, run));
+  one.release(of, run);
+  other.release(of, run);
+  EXPECT_EQ(start({{"n", 2}}).standing, StartStanding::skipped);
+  end(run);
+  EXPECT_EQ(start({{"n", 3}}).standing, StartStanding::started);
 }
 
 TEST_F(StartsByPolicy, forks_and_retries_of_a_singleton_need_its_key) {
