@@ -9,6 +9,7 @@ namespace {
 
 constexpr TimeUs second_us = 1'000'000;
 constexpr const char* by_itself = "schedule";
+constexpr int missed_notes_max = 10;  // of one edit
 
 UtcSeconds whole_seconds(TimeUs at) { return at >= 0 ? at / second_us : -((-at + second_us - 1) / second_us); }
 
@@ -94,8 +95,12 @@ class ScheduleDecider {
     const auto is_left = [this](const std::optional<PlannedOccurrence>& next) {
       return next && (state_.paused ? next->at : next->fires_at) <= view_.now_us;
     };
-    for (auto next = planned(state_.decided + 1); is_left(next); next = planned(state_.decided + 1))
+    auto next = planned(state_.decided + 1);
+    for (int notes = 0; notes < missed_notes_max && is_left(next); ++notes, next = planned(state_.decided + 1))
       miss_until(std::max(view_.now_us, next->fires_at) + 1, says);
+    if (!is_left(next)) return;
+    state_.decided = std::max(state_.decided, whole_seconds(view_.now_us));
+    decision_.notes.back().until = state_.decided * second_us;  // its count is the most that one says
   }
 
   // The time that has passed and that the jitter holds back; it is one at most.
