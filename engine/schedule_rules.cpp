@@ -9,7 +9,7 @@ namespace {
 
 constexpr TimeUs second_us = 1'000'000;
 constexpr const char* by_itself = "schedule";
-constexpr int missed_notes_max = 10;  // of one edit
+constexpr int missed_notes_max = 10;  // by one edit
 
 UtcSeconds whole_seconds(TimeUs at) { return at >= 0 ? at / second_us : -((-at + second_us - 1) / second_us); }
 
