@@ -70,7 +70,8 @@ bool touches_reduced(const Graph& graph, const Json& patch) {
   });
 }
 
-// The text of the values in an event that references may have composed. Those of a called run's end are its own.
+// The text of the values in an event that the engine composed of references, or copied from what is on record. Those
+// of a called run's end are its own, and what a worker left came with the command.
 std::size_t composed_bytes_of(const EventBody& body) {
   if (const auto* asked = std::get_if<QuestionAsked>(&body))
     return canonical(asked->prompt).size() + canonical(asked->schema).size() +
@@ -78,6 +79,8 @@ std::size_t composed_bytes_of(const EventBody& body) {
   if (const auto* started = std::get_if<RunStarted>(&body)) return started->input.size();
   if (const auto* finished = std::get_if<RunFinished>(&body)) return finished->output.size() + finished->reason.size();
   if (const auto* ending = std::get_if<RunEnding>(&body)) return ending->output.size() + ending->reason.size();
+  if (const auto* goal = std::get_if<SubGoalClosed>(&body)) return goal->reused_from.empty() ? 0 : goal->outputs.size();
+  if (const auto* closed = std::get_if<StepSucceeded>(&body)) return closed->attempt == 0 ? closed->patch.size() : 0;
   return 0;
 }
 

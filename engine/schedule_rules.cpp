@@ -9,6 +9,7 @@ namespace {
 
 constexpr TimeUs second_us = 1'000'000;
 constexpr const char* by_itself = "schedule";
+constexpr int missed_notes_max = 10;  // by one edit
 
 UtcSeconds whole_seconds(TimeUs at) { return at >= 0 ? at / second_us : -((-at + second_us - 1) / second_us); }
 
@@ -85,6 +86,23 @@ class ScheduleDecider {
     wake(view_.now_us);
   }
 
+  // An edit forgets the times of before: those that are due and still not decided, and while it is paused also the one
+  // that the jitter holds back, go on record now.
+  void miss_left() {
+    const std::string says =
+        state_.paused ? why_paused()
+                      : "it was edited, which decides at most " + std::to_string(decided_at_once_max) + " that are due";
+    const auto is_left = [this](const std::optional<PlannedOccurrence>& next) {
+      return next && (state_.paused ? next->at : next->fires_at) <= view_.now_us;
+    };
+    auto next = planned(state_.decided + 1);
+    for (int notes = 0; notes < missed_notes_max && is_left(next); ++notes, next = planned(state_.decided + 1))
+      miss_until(std::max(view_.now_us, next->fires_at) + 1, says);
+    if (!is_left(next)) return;
+    state_.decided = std::max(state_.decided, whole_seconds(view_.now_us));
+    decision_.notes.back().until = state_.decided * second_us;  // its count is the most that one says
+  }
+
   // The time that has passed and that the jitter holds back; it is one at most.
   void decide_held_back() {
     const std::optional<PlannedOccurrence> next = planned(state_.decided + 1);
@@ -111,11 +129,7 @@ class ScheduleDecider {
   }
 
   // All times that have passed since it was paused. REQUIRES: it is.
-  void miss_paused() {
-    const Pausing& paused = *state_.paused;
-    miss_until(view_.now_us, "it was paused by " + paused.by + " at " + occurrence_text(paused.at_us) +
-                                 (paused.reason.empty() ? "" : ": " + paused.reason));
-  }
+  void miss_paused() { miss_until(view_.now_us, why_paused()); }
 
   void confirm(const std::vector<StartedOccurrence>& done) {
     for (const StartedOccurrence& one : done) {
@@ -154,6 +168,13 @@ class ScheduleDecider {
   }
 
  private:
+  // REQUIRES: it is paused.
+  std::string why_paused() const {
+    const Pausing& paused = *state_.paused;
+    return "it was paused by " + paused.by + " at " + occurrence_text(paused.at_us) +
+           (paused.reason.empty() ? "" : ": " + paused.reason);
+  }
+
   bool is_busy() const { return !state_.open.empty() || !state_.starting.empty(); }
 
   void wake(TimeUs at) { decision_.due_at = std::min(decision_.due_at, at); }
@@ -282,6 +303,7 @@ ScheduleDecision leave_definition(ScheduleState& state, const ScheduleView& view
   ScheduleDecider decider(state, view);
   decider.forget_ended();
   state.paused ? decider.miss_paused() : decider.decide_due();
+  decider.miss_left();
   decider.decide_held_back();
   ScheduleDecision decision = decider.finish();
   state.decided = std::max(state.decided, whole_seconds(view.now_us));

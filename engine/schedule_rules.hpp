@@ -71,8 +71,8 @@ Result<ScheduleDecision> pause_schedule(ScheduleState& state, const ScheduleView
 // The times that have passed meanwhile are on record as missed. Refuses `conflict`: it is not paused.
 Result<ScheduleDecision> resume_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor);
 
-// Before another definition: all times of this one that have passed are decided, also one that its jitter still holds
-// back, and the next definition begins now.
+// Before another definition: the times of this one that have passed are decided, also one that its jitter still holds
+// back, those that are too many for one decision are on record as missed, and the next definition begins now.
 ScheduleDecision leave_definition(ScheduleState& state, const ScheduleView& view);
 
 // A time of the schedule as it is, and when it fires: later by a part of the jitter that depends on the schedule and

@@ -692,6 +692,31 @@ TEST(Decide, A12_the_values_of_one_decision_take_a_bounded_room_together) {
   EXPECT_EQ(asked, 5) << "the fifth, of 30 MB each, is the one over it";
 }
 
+// A12: a step that the engine closes itself copies what arrived into its channel, 12 MB of each signal here.
+TEST(Decide, A12_what_the_engine_itself_stores_counts_among_the_values_of_its_decision) {
+  const Trial trial(R"({"name":"t","start":"a","limits":{"steps":100},"nodes":{
+    "a":{"do":"x.a","labels":["ok","end"],"on":{"ok":"hear","end":"z"}},
+    "hear":{"wait":{"signal":"go"},"into":"heard","on":{"fired":"hear"}},"z":{"end":"done"}}})");
+  StartRun start;
+  start.run = trial.state.id;
+  start.graph = "t";
+  const Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1)};
+  RunState state;
+  ASSERT_TRUE(decide(state, start, context, trial.graphs));
+  const std::string value(12'000'000, 'x');
+  for (int n = 0; n < 15; ++n) ASSERT_TRUE(decide(state, SendSignal{"go", value, ""}, context, trial.graphs));
+  const CompleteStep complete{1, 1, {"ok", Json::object(), {}, ""}, 1, context.now_us, 0};
+  const Result<Decision> decided = decide(state, complete, context, trial.graphs);
+  ASSERT_TRUE(decided) << decided.error().message;
+  EXPECT_EQ(state.status, RunStatus::failed);
+  EXPECT_NE(state.reason.find("bytes of values of one decision"), std::string::npos) << state.reason;
+  const auto stored = std::count_if(decided->events.begin(), decided->events.end(), [](const Event& event) {
+    const auto* closed = std::get_if<StepSucceeded>(&event.body);
+    return closed != nullptr && closed->node == "hear";
+  });
+  EXPECT_EQ(stored, 12) << "the twelfth is the one over it";
+}
+
 // The reason of an end was a text of up to 32 MiB that no bound counted.
 TEST(Decide, H3_the_reason_of_an_end_is_bounded) {
   Trial trial(

@@ -1,4 +1,5 @@
 // Maps: whose sub-goals they take, what their steps are like, what one closing costs; budgets and limits.
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 
@@ -282,6 +283,32 @@ TEST(Maps, A19_what_a_caching_map_takes_over_costs_as_much_as_it_has_sub_goals) 
   };
   const double few = std::min({seconds_of(500), seconds_of(500), seconds_of(500)});
   EXPECT_LT(std::min(seconds_of(4'000), seconds_of(4'000)), 32 * few) << "eight times as many; it was 64 times";
+}
+
+// A12: what a caching map takes over is copied into each event, 12 MB here, and nothing added it up.
+TEST(Maps, A12_the_outputs_that_a_caching_map_takes_over_have_a_bound_of_bytes_together) {
+  Trial trial(canonical(looping_map(true)));
+  trial.start();
+  trial.complete(1, "more", "{}", {sub_goal("a", "echo", {}, R"({"x":1})")});
+  Context context;
+  context.now_us = trial.now_us;
+  context.tools = &trial.tools;
+  const auto complete = [&](StepId step, const std::string& label, std::vector<Fact> facts, Json patch) {
+    return decide(trial.state,
+                  CompleteStep{step, 1, {label, std::move(patch), std::move(facts), ""}, 0, trial.now_us, 0}, context,
+                  trial.graphs);
+  };
+  ASSERT_TRUE(complete(3, "", {}, {{"v", std::string(12'000'000, 'x')}}));
+  std::vector<Fact> again;
+  for (int n = 0; n < 20; ++n) again.push_back(sub_goal("b" + std::to_string(n), "echo", {}, R"({"x":1})"));
+  const Result<Decision> decided = complete(4, "more", std::move(again), Json::object());
+  ASSERT_TRUE(decided) << decided.error().message;
+  EXPECT_EQ(trial.state.status, RunStatus::failed);
+  EXPECT_NE(trial.state.reason.find("bytes of values of one decision"), std::string::npos) << trial.state.reason;
+  const auto copies = std::count_if(decided->events.begin(), decided->events.end(), [](const Event& event) {
+    return std::holds_alternative<SubGoalClosed>(event.body);
+  });
+  EXPECT_EQ(copies, 12) << "the twelfth is the one over it";
 }
 
 TEST(Maps, a_map_that_does_not_cache_works_again) {

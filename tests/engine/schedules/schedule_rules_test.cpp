@@ -272,6 +272,32 @@ TEST(ScheduleRules, an_edit_loses_no_time_that_jitter_holds_back) {
   EXPECT_EQ(s.took(leave_definition(s.state, s.view())), (Texts{"started 23T01:00: run 1"}));
 }
 
+// Those beyond one decision were dropped without a word.
+TEST(ScheduleRules, an_edit_says_which_of_too_many_times_it_missed) {
+  Json fields = {{"graph", "g"}, {"every_ms", 60'000}, {"overlap", "allow_all"}, {"catch_up_ms", 24 * 3'600'000}};
+  Timetable s(fields);
+  s.now_us = moment("2026-11-23T10:00:00Z");
+  const ScheduleDecision decision = leave_definition(s.state, s.view());
+  ASSERT_EQ(decision.notes.size(), decided_at_once_max + 1);
+  const ScheduleNote& missed = decision.notes.back();
+  EXPECT_EQ(missed.kind, NoteKind::missed);
+  EXPECT_EQ(missed.at, moment("2026-11-23T03:21:00Z"));
+  EXPECT_EQ(missed.until, moment("2026-11-23T10:00:00Z"));
+  EXPECT_EQ(missed.count, 400);
+  EXPECT_EQ(missed.says, "it was edited, which decides at most 200 that are due");
+  EXPECT_EQ(s.state.decided, s.now_us / 1'000'000);
+}
+
+TEST(ScheduleRules, an_edit_of_a_paused_schedule_says_what_its_jitter_held_back) {
+  Json fields = hourly();
+  fields["jitter_ms"] = 3'000'000;
+  Timetable s(fields);
+  ASSERT_TRUE(pause_schedule(s.state, s.view(), "closed", "user:ann"));
+  s.now_us = moment("2026-11-23T01:00:01Z");
+  ASSERT_GT(planned_occurrence("s", s.definition, s.zone, s.state.decided + 1)->fires_at, s.now_us);
+  EXPECT_EQ(s.took(leave_definition(s.state, s.view())), (Texts{"missed 23T01:00:"}));
+}
+
 TEST(ScheduleRules, open_runs_that_never_end_do_not_pile_up_in_the_state) {
   Timetable s(hourly("allow_all"));
   for (int hour = 1; hour <= 150; ++hour) {

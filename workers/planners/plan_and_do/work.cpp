@@ -233,20 +233,23 @@ std::vector<std::string> Doing::failed() const {
   return ids;
 }
 
-GoalStatus Doing::status_of(const PlanNode& task) const {
-  if (is_done(task.id)) return GoalStatus::succeeded;
-  const std::vector<const PlanNode*> below = plan_.below(task.id);
-  const bool has_failed = given_up_.contains(task.id) && below.empty();
-  const bool has_failed_part = std::any_of(below.begin(), below.end(), [this](const PlanNode* part) {
-    return is_leaf(part->id) && given_up_.contains(part->id);
-  });
-  return has_failed || has_failed_part ? GoalStatus::failed : GoalStatus::planned;
+// The tasks that were given up, and those that they are part of.
+std::set<std::string> Doing::given_up_or_above() const {
+  std::set<std::string> tasks;
+  const std::vector<PlanNode>& nodes = plan_.nodes();
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {  // parts come before their parents
+    if (is_leaf(node->id) && given_up_.contains(node->id)) tasks.insert(node->id);
+    if (tasks.contains(node->id) && !node->parent.empty()) tasks.insert(node->parent);
+  }
+  return tasks;
 }
 
 Json Doing::status_changes() const {
+  const std::set<std::string> given_up = given_up_or_above();
   Json changes = Json::array();
   for (const PlanNode& node : plan_.nodes()) {
-    const GoalStatus status = status_of(node);
+    GoalStatus status = given_up.contains(node.id) ? GoalStatus::failed : GoalStatus::planned;
+    if (is_done(node.id)) status = GoalStatus::succeeded;
     if (status_.at(node.id) != status)
       changes.push_back({{"op", "update"}, {"id", node.id}, {"status", to_string(status)}});
   }

@@ -71,7 +71,7 @@ class Doing {
   bool is_waiting(const PlanNode& leaf) const;
   Json task_json(const PlanNode& leaf) const;
   Json failure_json(const PlanNode& leaf, const std::string& reason) const;
-  GoalStatus status_of(const PlanNode& task) const;
+  std::set<std::string> given_up_or_above() const;
 
   PlanTree plan_;
   std::map<std::string, Calls> calls_;  // by task

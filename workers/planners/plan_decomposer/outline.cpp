@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "engine/text.hpp"
@@ -139,18 +141,22 @@ std::optional<std::string_view> after_order_word(std::string_view note) {
 std::vector<std::string> listed_names(std::string_view list) {
   constexpr std::array<std::string_view, 5> joints = {",", "，", "、", ";", " and "};
   std::vector<std::string> names;
-  while (!list.empty()) {
-    std::size_t end = list.size();
-    std::size_t joint_bytes = 0;
-    for (const std::string_view joint : joints) {
-      const std::size_t at = list.find(joint);
-      if (at >= end) continue;
-      end = at;
-      joint_bytes = joint.size();
+  const auto add = [&names](std::string_view text) {
+    if (std::string name = without_marks(text); !name.empty()) names.push_back(std::move(name));
+  };
+  std::size_t from = 0;
+  for (std::size_t at = 0; at < list.size();) {
+    const auto joint = std::find_if(joints.begin(), joints.end(),
+                                    [&](std::string_view one) { return list.substr(at).starts_with(one); });
+    if (joint == joints.end()) {
+      ++at;
+      continue;
     }
-    if (std::string name = without_marks(list.substr(0, end)); !name.empty()) names.push_back(std::move(name));
-    list.remove_prefix(end + joint_bytes);
+    add(list.substr(from, at - from));
+    at += joint->size();
+    from = at;
   }
+  add(list.substr(from));
   return names;
 }
 
@@ -298,11 +304,6 @@ std::vector<OutlineItem> list_of(const Lines& lines, const std::vector<bool>& is
   return items;
 }
 
-bool same_name(const std::string& a, const std::string& b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lowered(x) == lowered(y); });
-}
-
 Error invalid_outline(std::string message) { return {Code::invalid, std::move(message)}; }
 
 Result<std::string> outline_text(const Json& outline) {
@@ -329,17 +330,18 @@ std::vector<OutlineItem> split_outline(std::string_view text) {
 
 std::vector<PlanNode> tasks_of(const std::vector<OutlineItem>& items, const std::string& parent,
                                const std::vector<std::string>& ids) {
+  std::map<std::string, std::size_t> places;  // the first of a name counts
+  for (std::size_t i = 0; i < items.size(); ++i) places.emplace(lowered(items[i].name), i);
   std::vector<PlanNode> tasks;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const OutlineItem& item = items[i];
     PlanNode task{ids[i], parent, item.name, item.body, {}, nullptr, split_outline(item.body).empty()};
     if (item.follows && i > 0) task.dependencies.push_back(ids[i - 1]);
+    std::set<std::string> known(task.dependencies.begin(), task.dependencies.end());
     for (const std::string& before : item.after) {
-      const auto sibling = std::find_if(items.begin(), items.end(),
-                                        [&before](const OutlineItem& other) { return same_name(other.name, before); });
-      const std::string& id = sibling == items.end() ? before : ids[static_cast<std::size_t>(sibling - items.begin())];
-      if (std::find(task.dependencies.begin(), task.dependencies.end(), id) == task.dependencies.end())
-        task.dependencies.push_back(id);
+      const auto sibling = places.find(lowered(before));
+      const std::string& id = sibling == places.end() ? before : ids[sibling->second];
+      if (known.insert(id).second) task.dependencies.push_back(id);
     }
     if (item.is_done)
       task.context = {
@@ -361,6 +363,7 @@ Result<OutlinePlan> plan_of_outline(std::string_view text) {
     plan.tree.goal = items.front().name;
     if (!parts.empty()) items = std::move(parts);
   }
+  if (Status fits = check_task_count(items.size()); !fits) return std::move(fits).error();
   std::vector<std::string> ids;
   for (std::size_t i = 0; i < items.size(); ++i) ids.push_back(std::to_string(i + 1));
   plan.dropped = add_tasks(plan.tree, tasks_of(items, "", ids));

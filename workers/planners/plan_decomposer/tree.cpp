@@ -10,7 +10,6 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t id_bytes_max = 200;
-constexpr std::size_t tasks_max = 10'000;
 constexpr std::size_t dependencies_max = 50;  // of one task
 
 Error invalid(std::string message) { return {Code::invalid, std::move(message)}; }
@@ -84,9 +83,7 @@ Result<GivenNodes> read_nodes(const Json& plan) {
   const Json nodes = plan.value("nodes", Json());
   if (!nodes.is_object())
     return invalid("Expected the plan to have an object of nodes, but it has " + excerpt(nodes, 60) + ".");
-  if (nodes.size() > tasks_max)
-    return Error{Code::limit, "Expected a plan of at most " + std::to_string(tasks_max) + " tasks, but there are " +
-                                  std::to_string(nodes.size()) + "."};
+  if (Status fits = check_task_count(nodes.size()); !fits) return std::move(fits).error();
   GivenNodes read;
   for (const auto& [id, fields] : nodes.items()) {
     if (!id_text(id))
@@ -149,19 +146,22 @@ Status check_roots(const std::vector<std::string>& roots, const GivenNodes& give
 // Every task is two moments, its begin and its end; an edge leads from what comes first to what comes after it.
 class Moments {
  public:
-  explicit Moments(std::size_t tasks) : after_(2 * tasks), waits_(2 * tasks, 0) {}
+  explicit Moments(std::size_t tasks) : after_(2 * tasks), before_(2 * tasks), seen_(2 * tasks, 0) {}
   static std::size_t begin(std::size_t task) { return 2 * task; }
   static std::size_t end(std::size_t task) { return 2 * task + 1; }
 
   void order(std::size_t first, std::size_t then) {
     after_[first].push_back(then);
-    ++waits_[then];
+    before_[then].push_back(first);
   }
+  void order_tasks(std::size_t first, std::size_t then) { order(end(first), begin(then)); }
 
-  bool can_all_come() {
+  bool can_all_come() const {
+    std::vector<std::size_t> waits;
     std::vector<std::size_t> ready;
-    for (std::size_t moment = 0; moment < waits_.size(); ++moment) {
-      if (waits_[moment] == 0) ready.push_back(moment);
+    for (std::size_t moment = 0; moment < before_.size(); ++moment) {
+      waits.push_back(before_[moment].size());
+      if (waits[moment] == 0) ready.push_back(moment);
     }
     std::size_t come = 0;
     while (!ready.empty()) {
@@ -169,27 +169,81 @@ class Moments {
       ready.pop_back();
       ++come;
       for (const std::size_t next : after_[moment]) {
-        if (--waits_[next] == 0) ready.push_back(next);
+        if (--waits[next] == 0) ready.push_back(next);
       }
     }
-    return come == waits_.size();
+    return come == waits.size();
+  }
+
+  // True if a way leads from one moment to another. It is sought from both sides in turn, since one of them is often
+  // short: in a list, one after the other, the side that the tasks are added from.
+  bool leads(std::size_t from, std::size_t to) {
+    Side forth{after_, seen_mark_ + 1, {from}};
+    Side back{before_, seen_mark_ + 2, {to}};
+    seen_mark_ += 2;
+    seen_[from] = forth.mark;
+    seen_[to] = back.mark;
+    while (!forth.ahead.empty() && !back.ahead.empty()) {
+      if (meets(forth, back) || meets(back, forth)) return true;
+    }
+    return false;
   }
 
  private:
-  std::vector<std::vector<std::size_t>> after_;
-  std::vector<std::size_t> waits_;
+  using Edges = std::vector<std::vector<std::size_t>>;
+  struct Side {
+    const Edges& edges;
+    std::size_t mark;  // set on each moment that it has seen
+    std::vector<std::size_t> ahead;
+  };
+
+  // One moment further on one side. REQUIRES: there is one ahead.
+  bool meets(Side& side, const Side& other) {
+    const std::size_t moment = side.ahead.back();
+    side.ahead.pop_back();
+    for (const std::size_t next : side.edges[moment]) {
+      if (seen_[next] == other.mark) return true;
+      if (std::exchange(seen_[next], side.mark) != side.mark) side.ahead.push_back(next);
+    }
+    return false;
+  }
+
+  Edges after_;
+  Edges before_;
+  std::vector<std::size_t> seen_;  // the mark of the last side that saw a moment
+  std::size_t seen_mark_ = 0;
 };
 
-// The rule by which a task cannot have one more dependency; nothing if it can, and it has it then.
-std::optional<std::string> add_dependency(PlanTree& plan, const std::string& task, const std::string& id,
-                                          std::vector<std::string>& kept) {
-  if (plan.find(id) == nullptr) return "unknown_dependency";
-  kept.push_back(id);
-  plan.set_dependencies(task, kept);
-  if (plan.is_ordered()) return std::nullopt;
-  kept.pop_back();
-  plan.set_dependencies(task, kept);
-  return "cyclic_dependency";
+std::size_t place_of(const PlanTree& plan, std::string_view id) {
+  const PlanNode* node = plan.find(id);
+  CHECK(node != nullptr);
+  return static_cast<std::size_t>(node - plan.nodes().data());
+}
+
+Moments moments_of(const PlanTree& plan) {
+  Moments moments(plan.size());
+  for (std::size_t task = 0; task < plan.size(); ++task) {
+    const PlanNode& node = plan.nodes()[task];
+    moments.order(Moments::begin(task), Moments::end(task));
+    for (const std::string& before : node.dependencies) moments.order_tasks(place_of(plan, before), task);
+    if (node.parent.empty()) continue;
+    const std::size_t parent = place_of(plan, node.parent);
+    moments.order(Moments::begin(parent), Moments::begin(task));
+    moments.order(Moments::end(task), Moments::end(parent));
+  }
+  return moments;
+}
+
+using Waits = std::map<std::string, std::vector<std::string>>;  // by task, the ids that it depends on
+
+bool can_all_wait(const PlanTree& plan, const Waits& waits) {
+  Moments moments = moments_of(plan);
+  for (const auto& [task, ids] : waits) {
+    for (const std::string& id : ids) {
+      if (plan.find(id) != nullptr) moments.order_tasks(place_of(plan, id), place_of(plan, task));
+    }
+  }
+  return moments.can_all_come();
 }
 
 }  // namespace
@@ -264,42 +318,49 @@ std::vector<std::string> PlanTree::new_ids(const std::string& parent, std::size_
   return ids;
 }
 
-bool PlanTree::is_ordered() const {
-  Moments moments(nodes_.size());
-  for (std::size_t task = 0; task < nodes_.size(); ++task) {
-    moments.order(Moments::begin(task), Moments::end(task));
-    for (const std::string& before : nodes_[task].dependencies)
-      moments.order(Moments::end(by_id_.at(before)), Moments::begin(task));
-    if (nodes_[task].parent.empty()) continue;
-    const std::size_t parent = by_id_.at(nodes_[task].parent);
-    moments.order(Moments::begin(parent), Moments::begin(task));
-    moments.order(Moments::end(task), Moments::end(parent));
-  }
-  return moments.can_all_come();
-}
+bool PlanTree::is_ordered() const { return moments_of(*this).can_all_come(); }
 
 std::vector<DroppedDependency> add_tasks(PlanTree& plan, std::vector<PlanNode> tasks) {
-  std::vector<std::vector<std::string>> wanted;
+  std::vector<DroppedDependency> dropped;
+  Waits wanted;
+  std::map<std::string, std::string> too_many;
   for (PlanNode& task : tasks) {
-    wanted.push_back(std::exchange(task.dependencies, {}));
+    std::vector<std::string>& ids = wanted[task.id] = std::exchange(task.dependencies, {});
+    if (ids.size() > dependencies_max) {
+      too_many[task.id] = std::to_string(ids.size() - dependencies_max) + " more";
+      ids.resize(dependencies_max);
+    }
     plan.add(task);
   }
-  std::vector<DroppedDependency> dropped;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const std::string& task = tasks[i].id;
-    if (wanted[i].size() > dependencies_max) {
-      dropped.push_back({task, std::to_string(wanted[i].size() - dependencies_max) + " more", "dependencies_max"});
-      wanted[i].resize(dependencies_max);
-    }
+  // As a rule they all fit together; only if they do not is each one judged by itself.
+  const bool fit_all = can_all_wait(plan, wanted);
+  Moments moments = moments_of(plan);
+  for (const PlanNode& task : tasks) {
+    if (const auto more = too_many.find(task.id); more != too_many.end())
+      dropped.push_back({task.id, more->second, "dependencies_max"});
+    const std::size_t place = place_of(plan, task.id);
     std::set<std::string> seen;
     std::vector<std::string> kept;
-    for (const std::string& id : wanted[i]) {
+    for (const std::string& id : wanted[task.id]) {
       if (!seen.insert(id).second) continue;
-      if (std::optional<std::string> rule = add_dependency(plan, task, id, kept))
-        dropped.push_back({task, id, *std::move(rule)});
+      if (plan.find(id) == nullptr) {
+        dropped.push_back({task.id, id, "unknown_dependency"});
+      } else if (!fit_all && moments.leads(Moments::begin(place), Moments::end(place_of(plan, id)))) {
+        dropped.push_back({task.id, id, "cyclic_dependency"});
+      } else {
+        kept.push_back(id);
+        moments.order_tasks(place_of(plan, id), place);
+      }
     }
+    plan.set_dependencies(task.id, std::move(kept));
   }
   return dropped;
+}
+
+Status check_task_count(std::size_t tasks) {
+  if (tasks <= plan_tasks_max) return Done{};
+  return Error{Code::limit, "Expected a plan of at most " + std::to_string(plan_tasks_max) + " tasks, but there are " +
+                                std::to_string(tasks) + "."};
 }
 
 PlanTree without(const PlanTree& plan, const std::set<std::string>& ids) {
@@ -430,9 +491,10 @@ std::vector<Fact> plan_facts(const PlanTree& plan) {
   };
   std::vector<Fact> facts;
   facts.emplace_back(PlanCreated{plan.version, plan.goal, stored(plan.children(""))});
-  for (const PlanNode* node : plan.below("")) {
+  std::map<std::string_view, std::int32_t> depths;
+  for (const PlanNode* node : plan.below("")) {  // parents first
     const std::vector<const PlanNode*> children = plan.children(node->id);
-    const auto depth = static_cast<std::int32_t>(plan.path(node->id).size()) - 1;
+    const std::int32_t depth = depths[node->id] = node->parent.empty() ? 0 : depths.at(node->parent) + 1;
     if (!children.empty()) facts.emplace_back(TaskDecomposed{node->id, "given", depth, stored(children), {}, 0});
   }
   return facts;

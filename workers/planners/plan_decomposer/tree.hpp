@@ -71,8 +71,12 @@ struct DroppedDependency {
   bool operator==(const DroppedDependency&) const = default;
 };
 
+inline constexpr std::size_t plan_tasks_max = 10'000;  // in a plan that is given
+// Refuses `limit`: more than plan_tasks_max.
+Status check_task_count(std::size_t tasks);
+
 // Adds the tasks in their order, and returns the dependencies that were left out. The tasks may depend on one another.
-// REQUIRES: as for add.
+// If all dependencies fit, that costs about as much as there are tasks and dependencies. REQUIRES: as for add.
 std::vector<DroppedDependency> add_tasks(PlanTree& plan, std::vector<PlanNode> tasks);
 
 // The plan without these tasks and all below them, and without dependencies on them; their ids stay used.

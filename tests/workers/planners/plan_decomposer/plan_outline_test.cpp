@@ -99,6 +99,48 @@ TEST(PlanOutline, tasks_that_wait_for_one_another_lose_what_closes_the_circle) {
   EXPECT_EQ(plan->dropped, (std::vector<DroppedDependency>{{"2", "1", "cyclic_dependency"}}));
 }
 
+// Each dependency ordered the whole plan once more: minutes within one turn.
+TEST(PlanOutline, a_list_of_as_many_steps_as_a_plan_may_have_is_taken_at_once) {
+  std::string text;
+  for (std::size_t i = 0; i < plan_tasks_max; ++i) text += "1. a\n";
+  const Result<OutlinePlan> plan = plan_of_outline(text);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_EQ(plan->tree.size(), plan_tasks_max);
+  EXPECT_TRUE(plan->dropped.empty());
+  EXPECT_EQ(plan->tree.nodes().back().dependencies, (Names{std::to_string(plan_tasks_max - 1)}));
+  const Result<OutlinePlan> one_more = plan_of_outline(text + "1. a\n");
+  ASSERT_FALSE(one_more.ok());
+  EXPECT_EQ(one_more.error().code, Code::limit);
+  EXPECT_EQ(one_more.error().message, "Expected a plan of at most 10000 tasks, but there are 10001.");
+  EXPECT_FALSE(plan_of_outline("# Goal\n" + text + "1. a\n").ok()) << "the parts of the only part";
+}
+
+TEST(PlanOutline, a_long_circle_loses_the_one_that_closes_it) {
+  for (const int step : {1, -1}) {
+    constexpr int count = 9'000;
+    std::string text;
+    for (int i = 0; i < count; ++i)
+      text += "- t" + std::to_string(i) + " (after t" + std::to_string((i + step + count) % count) + ")\n";
+    const Result<OutlinePlan> plan = plan_of_outline(text);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const std::string last = std::to_string(count);
+    EXPECT_EQ(
+        plan->dropped,
+        (std::vector<DroppedDependency>{{last, step == 1 ? "1" : std::to_string(count - 1), "cyclic_dependency"}}));
+    EXPECT_TRUE(plan->tree.is_ordered());
+  }
+}
+
+TEST(PlanOutline, an_item_may_name_as_many_others_as_an_outline_has_room_for) {
+  std::string text = "- z (after A and b";
+  for (int i = 0; i < 30'000; ++i) text += "、" + std::to_string(i);
+  const Result<OutlinePlan> plan = plan_of_outline(text + ")\n- a\n- B\n");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->tree.nodes()[0].dependencies, (Names{"2", "3"}));
+  ASSERT_EQ(plan->dropped.size(), 49U) << "of the first 50, 47 are no tasks, and 1 is the task itself";
+  EXPECT_EQ(plan->dropped.front(), (DroppedDependency{"1", "29950 more", "dependencies_max"}));
+}
+
 TEST(PlanOutline, what_cannot_be_a_plan_is_refused_with_a_sentence) {
   const std::vector<std::pair<Json, std::string>> cases = {
       {Json::object(), "Expected a plan, an outline or a goal, but there is none of them."},
@@ -140,6 +182,47 @@ TEST(PlanTree, its_json_form_comes_back_as_it_went) {
   const Result<PlanTree> again = read_plan(shown);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->nodes(), tree->nodes());
+}
+
+// Small plans by chance: the dependencies that are kept have an order, and one that was dropped would leave none.
+TEST(PlanTree, a_dependency_is_dropped_only_if_it_closes_a_circle) {
+  std::uint32_t draw = 1;
+  const auto drawn = [&draw](std::uint32_t below) {
+    draw = draw * 1'664'525 + 1'013'904'223;
+    return (draw >> 16) % below;
+  };
+  for (int round = 0; round < 200; ++round) {
+    std::vector<PlanNode> tasks;
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      PlanNode task{std::to_string(i), i == 0 || drawn(2) == 0 ? "" : std::to_string(drawn(i)), "T"};
+      for (std::uint32_t n = drawn(4); n > 0; --n) task.dependencies.push_back(std::to_string(drawn(8)));
+      tasks.push_back(task);
+    }
+    PlanTree plan;
+    const std::vector<DroppedDependency> dropped = add_tasks(plan, tasks);
+    EXPECT_TRUE(plan.is_ordered()) << round;
+    for (const DroppedDependency& one : dropped) {
+      PlanTree more = plan;
+      std::vector<std::string> dependencies = more.find(one.task)->dependencies;
+      dependencies.push_back(one.dependency);
+      more.set_dependencies(one.task, dependencies);
+      EXPECT_FALSE(more.is_ordered()) << round << ": " << one.task << " after " << one.dependency;
+    }
+  }
+}
+
+TEST(PlanTree, a_plan_as_deep_as_it_has_tasks_says_how_deep_each_is) {
+  Json nodes = Json::object();
+  for (std::size_t i = 0; i < plan_tasks_max; ++i) {
+    nodes[std::to_string(i)] = {{"name", "T"}};
+    if (i > 0) nodes[std::to_string(i)]["parent_id"] = std::to_string(i - 1);
+  }
+  const Result<PlanTree> tree = read_plan({{"roots", {"0"}}, {"nodes", std::move(nodes)}});
+  ASSERT_TRUE(tree.ok()) << tree.error().message;
+  const std::vector<Fact> facts = plan_facts(*tree);
+  ASSERT_EQ(facts.size(), plan_tasks_max);
+  EXPECT_EQ(std::get<TaskDecomposed>(facts[1]).depth, 0);
+  EXPECT_EQ(std::get<TaskDecomposed>(facts.back()).depth, 9'998);
 }
 
 TEST(PlanTree, ids_of_tasks_that_are_gone_are_not_given_again) {
