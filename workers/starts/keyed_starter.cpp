@@ -81,8 +81,8 @@ void KeyedStarter::decide(InHand& key, Doings& doings) {
   if (const std::optional<RunId> cancelled = decide_starts(key.state, key.seen)) doings.cancels.push_back(*cancelled);
 }
 
-// Under the key's lock: the standing of an earlier start for which the caller has named the same run. Of one that
-// begins at this moment, and where nothing is remembered, the rules say it.
+// Under the key's lock: the standing of an earlier start for which the caller has named the same run. The rules
+// say it of one that begins at this moment, and where nothing is remembered.
 std::optional<StartStanding> KeyedStarter::standing_of_same(const InHand& key, const RunId& run) {
   if (is_idle(key.state) || is_starting(key.state, run)) return std::nullopt;
   const std::vector<WaitingStart>& added = key.write.added;

@@ -107,9 +107,7 @@ TEST(BadMcpServer, secrets_go_to_the_program_and_never_come_back) {
   McpDesk desk(McpDesk::with({{"secrets", {{"TOKEN", "T"}}}}, Json(server.argv())),
                {{"T", {{"env", "MCP_TEST_TOKEN"}}}});
   EXPECT_EQ(desk.outputs("secret")["text"], "***");
-  EXPECT_EQ(desk.failure("secret_state").error, "bad_output")
-      << "the state would be in an event, or go back as another";
-  for (const auto& [name, facts] : desk.tools->table()) EXPECT_EQ(facts.about.find("hush"), std::string::npos) << name;
+  EXPECT_EQ(desk.failure("ask").error, "bad_output") << "the state would be in an event, or go back as another";
   const SmallHttpServer http(server);
   McpDesk far(McpDesk::with({{"auth", {{"bearer", "T"}}}}, http.url()), {{"T", {{"env", "MCP_TEST_TOKEN"}}}});
   const Json said = Json::parse(far.outputs("key")["text"].get<std::string>());

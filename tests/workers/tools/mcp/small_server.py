@@ -17,6 +17,7 @@ cancelled = set()
 rest = {}  # ids of requests whose streams were cut
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+STATE = "state-7" + os.environ.get("TOKEN", "")
 FORM = {"type": "object", "properties": {"name": {"type": "string", "default": "Nemo"}}, "required": ["name"]}
 
 
@@ -28,7 +29,6 @@ def tools():
         "nonsense": "Answers with no message.", "other_id": "Answers another request.", "ask": "Asks for a name.",
         "task": "Takes its time, as a task.", "late": "Asks within a task.", "key": "Gives the key of the call.",
         "wrong": "Gives another output than it declares.", "secret": "Gives the variable TOKEN.",
-        "secret_state": "Wants back a state with the variable TOKEN" + os.environ.get("TOKEN", "") + ".",
         "cut": "Ends its stream before the reply.", "open": "Leaves its stream open after the reply."}
     all = [{"name": name, "description": about, "inputSchema": TEXT if name == "echo" else {"type": "object"}}
            for name, about in names.items()]
@@ -139,9 +139,9 @@ def call(request, send, headers):
             return text("no form")
         answers = params.get("inputResponses")
         if not answers:
-            return {"resultType": "input_required", "requestState": "state-7", "inputRequests": {
+            return {"resultType": "input_required", "requestState": STATE, "inputRequests": {
                 "who": {"method": "elicitation/create", "params": {"message": "Who is it?", "requestedSchema": FORM}}}}
-        if params.get("requestState") != "state-7":
+        if params.get("requestState") != STATE:
             raise Refused(-32602, "Another state.")
         return text("hello " + json.dumps(answers["who"]))
     if name in ("task", "late"):
@@ -155,8 +155,6 @@ def call(request, send, headers):
         return {"resultType": "complete", "content": [], "structuredContent": {"n": "one"}}
     if name == "secret":
         return text(os.environ.get("TOKEN", "none"))
-    if name == "secret_state":
-        return {"resultType": "input_required", "requestState": "as " + os.environ.get("TOKEN", "none"), "inputRequests": {}}
     raise Refused(-32602, "Unknown tool: " + name)
 
 
