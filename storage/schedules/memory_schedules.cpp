@@ -1,6 +1,7 @@
 #include "storage/schedules/memory_schedules.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace cairn {
 
@@ -67,12 +68,13 @@ std::optional<std::string> MemorySchedules::definition_of(const std::string& nam
 }
 
 std::vector<TimeUs> MemorySchedules::started(const std::string& name, TimeUs from, TimeUs until) const {
-  std::vector<TimeUs> times;
-  for (const KeptNote& kept : notes(name))
-    if (kept.note.kind == NoteKind::started && *kept.note.at >= from && *kept.note.at <= until)
-      times.push_back(*kept.note.at);
-  std::sort(times.begin(), times.end());
-  return times;
+  std::set<TimeUs> times;
+  for (const KeptNote& kept : notes(name)) {
+    if (!kept.note.at || *kept.note.at < from || *kept.note.at > until) continue;
+    if (kept.note.kind == NoteKind::started) times.insert(*kept.note.at);
+    if (kept.note.kind == NoteKind::refused) times.erase(*kept.note.at);
+  }
+  return {times.begin(), times.end()};
 }
 
 std::vector<KeptNote> MemorySchedules::notes(const std::string& name) const {

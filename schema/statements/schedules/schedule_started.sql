@@ -1,5 +1,8 @@
--- The times of occurrences that have a run.
-select at
-from cairn.schedule_note
-where schedule = $1::text and at >= $2::bigint and at <= $3::bigint and kind = 'started'
-order by at
+-- The times of occurrences that have a run: started, and not refused since.
+select n.at
+from cairn.schedule_note n
+where n.schedule = $1::text and n.at >= $2::bigint and n.at <= $3::bigint and n.kind = 'started'
+  and not exists (
+    select from cairn.schedule_note r
+    where r.schedule = n.schedule and r.at = n.at and r.kind = 'refused' and r.number > n.number)
+order by n.at

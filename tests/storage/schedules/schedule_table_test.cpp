@@ -84,6 +84,22 @@ TEST_P(ScheduleTableTest, those_whose_time_has_come_are_decided_the_longest_due_
   EXPECT_EQ(calls_.next_due().at_us, never_us);
 }
 
+// A backfill makes up for them.
+TEST_P(ScheduleTableTest, an_occurrence_whose_start_was_refused_has_no_run_until_it_is_started_again) {
+  ASSERT_TRUE(calls_.add(new_schedule("s", 10)));
+  const auto note = [&](NoteKind kind) {
+    calls_.decide_named({"s"}, [kind](TimeUs, const std::vector<ScheduleRow>& rows) {
+      ScheduleWrite write = started_at(rows.at(0), 5, 40);
+      write.notes.back().kind = kind;
+      return std::vector<ScheduleWrite>{write};
+    });
+    return calls_.started("s", 0, 9);
+  };
+  EXPECT_EQ(note(NoteKind::started), std::vector<TimeUs>{5});
+  EXPECT_EQ(note(NoteKind::refused), std::vector<TimeUs>{});
+  EXPECT_EQ(note(NoteKind::started), std::vector<TimeUs>{5});
+}
+
 TEST_P(ScheduleTableTest, a_write_keeps_the_row_and_numbers_its_notes) {
   ASSERT_TRUE(calls_.add(new_schedule("s", 10)));
   EXPECT_FALSE(calls_.add(new_schedule("s", 10)));
