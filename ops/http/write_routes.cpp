@@ -46,8 +46,11 @@ Status check_key(const RouteCall& call, const StartRequest& request) {
 }
 
 // False: starts of this scope and of others may have one key, so that they would cancel, replace or join each other.
+// Starts that wait for another's run, or begin nothing because of it, do it no harm.
 bool keeps_keys_apart(const Scope& scope, const Graph& graph) {
   if (scope.tags.empty() || !graph.starts) return true;
+  const SingletonStarts* singleton = graph.starts->singleton();
+  if (singleton != nullptr && singleton->when != SingletonStarts::When::cancel) return true;
   const auto is_key = [&graph](const auto& tag) { return graph.starts->key == "tag." + tag.first; };
   return std::any_of(scope.tags.begin(), scope.tags.end(), is_key);
 }

@@ -179,7 +179,7 @@ TEST(ApiTokens, H7_starts_of_one_key_do_not_meet_across_scopes) {
   EXPECT_EQ(start("by_shop", bob), 403);
   EXPECT_EQ(start("by_team", ann), 201);
   EXPECT_EQ(start("by_team", bob), 201);
-  EXPECT_EQ(server.get(runs + "?graph=by_team&status=cancelled", bearer(admin)).json().size(), 0u);
+  EXPECT_EQ(server.get(runs + "?graph=by_team&status=aborted", bearer(admin)).json().size(), 0u);
 }
 
 TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
