@@ -174,6 +174,7 @@ test("a run is paused, goes on and is cancelled", async () => {
   await page.getByRole("button", { name: "Resume…" }).click();
   await page.getByRole("button", { name: "Resume the run" }).click();
   await status.filter({ hasText: "waiting" }).waitFor();
+  await page.getByRole("dialog").waitFor({ state: "hidden" }); // it takes the keys
   await page.keyboard.press("2");
   await page.getByText("<b>the desk moves</b>").first().waitFor();
   await page.getByRole("button", { name: "Cancel…" }).click();
