@@ -53,7 +53,7 @@ struct StartRun {
   std::map<std::string, Json> answers = {};  // to questions that are open there, by id
   std::int32_t language = language_now;      // of a fork: its origin's, whatever stands here
   std::string key = {};                      // it was started with; "": none
-  std::string reason = {};                   // a person's, for a fork; check_reason bounds it, as those below
+  std::string reason = {};                   // given by a person for a fork; check_reason() bounds it and those below
 };
 struct CompleteStep {
   StepId step = 0;

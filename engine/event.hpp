@@ -98,9 +98,9 @@ struct RunStarted {
   std::optional<Origin> forked_from;
   std::int32_t language = language_now;
   std::string key = {};     // it was started with; "": none, or not said
-  std::string reason = {};  // a person's, for a fork that a retry or a reset made; "": none was given
+  std::string reason = {};  // given by a person for the retry or reset that made this fork; "": none was
 };
-// A person's reason for each of these; "": none was given.
+// Each with the reason that a person gave; "": none was given.
 struct RunPaused {
   std::string reason = {};
 };

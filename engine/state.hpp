@@ -194,7 +194,7 @@ struct RunState {
   std::int64_t seq = 0;  // 0: no event yet
   RunStatus status = RunStatus::running;
   std::string reason;                   // of its end, also while it cleans up
-  std::string pause_reason;             // a person's, while it is paused; "": none was given
+  std::string pause_reason;             // given by a person, while it is paused; "": none was
   std::optional<CauseOfFailure> cause;  // of an end that is not done
   std::optional<Ending> ending;         // its cleanup has begun
   Json output = nullptr;

@@ -29,7 +29,7 @@ struct ForkOptions {
   GraphRef graph = {};                       // that it continues with, from try_graph; null: the origin's
   Tags tags = {};                            // in addition to the origin's
   bool recorded = false;                     // it takes its answers from the origin's record; see Options
-  std::string reason = {};                   // a person's, for the record
+  std::string reason = {};                   // given by a person; it goes on record
 };
 
 struct Started {

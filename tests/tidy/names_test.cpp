@@ -11,6 +11,11 @@
 namespace cairn::testing {
 namespace {
 
+const std::set<std::string>& product() {
+  static const std::set<std::string> folders = {"engine", "storage", "workers", "ops"};
+  return folders;
+}
+
 Faults name_faults(const Source& source) {
   static const std::regex file("(^|[/_])(utils?|common|helpers?|base|impl|managers?|misc)([_./]|$)");
   static const std::regex type(
@@ -35,9 +40,8 @@ TEST(Tidy, names_say_something) {
 // To look was to scan, to poll, to search, to probe and to check; only the page tools have eyes.
 Faults look_faults(const Source& source) {
   static const std::regex looks("^[^/]*\\b(look|look_\\w+)\\(|\\b(class|struct)\\s+\\w*Look\\b");
-  const bool is_product = source.path.starts_with("engine/") || source.path.starts_with("storage/") ||
-                          source.path.starts_with("workers/") || source.path.starts_with("ops/");
-  if (!is_cpp(source) || !is_product || source.path.starts_with("workers/tools/page/")) return {};
+  if (!is_cpp(source) || !product().contains(folder_of(source)) || source.path.starts_with("workers/tools/page/"))
+    return {};
   return lines_with(source, looks, "a verb with several meanings: ");
 }
 
@@ -67,11 +71,10 @@ TEST(Tidy, the_root_holds_what_was_agreed) {
 // name of its own, unless it is a file's own.
 Faults twins(const Sources& sources) {
   static const std::regex type("^(?:struct|class|enum class|enum) (\\w+)(?: final)?(?: :.*)? \\{");
-  static const std::set<std::string> folders = {"engine", "storage", "workers", "ops"};
   std::map<std::string, std::string> first;
   Faults faults;
   for (const Source& source : sources) {
-    if (!is_cpp(source) || !folders.contains(folder_of(source))) continue;
+    if (!is_cpp(source) || !product().contains(folder_of(source))) continue;
     bool is_own = false;
     std::string space;
     for (std::size_t i = 0; i < source.lines.size(); ++i) {

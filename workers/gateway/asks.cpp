@@ -142,22 +142,15 @@ void Asks::finish(AskId id, Asked& asked) {
   const SessionId session = asked.answer.session;
   const bool closes = asked.ask.closes && !asked.answer.is_foreign && session != 0;
   if (closes) sessions_.close(session);
-  if (asked.takes_none())
-    give_back(std::exchange(asked.answer.claims, {}));
-  else
-    sessions_.give(session, asked.answer.claims);
+  if (asked.takes_none()) {
+    std::vector<ClaimId> left;
+    for (const RemoteClaim& claim : std::exchange(asked.answer.claims, {})) left.push_back(claim.id);
+    sessions_.offer_again(left);
+  }
+  sessions_.give(session, asked.answer.claims);
   context_.actions.answers.emplace_back(id, std::move(asked.answer));
   asks_.erase(id);
   if (closes) end_all_of(session);
-}
-
-void Asks::give_back(const std::vector<RemoteClaim>& claims) {
-  LetGo left{{}, context_.now};
-  for (const RemoteClaim& claim : claims) {
-    sessions_.forget(claim.id);
-    left.holds.emplace_back(claim.id.run, claim.id.fence);
-  }
-  if (!left.holds.empty()) context_.call(std::move(left));
 }
 
 void Asks::end_all_of(SessionId session) {

@@ -73,7 +73,6 @@ class Asks {
  private:
   void wait(AskId id, Asked& asked, bool has_something);
   void finish(AskId id, Asked& asked);
-  void give_back(const std::vector<RemoteClaim>& claims);
 
   GatewayContext& context_;
   RemoteSessions& sessions_;

@@ -104,15 +104,22 @@ void RemoteSessions::forget(const ClaimId& claim) {
   context_.call(SayAlone{{session, ""}, 0});
 }
 
+void RemoteSessions::offer_again(const std::vector<ClaimId>& claims) {
+  LetGo left{{}, context_.now};
+  for (const ClaimId& claim : claims) {
+    forget(claim);
+    left.holds.emplace_back(claim.run, claim.fence);
+  }
+  if (!left.holds.empty()) context_.call(std::move(left));
+}
+
 void RemoteSessions::take_back(const std::vector<ClaimId>& claims) {
-  LetGo lost{{}, context_.now};
+  std::vector<ClaimId> given;
   for (const ClaimId& claim : claims) {
     const Remote* remote = find(claim.fence.session);
-    if (remote == nullptr || !remote->given.contains(to_text(claim))) continue;
-    forget(claim);
-    lost.holds.emplace_back(claim.run, claim.fence);
+    if (remote != nullptr && remote->given.contains(to_text(claim))) given.push_back(claim);
   }
-  if (!lost.holds.empty()) context_.call(std::move(lost));
+  offer_again(given);
 }
 
 std::optional<std::vector<std::string>> RemoteSessions::hears(SessionId session, const std::string& caller,

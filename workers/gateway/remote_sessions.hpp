@@ -35,7 +35,8 @@ class RemoteSessions {
   // --- claims ---
   void give(SessionId session, const std::vector<RemoteClaim>& claims);
   void forget(const ClaimId& claim);  // it has ended, or is offered again
-  void take_back(const std::vector<ClaimId>& claims);
+  void offer_again(const std::vector<ClaimId>& claims);
+  void take_back(const std::vector<ClaimId>& claims);  // those of them that were given
   // The claims that its worker has: others that were given a while ago are taken back. Returns their nodes, as far as
   // they are known; nothing: the session is not known here, or it is another caller's.
   std::optional<std::vector<std::string>> hears(SessionId session, const std::string& caller,

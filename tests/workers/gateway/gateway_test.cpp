@@ -130,9 +130,12 @@ class GatewayTest : public ::testing::Test {
     return {};
   }
   AskAnswer reported(Process& process, SessionId session, Ask::Report report) {
+    return answered(process, reports_of(session, {std::move(report)}));
+  }
+  static Ask reports_of(SessionId session, std::vector<Ask::Report> reports) {
     Ask ask = ask_of(session, 0);
-    ask.finished.push_back(std::move(report));
-    return answered(process, std::move(ask));
+    ask.finished = std::move(reports);
+    return ask;
   }
   RunStatus status(const RunId& run) { return store_->run(run)->status; }
 
@@ -206,10 +209,7 @@ TEST_F(GatewayTest, a_report_of_a_step_that_is_not_held_is_stale_beside_one_of_t
   const AskAnswer first = answered(here_, ask_of(0, 1));
   ClaimId forged = first.claims.at(0).id;
   ++forged.fence.step;
-  Ask both = ask_of(first.session, 0);
-  both.finished.push_back(done(first.claims[0].id));
-  both.finished.push_back(done(forged, 7));
-  const AskAnswer answer = answered(here_, std::move(both));
+  const AskAnswer answer = answered(here_, reports_of(first.session, {done(first.claims[0].id), done(forged, 7)}));
   ASSERT_EQ(answer.results.size(), 2u);
   EXPECT_EQ(answer.results[0].status, ReportStatus::committed);
   EXPECT_EQ(answer.results[1].status, ReportStatus::stale);
@@ -228,9 +228,7 @@ TEST_F(GatewayTest, a_claim_that_never_was_is_stale_and_no_history_is_read_for_i
     reads += std::holds_alternative<FindEnd>(call) ? 1 : 0;
     return false;
   };
-  Ask forged = ask_of(first.session, 0);
-  for (const ClaimId& claim : {no_step, no_attempt}) forged.finished.push_back(done(claim));
-  const AskId id = here_.ask(std::move(forged));
+  const AskId id = here_.ask(reports_of(first.session, {done(no_step), done(no_attempt)}));
   pass(20, counts);
   const auto answer = here_.answer_of(id);
   ASSERT_TRUE(answer);
@@ -243,9 +241,7 @@ TEST_F(GatewayTest, the_ends_of_reports_that_come_late_are_looked_for_one_at_a_t
   start();
   const AskAnswer first = answered(here_, ask_of(0, 1));
   ASSERT_EQ(reported(here_, first.session, done(first.claims.at(0).id)).results[0].status, ReportStatus::committed);
-  Ask late = ask_of(first.session, 0);
-  for (int n = 0; n < 5; ++n) late.finished.push_back(done(first.claims[0].id));
-  const AskId id = here_.ask(std::move(late));
+  const AskId id = here_.ask(reports_of(first.session, std::vector<Ask::Report>(5, done(first.claims[0].id))));
   std::size_t most = 0;
   for (int n = 0; n < 40; ++n) {
     std::size_t reads = 0;
