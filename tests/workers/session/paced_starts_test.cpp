@@ -36,7 +36,7 @@ TEST(PacedStarts, only_kept_steps_of_queues_with_a_rate_wait) {
 TEST(PacedStarts, those_that_wait_are_asked_for_together_and_those_that_come_meanwhile_with_the_next_call) {
   PacedStarts paced;
   paced.set_queues({"model", "tool"});
-  for (const Pool::Slot slot : {1, 2}) paced.wait(kept(slot, "model"));
+  for (const Pool::Slot slot : Slots{1, 2}) paced.wait(kept(slot, "model"));
   paced.wait(kept(3, "tool"));
   std::vector<TakeStarts> calls = paced.drain_calls();
   ASSERT_EQ(calls.size(), 2u);
@@ -59,7 +59,7 @@ TEST(PacedStarts, what_a_rate_leaves_no_room_for_is_given_back_and_nothing_is_ke
   PacedStarts paced;
   paced.tick(second);
   paced.set_queues({"model"});
-  for (const Pool::Slot slot : {1, 2, 3}) paced.wait(kept(slot, "model"));
+  for (const Pool::Slot slot : Slots{1, 2, 3}) paced.wait(kept(slot, "model"));
   TakeStarts call = paced.drain_calls().at(0);
   call.answer = 1;
   const PacedStarts::Outcome outcome = paced.taken(call);
