@@ -98,7 +98,7 @@ struct RunStarted {
   std::optional<Origin> forked_from;
   std::int32_t language = language_now;
   std::string key = {};     // it was started with; "": none, or not said
-  std::string reason = {};  // given by a person for the retry or reset that made this fork; "": none was
+  std::string reason = {};  // given by a person for the fork, or the retry or reset that made it; "": none was
 };
 // Each with the reason that a person gave; "": none was given.
 struct RunPaused {

@@ -272,7 +272,8 @@ std::string Client::fork(const std::string& run, std::int64_t at, const ForkOpti
                              {"answer", options.answers},
                              {"graph", options.graph},
                              {"tags", options.tags},
-                             {"recorded", options.recorded}});
+                             {"recorded", options.recorded},
+                             {"reason", options.reason}});
   body["at"] = at;
   return text_of(ask(*transport_, command_of(run, "fork", body)), "run");
 }

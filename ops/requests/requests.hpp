@@ -73,6 +73,7 @@ struct ForkRequest {
   std::optional<Json> graph;
   Tags tags;
   bool recorded = false;
+  std::string reason;  // for the record, in the run's event
 };
 
 struct AnswerRequest {

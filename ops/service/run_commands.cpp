@@ -76,6 +76,7 @@ Result<ForkOptions> fork_options(Client& client, const ForkRequest& request) {
   fork.answers = request.answers;
   fork.tags = request.tags;
   fork.recorded = request.recorded;
+  fork.reason = request.reason;
   if (!request.graph) return fork;
   const Result<GraphRef> graph = client.try_graph(*request.graph);
   if (!graph) return graph.error();

@@ -123,7 +123,7 @@ Result<std::vector<StartRequest>> starts_body(const ApiRequest& request) {
 }
 
 Result<ForkRequest> fork_body(const ApiRequest& request) {
-  Fields body(request, {"at", "set", "answer", "graph", "tags", "recorded"});
+  Fields body(request, {"at", "set", "answer", "graph", "tags", "recorded", "reason"});
   ForkRequest fork;
   fork.at = body.number("at");
   fork.edit = body.object("set");
@@ -132,6 +132,7 @@ Result<ForkRequest> fork_body(const ApiRequest& request) {
   if (body.has("graph")) fork.graph = body.needed("graph");
   fork.tags = body.tags();
   fork.recorded = body.flag("recorded");
+  fork.reason = body.text("reason");
   return body.result(std::move(fork));
 }
 

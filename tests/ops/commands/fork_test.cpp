@@ -60,7 +60,7 @@ TEST(ForkCommand, goes_on_with_another_value_and_another_answer) {
   const std::string run = started(add_graph(asking_graph("forked")));
   const std::string at = head_of(run);
   const Json forked = cairn_ok({"fork", run, "--at", at, "--set", R"(log=["edited"])", "--answer", R"(q2="north")",
-                                "--tag", "team=b", "--tag", "why=test", "--wait", "--json"})
+                                "--tag", "team=b", "--tag", "why=test", "--reason", "The north is dry.", "--wait", "--json"})
                           .json();
   EXPECT_EQ(forked["status"], "done");
   EXPECT_EQ(forked["output"], (Json{{"region", "north"}, {"picked", "north"}, {"log", {"edited"}}}));
@@ -68,6 +68,7 @@ TEST(ForkCommand, goes_on_with_another_value_and_another_answer) {
   const std::vector<Json> events = cairn_ok({"events", fork, "--json"}).lines();
   EXPECT_EQ(events[0]["forked_from"]["run"], run);
   EXPECT_EQ(events[0]["forked_from"]["seq"].dump(), at);
+  EXPECT_EQ(events[0]["reason"], "The north is dry.");
   EXPECT_EQ(events[1]["type"], "channels_edited");
   EXPECT_NE(events[1]["actor"], "");
   const Json line = cairn_ok({"runs", "--where", "tag.why=test", "--json"}).lines().at(0);

@@ -251,11 +251,13 @@ TEST_F(Api, a_failed_run_is_tried_again_and_a_run_is_forked) {
   EXPECT_TRUE(waits_for(asked, "waiting"));
   const Json shown = server.get(at(asked)).json();
   const std::string question = shown["questions"][0]["id"];
-  const Reply forked = server.post(at(asked, "/fork"), {{"at", shown["seq"]}, {"answer", {{question, "east"}}}});
+  const Reply forked = server.post(
+      at(asked, "/fork"), {{"at", shown["seq"]}, {"answer", {{question, "east"}}}, {"reason", "The wind has turned."}});
   EXPECT_EQ(forked.status, 201) << forked.body;
   const std::string fork = forked.json()["run"];
   EXPECT_TRUE(waits_for(fork, "done"));
   EXPECT_EQ(server.get(at(fork)).json()["output"]["region"], "east");
+  EXPECT_EQ(server.get(at(fork, "/events")).json()["events"][0]["reason"], "The wind has turned.");
   EXPECT_EQ(status_of(asked), "waiting");
   expect_error(server.post(at(asked, "/fork"), {{"at", 999}}), 400, "invalid", "sequence number");
 }

@@ -41,6 +41,7 @@ struct ForkOptions {
   Json graph = nullptr;           // that it goes on with: a name, a version or a graph; null: the origin's
   Texts tags = {};
   bool recorded = false;  // it takes what models and tools said from the origin's record
+  std::string reason;     // for the record
 };
 
 struct Transport;  // private

@@ -123,9 +123,11 @@ class AsyncRun:
 
     async def fork(self, at: int, *, set: Optional[Mapping[str, Json]] = None,
                    answer: Optional[Mapping[str, Json]] = None, graph: Json = None,
-                   tags: Optional[Mapping[str, str]] = None, recorded: bool = False) -> AsyncRun:
+                   tags: Optional[Mapping[str, str]] = None, recorded: bool = False,
+                   reason: str = "") -> AsyncRun:
         """As Run.fork()."""
-        return AsyncRun(self._client, await self._ask(calls.fork(self.id, at, set, answer, graph, tags, recorded)))
+        forked = calls.fork(self.id, at, set, answer, graph, tags, recorded, reason)
+        return AsyncRun(self._client, await self._ask(forked))
 
     async def _ask(self, call: Call[T]) -> T:
         return await self._client._ask(call)

@@ -120,9 +120,10 @@ def going_on(run: str, command: str, **fields: Json) -> Call[str]:
 
 
 def fork(run: str, at: int, set: Optional[Mapping[str, Json]], answer: Optional[Mapping[str, Json]], graph: Json,
-         tags: Optional[Mapping[str, str]], recorded: bool) -> Call[str]:
+         tags: Optional[Mapping[str, str]], recorded: bool, reason: str) -> Call[str]:
     return going_on(run, "fork", at=at, set=dict(set) if set else None, answer=dict(answer) if answer else None,
-                    graph=graph, tags=dict(tags) if tags else None, recorded=recorded or None)
+                    graph=graph, tags=dict(tags) if tags else None, recorded=recorded or None,
+                    reason=reason or None)
 
 
 # --- waiting --------------------------------------------------------------------------------------------------------

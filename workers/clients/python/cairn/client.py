@@ -125,9 +125,10 @@ class Run:
         return Run(self._client, self._ask(calls.going_on(self.id, "reset", to=str(to), reason=reason or None)))
 
     def fork(self, at: int, *, set: Optional[Mapping[str, Json]] = None, answer: Optional[Mapping[str, Json]] = None,
-             graph: Json = None, tags: Optional[Mapping[str, str]] = None, recorded: bool = False) -> Run:
+             graph: Json = None, tags: Optional[Mapping[str, str]] = None, recorded: bool = False,
+             reason: str = "") -> Run:
         """A new run from where this one stood after event `at`, with other channels or other answers."""
-        return Run(self._client, self._ask(calls.fork(self.id, at, set, answer, graph, tags, recorded)))
+        return Run(self._client, self._ask(calls.fork(self.id, at, set, answer, graph, tags, recorded, reason)))
 
     def _ask(self, call: Call[T]) -> T:
         return self._client._ask(call)
