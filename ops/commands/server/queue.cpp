@@ -30,18 +30,25 @@ struct HistoryOptions {
   std::int64_t limit = 20;
 };
 
+std::string budgets_text(const std::vector<UnitBudget>& budgets) {
+  std::string text;
+  for (const UnitBudget& budget : budgets) text += (text.empty() ? "" : ", ") + budget_text(budget);
+  return text;
+}
+
 Exit show_queues(const Settings& settings) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   const TimeUs now_us = opened->store->database_time();
-  Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "RATE", "PAUSED", "OLDEST READY"});
+  Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "RATE", "BUDGET", "PAUSED", "OLDEST READY"});
   for (const auto& [name, line] : queue_lines(*opened->store)) {
     const QueueRow& row = line.row;
     const QueueLimits& limits = line.limits;
     if (settings.json) print_json(queue_json(name, line));
     table.add({name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
                limits.concurrency ? std::to_string(*limits.concurrency) : "",
-               limits.rate ? rate_text(*limits.rate) : "", limits.paused ? "paused" : "",
+               limits.rate ? rate_text(*limits.rate) : "", budgets_text(limits.budgets),
+               limits.paused ? "paused" : "",
                row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""});
   }
   if (!settings.json) table.print();

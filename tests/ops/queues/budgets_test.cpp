@@ -59,6 +59,8 @@ TEST_F(Budgets, of_four_workers_of_which_three_are_killed_no_more_is_used_than_t
   const std::string queue = asking_graph("budgeted");
   cairn_ok({"queue", "set", queue, "--budget", "tokens=" + std::to_string(calls * tokens_of_a_call) + "/month",
             "--reserve", "tokens=" + std::to_string(tokens_of_a_call)});
+  EXPECT_NE(cairn_ok({"queue"}).out.find(std::to_string(calls * tokens_of_a_call) + " tokens per month"),
+            std::string::npos);
   std::string inputs;
   for (std::int64_t run = 0; run < 2 * calls; ++run) inputs += "{}\n";
   cairn_ok({"batch", queue, "--inputs", write_file("budgeted.jsonl", inputs)});
