@@ -442,3 +442,6 @@ add_executable(test_tidy
 target_link_libraries(test_tidy PRIVATE cairn_flags GTest::gtest GTest::gtest_main)
 add_test(NAME tidy COMMAND test_tidy)
 set_tests_properties(tidy PROPERTIES LABELS fast)
+
+# All that `ops/test --fast` builds: these tests, and the programs, so that they are known to build.
+add_custom_target(fast_tests DEPENDS cairn test_engine test_fuzz test_simulation test_tidy)
