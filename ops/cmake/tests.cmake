@@ -124,6 +124,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
+  tests/storage/proof/imported_run_test.cpp
   tests/storage/proof/records_test.cpp
   tests/storage/proof/run_erasure_test.cpp
   tests/storage/proof/signing_test.cpp
