@@ -268,7 +268,7 @@ Status Deciding::start_fork(const StartRun& start, RunStarted started, const Gra
   return done;
 }
 
-// Where an origin that goes on was cut before its unfit step was closed, that step is open.
+// An unfit step is open in an origin that goes on, if it was cut before the step was closed.
 bool Deciding::could_not_open() const {
   return std::any_of(state_.steps.begin(), state_.steps.end(),
                      [this](const auto& entry) { return may_open_again(state_, entry.second); });

@@ -205,7 +205,7 @@ void Fold::open(BranchId in, NodeIndex node, const Json& given, std::string unfi
   read_settings(step);
 }
 
-// What a step that opens reads of the run's data: a time, a list, the sub-goals that it takes.
+// Reads the run's data for a step that opens: a time, a list, the sub-goals that it takes.
 void Fold::read_settings(Step& step) {
   const Node& at = state_.node(step);
   if (const DueSetting* due = due_of(at)) set_due(step, *due);

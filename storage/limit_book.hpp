@@ -16,7 +16,7 @@
 
 namespace cairn {
 
-// How far a look at what limits left behind has come; at first, its beginning.
+// The place of a look at what limits left behind; at first, its beginning.
 struct SpentMark {
   std::int32_t part = 0;      // rates, uses of budgets, turns of keys
   std::size_t placement = 0;  // of those that hold shards

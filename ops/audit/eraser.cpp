@@ -240,7 +240,7 @@ void Eraser::note_keys_of_called(const RunId& run) {
   if (const std::optional<RunRow> row = parts_.store.run(run)) note_keys(*row);
 }
 
-// A key that another run has as well stays, and so does one that is a place in the input, for no index says which runs
+// A key that another run has as well stays, and so does one that is a place in the input, as no index says which runs
 // have it: they go when they bind nothing any more. A login without the right to remove them leaves that to the
 // processes that work.
 void Eraser::forget_keys() {

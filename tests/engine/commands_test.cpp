@@ -103,7 +103,7 @@ TEST(Commands, a_wait_that_could_not_open_reads_its_time_again_and_fails_as_befo
   EXPECT_EQ(encode_payload(reopened), R"({"opens":"again"})");
 }
 
-// What was added up at a join stays added up.
+// The sums of a join stay added up.
 TEST(Commands, a_join_whose_sums_do_not_fit_is_not_opened_by_a_retry) {
   Trial trial(R"({"name":"t","start":"f","limits":{"steps":99},"channels":{"n":{"reducer":"sum"}},"nodes":{
     "f":{"do":"x.f","labels":["ok"],"on":{"ok":["l","r"]}},

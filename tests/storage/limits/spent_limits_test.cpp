@@ -1,4 +1,4 @@
-// What limits of queues leave behind and what binds nothing any more is forgotten, on both stores.
+// Leftovers of limits that bind nothing any more are forgotten, on both stores.
 #include <map>
 
 #include "engine/event_types.hpp"
@@ -46,7 +46,7 @@ class SpentLimitsTest : public StoreTest {
       EXPECT_EQ(run.commit(entry).kind, Kind::committed);
     }
   }
-  // How many were forgotten in how many pages.
+  // The number of rows that were forgotten, and of pages.
   std::pair<std::int64_t, int> forget(TimeUs at_us, std::int32_t portion = 1'000) {
     std::pair<std::int64_t, int> sum;
     SpentMark mark;

@@ -30,7 +30,7 @@ struct NotDone {
   ActFault fault;
 };
 
-// What a page says may hold a secret that was filled in: it is cut where that is out of it (tools.cpp).
+// A page's words may hold a secret that was filled in: they are cut where that is out of them (tools.cpp).
 std::string whole_line(std::string_view says) { return readable_line(says, says.size()); }
 
 Json value_or_end(Browser::Answer answer, const std::string& kind = "not_interactable") {
