@@ -50,6 +50,7 @@ struct StartRun {
   std::optional<Origin> forked_from;         // then `input` is the origin's, and what follows counts
   std::optional<Json> edit = {};             // channels set before anything else happens
   bool asks_again = false;                   // of a fork: its open questions, where what they read is another now
+  bool opens_again = true;                   // of a fork: as Reopen says
   std::map<std::string, Json> answers = {};  // to questions that are open there, by id
   std::int32_t language = language_now;      // of a fork: its origin's, whatever stands here
   std::string key = {};                      // it was started with; "": none
@@ -98,6 +99,7 @@ struct Resume {
 };
 struct Reopen {  // a failed run: its failed steps get attempt 1 again, its limit of time begins again
   std::string reason = {};
+  bool opens_again = true;  // waits and maps that could not open are opened again; not so before there was this field
 };
 struct FinishChild {
   StepId step = 0;

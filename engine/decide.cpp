@@ -160,6 +160,7 @@ class Deciding {
   }
 
   Status start_fork(const StartRun& start, RunStarted started, const Graph& graph);
+  bool could_not_open() const;
   Status ask_again();
   void start_child(StepId id, ChildStarted child);
   void fail_call(StepId step, std::string error, std::string message);
@@ -253,14 +254,24 @@ Status Deciding::start_fork(const StartRun& start, RunStarted started, const Gra
     if (Status fits = check_patch(Json::object(), *start.edit, graph); !fits) return fits;
   Status done = Done{};
   started.language = origin->language;
+  const bool is_changed = start.edit || started.version != origin->graph->version;
   emit(0, std::move(started));
   if (start.edit) emit(0, ChannelsEdited{canonical(*start.edit)});
-  if (state_.status == RunStatus::failed) done = (*this)(Reopen{});
+  if (state_.status == RunStatus::failed)
+    done = (*this)(Reopen{"", start.opens_again});
+  else if (is_changed && start.opens_again && state_.status == RunStatus::running && could_not_open())
+    emit(0, RunReopened{"", true});
   if (done && start.asks_again) done = ask_again();
   for (const auto& [question, value] : start.answers)
     if (done) done = (*this)(Answer{question, value, {}, {}});
   if (!done) state_ = RunState{};
   return done;
+}
+
+// An unfit step is open in an origin that goes on, if it was cut before the step was closed.
+bool Deciding::could_not_open() const {
+  return std::any_of(state_.steps.begin(), state_.steps.end(),
+                     [this](const auto& entry) { return may_open_again(state_, entry.second); });
 }
 
 // An open question is asked once more if it reads something else now: an answer then fits what is asked.
@@ -609,7 +620,7 @@ Status Deciding::operator()(const Reopen& reopen) {
   if (!has_failed)
     return refusal(Code::conflict, "Expected a failed step to try again, but " + name_of(state_) +
                                        " failed without one: " + state_.reason);
-  emit(0, RunReopened{reopen.reason});
+  emit(0, RunReopened{reopen.reason, reopen.opens_again && could_not_open()});
   return Done{};
 }
 

@@ -61,7 +61,10 @@ void event_fields(auto& field, Is<RunStarted> auto& e) {
 }
 void event_fields(auto& field, Is<RunPaused> auto& e) { field.unless_empty("reason", e.reason); }
 void event_fields(auto& field, Is<RunResumed> auto& e) { field.unless_empty("reason", e.reason); }
-void event_fields(auto& field, Is<RunReopened> auto& e) { field.unless_empty("reason", e.reason); }
+void event_fields(auto& field, Is<RunReopened> auto& e) {
+  field.unless_empty("reason", e.reason);
+  field.word_if("opens", "again", e.opens_again);
+}
 void event_fields(auto& field, Is<RunMoved> auto& e) {
   field("to_version", e.to_version);
   field.unless_empty("reason", e.reason);

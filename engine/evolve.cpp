@@ -90,7 +90,7 @@ void Fold::go_on_as(RunStatus status, const std::string& pause_reason) {
   touch_all();
 }
 
-void Fold::operator()(const RunReopened&) {
+void Fold::operator()(const RunReopened& reopened) {
   if (is_ended(state_.status) && state_.status != RunStatus::failed) corrupt("the run has ended, and has not failed");
   state_.status = RunStatus::running;
   state_.reason = state_.ending ? state_.ending->reason : "";
@@ -98,8 +98,10 @@ void Fold::operator()(const RunReopened&) {
   state_.output = nullptr;
   state_.counted_from = event_.at_us;
   state_.is_overdue = false;
+  std::vector<StepId> to_open;
   for (auto& [id, step] : state_.steps) {
     step.child = RunId{};  // an open call starts a new child
+    if (reopened.opens_again && may_open_again(state_, step)) to_open.push_back(id);
     if (!step.failed_final) continue;
     step.failed_final = false;
     step.attempt = 1;
@@ -110,6 +112,13 @@ void Fold::operator()(const RunReopened&) {
     if (!state_.questions.contains(step.question)) step.question.clear();  // it asks again
   }
   touch_all();
+  for (const StepId id : to_open) {
+    Step& step = state_.steps.at(id);
+    step.unfit = false;
+    step.error.clear();
+    step.message.clear();
+    read_settings(step);
+  }
 }
 
 void Fold::operator()(const RunMoved& moved) {
@@ -193,9 +202,15 @@ void Fold::open(BranchId in, NodeIndex node, const Json& given, std::string unfi
   for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
   if (step.exhausted) return;
   if (!unfit.empty()) return make_unfit(step, std::move(unfit));
+  read_settings(step);
+}
+
+// Reads the run's data for a step that opens: a time, a list, the sub-goals that it takes.
+void Fold::read_settings(Step& step) {
+  const Node& at = state_.node(step);
   if (const DueSetting* due = due_of(at)) set_due(step, *due);
   if (const MapNode::Items* items = at.items()) return take_items(step, *items);
-  if (at.verb() == Verb::map) take_goals(in, step.id);
+  if (at.verb() == Verb::map) take_goals(step.branch, step.id);
 }
 
 void Fold::charge(Step& step, const Node& node) {

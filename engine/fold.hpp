@@ -119,6 +119,7 @@ class Fold {
   void must_be_closable(const Step& step) const;
   Step& new_step(Branch& in, NodeIndex node);
   void open(BranchId in, NodeIndex node, const Json& given, std::string unfit = "");
+  void read_settings(Step& step);
   static void make_unfit(Step& step, std::string message);
   void charge(Step& step, const Node& node);
   void set_due(Step& step, const DueSetting& setting);

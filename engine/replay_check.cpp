@@ -25,7 +25,7 @@ struct Spoken {
   }
   std::optional<Command> operator()(const RunPaused& e) const { return Pause{e.reason}; }
   std::optional<Command> operator()(const RunResumed& e) const { return Resume{e.reason}; }
-  std::optional<Command> operator()(const RunReopened& e) const { return Reopen{e.reason}; }
+  std::optional<Command> operator()(const RunReopened& e) const { return Reopen{e.reason, e.opens_again}; }
   std::optional<Command> operator()(const RunMoved& e) const { return MoveRun{e.to_version, e.reason}; }
   std::optional<Command> operator()(const ChannelsEdited& e) const { return EditChannels{parse_stored(e.patch)}; }
   std::optional<Command> operator()(const RunFinished& e) const {
@@ -222,7 +222,9 @@ StartRun ReplayCheck::start_of(std::span<const Event> rest) const {
   if (started.history) start.history = parse_stored(*started.history);
   start.forked_from = started.forked_from;
   if (!start.forked_from) return start;
+  start.opens_again = false;
   for (const Event& event : rest) {
+    if (const auto* reopened = std::get_if<RunReopened>(&event.body)) start.opens_again = reopened->opens_again;
     if (const auto* edited = std::get_if<ChannelsEdited>(&event.body)) start.edit = parse_stored(edited->patch);
     const auto* asked = std::get_if<QuestionAsked>(&event.body);
     if (asked != nullptr && was_open(*start.forked_from, asked->question)) start.asks_again = true;

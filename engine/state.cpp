@@ -383,6 +383,11 @@ const DoNode* work_of(const RunState& state, const Step& step) {
   return node == nullptr ? nullptr : node->work();
 }
 
+bool may_open_again(const RunState& state, const Step& step) {
+  const bool is_empty = step.map.items.is_null() && step.map.open_goals == 0 && step.map.open_items == 0;
+  return step.unfit && step.goal < 0 && step.item < 0 && is_empty && !state.node(step).join;
+}
+
 bool may_not_be_lost(const RunState& state, const Step& step) { return state.node(step).retry.lost == 0; }
 
 const CallNode* call_of(const RunState& state, const Step& step) {

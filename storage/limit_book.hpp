@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,18 @@
 #include "storage/log.hpp"
 
 namespace cairn {
+
+// The place of a look at what limits left behind; at first, its beginning.
+struct SpentMark {
+  std::int32_t part = 0;      // rates, uses of budgets, turns of keys
+  std::size_t placement = 0;  // of those that hold shards
+  // The last row of the part that was looked at.
+  std::string queue = {};
+  std::string key = {};
+  std::string unit = {};
+  std::string per = {};
+  Shard shard = -1;
+};
 
 struct LimitBook {
   // The limits of all queues ever set, by name.
@@ -43,6 +56,16 @@ struct LimitBook {
   // The newest first, those before the revision `before`.
   std::function<std::vector<LimitChangeRow>(const std::string& queue, std::int64_t before, std::int32_t limit)>
       limit_changes;
+
+  // Forgets what claims and commits left and what binds nothing any more: rates whose starts were all free again at
+  // `at_us`, uses of budgets in windows that were over then; and the turn of a key without a job passes to the next
+  // one. Looks at `portion` rows after the mark, and moves it: nothing when it has come to the end. Otherwise how many
+  // rows were forgotten. Waits for no claim and no commit, and changes nothing of what they may do.
+  std::function<std::optional<std::int64_t>(SpentMark& mark, TimeUs at_us, std::int32_t portion)> forget_spent;
+
+  // Forgets the rate and the uses of budgets of a key of a queue, whatever they bind. For a key that no run has any
+  // more.
+  std::function<void(const std::string& queue, const std::string& key)> forget_key;
 };
 
 // The limits of a queue, of which there may be none.
@@ -65,7 +88,11 @@ LimitBook limit_book_of(Keeper& store) {
       [&store](const std::string& queue, std::int32_t limit) { return store.budget_uses(queue, limit); },
       [&store](const std::string& queue, std::int64_t before, std::int32_t limit) {
         return store.limit_changes(queue, before, limit);
-      }};
+      },
+      [&store](SpentMark& mark, TimeUs at_us, std::int32_t portion) {
+        return store.forget_spent(mark, at_us, portion);
+      },
+      [&store](const std::string& queue, const std::string& key) { store.forget_key(queue, key); }};
 }
 
 }  // namespace cairn

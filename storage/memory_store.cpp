@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "engine/event_types.hpp"
 #include "storage/chain.hpp"
@@ -19,6 +20,8 @@
 
 namespace cairn {
 namespace {
+
+constexpr std::int32_t spent_end = 1;  // the part of a mark that has come to the end
 
 // An adjustment of a held row: applied when the row is released, unless its step or attempt has changed by then.
 struct Adjustment {
@@ -432,6 +435,20 @@ class MemoryStore final : public Store {
     return limits_.changes(queue, before, limit);
   }
 
+  // All at once: there are no rows that a page could spare.
+  std::optional<std::int64_t> forget_spent(SpentMark& mark, TimeUs at_us, std::int32_t) {
+    if (std::exchange(mark.part, spent_end) == spent_end) return std::nullopt;
+    const std::lock_guard lock(mutex_);
+    return limits_.forget_spent(at_us, [this](const std::string& queue, Shard shard, const std::string& from) {
+      return next_key(queue, shard, from);
+    });
+  }
+
+  void forget_key(const std::string& queue, const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    limits_.forget_key(queue, key);
+  }
+
   void open_session(const SessionRow& session) override {
     const std::lock_guard lock(mutex_);
     const auto [found, is_new] = sessions_.try_emplace(session.id, session);
@@ -841,6 +858,19 @@ class MemoryStore final : public Store {
         limits_.begin(limits, share.key, share.count, now_us);
       }
     }
+  }
+
+  std::optional<std::string> next_key(const std::string& queue, Shard shard, const std::string& from) const {
+    const QueueLimits limits = limits_.of(queue);
+    if (!limits.has_keys()) return std::nullopt;
+    std::set<std::string> keys;
+    const auto is_here = [&](const HeldJob& job) {
+      return job.job.queue == queue && shard_of(job.run, shards_) == shard;
+    };
+    for (const HeldJob& job : select(is_here, never_us)) keys.insert(key_of(job, limits));
+    if (keys.empty()) return std::nullopt;
+    const auto next = keys.lower_bound(from);
+    return next == keys.end() ? *keys.begin() : *next;
   }
 
   // REQUIRES: a queue with keys.

@@ -5,11 +5,15 @@
 
 #include "ops/audit/archiver.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "storage/limit_book.hpp"
+#include "storage/postgres/connection.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::size_t roots_at_once = 100;
+constexpr std::int32_t spent_rows_at_once = 1'000;
+constexpr std::string_view insufficient_privilege = "42501";
 
 std::string name_of(const RunId& run, const RunId& root) {
   return "run " + to_string(run) + (run == root ? "" : ", which run " + to_string(root) + " called,");
@@ -32,6 +36,7 @@ Result<ErasureReport> Eraser::erase() {
     if (!plan_.file.empty())
       if (Status removed = remove_by_file(); !removed) return removed.error();
     if (Status removed = remove_values(); !removed) return removed.error();
+    forget_keys();
   }
   report_copies();
   return report_;
@@ -39,9 +44,12 @@ Result<ErasureReport> Eraser::erase() {
 
 // All that match are found before any is judged: a run may go together with one that called it.
 void Eraser::find_wanted() {
+  for (QueueLimits& limits : parts_.store.limits().queue_limits())
+    if (tag_of_key(limits.key)) keyed_.push_back(std::move(limits));
   for_each_page(parts_.store, unlimited(plan_.where), [this](std::span<const RunRow> page) {
     for (const RunRow& row : page) {
       wanted_.push_back(row.id);
+      note_keys(row);
       if (row.parent) callers_.emplace(row.id, *row.parent);
     }
   });
@@ -118,6 +126,7 @@ Status Eraser::judge(Shard shard, const std::vector<RunId>& roots) {
     for (const RunErasure::Member& member : family.members) {
       report_.events += going_.insert(member.run).second ? member.head : 0;
       report_.runs = std::ssize(going_);
+      note_keys_of_called(member.run);
     }
   }
   for (const RunErasure::Heir& heir : heirs)
@@ -218,6 +227,38 @@ Status Eraser::remove_values() {
     report_.values.young += values->young;
   }
   return Done{};
+}
+
+void Eraser::note_keys(const RunRow& run) {
+  for (const QueueLimits& limits : keyed_)
+    if (std::string key = limit_key(limits.key, run.tags, Json::object()); !key.empty())
+      keys_.emplace(limits.name, std::move(key));
+}
+
+void Eraser::note_keys_of_called(const RunId& run) {
+  if (keyed_.empty() || is_wanted_.contains(run)) return;
+  if (const std::optional<RunRow> row = parts_.store.run(run)) note_keys(*row);
+}
+
+// A key that another run has as well stays, and so does one that is a place in the input, as no index says which runs
+// have it: they go when they bind nothing any more. A login without the right to remove them leaves that to the
+// processes that work.
+void Eraser::forget_keys() {
+  LimitBook& limits = parts_.store.limits();
+  try {
+    for (const QueueLimits& keyed : keyed_)
+      for (auto key = keys_.lower_bound({keyed.name, ""}); key != keys_.end() && key->first == keyed.name; ++key) {
+        RunFilter others;
+        others.tags = {{*tag_of_key(keyed.key), key->second}};
+        others.limit = 1;
+        if (parts_.store.runs(others).empty()) limits.forget_key(keyed.name, key->second);
+      }
+    SpentMark mark;
+    while (limits.forget_spent(mark, parts_.store.database_time(), spent_rows_at_once)) {
+    }
+  } catch (const PostgresError& failure) {
+    if (failure.sqlstate() != insufficient_privilege) throw;
+  }
 }
 
 void Eraser::keep(const RunId& run, const std::string& says) {

@@ -1,6 +1,7 @@
 // The eraser: removes ended runs that must go, with all that they called and the large values that nothing else refers
 // to, and leaves a signed tombstone for each. Each batch is one transaction, so that the same call goes on after any
-// interruption. Not thread-safe. Throws StoreUnavailable, as Store does.
+// interruption. At its end it forgets what limits of queues keep of keys that no run has any more. Not thread-safe.
+// Throws StoreUnavailable, as Store does.
 #pragma once
 
 #include <functional>
@@ -8,9 +9,11 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/audit/auditor.hpp"
+#include "storage/limits/queue_limits.hpp"
 #include "storage/proof/checkpoint_table.hpp"
 #include "storage/proof/run_archive.hpp"
 #include "storage/proof/run_erasure.hpp"
@@ -71,6 +74,9 @@ class Eraser {
   Status remove(Shard shard, const std::vector<Family>& families);
   Status remove_by_file();
   Status remove_values();
+  void note_keys(const RunRow& run);
+  void note_keys_of_called(const RunId& run);
+  void forget_keys();
   void keep(const RunId& run, const std::string& says);
   void report_copies();
 
@@ -81,10 +87,12 @@ class Eraser {
   Moved moved_;
   std::vector<RunId> wanted_;  // in order of their shards
   std::set<RunId> is_wanted_;
-  std::map<RunId, RunId> callers_;  // of wanted runs
-  std::vector<RunId> roots_;        // for the file
-  std::set<RunId> going_;           // all runs that may go
-  std::map<RunId, RunId> copies_;   // ended heirs -> the run they have a copy of
+  std::map<RunId, RunId> callers_;                      // of wanted runs
+  std::vector<RunId> roots_;                            // for the file
+  std::set<RunId> going_;                               // all runs that may go
+  std::map<RunId, RunId> copies_;                       // ended heirs -> the run they have a copy of
+  std::vector<QueueLimits> keyed_;                      // whose keys are tags
+  std::set<std::pair<std::string, std::string>> keys_;  // queues, and keys that runs had which may go
   Auditor auditor_;
   ErasureReport report_;
 };

@@ -1,18 +1,28 @@
 #include "ops/audit/importer.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "ops/requests/input_lines.hpp"
 #include "workers/runs/projection.hpp"
 
 namespace cairn {
+namespace {
+
+constexpr std::int32_t checkpoints_at_once = 50;
+constexpr TimeUs clock_slack_us = 60'000'000;  // processes know the database's time, but not to the microsecond
+
+}  // namespace
 
 Result<ImportReport> Importer::import(const std::string& file) {
   const Result<std::string> digest = file_digest(file);
   if (!digest) return digest.error();
   origin_ = {store_.database_time(), options_.by, {}, *parse_hash(*digest)};
   if (Status sound = check(file); !sound) return sound.error();
-  if (Status written = write(file); !written) return written.error();
+  const Status written = write(file);
+  sign_left();
+  if (!written) return written.error();
   return report_;
 }
 
@@ -117,11 +127,45 @@ Status Importer::write_run(const RunState& state, const Hash& chain_hash) {
   const bool is_new =
       !store_.run(state.id) && records_.add({rows.run, rows.jobs, {}, rows.questions, {}}, events_, blobs_, origin);
   note_graph(state);
-  if (is_new) heads_.note({state.id, state.seq, chain_hash});
+  const Head head{state.id, state.seq, chain_hash};
+  is_new ? heads_.note(head) : note_left(head);
   ++(is_new ? report_.imported : report_.left);
   if (is_new) report_.events += static_cast<std::int64_t>(events_.size());
   drop_run();
   return Done{};
+}
+
+// The import that wrote it signs a run a moment later, unless its process ended before. A run that is here by another
+// way than by this file is not vouched for by it.
+void Importer::note_left(const Head& head) {
+  const std::optional<ImportOrigin> origin = store_.imported(head.run);
+  if (!origin || origin->file_digest != origin_.file_digest) return;
+  const std::vector<EventRow> here = store_.events(head.run, head.seq - 1, 1);
+  if (here.empty() || here.front().chain_hash != head.chain_hash) return;
+  left_since_us_ = left_.empty() ? origin->at_us : std::min(left_since_us_, origin->at_us);
+  left_.push_back(head);
+}
+
+// Usually the checkpoints that follow the first import cover all of them, and no later ones are read.
+void Importer::sign_left() {
+  std::sort(left_.begin(), left_.end(), [](const Head& a, const Head& b) { return a.run < b.run; });
+  std::set<std::size_t> open;
+  for (std::size_t at = 0; at < left_.size(); ++at) open.insert(open.end(), at);
+  const auto take_out = [&](const Head& covered) {
+    const auto found = std::lower_bound(left_.begin(), left_.end(), covered.run,
+                                        [](const Head& head, const RunId& run) { return head.run < run; });
+    if (found != left_.end() && (*found == covered || (found->run == covered.run && found->seq < covered.seq)))
+      open.erase(static_cast<std::size_t>(found - left_.begin()));
+  };
+  CheckpointTable::Place after{left_since_us_ - clock_slack_us, std::numeric_limits<std::int64_t>::min(), 0};
+  while (!open.empty()) {
+    const std::vector<Checkpoint> page = signatures_.checkpoints_since(after, checkpoints_at_once);
+    if (page.empty()) break;
+    for (const Checkpoint& checkpoint : page)
+      if (const auto heads = parse_heads(checkpoint.heads)) std::for_each(heads->begin(), heads->end(), take_out);
+    after = {page.back().at_us, page.back().process, page.back().n};
+  }
+  for (const std::size_t at : open) heads_.note(left_[at]);
 }
 
 // A run that does not fit is not kept, and is refused at its end.

@@ -1,7 +1,8 @@
 // The importer: takes the runs of an export into a database, and records where they come from. It reads the whole file
 // first and writes nothing unless all of it is sound and fits; then it reads it again and writes run by run, each in
 // one transaction, only what it found the first time. Importing again is harmless (idempotent): runs that exist are
-// skipped. Memory is that of one run, at most run_bytes_max, and 90 bytes for each run. Not thread-safe.
+// skipped, and signed if an import of the same file was ended before it signed them. Memory is that of one run, at most
+// run_bytes_max, and 150 bytes for each run. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "ops/audit/export_audit.hpp"
+#include "storage/proof/checkpoint_table.hpp"
 #include "storage/proof/gathered_heads.hpp"
 #include "storage/proof/run_records.hpp"
 
@@ -32,9 +34,19 @@ class Importer {
   // The most that is kept of a run until it is written: its events and large values.
   static constexpr std::size_t run_bytes_max = std::size_t{1} << 30;
 
-  // `heads` collects the new heads, which are then signed here. REQUIRES: all outlive it.
-  Importer(Store& store, RunRecords& records, GatheredHeads& heads, ImportOptions options)
-      : store_(store), records_(records), heads_(heads), options_(std::move(options)) {}
+  struct Parts {
+    Store& store;
+    RunRecords& records;
+    CheckpointTable& signatures;
+    GatheredHeads& heads;  // collects the heads that are to be signed here
+  };
+  // REQUIRES: the parts outlive it.
+  Importer(const Parts& parts, ImportOptions options)
+      : store_(parts.store),
+        records_(parts.records),
+        signatures_(parts.signatures),
+        heads_(parts.heads),
+        options_(std::move(options)) {}
 
   // A graph of a name that is unknown here becomes current, in the version of the run that started last; a known name
   // keeps its version. Refuses `not_found` (no file), `corrupt` (it contradicts its own hashes, lacks a trusted
@@ -50,11 +62,14 @@ class Importer {
   void note_graph(const RunState& state);
   void make_graphs_current();
   Status write_run(const RunState& state, const Hash& chain_hash);
+  void note_left(const Head& head);
+  void sign_left();
   void keep(std::size_t bytes);
   void drop_run();
 
   Store& store_;
   RunRecords& records_;
+  CheckpointTable& signatures_;
   GatheredHeads& heads_;
   const ImportOptions options_;
   ImportReport report_;
@@ -66,6 +81,8 @@ class Importer {
   std::map<std::string, NewGraph> new_graphs_;  // by name: that of the run which started last
   std::vector<ExportedHead> found_;             // by the first reading, in the order of the runs
   std::size_t written_ = 0;                     // of them, by the second
+  std::vector<Head> left_;                      // runs that an earlier import of this file brought
+  TimeUs left_since_us_ = 0;                    // the first of those imports
   ImportOrigin origin_;
   std::vector<EventRow> events_;  // of the run being read
   std::map<Hash, std::string> blobs_;

@@ -102,6 +102,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/limits/rate_test.cpp
   tests/storage/hooks/hook_table_test.cpp
   tests/storage/hooks/stalled_runs_test.cpp
+  tests/storage/limits/spent_limits_test.cpp
   tests/storage/limits/turns_test.cpp
   tests/storage/limits/unit_budget_test.cpp
   tests/storage/schedules/schedule_table_test.cpp
@@ -123,6 +124,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
+  tests/storage/proof/imported_run_test.cpp
   tests/storage/proof/records_test.cpp
   tests/storage/proof/run_erasure_test.cpp
   tests/storage/proof/signing_test.cpp

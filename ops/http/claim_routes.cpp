@@ -68,8 +68,14 @@ ApiLater later_of(const RouteCall& call, Ask ask, Respond respond) {
   return later;
 }
 
+// Too much of a report is so much at once: no state of a run would make room for it.
+RouteReply report_refused(const Error& error) {
+  if (error.code == Code::limit) return error_response(413, "limit", error.message);
+  return error;
+}
+
 RouteReply report_one(const RouteCall& call, Result<Ask::Report> report) {
-  if (!report) return report.error();
+  if (!report) return report_refused(report.error());
   Ask ask;
   ask.caller = call.caller->actor;
   ask.session = report->claim.fence.session;
@@ -130,11 +136,6 @@ ProgressRow progress_row(const ClaimId& claim, const std::string& node, const st
           .written = said.written};
 }
 
-RouteReply values_refused(const Error& error) {
-  if (error.code == Code::limit) return error_response(413, "limit", error.message);
-  return error;
-}
-
 }  // namespace
 
 RouteReply ask_for_claims(RouteCall& call) {
@@ -147,7 +148,7 @@ RouteReply ask_for_claims(RouteCall& call) {
   for (Ask::Report& report : ask->finished) {
     reported.push_back(report.claim);
     if (!ask->by_reference) continue;
-    if (const Status put = values.put_into(report); !put) return values_refused(put.error());
+    if (const Status put = values.put_into(report); !put) return report_refused(put.error());
   }
   return later_of(call, *std::move(ask), [reported = std::move(reported)](const AskAnswer& answer) {
     return claims_response(reported, answer);

@@ -1,6 +1,7 @@
 #include "storage/limits/memory_limits.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "storage/limits/rate.hpp"
 
@@ -14,6 +15,20 @@ QueueUse use_in(const std::map<Key, TimeUs>& full_at, const std::map<Key, Value>
   if (const auto found = full_at.find(key); found != full_at.end()) use.full_at = found->second;
   if (const auto found = budgets.find(key); found != budgets.end()) use.budgets = found->second;
   return use;
+}
+
+template <class Key>
+std::size_t forget_full(std::map<Key, TimeUs>& full_at, TimeUs at_us) {
+  return std::erase_if(full_at, [&](const auto& entry) { return entry.second < at_us; });
+}
+
+template <class Key>
+std::size_t forget_over(std::map<Key, std::vector<UnitUse>>& budgets, TimeUs at_us) {
+  std::size_t forgotten = 0;
+  for (auto& [key, uses] : budgets)
+    forgotten += std::erase_if(uses, [&](const UnitUse& use) { return use.since < window_start(use.per, at_us); });
+  std::erase_if(budgets, [](const auto& entry) { return entry.second.empty(); });
+  return forgotten;
 }
 
 }  // namespace
@@ -78,6 +93,24 @@ void MemoryLimits::add(const QueueLimits& limits, const std::string& key, const 
   for (const UnitBudget& budget : limits.budgets) add_use(budgets_[limits.name], budget, use.of(budget.unit), now_us);
   for (const UnitBudget& budget : limits.key_budgets)
     add_use(key_budgets_[{limits.name, key}], budget, use.of(budget.unit), now_us);
+}
+
+std::int64_t MemoryLimits::forget_spent(TimeUs at_us, const NextKey& next) {
+  std::size_t forgotten = forget_full(full_at_, at_us) + forget_full(key_full_at_, at_us) +
+                          forget_over(budgets_, at_us) + forget_over(key_budgets_, at_us);
+  for (auto turn = turns_.begin(); turn != turns_.end();) {
+    const std::optional<std::string> key = next(turn->first.first, turn->first.second, turn->second.key);
+    const bool is_passed = key != turn->second.key;
+    forgotten += is_passed ? 1 : 0;
+    if (is_passed && key) turn->second = {*key, 0};
+    turn = key ? std::next(turn) : turns_.erase(turn);
+  }
+  return static_cast<std::int64_t>(forgotten);
+}
+
+void MemoryLimits::forget_key(const std::string& queue, const std::string& key) {
+  key_full_at_.erase({queue, key});
+  key_budgets_.erase({queue, key});
 }
 
 }  // namespace cairn

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,13 @@ class MemoryLimits {
   void begin(const QueueLimits& limits, const std::string& key, std::int64_t count, TimeUs now_us);
   // A step used that much: the budgets of its queue and of its key count it.
   void add(const QueueLimits& limits, const std::string& key, const StepUse& use, TimeUs now_us);
+
+  // As LimitBook says. `next`: the first of a queue's keys in a shard, from this one on and then from the beginning,
+  // that has a job.
+  using NextKey =
+      std::function<std::optional<std::string>(const std::string& queue, std::int32_t shard, const std::string& from)>;
+  std::int64_t forget_spent(TimeUs at_us, const NextKey& next);
+  void forget_key(const std::string& queue, const std::string& key);
 
   // The key whose turn it is in a shard of a queue with keys; claims move it on.
   KeyTurn& turn(const std::string& queue, std::int32_t shard) { return turns_[{queue, shard}]; }

@@ -210,6 +210,10 @@ void read_limits_text(std::string_view text, QueueLimits& limits) {
     if (!read_field(field, value, limits)) limits.is_understood = false;
 }
 
+std::optional<std::string> tag_of_key(const std::string& key) {
+  return is_tag(key) ? std::optional(key.substr(tag_prefix.size())) : std::nullopt;
+}
+
 std::string limit_key(const std::string& key, const std::map<std::string, std::string>& tags, const Json& input) {
   std::string value;
   if (is_tag(key)) {

@@ -90,6 +90,9 @@ void read_limits_text(std::string_view text, QueueLimits& limits);
 // The key of a job, whose run has these tags and this input; "" where they have none. As the statements find it.
 std::string limit_key(const std::string& key, const std::map<std::string, std::string>& tags, const Json& input);
 
+// The name of the tag that a queue's key is; nothing: it is a place in the input, or none.
+std::optional<std::string> tag_of_key(const std::string& key);
+
 // The priority by which a job is chosen now, as waiting raises it: lower is sooner.
 std::int64_t aged_priority(std::int32_t priority, TimeUs run_at_us, TimeUs ageing_us, TimeUs now_us);
 // The order of jobs of one queue with an ageing.

@@ -71,6 +71,35 @@ PgParameters& add_texts(PgParameters& parameters, const std::optional<std::vecto
   return parameters.add(std::move(array));
 }
 
+// The statements of LimitBook::forget_spent: a page of each kind of rows after a mark.
+struct SpentPart {
+  std::string_view name;
+  PgParameters (*parameters)(const SpentMark& mark, std::int32_t portion, TimeUs at_us);
+};
+constexpr auto spent_columns =
+    std::to_array<std::string_view>({"queue", "key", "unit", "per", "shard", "looked", "changed"});
+constexpr std::array<SpentPart, 3> spent_parts{{
+    {"forget_rates",
+     [](const SpentMark& mark, std::int32_t portion, TimeUs at_us) {
+       return PgParameters().add(mark.queue).add(mark.key).add(mark.shard).add(portion).add(at_us);
+     }},
+    {"forget_budget_uses",
+     [](const SpentMark& mark, std::int32_t portion, TimeUs at_us) {
+       PgParameters parameters = PgParameters().add(mark.queue).add(mark.key).add(mark.unit).add(mark.per);
+       return parameters.add(mark.shard).add(portion).add(at_us);
+     }},
+    {"pass_turns", [](const SpentMark& mark, std::int32_t portion,
+                      TimeUs) { return PgParameters().add(mark.queue).add(mark.shard).add(portion); }},
+}};
+
+// The beginning of the same part in the next placement, or of the next part.
+SpentMark after_part(const SpentMark& mark, std::size_t placements) {
+  SpentMark next;
+  next.part = mark.part + (mark.placement + 1 < placements ? 0 : 1);
+  next.placement = next.part == mark.part ? mark.placement + 1 : 0;
+  return next;
+}
+
 bool newer(const RunRow& a, const RunRow& b) { return std::tie(a.started_at, a.id) > std::tie(b.started_at, b.id); }
 bool asked_earlier(const QuestionRow& a, const QuestionRow& b) {
   return std::tie(a.asked_at, a.run, a.id) < std::tie(b.asked_at, b.run, b.id);
@@ -468,6 +497,36 @@ class PostgresStore final : public Store {
       changes.push_back({std::move(limits), rows.int8(row, 5), std::string(rows.text(row, 6))});
     }
     return changes;
+  }
+
+  std::optional<std::int64_t> forget_spent(SpentMark& mark, TimeUs at_us, std::int32_t portion) {
+    const std::vector<Shard> placements = placements_.one_shard_of_each();
+    if (mark.part >= std::ssize(spent_parts)) return std::nullopt;
+    const SpentPart& part = spent_parts.at(static_cast<std::size_t>(mark.part));
+    std::int64_t forgotten = 0;
+    std::int64_t looked = 0;
+    if (mark.placement < placements.size()) {
+      const PgResult page =
+          placements_.query(placements[mark.placement], part.name, part.parameters(mark, portion, at_us));
+      page.expect_columns(spent_columns);
+      if (page.rows() > 0) {
+        mark = {mark.part,
+                mark.placement,
+                std::string(page.text(0, 0)),
+                std::string(page.text(0, 1)),
+                std::string(page.text(0, 2)),
+                std::string(page.text(0, 3)),
+                page.int4(0, 4)};
+        looked = page.int8(0, 5);
+        forgotten = page.int8(0, 6);
+      }
+    }
+    if (looked < portion) mark = after_part(mark, placements.size());
+    return forgotten;
+  }
+
+  void forget_key(const std::string& queue, const std::string& key) {
+    placements_.query_each("forget_key", PgParameters().add(queue).add(key));
   }
 
   void open_session(const SessionRow& session) override {

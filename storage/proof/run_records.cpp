@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t events_at_once = 2'000;
 constexpr auto id_columns = std::to_array<std::string_view>({"run_id"});
 constexpr auto last_columns = std::to_array<std::string_view>({"seq"});
+constexpr auto origin_columns = std::to_array<std::string_view>({"at", "actor", "origin", "file_digest"});
 constexpr auto snapshot_columns = std::to_array<std::string_view>({"run_id", "seq"});
 
 const PgStatement& begin_at_one_moment() {
@@ -181,6 +182,13 @@ PgParameters import_parameters(PgParameters of_run, const ImportOrigin& origin) 
   return origin.key ? of_run.add(*origin.key) : of_run.add_null(PgType::bytes);
 }
 
+// The row says that this very import brought the run.
+bool is_of_import(const PgResult& rows, const ImportOrigin& origin) {
+  rows.expect_columns(origin_columns);
+  return rows.rows() == 1 && rows.int8(0, 0) == origin.at_us && rows.text(0, 1) == origin.by &&
+         rows.hash(0, 3) == origin.file_digest;
+}
+
 }  // namespace
 
 struct RunRecords::Parts {
@@ -246,15 +254,18 @@ bool RunRecords::add(const Repair& rows, std::span<const EventRow> events, const
                      const ImportOrigin& origin) {
   const PgParameters of_run = parts_->of(rows.run.id);
   const Shard shard = shard_of(rows.run.id, parts_->shards);
+  bool is_in_doubt = false;  // an earlier attempt sent its COMMIT
   return parts_->placements.run(shard, [&](PgConnection& connection) {
     Repairing writing(connection, shard, rows);
     connection.begin_pipeline();
     connection.send(begin_statement());
     writing.send_run();
     connection.send(statement("last_event"), of_run);
+    connection.send(statement("imported"), of_run);
     connection.sync();
     for (int sent = 0; sent < 2; ++sent) connection.receive();
     const bool is_new = connection.receive().rows() == 0;
+    const bool has_landed = is_of_import(connection.receive(), origin) && is_in_doubt;
     for (std::size_t at = 0; is_new && at < events.size(); at += events_at_once)
       send_events(connection, of_run, events.subspan(at, std::min(events_at_once, events.size() - at)));
     for (const auto& [hash, bytes] : blobs)
@@ -262,9 +273,10 @@ bool RunRecords::add(const Repair& rows, std::span<const EventRow> events, const
     if (is_new) connection.send(statement("put_import"), import_parameters(of_run, origin));
     if (is_new) writing.send_rest(0);
     connection.send(is_new ? commit_statement() : rollback_statement());
+    is_in_doubt = is_in_doubt || is_new;
     connection.sync();
     connection.finish();
-    return is_new;
+    return is_new || has_landed;
   });
 }
 

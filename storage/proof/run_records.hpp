@@ -51,7 +51,8 @@ class RunRecords {
   RunId last_id(Shard shard);
 
   // Imports a run: writes its events and large values as they are, its rows, and where it comes from, in one
-  // transaction. False, and nothing is written, if the run has an event already.
+  // transaction. False, and nothing is written, if the run has an event already; true if that is of this very call,
+  // which went again because the answer to its COMMIT was lost.
   bool add(const Repair& rows, std::span<const EventRow> events, const std::map<Hash, std::string>& blobs,
            const ImportOrigin& origin);
 

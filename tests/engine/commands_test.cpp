@@ -1,5 +1,6 @@
 // Calls and commands from outside: children across cancel, failure and depth; pause with steps in flight; retry of
 // failed runs; versions.
+#include "engine/codec.hpp"
 #include "engine/graph_parsing.hpp"
 #include "tests/engine/trial.hpp"
 
@@ -86,6 +87,35 @@ TEST(Commands, a_failed_timer_call_or_ask_reopens_too) {
   EXPECT_EQ(call.then(Reopen{}), (Lines{"run_reopened", "1 child_started kid"}));
   EXPECT_EQ(call.then(FinishChild{1, call.children[0].state.id, RunStatus::done, "", 1}).back(),
             "run_finished done {}");
+}
+
+TEST(Commands, a_wait_that_could_not_open_reads_its_time_again_and_fails_as_before) {
+  Trial trial(R"({"name":"t","start":"w","limits":{"steps":9},"nodes":{
+    "w":{"wait":{"ms":"$pause"},"on":{"fired":"z"}},"z":{"end":"done"}}})");
+  trial.start(R"({"pause":"long"})");
+  ASSERT_EQ(trial.state.status, RunStatus::failed);
+  const std::string reason = trial.state.reason;
+  EXPECT_EQ(trial.then(Reopen{}).size(), 3u);
+  EXPECT_EQ(trial.state.status, RunStatus::failed);
+  EXPECT_EQ(trial.state.reason, reason);
+  const auto& reopened = std::get<RunReopened>(trial.history.at(trial.history.size() - 3).body);
+  EXPECT_TRUE(reopened.opens_again);
+  EXPECT_EQ(encode_payload(reopened), R"({"opens":"again"})");
+}
+
+// The sums of a join stay added up.
+TEST(Commands, a_join_whose_sums_do_not_fit_is_not_opened_by_a_retry) {
+  Trial trial(R"({"name":"t","start":"f","limits":{"steps":99},"channels":{"n":{"reducer":"sum"}},"nodes":{
+    "f":{"do":"x.f","labels":["ok"],"on":{"ok":["l","r"]}},
+    "l":{"do":"x.l","labels":["ok"],"on":{"ok":"j"}},"r":{"do":"x.r","labels":["ok"],"on":{"ok":"j"}},
+    "j":{"wait":{"ms":1},"join":true,"on":{"fired":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  trial.complete(1, "ok");
+  trial.complete(2, "ok", R"({"n":9000000000000000000})");
+  trial.complete(3, "ok", R"({"n":9000000000000000000})");
+  ASSERT_EQ(trial.state.status, RunStatus::failed);
+  trial.then(Reopen{});
+  EXPECT_EQ(trial.state.status, RunStatus::failed);
 }
 
 TEST(Commands, results_in_flight_are_recorded_while_paused_and_what_they_open_waits) {

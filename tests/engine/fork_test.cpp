@@ -1,4 +1,5 @@
 // Forks, which continue from where another run stood, and moves to another version of the graph.
+#include "engine/evolve.hpp"
 #include "tests/engine/trial.hpp"
 
 namespace cairn {
@@ -153,6 +154,84 @@ TEST(Fork, of_a_failed_run_tries_its_failed_steps_again) {
   EXPECT_EQ(fork.then(fork_command(origin)), (Lines{"run_started t {}", "run_reopened"}));
   EXPECT_EQ(fork.state.status, RunStatus::running);
   EXPECT_EQ(fork.state.steps.at(1).attempt, 1);
+}
+
+const char* const waits_for_a_channel = R"({"name":"t","start":"w","limits":{"steps":9},"nodes":{
+  "w":{"wait":{"ms":"$pause"},"on":{"fired":"z"}},"z":{"end":"done"}}})";
+const char* const maps_a_channel = R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+  "a":{"do":"x.a","labels":["ok"],"on":{"ok":"m"}},
+  "m":{"map":{"over":"$list","do":"x.score","labels":["ok"],"into":"scores"},"on":{"joined":"z"}},
+  "z":{"end":{"status":"done","output":"$scores"}}}})";
+
+TEST(Fork, of_a_wait_that_could_not_open_waits_as_its_edit_says) {
+  Trial origin(waits_for_a_channel);
+  origin.start(R"({"pause":"long"})");
+  ASSERT_EQ(origin.state.status, RunStatus::failed);
+  Fork fork(origin);
+  StartRun start = fork_command(origin);
+  start.edit = Json{{"pause", 5'000}};
+  EXPECT_EQ(fork.then(start).size(), 3u) << "run_started, channels_edited, run_reopened";
+  ASSERT_EQ(fork.state.status, RunStatus::running) << fork.state.reason;
+  EXPECT_EQ(fork.state.steps.at(1).due, fork.now_us + 5'000'000);
+  EXPECT_EQ(fork.queue.at(root_branch).run_at_us, fork.now_us + 5'000'000);
+  fork.now_us += 5'000'000;
+  EXPECT_EQ(fork.then(Due{1}).back(), R"(run_finished done {"pause":5000})");
+}
+
+TEST(Fork, of_a_map_that_could_not_open_maps_the_list_of_its_edit) {
+  Trial origin(maps_a_channel);
+  origin.start(R"({"list":"none"})");
+  origin.complete(1, "ok");
+  ASSERT_EQ(origin.state.status, RunStatus::failed);
+  Fork fork(origin);
+  StartRun start = fork_command(origin);
+  start.edit = Json{{"list", {1, 2}}};
+  fork.then(start);
+  EXPECT_EQ(fork.queue.size(), 1u) << "one at once";
+  fork.complete(3, "ok", R"({"n":1})");
+  EXPECT_EQ(fork.complete(4, "ok", R"({"n":2})").back(), R"(run_finished done [{"n":1},{"n":2}])");
+  Fork as_it_was(origin);
+  as_it_was.then(fork_command(origin));
+  EXPECT_EQ(as_it_was.state.status, RunStatus::failed) << "it is tried, and fails again";
+  EXPECT_EQ(as_it_was.state.reason, origin.state.reason);
+}
+
+// As programs wrote it that left what could not open as it was: such a history folds to what it was, and is decided
+// again as it was.
+TEST(Fork, of_a_map_that_was_not_opened_again_stays_failed_in_its_history) {
+  Trial origin(maps_a_channel);
+  origin.start(R"({"list":"none"})");
+  origin.complete(1, "ok");
+  Fork fork(origin);
+  StartRun start = fork_command(origin);
+  start.edit = Json{{"list", {1, 2}}};
+  start.opens_again = false;
+  fork.then(start);
+  EXPECT_EQ(fork.state.status, RunStatus::failed);
+  EXPECT_EQ(fork.state.steps.size(), 1u);
+  fork.then(Reopen{"once more", false});
+  EXPECT_EQ(fork.state.status, RunStatus::failed);
+  fork.then(Reopen{"once more"});
+  EXPECT_EQ(fork.state.status, RunStatus::running) << "the list was there";
+}
+
+TEST(Fork, at_an_event_before_the_end_of_what_could_not_open_opens_it_with_its_edit) {
+  Trial origin(maps_a_channel);
+  origin.start(R"({"list":"none"})");
+  origin.complete(1, "ok");
+  Trial before(maps_a_channel);
+  std::vector<BranchId> touched;
+  for (const Event& event : origin.history)
+    if (event.seq <= 2) evolve(before.state, event, before.graphs, touched);
+  ASSERT_EQ(before.state.status, RunStatus::running);
+  ASSERT_TRUE(before.state.steps.at(2).unfit);
+  before.now_us = origin.now_us;
+  Fork fork(before);
+  StartRun start = fork_command(before);
+  start.edit = Json{{"list", {1, 2}}};
+  fork.then(start);
+  EXPECT_EQ(fork.state.status, RunStatus::running) << fork.state.reason;
+  EXPECT_EQ(fork.queue.size(), 1u);
 }
 
 TEST(Fork, of_a_run_that_had_ended_is_refused) {

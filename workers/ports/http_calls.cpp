@@ -245,7 +245,7 @@ void read_body(Json& outputs, const Json& with, const HttpAnswer& answer, const 
   }
   const bool is_text = is_utf8(answer.body);
   if (is_json || !is_text) outputs["fault"] = is_json ? "The body is no JSON." : "The body is no text in UTF-8.";
-  outputs["body"] = is_text ? secrets.redacted(answer.body) : secrets.redacted(readable_line(answer.body, 2'000));
+  outputs["body"] = is_text ? secrets.redacted(answer.body) : secrets.redacted_line(answer.body, 2'000);
 }
 
 ToolAnswer outputs_of_call(const Json& with, const HttpAnswer& answer, const Secrets& secrets) {
@@ -257,7 +257,7 @@ ToolAnswer outputs_of_call(const Json& with, const HttpAnswer& answer, const Sec
     for (const Json& name : *names) {
       const std::string lower = lowered(name.get<std::string>());
       if (const std::string* value = header_of(answer, lower))
-        outputs["headers"][lower] = secrets.redacted(readable_line(*value, header_value_bytes_max));
+        outputs["headers"][lower] = secrets.redacted_line(*value, header_value_bytes_max);
     }
   }
   return outputs;

@@ -9,6 +9,7 @@
 #include "storage/proof/base64.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/text_file.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -280,11 +281,20 @@ std::size_t SecretTrie::end_of_longest(std::string_view text, std::size_t from) 
   return longest;
 }
 
-std::string Secrets::redacted(std::string_view text) const {
-  if (known_.empty()) return std::string(text);
+std::string Secrets::redacted(std::string_view text) const { return redacted_until(text, text.size()); }
+
+// A character has at most four bytes, and each is shown by one at least.
+std::string Secrets::redacted_line(std::string_view text, std::size_t bytes_max) const {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return readable_line(redacted_until(text, 4 * (bytes_max + 1)), bytes_max);
+}
+
+// Ends where `enough` bytes are there, and not within a value.
+std::string Secrets::redacted_until(std::string_view text, std::size_t enough) const {
+  if (known_.empty()) return std::string(text.substr(0, enough));
   std::string clean;
-  clean.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
+  clean.reserve(std::min(text.size(), enough));
+  for (std::size_t at = 0; at < text.size() && clean.size() < enough;) {
     const auto first = static_cast<unsigned char>(text[at]);
     const std::size_t plain = plain_.begins[first] ? plain_.end_of_longest(text, at) : at;
     const std::size_t coded = base64_.begins[first] ? base64_.end_of_longest(text, at) : at;

@@ -72,10 +72,14 @@ class Secrets {
   // The text with "***" in the place of every value that was read so far: as it stands, escaped for a URL or for JSON,
   // also more than once, and within base64.
   std::string redacted(std::string_view text) const;
+  // One line of it for a sentence (readable_line()), cut after it was redacted: half of a value would not be found.
+  // Looks at no more of the text than the line needs.
+  std::string redacted_line(std::string_view text, std::size_t bytes_max) const;
   // The same in every text, key and number.
   Json redacted_json(const Json& value) const;
 
  private:
+  std::string redacted_until(std::string_view text, std::size_t enough) const;
   void remember(const std::string& value);
 
   std::map<std::string, SecretSource, std::less<>> sources_;

@@ -22,6 +22,7 @@
 #include "engine/result.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/tool_keeper.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 
@@ -342,8 +343,7 @@ class Child : public std::enable_shared_from_this<Child> {
     }
     const std::string_view text(chunk.data(), static_cast<std::size_t>(bytes));
     if (&stream == &err_) {
-      end.err += text;
-      if (end.err.size() > 2 * err_bytes_kept) end.err.erase(0, end.err.size() - err_bytes_kept);
+      err_lines_.add(text);
       return true;
     }
     end.out += text;
@@ -368,6 +368,7 @@ class Child : public std::enable_shared_from_this<Child> {
     reap(std::exchange(pid_, 0), 0);
     close(line_);
     for (auto* stream : {&in_, &out_, &err_}) close(*stream);
+    end.err = err_lines_.text();
     if (!stopped_) {
       if (report.kind == KeeperReport::lacking) lacking = report.number;
       end.kind = report.kind == KeeperReport::exited        ? ProcessEnd::Kind::exited
@@ -396,6 +397,7 @@ class Child : public std::enable_shared_from_this<Child> {
   asio::posix::stream_descriptor err_;
   asio::posix::stream_descriptor line_;
   std::string input_;
+  LastLines err_lines_{err_bytes_kept};
   std::size_t fed_ = 0;
   bool stopped_ = false;
   ProcessLimits limits_;

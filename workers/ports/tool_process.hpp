@@ -52,7 +52,7 @@ struct ProcessEnd {
   Kind kind = Kind::not_started;
   int number = 0;  // exit status, signal, or the errno of the program's failed start
   std::string out;
-  std::string err;  // its last few thousand bytes
+  std::string err;  // its last few thousand bytes, in whole lines
 };
 
 // Starts argv[0] (found in PATH) in a process group of its own, with no descriptor of ours but the three; writes

@@ -35,7 +35,7 @@ std::string document_of(const ToolCall& call) {
 
 // A line for a sentence. A secret goes before it is cut: a half of it would not be found.
 std::string shown(std::string_view text, const Secrets& secrets) {
-  return readable_line(secrets.redacted(text), shown_bytes_max);
+  return secrets.redacted_line(text, shown_bytes_max);
 }
 
 // The output of a program or an endpoint, read by parse_json, the only entrance for JSON from outside.
@@ -79,11 +79,10 @@ ToolAnswer read_process(const std::string& tool, const std::string& program, con
     case ProcessEnd::Kind::timed_out:
       return too_late(tool, limits.timeout_ms);
     case ProcessEnd::Kind::flooded:
-      return failure(
-          "bad_output",
-          "Expected at most " + std::to_string(limits.output_bytes_max) + " bytes from " + tool_named(tool) +
-              ", but it wrote more: " + readable_line(secrets.redacted(end.out.substr(0, 2 * secret_bytes_max)), 80),
-          false);
+      return failure("bad_output",
+                     "Expected at most " + std::to_string(limits.output_bytes_max) + " bytes from " + tool_named(tool) +
+                         ", but it wrote more: " + secrets.redacted_line(end.out, 80),
+                     false);
     case ProcessEnd::Kind::signalled:
       return failure("error", "killed by signal " + std::to_string(end.number), false);
     case ProcessEnd::Kind::exited:

@@ -112,4 +112,18 @@ std::string_view last_line(std::string_view text) {
   return line_break == std::string_view::npos ? text : without_blanks_around(text.substr(line_break + 1));
 }
 
+void LastLines::add(std::string_view more) {
+  if (is_within_) {
+    const std::size_t end = more.find('\n');
+    if (end == std::string_view::npos) return;
+    more.remove_prefix(end + 1);
+    is_within_ = false;
+  }
+  text_ += more;
+  if (text_.size() <= 2 * bytes_max_) return;
+  const std::size_t end = text_.find('\n', text_.size() - bytes_max_ - 1);
+  is_within_ = end == std::string::npos;
+  text_.erase(0, is_within_ ? text_.size() : end + 1);
+}
+
 }  // namespace cairn

@@ -23,4 +23,19 @@ std::string with_replacements(std::string_view text);
 // The last line that is not blank; "" if there is none.
 std::string_view last_line(std::string_view text);
 
+// The end of a long text that comes in pieces: the lines that begin within about its last `bytes_max` bytes. A line
+// that began before is left out whole, because the rest of it might begin with a half of a secret, which nothing would
+// find.
+class LastLines {
+ public:
+  explicit LastLines(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  void add(std::string_view more);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::size_t bytes_max_;
+  std::string text_;
+  bool is_within_ = false;  // a line that is left out
+};
+
 }  // namespace cairn

@@ -28,7 +28,9 @@ Exit import_runs(const Settings& settings, const ImportCommand& options) {
     keys = *std::move(pinned);
   }
   const ImportOptions how{options.running, keys ? &*keys : nullptr, current_actor()};
-  const Result<ImportReport> report = Importer(*opened->store, records, *opened->heads, how).import(options.file);
+  CheckpointTable signatures(opened->dsn, opened->store->shards());
+  const Result<ImportReport> report =
+      Importer({*opened->store, records, signatures, *opened->heads}, how).import(options.file);
   if (!report) return report.error();
   if (settings.json)
     print_json({{"imported", report->imported}, {"left", report->left}, {"events", report->events}});

@@ -9,6 +9,7 @@
 #include "ops/http/api.hpp"
 #include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
+#include "ops/keeping/spent_limits.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/start_thread.hpp"
@@ -84,6 +85,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   if (!keeper) return keeper.error();
   const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
   const std::unique_ptr<StartThread> starts = StartThread::start(*opened);
+  const std::unique_ptr<SpentLimitsThread> spent_limits = SpentLimitsThread::start(*opened);
   const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
   const Result<std::unique_ptr<TraceThread>> traces = send_traces(options, *opened);
   if (!traces) return traces.error();

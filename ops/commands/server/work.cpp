@@ -8,6 +8,7 @@
 #include "ops/hooks/hook_thread.hpp"
 #include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
+#include "ops/keeping/spent_limits.hpp"
 #include "ops/metrics/exposition.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"
@@ -123,6 +124,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   if (!keeper) return keeper.error();
   const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
   const std::unique_ptr<StartThread> starts = StartThread::start(*opened);
+  const std::unique_ptr<SpentLimitsThread> spent_limits = SpentLimitsThread::start(*opened);
   const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
   WorkerOptions worker_options;
   worker_options.queues = options.queues;

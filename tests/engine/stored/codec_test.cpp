@@ -255,6 +255,7 @@ TEST(Codec, a_reason_is_written_only_where_one_was_given_and_comes_back) {
   EXPECT_EQ(encode_payload(RunPaused{}), "{}");
   EXPECT_EQ(encode_payload(RunResumed{}), "{}");
   EXPECT_EQ(encode_payload(RunReopened{}), "{}");
+  EXPECT_EQ(encode_payload(RunReopened{"", true}), R"({"opens":"again"})");
   EXPECT_EQ(encode_payload(RunMoved{"v"}), R"({"to_version":"v"})");
   EXPECT_EQ(encode_payload(a_fork()).find("reason"), std::string::npos);
   EXPECT_EQ(encode_payload(RunPaused{"night"}), R"({"reason":"night"})");
@@ -263,7 +264,7 @@ TEST(Codec, a_reason_is_written_only_where_one_was_given_and_comes_back) {
   started.reason = "again";
   for (const EventBody& body :
        {EventBody(RunPaused{"night"}), EventBody(RunResumed{"day"}), EventBody(RunReopened{"mended"}),
-        EventBody(RunMoved{"v", "mended"}), EventBody(started)})
+        EventBody(RunReopened{"", true}), EventBody(RunMoved{"v", "mended"}), EventBody(started)})
     EXPECT_EQ(encode_payload(decoded(event_type(body), encode_payload(body))), encode_payload(body));
   EXPECT_EQ(std::get<RunPaused>(decoded(event_type(RunPaused{}), "{}")).reason, "");
 }

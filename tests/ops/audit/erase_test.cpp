@@ -55,6 +55,25 @@ class Erase : public EmptiedDatabase {
   }
 };
 
+TEST_F(Erase, keys_of_limited_queues_go_with_the_last_run_that_has_them) {
+  cairn_ok({"queue", "set", "default", "--key", "tag.customer", "--key-rate", "1", "--key-per", "1h", "--key-burst",
+            "1000"});
+  jane("plum jam for jane");
+  start("for joe", {"--tag", "customer=joe"});
+  const std::string later = jane("more for jane");
+  const auto kept = [&](const std::string& key) {
+    return text("select count(*)::text from cairn.rate where key = '=" + key + "'");
+  };
+  ASSERT_NE(kept("jane"), "0");
+  cairn_ok({"erase", "--where", "tag.customer=jane", "--except", later, "--json"});
+  EXPECT_NE(kept("jane"), "0") << "another run of hers is there";
+  EXPECT_EQ(erase().json()["removed"], 1);
+  EXPECT_EQ(kept("jane"), "0");
+  EXPECT_NE(kept("joe"), "0");
+  EXPECT_EQ(text("select count(*)::text from cairn.key_turn where key = 'jane'"), "0");
+  cairn_ok({"queue", "set", "default", "--key", "none", "--key-rate", "none"});
+}
+
 TEST_F(Erase, nothing_of_the_runs_is_left_but_signed_tombstones_that_say_when_and_by_whom) {
   const std::string first = jane("plum jam for jane");
   const std::string second = jane(large("quince"));

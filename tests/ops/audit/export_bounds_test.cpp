@@ -140,7 +140,8 @@ TEST(ExportBounds, H19_a_file_that_changes_between_the_two_readings_is_refused) 
   ChangingStore store(*memory, [&] { fs::rename(second, first); });
   RunRecords records("host=/nowhere", 1, 1);
   GatheredHeads heads;
-  const Result<ImportReport> report = Importer(store, records, heads, {}).import(first);
+  CheckpointTable signatures("host=/nowhere", 1);
+  const Result<ImportReport> report = Importer({store, records, signatures, heads}, {}).import(first);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Code::corrupt);
   EXPECT_NE(report.error().message.find("the file was changed"), std::string::npos) << report.error().message;

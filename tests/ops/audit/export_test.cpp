@@ -190,6 +190,26 @@ TEST(Import, F18_a_graph_that_is_unknown_there_is_the_one_of_the_newest_run_and_
   EXPECT_NE(version_of(kept, third), version_of(second, third));
 }
 
+// The process ended between the commit of the run and its checkpoint.
+TEST(Import, again_signs_what_the_one_before_left_unsigned_and_nothing_twice) {
+  const std::string run = start("plan_runner", plan("unsigned"));
+  const std::string file = exported({run});
+  const std::string other = other_database("unsigned_imports");
+  const std::string signatures = "checkpoint where heads like '%" + run + "%'";
+  cairn_ok({"import", file, "--dsn", other});
+  ASSERT_EQ(count_in(other, signatures), 1);
+  EXPECT_EQ(cairn_ok({"import", file, "--dsn", other, "--json"}).json()["left"], 1);
+  EXPECT_EQ(count_in(other, signatures), 1) << "it is signed";
+  PgConnection owner({other, "a test"});
+  owner.execute("DELETE FROM cairn.checkpoint");
+  EXPECT_EQ(cairn_ok({"import", file, "--dsn", other, "--json"}).json()["left"], 1);
+  EXPECT_EQ(count_in(other, signatures), 1);
+  owner.execute("DELETE FROM cairn.checkpoint");
+  owner.execute("DELETE FROM cairn.import");
+  EXPECT_EQ(cairn_ok({"import", file, "--dsn", other, "--json"}).json()["left"], 1);
+  EXPECT_EQ(count_in(other, signatures), 0) << "this file did not bring it";
+}
+
 // The hashes that a stranger computes from the file alone.
 TEST(Export, holds_what_is_hashed) {
   const std::string file = exported({start("plan_runner", plan("hashed"))});

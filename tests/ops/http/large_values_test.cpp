@@ -110,6 +110,19 @@ TEST_F(LargeValues, those_of_all_reports_of_a_request_are_bounded_together) {
   EXPECT_EQ(std::count_if(forty.begin(), forty.end(), committed), 1);
 }
 
+TEST_F(LargeValues, that_are_too_much_for_one_report_are_refused_as_those_of_many) {
+  const Json claim = claim_of("t");
+  const std::string kept = Json(std::string(1'000'000, 'c')).dump();
+  const Json reference = put(claim, hex(sha256(kept)), kept).json();
+  Json body = {{"blobs", true}, {"patch", {{"turned", std::vector<Json>(100, reference)}}}};
+  const std::string at = claims + "/" + claim["claim"].get<std::string>() + "/complete";
+  const Reply much = server.post(at, body);
+  EXPECT_EQ(much.status, 413) << much.body;
+  EXPECT_EQ(much.json()["error"]["code"], "limit");
+  body["patch"] = {{"turned", reference}};
+  EXPECT_EQ(server.post(at, body).status, 200) << "it is still held";
+}
+
 TEST_F(LargeValues, are_refused_in_one_sentence) {
   const Json claim = claim_of("t");
   const std::string at = "?claim=" + claim["claim"].get<std::string>(), none(64, 'a');

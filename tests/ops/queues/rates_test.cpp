@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
+#include "storage/postgres/connection.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/storage/limits/noted_starts.hpp"
 #include "tests/storage/limits/windows.hpp"
@@ -134,6 +135,20 @@ TEST(QueueRates, that_make_no_sense_are_refused_with_one_sentence) {
   expect_refused(cairn({"queue", "set", "cairn.timer", "--rate", "5"}), 4, "where time waits");
   expect_refused(cairn({"queue", "set", name}), 2, "--rate");
   EXPECT_EQ(cairn_ok({"queue", "--json"}).out.find(name), std::string::npos);
+}
+
+TEST(QueueRates, a_working_process_forgets_what_binds_nothing_any_more) {
+  PgConnection owner({owner_dsn(), "test", false});
+  owner.execute("INSERT INTO cairn.rate VALUES (0, 'left_behind', '=jane', 1, 1)");
+  owner.execute("INSERT INTO cairn.budget_use VALUES (0, 'left_behind', '=jane', 'tokens', 'day', 0, 7)");
+  owner.execute("INSERT INTO cairn.key_turn VALUES (0, 'left_behind', 'jane', 0)");
+  const PgStatement kept{"kept",
+                         "select (select count(*) from cairn.rate where queue = 'left_behind') + "
+                         "(select count(*) from cairn.budget_use where queue = 'left_behind') + "
+                         "(select count(*) from cairn.key_turn where queue = 'left_behind')"};
+  ASSERT_EQ(owner.query(kept).int8(0, 0), 3);
+  const Beside worker({"work", "--queue", "left_behind"});
+  EXPECT_TRUE(wait_until([&] { return owner.query(kept).int8(0, 0) == 0; })) << worker.err();
 }
 
 }  // namespace

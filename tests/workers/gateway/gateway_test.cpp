@@ -515,6 +515,29 @@ TEST_F(GatewayTest, nothing_is_due_while_the_first_refresh_is_under_way) {
   EXPECT_GT(here_.gateway().due_us(), steady_) << "its driver would spin";
 }
 
+// Nothing says whether its worker had begun: what may have begun is not repeated (guide/workers.md).
+TEST_F(GatewayTest, a_claim_of_a_step_that_may_not_be_lost_counts_as_begun) {
+  Json once = twice;
+  once["name"] = "once";
+  once["nodes"]["a"]["retry"] = {{"lost", 0}};
+  EXPECT_TRUE(client_->add_graph(once));
+  StartRun command;
+  command.graph = "once";
+  command.input = Json::object();
+  const RunId run = client_->start(std::move(command), "")->run;
+  pass(30);
+  const AskAnswer lost = answered(here_, ask_of(0, 1));
+  ASSERT_EQ(lost.claims.size(), 1u);
+  EXPECT_EQ(lost.claims[0].id.run, run);
+  SessionId other = 0;
+  for (int n = 0; n < 100 && status(run) == RunStatus::running; ++n) {
+    other = answered(there_, ask_of(other, 1)).session;
+    steady_ += 1'000'000;
+  }
+  EXPECT_EQ(status(run), RunStatus::failed);
+  EXPECT_NE(store_->run(run)->reason.find("lost"), std::string::npos) << store_->run(run)->reason;
+}
+
 // No other kind of worker sweeps here.
 TEST_F(GatewayTest, a_step_of_a_dead_worker_is_offered_to_another_one_by_itself) {
   const RunId run = start();

@@ -273,6 +273,18 @@ TEST_F(HttpCalls, what_a_server_echoes_of_a_secret_is_redacted) {
   }
 }
 
+// Both are cut, the one to 2,000 bytes, the other to 8 KiB: a half of a secret would not be found.
+TEST_F(HttpCalls, a_secret_at_the_place_where_a_text_is_cut_is_redacted_whole) {
+  Reply reply{200, "\xFF" + std::string(1'989, 'x') + token};
+  reply.headers.emplace_back("X-Echo", std::string(8'180, 'x') + token);
+  const LoopbackServer server(always(reply));
+  const Json came = outputs(server, {{"auth", {{"bearer", "TOKEN"}}}, {"keep", {"x-echo"}}});
+  for (const Json& text : {came["body"], came["headers"]["x-echo"]}) {
+    EXPECT_EQ(text.get<std::string>().find("s3c"), std::string::npos) << text;
+    EXPECT_NE(text.get<std::string>().find("xxx***"), std::string::npos) << text;
+  }
+}
+
 TEST_F(HttpCalls, a_fault_of_the_connection_says_nothing_of_a_secret) {
   Reply none;
   none.gone = true;
@@ -322,6 +334,26 @@ TEST_F(HttpCalls, a_program_of_the_tools_file_may_have_a_secret_and_what_it_says
     if (answer) {
       EXPECT_EQ((*answer)["length"], std::string(token).size());
     }
+  }
+}
+
+// Only the end of what a program says is kept, and only the beginning of what it writes too much is shown.
+TEST_F(HttpCalls, a_secret_at_the_place_where_what_a_program_says_is_cut_is_not_shown_by_half) {
+  const std::string again_and_again = R"(; i=0; while [ $i -lt 2000 ]; do printf %s "$KEY"; i=$((i+1)); done; exit 1)";
+  for (const std::string& script : {"exec >&2" + again_and_again, "printf 12345" + again_and_again}) {
+    ToolSpec spec;
+    spec.name = "program";
+    ToolSpec::Exec exec{{"/bin/sh", "-c", script}};
+    exec.secrets = {{"KEY", "TOKEN"}};
+    exec.limits.output_bytes_max = 20'000;
+    spec.does = std::move(exec);
+    const auto tools = make_tools({spec}, 1, {secrets_, {}});
+    ToolCall call;
+    call.tool = "program";
+    const ToolAnswer answer = testing::run(tools->call(call));
+    ASSERT_FALSE(answer);
+    for (const char* part : {"s3c", "cret", "with", "all", "100%"})
+      EXPECT_EQ(answer.error().message.find(part), std::string::npos) << answer.error().message;
   }
 }
 

@@ -148,6 +148,25 @@ TEST(Secrets, other_texts_stay_as_they_are) {
   EXPECT_EQ(Secrets().redacted("anything"), "anything");
 }
 
+TEST(Secrets, a_line_is_cut_after_it_was_redacted) {
+  const std::string token = "first-half-second-half";
+  const Secrets secrets = with_value(token);
+  for (std::size_t before = 0; before < 12; ++before) {
+    const std::string line = secrets.redacted_line(std::string(before, 'x') + " " + token + " and more", 12);
+    EXPECT_EQ(line.find("first"), std::string::npos) << line;
+    EXPECT_TRUE(line.ends_with("...")) << line;
+  }
+  EXPECT_EQ(secrets.redacted_line("\n \n" + token + "\t", 12), "***");
+  EXPECT_EQ(secrets.redacted_line(std::string(100, ' ') + "word", 12), "word") << "blanks before it take no place";
+  std::string unseen;
+  for (int n = 0; n < 12; ++n) unseen += "\u202e";  // three bytes, and shown as one
+  EXPECT_EQ(secrets.redacted_line("a" + unseen + "b", 14), "a" + std::string(12, ' ') + "b");
+  std::string many;
+  for (int n = 0; n < 20; ++n) many += token;
+  EXPECT_EQ(secrets.redacted_line(many, 12), "************...");
+  EXPECT_EQ(secrets.redacted_line(many + many, 500), std::string(120, '*'));
+}
+
 TEST(Secrets, a_large_text_is_looked_through_in_time) {
   const Secrets secrets = with_value("aaaaaaaaaaaaaaab");
   const std::string text(1'000'000, 'a');

@@ -55,5 +55,21 @@ TEST(ForeignText, is_utf8_or_not) {
     EXPECT_FALSE(is_utf8(bad)) << bad;
 }
 
+TEST(ForeignText, the_last_lines_are_whole_ones) {
+  LastLines lines(10);
+  lines.add("first\nsecond\n");
+  EXPECT_EQ(lines.text(), "first\nsecond\n");
+  lines.add("third\nfourth\n");
+  EXPECT_EQ(lines.text(), "fourth\n");
+  lines.add(std::string(30, 'x'));
+  EXPECT_EQ(lines.text(), "") << "it began before";
+  lines.add("xxx");
+  EXPECT_EQ(lines.text(), "");
+  lines.add("xxx\nlast");
+  EXPECT_EQ(lines.text(), "last");
+  lines.add(" words\n");
+  EXPECT_EQ(lines.text(), "last words\n");
+}
+
 }  // namespace
 }  // namespace cairn

@@ -320,6 +320,29 @@ TEST(PageTools, a_page_that_leads_elsewhere_is_left) {
   EXPECT_FALSE(shows(answer.error().message, "secret"));
 }
 
+TEST(PageTools, an_address_with_a_secret_to_which_a_page_leads_is_refused_without_it) {
+  const testing::LoopbackServer server([](const testing::LoopbackServer::Request&) {
+    return testing::LoopbackServer::Reply{
+        200, "<!doctype html><label>Pin <input oninput=\"location.href = '/elsewhere?pin=' + this.value\"></label>",
+        false};
+  });
+  const std::string value = "4711-4712";
+  ::setenv("CAIRN_TEST_LED_PIN", value.c_str(), 1);
+  PageToolOptions options = {server.url("/start"), ""};
+  const Json place = {{"env", "CAIRN_TEST_LED_PIN"}, {"urls", Json::array({server.url("/start")})}};
+  options.secrets = *Secrets::open(*parse_secrets({{"pin", place}}));
+  const auto tools = browser_tools(std::move(options));
+  Calls calls(*tools);
+  const Json page = calls.observe(server.url("/start/"));
+  const auto answer = calls.call(
+      "page.act",
+      {{"url", page["url"]}, {"action", "setSecret(" + number_of(page, "Pin") + ", \"pin\")"}, {"element", ""}}, 2);
+  ASSERT_FALSE(answer.ok()) << *answer;
+  EXPECT_EQ(answer.error().error, "refused");
+  EXPECT_FALSE(shows(answer.error().message, value)) << answer.error().message;
+  EXPECT_TRUE(shows(answer.error().message, "pin=***")) << answer.error().message;
+}
+
 // --- the planner on it -----------------------------------------------------------------------------------------------
 Json add_jas(const std::string& page = register_page) {
   return {{"goal", "Add a new patient with name Jas"}, {"url", page}};

@@ -1,7 +1,9 @@
 #include "workers/planners/plan_decomposer/tree.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <utility>
 
 #include "workers/ports/untrusted_text.hpp"
@@ -175,21 +177,69 @@ class Moments {
     return come == waits.size();
   }
 
+  // The knots: moments of one knot are those from each of which a way leads to each other, so that a circle has only
+  // such. The number of each moment's.
+  std::vector<std::size_t> knots() const {
+    std::vector<std::size_t> knots(after_.size(), none);
+    const std::vector<std::size_t> last_first = last_ended_first();
+    std::size_t count = 0;
+    for (const std::size_t root : last_first) {
+      if (knots[root] != none) continue;
+      knots[root] = count;
+      for (std::vector<std::size_t> ahead{root}; !ahead.empty();) {
+        const std::size_t moment = ahead.back();
+        ahead.pop_back();
+        for (const std::size_t before : before_[moment])
+          if (knots[before] == none) {
+            knots[before] = count;
+            ahead.push_back(before);
+          }
+      }
+      ++count;
+    }
+    return knots;
+  }
+
   // True if a way leads from one moment to another. It is sought from both sides in turn, since one of them is often
   // short: in a list, one after the other, the side that the tasks are added from.
-  bool leads(std::size_t from, std::size_t to) {
+  // REQUIRES: both are in one knot; the way does not leave it.
+  bool leads(std::size_t from, std::size_t to, const std::vector<std::size_t>& knots) {
     Side forth{after_, seen_mark_ + 1, {from}};
     Side back{before_, seen_mark_ + 2, {to}};
     seen_mark_ += 2;
     seen_[from] = forth.mark;
     seen_[to] = back.mark;
     while (!forth.ahead.empty() && !back.ahead.empty()) {
-      if (meets(forth, back) || meets(back, forth)) return true;
+      if (meets(forth, back, knots) || meets(back, forth, knots)) return true;
     }
     return false;
   }
 
  private:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  // The moments in the order in which a search in depth is done with them, turned round.
+  std::vector<std::size_t> last_ended_first() const {
+    std::vector<std::size_t> done;
+    std::vector<std::size_t> next(after_.size(), none);  // of a moment's edges; none: not begun
+    for (std::size_t root = 0; root < after_.size(); ++root) {
+      if (next[root] != none) continue;
+      next[root] = 0;
+      for (std::vector<std::size_t> way{root}; !way.empty();) {
+        const std::size_t moment = way.back();
+        if (next[moment] == after_[moment].size()) {
+          done.push_back(moment);
+          way.pop_back();
+        } else if (const std::size_t then = after_[moment][next[moment]++]; next[then] == none) {
+          next[then] = 0;
+          way.push_back(then);
+        }
+      }
+    }
+    std::reverse(done.begin(), done.end());
+    return done;
+  }
+
   using Edges = std::vector<std::vector<std::size_t>>;
   struct Side {
     const Edges& edges;
@@ -198,10 +248,11 @@ class Moments {
   };
 
   // One moment further on one side. REQUIRES: there is one ahead.
-  bool meets(Side& side, const Side& other) {
+  bool meets(Side& side, const Side& other, const std::vector<std::size_t>& knots) {
     const std::size_t moment = side.ahead.back();
     side.ahead.pop_back();
     for (const std::size_t next : side.edges[moment]) {
+      if (knots[next] != knots[moment]) continue;
       if (seen_[next] == other.mark) return true;
       if (std::exchange(seen_[next], side.mark) != side.mark) side.ahead.push_back(next);
     }
@@ -236,14 +287,15 @@ Moments moments_of(const PlanTree& plan) {
 
 using Waits = std::map<std::string, std::vector<std::string>>;  // by task, the ids that it depends on
 
-bool can_all_wait(const PlanTree& plan, const Waits& waits) {
+// As if all waits were in the plan.
+Moments moments_of(const PlanTree& plan, const Waits& waits) {
   Moments moments = moments_of(plan);
   for (const auto& [task, ids] : waits) {
     for (const std::string& id : ids) {
       if (plan.find(id) != nullptr) moments.order_tasks(place_of(plan, id), place_of(plan, task));
     }
   }
-  return moments.can_all_come();
+  return moments;
 }
 
 }  // namespace
@@ -304,8 +356,8 @@ std::vector<const PlanNode*> PlanTree::path(std::string_view id) const {
 }
 
 std::size_t PlanTree::position(const PlanNode& node) const {
-  const std::vector<std::size_t>& siblings = by_parent_.find(node.parent)->second;
-  const auto found = std::find(siblings.begin(), siblings.end(), by_id_.find(node.id)->second);
+  const std::vector<std::size_t>& siblings = by_parent_.find(node.parent)->second;  // in the order they were added
+  const auto found = std::lower_bound(siblings.begin(), siblings.end(), by_id_.find(node.id)->second);
   return static_cast<std::size_t>(found - siblings.begin());
 }
 
@@ -332,9 +384,13 @@ std::vector<DroppedDependency> add_tasks(PlanTree& plan, std::vector<PlanNode> t
     }
     plan.add(task);
   }
-  // As a rule they all fit together; only if they do not is each one judged by itself.
-  const bool fit_all = can_all_wait(plan, wanted);
+  // As a rule they all fit together; only if they do not is each one judged by itself, that lies within a knot.
+  const Moments whole = moments_of(plan, wanted);
+  const std::vector<std::size_t> knots = whole.can_all_come() ? std::vector<std::size_t>{} : whole.knots();
   Moments moments = moments_of(plan);
+  const auto may_close_circle = [&](std::size_t task, std::size_t before) {
+    return !knots.empty() && knots[Moments::begin(task)] == knots[Moments::end(before)];
+  };
   for (const PlanNode& task : tasks) {
     if (const auto more = too_many.find(task.id); more != too_many.end())
       dropped.push_back({task.id, more->second, "dependencies_max"});
@@ -345,7 +401,8 @@ std::vector<DroppedDependency> add_tasks(PlanTree& plan, std::vector<PlanNode> t
       if (!seen.insert(id).second) continue;
       if (plan.find(id) == nullptr) {
         dropped.push_back({task.id, id, "unknown_dependency"});
-      } else if (!fit_all && moments.leads(Moments::begin(place), Moments::end(place_of(plan, id)))) {
+      } else if (may_close_circle(place, place_of(plan, id)) &&
+                 moments.leads(Moments::begin(place), Moments::end(place_of(plan, id)), knots)) {
         dropped.push_back({task.id, id, "cyclic_dependency"});
       } else {
         kept.push_back(id);
@@ -442,20 +499,27 @@ PlanNode node_seen(const GoalView& goal) {
   return node;
 }
 
-// Adds those whose parent is in the tree, and leaves the others in the list. Returns whether it added one.
-bool add_hanging(PlanTree& tree, std::vector<const GoalView*>& goals) {
-  std::vector<const GoalView*> left;
-  for (const GoalView* goal : goals) {
-    const bool hangs = goal->parent.empty() || tree.find(goal->parent) != nullptr;
-    if (!hangs) {
-      left.push_back(goal);
-    } else if (tree.find(goal->id) == nullptr) {
-      tree.add(node_seen(*goal));
-    }
+// Adds the tasks in passes over their list, each of those that hang below one which is there by then: a revision may
+// hang a task below one that came later, so that one pass is not always enough. A task waits for its parent until that
+// is added, so that no pass is made for those that are not reached.
+void add_hanging(PlanTree& tree, const std::vector<const GoalView*>& goals) {
+  using Turn = std::pair<std::size_t, std::size_t>;  // pass, place in the list
+  std::map<std::string_view, std::vector<std::size_t>> below;
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
+  for (std::size_t place = 0; place < goals.size(); ++place) {
+    if (goals[place]->parent.empty())
+      turns.emplace(0, place);
+    else
+      below[goals[place]->parent].push_back(place);
   }
-  const bool has_added = left.size() < goals.size();
-  goals = std::move(left);
-  return has_added;
+  while (!turns.empty()) {
+    const auto [pass, place] = turns.top();
+    turns.pop();
+    const GoalView& goal = *goals[place];
+    if (tree.find(goal.id) != nullptr) continue;
+    tree.add(node_seen(goal));
+    for (const std::size_t child : below[goal.id]) turns.emplace(child > place ? pass : pass + 1, child);
+  }
 }
 
 }  // namespace
@@ -469,9 +533,7 @@ PlanTree plan_seen(const StepInput& input) {
     const bool is_removed = goal.status == GoalStatus::skipped;
     if (goal.tool.empty() && !is_removed) tasks.push_back(&goal);
   }
-  // A revision may hang a task below one that came later, so that one pass is not always enough.
-  while (add_hanging(tree, tasks)) {
-  }
+  add_hanging(tree, tasks);
   tree.drop_unknown_dependencies();
   return tree;
 }

@@ -76,7 +76,8 @@ inline constexpr std::size_t plan_tasks_max = 10'000;  // in a plan that is give
 Status check_task_count(std::size_t tasks);
 
 // Adds the tasks in their order, and returns the dependencies that were left out. The tasks may depend on one another.
-// If all dependencies fit, that costs about as much as there are tasks and dependencies. REQUIRES: as for add.
+// That costs about as much as there are tasks and dependencies, and more only for those that run in circles together.
+// REQUIRES: as for add.
 std::vector<DroppedDependency> add_tasks(PlanTree& plan, std::vector<PlanNode> tasks);
 
 // The plan without these tasks and all below them, and without dependencies on them; their ids stay used.

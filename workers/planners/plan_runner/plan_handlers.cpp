@@ -2,6 +2,10 @@
 // it, plan.merge applies the child's result. Optimistic concurrency: if the plan's version has changed since, nothing
 // is merged.
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "workers/planners/plan_decomposer/outline.hpp"
@@ -99,8 +103,9 @@ Json removal_of(const PlanTree& before, const PlanTree& after, const std::vector
 
 // Marks the leaves among the tasks that the plan has, those among the created ones as they are created.
 void mark_leaves(Decomposed& came, PlanTree& plan, Json& changes) {
+  const std::set<std::string_view> leaves(came.leaves.begin(), came.leaves.end());
+  for (PlanNode& task : came.created) task.leaf = task.leaf || leaves.contains(task.id);
   for (const std::string& id : came.leaves) {
-    for (PlanNode& task : came.created) task.leaf = task.leaf || task.id == id;
     if (plan.find(id) == nullptr) continue;
     plan.make_leaf(id);
     changes.push_back({{"op", "update"}, {"id", id}, {"context", plan_child(*plan.find(id)).context}});
@@ -109,17 +114,17 @@ void mark_leaves(Decomposed& came, PlanTree& plan, Json& changes) {
 
 // One task_decomposed for each parent, in the order of their first children.
 void add_decompositions(const PlanTree& plan, const Decomposed& came, std::vector<Fact>& facts) {
-  std::vector<std::string> parents;
+  std::map<std::string_view, std::int32_t> depths;
+  for (const PlanNode* node : plan.below(""))  // parents first
+    depths[node->id] = node->parent.empty() ? 0 : depths.at(node->parent) + 1;
+  std::map<std::string_view, std::size_t> places;  // of the parents in `decompositions`
+  std::vector<TaskDecomposed> decompositions;
   for (const PlanNode& node : came.created) {
-    if (std::find(parents.begin(), parents.end(), node.parent) == parents.end()) parents.push_back(node.parent);
+    const auto [place, is_first] = places.try_emplace(node.parent, decompositions.size());
+    if (is_first) decompositions.push_back({node.parent, came.mode, depths.at(node.parent), {}, {}, 0});
+    decompositions[place->second].children.push_back(plan_child(node));
   }
-  for (const std::string& parent : parents) {
-    TaskDecomposed fact{parent, came.mode, static_cast<std::int32_t>(plan.path(parent).size()) - 1, {}, {}, 0};
-    for (const PlanNode& node : came.created) {
-      if (node.parent == parent) fact.children.push_back(plan_child(node));
-    }
-    facts.emplace_back(std::move(fact));
-  }
+  std::move(decompositions.begin(), decompositions.end(), std::back_inserter(facts));
 }
 
 StepResult merge(const StepInput& input) {

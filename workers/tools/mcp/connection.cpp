@@ -90,7 +90,7 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
     if (!exec) co_return std::move(exec).error();
     std::string fault;
     try {
-      stdio = co_await StdioChannel::start(name, *std::move(exec), listener());
+      stdio = co_await StdioChannel::start({name, secrets}, *std::move(exec), listener());
     } catch (const std::system_error& error) {
       fault = error.what();
     }
@@ -182,7 +182,9 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
     if (!answer) co_return answer.error();
     const Json spoken = answer->result.is_object() ? answer->result.value("protocolVersion", Json()) : Json();
     if (!answer->error.is_null())
-      co_return failure("refused", "Expected " + server_named(name) + " to begin, but it says: " + answer->says(),
+      co_return failure("refused",
+                        "Expected " + server_named(name) +
+                            " to begin, but it says: " + Reply{{}, secrets.redacted_json(answer->error)}.says(),
                         false);
     const bool is_known = spoken.is_string() && std::find(handshaken.begin(), handshaken.end(),
                                                           spoken.get_ref<const std::string&>()) != handshaken.end();

@@ -124,7 +124,7 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
   void take(const Request& asked, Reading& reading, std::string_view text) {
     const Result<Message> message = parse_message(text);
     if (!message) {
-      reading.stray = readable_line(text, 200);
+      reading.stray = secrets.redacted_line(text, 200);
       return;
     }
     if (message->kind == Message::Kind::request) return respond(listener.respond(*message));
@@ -139,7 +139,7 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
     if (is_reply)
       reading.reply = Reply{message->result, message->error};
     else
-      reading.stray = readable_line(text, 200);
+      reading.stray = secrets.redacted_line(text, 200);
   }
 
   void take_part(const Request& asked, Reading& reading, std::string_view more) {
@@ -218,7 +218,7 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
       return *reading.reply;
     if (answer.status == 404 && !session.empty())
       return failure(session_gone, "Expected " + server_named(name) + " to know its session, but it does not.", true);
-    const std::string body = readable_line(secrets.redacted(answer.body), 200);
+    const std::string body = secrets.redacted_line(answer.body, 200);
     const std::string says = "Expected a reply from " + server_named(name) + ", but it answers with status " +
                              std::to_string(answer.status) + (body.empty() ? "." : ": " + body);
     if (answer.status == 401 || answer.status == 403) return failure("refused", says, false);

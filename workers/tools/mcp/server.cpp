@@ -78,9 +78,10 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
       const Answer answer = co_await connection.ask("tools/list", params, std::move(how));
       if (!answer) co_return answer.error();
       if (!answer->error.is_null())
-        co_return failure(
-            "refused",
-            "Expected " + server_named(entry.like.name) + " to list its tools, but it says: " + answer->says(), false);
+        co_return failure("refused",
+                          "Expected " + server_named(entry.like.name) + " to list its tools, but it says: " +
+                              Reply{{}, secrets.redacted_json(answer->error)}.says(),
+                          false);
       const Result<std::optional<std::string>> cursor = add_page(secrets.redacted_json(answer->result), read);
       if (!cursor)
         co_return failure(

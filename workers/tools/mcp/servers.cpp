@@ -219,7 +219,7 @@ Result<std::shared_ptr<McpServers>> McpServers::connect(const std::vector<McpEnt
     const Result<mcp::Listing, Failure>& listed = *one.listed;
     if (!listed)
       return Error{Code::unavailable, "Expected the tools of " + mcp::server_named(one.entry.like.name) +
-                                          ", but: " + readable_line(secrets.redacted(listed.error().message), 600)};
+                                          ", but: " + secrets.redacted_line(listed.error().message, 600)};
     for (const mcp::ListedTool& tool : listed->tools)
       if (!names.insert(full_name(one, tool)).second)
         return Error{Code::invalid, "Expected each tool of the MCP servers to have a name of its own, but \"" +

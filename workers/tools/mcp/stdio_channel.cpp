@@ -53,8 +53,14 @@ struct WaitingRequest {
 }  // namespace
 
 struct StdioChannel::Parts : std::enable_shared_from_this<StdioChannel::Parts> {
-  Parts(const asio::any_io_executor& of, std::string named, Listener hears)
-      : executor(of), name(std::move(named)), listener(std::move(hears)), to(of), from(of), err(of) {}
+  Parts(const asio::any_io_executor& of, Named server, Listener hears)
+      : executor(of),
+        name(std::move(server.name)),
+        secrets(server.secrets),
+        listener(std::move(hears)),
+        to(of),
+        from(of),
+        err(of) {}
 
   void start(const ToolSpec::Exec& program) {
     PipeEnds in;
@@ -82,9 +88,7 @@ struct StdioChannel::Parts : std::enable_shared_from_this<StdioChannel::Parts> {
   void read_last_words() {
     err.async_read_some(asio::buffer(err_chunk), [self = shared_from_this()](const error_code& error, std::size_t n) {
       if (error) return;
-      self->err_tail.append(self->err_chunk.data(), n);
-      if (self->err_tail.size() > 2 * last_words_bytes)
-        self->err_tail.erase(0, self->err_tail.size() - last_words_bytes);
+      self->err_lines.add(std::string_view(self->err_chunk.data(), n));
       if (self->err.is_open()) self->read_last_words();
     });
   }
@@ -107,14 +111,14 @@ struct StdioChannel::Parts : std::enable_shared_from_this<StdioChannel::Parts> {
     if (text.find_first_not_of(" \t\r") == std::string::npos) return;
     const Result<Message> message = parse_message(text);
     if (!message) {
-      stray = text.substr(0, 4 * shown_bytes);
+      stray = secrets.redacted_line(text, shown_bytes);
       return;
     }
     if (message->kind == Message::Kind::request) return say(listener.respond(*message));
     if (message->kind == Message::Kind::notification) return take_notification(*message);
     const auto found = message->id.is_number_integer() ? waiting.find(message->id.get<std::int64_t>()) : waiting.end();
     if (found == waiting.end()) {
-      stray = text.substr(0, 4 * shown_bytes);
+      stray = secrets.redacted_line(text, shown_bytes);
       return;
     }
     end(*found->second, Reply{message->result, message->error});
@@ -156,9 +160,9 @@ struct StdioChannel::Parts : std::enable_shared_from_this<StdioChannel::Parts> {
   // --- the end ------------------------------------------------------------------------------------------------------
 
   std::string last_words() const {
-    const std::string words = readable_line(last_line(err_tail), shown_bytes);
+    const std::string words = secrets.redacted_line(last_line(err_lines.text()), shown_bytes);
     if (!words.empty()) return ": " + words;
-    return stray.empty() ? "." : "; it wrote: " + readable_line(stray, shown_bytes);
+    return stray.empty() ? "." : "; it wrote: " + stray;
   }
 
   void close(const std::string& why) {
@@ -180,6 +184,7 @@ struct StdioChannel::Parts : std::enable_shared_from_this<StdioChannel::Parts> {
 
   const asio::any_io_executor executor;
   const std::string name;
+  const Secrets& secrets;
   const Listener listener;
   std::optional<LastingProcess> process;
   asio::posix::stream_descriptor to;
@@ -188,7 +193,7 @@ struct StdioChannel::Parts : std::enable_shared_from_this<StdioChannel::Parts> {
   std::array<char, 64u << 10> chunk{};
   std::array<char, 4u << 10> err_chunk{};
   std::string line;
-  std::string err_tail;
+  LastLines err_lines{last_words_bytes};
   std::string stray;  // the beginning of the last line that was no message for anyone here
   std::deque<std::string> texts;
   std::size_t unread = 0;
@@ -227,10 +232,10 @@ StdioChannel::StdioChannel(std::shared_ptr<Parts> parts) : parts_(std::move(part
 
 StdioChannel::~StdioChannel() { parts_->close("it was ended."); }
 
-asio::awaitable<std::unique_ptr<StdioChannel>> StdioChannel::start(std::string name, ToolSpec::Exec program,
+asio::awaitable<std::unique_ptr<StdioChannel>> StdioChannel::start(Named server, ToolSpec::Exec program,
                                                                    Listener listener) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const auto parts = std::make_shared<Parts>(executor, std::move(name), std::move(listener));
+  const auto parts = std::make_shared<Parts>(executor, std::move(server), std::move(listener));
   parts->start(program);
   co_return std::make_unique<StdioChannel>(parts);
 }
@@ -249,7 +254,7 @@ asio::awaitable<Answer> StdioChannel::ask(Request request) {
   error_code cancelled;
   if (!waiting.answer) co_await waiting.ended.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
   if (waiting.answer) co_return *waiting.answer;
-  const std::string wrote = parts->stray.empty() ? "" : "; it wrote: " + readable_line(parts->stray, shown_bytes);
+  const std::string wrote = parts->stray.empty() ? "" : "; it wrote: " + parts->stray;
   co_return failure("timeout",
                     "Expected " + server_named(parts->name) + " to answer " + request.method + " within " +
                         std::to_string(request.timeout_ms) + " ms, but it did not" + (wrote.empty() ? "." : wrote),

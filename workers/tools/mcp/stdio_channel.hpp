@@ -17,8 +17,12 @@ class StdioChannel {
   struct Parts;
 
   // Starts the program on the executor of the calling coroutine. Throws std::system_error if this process lacks what
-  // that needs: see is_shortage(). `name` is the server's, for sentences.
-  static boost::asio::awaitable<std::unique_ptr<StdioChannel>> start(std::string name, ToolSpec::Exec program,
+  // that needs: see is_shortage(). `secrets` are left out of sentences, and outlive the channel.
+  struct Named {
+    std::string name;  // the server's, for sentences
+    const Secrets& secrets;
+  };
+  static boost::asio::awaitable<std::unique_ptr<StdioChannel>> start(Named server, ToolSpec::Exec program,
                                                                      Listener listener);
   explicit StdioChannel(std::shared_ptr<Parts> parts);
   ~StdioChannel();  // ends the program

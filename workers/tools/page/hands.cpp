@@ -15,7 +15,6 @@ namespace cairn {
 namespace {
 
 using Kind = PageAction::Kind;
-constexpr std::size_t fault_bytes_max = 300;
 constexpr int drag_steps = 12;
 constexpr int reach_tries_max = 4;
 constexpr double wait_seconds_default = 10;
@@ -31,9 +30,12 @@ struct NotDone {
   ActFault fault;
 };
 
+// A page's words may hold a secret that was filled in: they are cut where that is out of them (tools.cpp).
+std::string whole_line(std::string_view says) { return readable_line(says, says.size()); }
+
 Json value_or_end(Browser::Answer answer, const std::string& kind = "not_interactable") {
   if (answer) return *std::move(answer);
-  if (answer.error().word == "failed") throw NotDone{{kind, readable_line(answer.error().says, fault_bytes_max)}};
+  if (answer.error().word == "failed") throw NotDone{{kind, whole_line(answer.error().says)}};
   throw Ended{std::move(answer).error()};
 }
 
@@ -54,7 +56,7 @@ Json with_handle(const SeenElement& element, Json more) {
 void expect_place(const Json& found) {
   if (found.is_object() && !found.contains("fault")) return;
   const std::string says = found.is_object() ? found.value("fault", "") : "Expected a place to click at.";
-  throw NotDone{{"not_interactable", readable_line(says, fault_bytes_max)}};
+  throw NotDone{{"not_interactable", whole_line(says)}};
 }
 
 struct KeyName {
@@ -167,8 +169,8 @@ Hands::Answer Hands::act(const PageAction& action, const ActThings& things) {
   if (dialog && action.kind != Kind::wait && action.kind != Kind::close_tab)
     return ActFault{"dialog_open",
                     "Expected dialog(\"accept\") or dialog(\"dismiss\"), because the page waits on its " +
-                        dialog->type + " \"" + readable_line(dialog->message, 100) + "\", but it is " +
-                        action_text(action) + "."};
+                        dialog->type + " \"" + whole_line(dialog->message) + "\", but it is " + action_text(action) +
+                        "."};
   if (!action.has_target || action.number == 0) return act_on_browser(action);
   Result<SeenElement, BrowserFault> element = eyes_.find(action.number);
   if (!element) throw Ended{std::move(element).error()};
@@ -350,8 +352,7 @@ Hands::Answer Hands::fill(const SeenElement& element, const std::string& text, b
 
 Hands::Answer Hands::type(const SeenElement& element, const std::string& text, bool stays) {
   const Json cleared = value_or_end(browser_.run(element.at, page_script("clear.js"), with_handle(element, {stays})));
-  if (cleared.is_string())
-    return ActFault{"not_interactable", readable_line(cleared.get<std::string>(), fault_bytes_max)};
+  if (cleared.is_string()) return ActFault{"not_interactable", whole_line(cleared.get<std::string>())};
   if (!text.empty() && is_done(browser_.type(text))) value_or_end(browser_.settled(Json::object()));
   return Done{};
 }

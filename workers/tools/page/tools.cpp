@@ -14,6 +14,7 @@
 
 #include "storage/private_file.hpp"
 #include "workers/ports/failures.hpp"
+#include "workers/ports/untrusted_text.hpp"
 #include "workers/tools/page/action.hpp"
 #include "workers/tools/page/allowed_pages.hpp"
 #include "workers/tools/page/open_page.hpp"
@@ -24,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::int64_t tool_ms_max = 120'000;
 constexpr std::size_t kept_states_max = 64;
+constexpr std::size_t fault_bytes_max = 1'000;  // of what an act says that was not performed
 constexpr auto idle_max = std::chrono::minutes(10);
 
 // --- which pages -----------------------------------------------------------------------------------------------------
@@ -207,8 +209,17 @@ class OpenPages {
     return nullptr;
   }
 
+  // A page's address may hold what was filled in.
   template <class Do>
   ToolAnswer with_page(const ToolCall& call, Do work) {
+    ToolAnswer answer = at_page(call, std::move(work));
+    const std::lock_guard lock(secrets_mutex_);
+    if (!answer) answer.error().message = options_.secrets.redacted(answer.error().message);
+    return answer;
+  }
+
+  template <class Do>
+  ToolAnswer at_page(const ToolCall& call, Do work) {
     const Json place = call.inputs.value("url", Json());
     if (!place.is_string())
       return invalid_input("Expected {\"url\": TEXT}, but got " + excerpt(call.inputs, 100) + ".");
@@ -260,6 +271,8 @@ class OpenPages {
       const Json picture = observed.value("screenshot", Json());
       observed.erase("screenshot");
       observed = options_.secrets.redacted_json(observed);
+      if (const auto fault = observed.find("fault"); fault != observed.end())
+        (*fault)["says"] = readable_line(fault->value("says", ""), fault_bytes_max);
       if (picture.is_string()) observed["screenshot"] = picture;
     }
     page.last_key = call.key;
