@@ -89,7 +89,8 @@ struct SendSignal {
 };
 struct Cancel {
   std::string reason;
-  bool now = false;  // without the graph's cleanup; a cleanup that has begun is never waited for
+  bool now = false;             // without the graph's cleanup; one that has begun is never waited for
+  bool spares_cleanup = false;  // refused `conflict` while the run cleans up, which it would cut short
 };
 struct Pause {
   std::string reason = {};
@@ -99,7 +100,7 @@ struct Resume {
 };
 struct Reopen {  // a failed run: its failed steps get attempt 1 again, its limit of time begins again
   std::string reason = {};
-  bool opens_again = true;  // waits and maps that could not open are opened again; not so before there was this field
+  bool opens_again = true;  // steps that could not open are opened again (may_open_again); not so in old histories
 };
 struct FinishChild {
   StepId step = 0;

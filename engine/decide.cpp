@@ -51,6 +51,7 @@ Status expect_handled(const RunState& state, const Step& step) {
 
 // min(max, backoff * factor^(n-1)) * (1 - jitter * draw), in microseconds; see Retry.
 TimeUs delay_us(const Retry& retry, std::int32_t errors, double draw) {
+  if (retry.backoff_ms == 0) return 0;  // the power may be infinite
   const double ms = std::min(static_cast<double>(retry.max_ms),
                              static_cast<double>(retry.backoff_ms) * std::pow(retry.factor, errors - 1));
   return static_cast<TimeUs>(std::max(0.0, ms * (1 - retry.jitter * draw)) * 1000);
@@ -576,6 +577,8 @@ Status Deciding::operator()(const SendSignal& signal) {
 
 Status Deciding::operator()(const Cancel& cancel) {
   if (Status open = expect_open(state_); !open) return open;
+  if (state_.ending && cancel.spares_cleanup)
+    return refusal(Code::conflict, "Expected " + name_of(state_) + " to be at work, but it cleans up already.");
   RunFinished finished;
   finished.status = RunStatus::aborted;
   finished.reason = recordable(cancel.reason, message_bytes_max);

@@ -109,7 +109,7 @@ struct RunResumed {
 };
 struct RunReopened {
   std::string reason = {};
-  bool opens_again = false;  // what waits and maps could not open with is read once more (may_open_again)
+  bool opens_again = false;  // what steps could not open with is read once more (may_open_again)
 };
 struct RunMoved {
   std::string to_version;

@@ -117,7 +117,8 @@ void Fold::operator()(const RunReopened& reopened) {
     step.unfit = false;
     step.error.clear();
     step.message.clear();
-    read_settings(step);
+    if (std::exchange(step.exhausted, false)) charge_opening(step);
+    if (!step.exhausted) read_settings(step);
   }
 }
 
@@ -196,10 +197,8 @@ Step& Fold::new_step(Branch& in, NodeIndex node) {
 // `unfit`: why the step cannot be run; "": it can.
 void Fold::open(BranchId in, NodeIndex node, const Json& given, std::string unfit) {
   Step& step = new_step(branch(in), node);
-  const Node& at = state_.node(step);
   step.given = given;
-  if (at.items() == nullptr) charge(step, at);  // first: the step sees the counts with its own use
-  for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
+  charge_opening(step);
   if (step.exhausted) return;
   if (!unfit.empty()) return make_unfit(step, std::move(unfit));
   read_settings(step);
@@ -211,6 +210,13 @@ void Fold::read_settings(Step& step) {
   if (const DueSetting* due = due_of(at)) set_due(step, *due);
   if (const MapNode::Items* items = at.items()) return take_items(step, *items);
   if (at.verb() == Verb::map) take_goals(step.branch, step.id);
+}
+
+// The step sees the counts with its own use. A map over items is charged for each of them instead.
+void Fold::charge_opening(Step& step) {
+  const Node& at = state_.node(step);
+  if (at.items() == nullptr) charge(step, at);
+  for (const auto& [name, use] : state_.budgets) step.budgets[name] = use.used;
 }
 
 void Fold::charge(Step& step, const Node& node) {

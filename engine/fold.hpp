@@ -121,6 +121,7 @@ class Fold {
   void open(BranchId in, NodeIndex node, const Json& given, std::string unfit = "");
   void read_settings(Step& step);
   static void make_unfit(Step& step, std::string message);
+  void charge_opening(Step& step);
   void charge(Step& step, const Node& node);
   void set_due(Step& step, const DueSetting& setting);
   void go_on(BranchId from, const std::vector<std::string>& next, const Json& given);

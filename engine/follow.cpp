@@ -104,13 +104,16 @@ class Following {
     return failed(failure(), std::move(cause));
   }
 
-  // The engine's own closing of a step: by an edge if the label has one, else for good.
+  // The engine's own closing of a step. No graph that was checked lacks the edge, but a run may have been moved to it.
   EventBody closed_by(std::string_view label, JsonText patch, std::string took) const {
     StepSucceeded closed;
     closed.node = node().name;
     closed.label = label;
     closed.patch = std::move(patch);
     closed.next = next_nodes(label);
+    if (closed.next.empty() && step().item < 0)
+      return closed_by_fault("invalid", "Expected node " + node().name + " to have an edge for \"" +
+                                            std::string(label) + "\", but it has none.");
     closed.started_at = step().opened_at;
     closed.took = std::move(took);
     return closed;

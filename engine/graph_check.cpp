@@ -490,7 +490,12 @@ class GraphCheck {
       return Words(labels.begin(), labels.end());
     }
     if (is_list) {
-      for (const Json& label : own) bounded("the label of a handler", label);
+      for (const Json& label : own) {
+        bounded("the label of a handler", label);
+        if (label == "error" || label == "exhausted")
+          fault("the labels of " + what + " to be a handler's own",
+                "it has " + in_quotes(label.get<std::string>()) + ", which is the engine's");
+      }
       return own.get<Words>();
     }
     if (known != handlers_.end() && !known->second.labels.empty())

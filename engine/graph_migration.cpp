@@ -57,6 +57,7 @@ class Hindrances {
   std::vector<std::string> all() && {
     for (const auto& [name, who] : standing(state_)) check_node(name, who);
     if (!says_.empty()) return std::move(says_);
+    for (const auto& [id, step] : state_.steps) check_ways_out(step);
     check_branch(state_.branches.at(root_branch), "outside every fan-out", true);
     for (const auto& [id, branch] : state_.branches) check_data(branch);
     return std::move(says_);
@@ -82,6 +83,33 @@ class Hindrances {
     else if (node.join != here.join)
       says_.push_back("Expected node " + name + ", where " + who + " stands, to " + (here.join ? "" : "not ") +
                       "be a join in " + title(to_) + " as well, but it is " + (node.join ? "one." : "none."));
+  }
+
+  // The labels by which the engine itself may close the step; the step stays as it was opened.
+  std::vector<std::string> own_labels(const Step& step) const {
+    if (!step.closing_label.empty()) return {step.closing_label};  // at the next moment at which the run goes on
+    const Node& here = state_.node(step);
+    if (const auto* wait = here.as<WaitNode>(); wait != nullptr && wait->signal && step.due) return {"timeout"};
+    const auto question = state_.questions.find(step.question);
+    const bool may_expire =
+        question != state_.questions.end() && !question->second.fallback && (step.due || state_.options.autonomous);
+    return here.verb() == Verb::ask && may_expire ? std::vector<std::string>{"expired"} : std::vector<std::string>{};
+  }
+
+  void check_ways_out(const Step& step) {
+    if (step.goal >= 0 || step.item >= 0) return;
+    const Node& here = state_.node(step);
+    const NodeIndex place = there(step.node);
+    const Node& node = to_.node(place);
+    const auto* wait = here.as<WaitNode>();
+    if (wait != nullptr && wait->signal.has_value() != node.as<WaitNode>()->signal.has_value())
+      says_.push_back("Expected node " + here.name + ", where step " + std::to_string(step.id) +
+                      " stands, to wait for " + (wait->signal ? "a signal" : "a time") + " in " + title(to_) +
+                      " as well, but it waits for " + (wait->signal ? "a time." : "a signal."));
+    for (const std::string& label : own_labels(step))
+      if (to_.next(place, label) == nullptr)
+        says_.push_back("Expected node " + here.name + " to have an edge for \"" + label + "\" in " + title(to_) +
+                        ", by which step " + std::to_string(step.id) + " may leave, but it has none.");
   }
 
   NodeIndex there(NodeIndex node) const { return to_.find(state_.graph->node(node).name); }

@@ -384,6 +384,10 @@ const DoNode* work_of(const RunState& state, const Step& step) {
 }
 
 bool may_open_again(const RunState& state, const Step& step) {
+  if (step.exhausted) {
+    const auto found = state.budgets.find(state.node(step).spends);
+    return found != state.budgets.end() && found->second.used < found->second.cap;
+  }
   const bool is_empty = step.map.items.is_null() && step.map.open_goals == 0 && step.map.open_items == 0;
   return step.unfit && step.goal < 0 && step.item < 0 && is_empty && !state.node(step).join;
 }

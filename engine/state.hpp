@@ -238,8 +238,9 @@ inline constexpr std::int32_t losses_together_max = 2;
 inline bool runs_alone(const Step& step) { return step.losses >= losses_together_max; }
 // True if no lost attempt of the step is tried again ("lost": 0): its worker says so before it begins one.
 bool may_not_be_lost(const RunState& state, const Step& step);
-// True if a step that could not open, because of what it read of the run's data then, may read it once more. Not a
-// join, which could not open because of what was added up: that is done.
+// True if a step that could not open, because of what it read of the run's data then, may read it once more, or if the
+// budget that it found used up has room now. Not a join, which could not open because of what was added up: that is
+// done.
 bool may_open_again(const RunState& state, const Step& step);
 // Whether a step that is lost once more is tried again. The first losses, together with other steps, may be the fault
 // of one of those: only the later ones use up what is allowed, unless nothing is.

@@ -588,7 +588,7 @@ class MemoryStore final : public Store {
     const std::lock_guard lock(mutex_);
     std::multimap<std::pair<Shard, RunId>, RunId> children;  // open ones, by their parents
     for (const auto& [id, run] : runs_)
-      if (run.row.parent && !is_ended(run.row.status))
+      if (run.row.parent && !is_ended(run.row.status) && run.row.reason.empty())
         children.emplace(std::pair(shard_of(id, shards_), *run.row.parent), id);
     std::vector<RunId> found;
     auto child = children.upper_bound({mark.shard, mark.parent});

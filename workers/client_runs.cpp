@@ -376,7 +376,8 @@ void Client::cancel_left_children(const std::vector<RunId>& failed) {
     for (const auto& [id, step] : now->steps)
       if (!step.child.is_nil()) left.push_back(step.child);
   }
-  if (!left.empty()) command_many(left, Cancel{"the run that called it failed and is tried again"});
+  if (!left.empty())
+    command_many(left, Cancel{.reason = "the run that called it failed and is tried again", .spares_cleanup = true});
 }
 
 // A run that is to be reopened must have its key.

@@ -163,6 +163,15 @@ TEST(Cleanup, a_second_cancel_does_not_wait_for_it) {
   EXPECT_TRUE(trial.queue.empty());
 }
 
+// The sweeps of several workers cancel a run whose caller has ended, each as often as it finds it.
+TEST(Cleanup, a_second_cancel_that_spares_it_is_refused) {
+  Trial trial = booked();
+  const Cancel orphaned{.reason = "Its caller has ended.", .spares_cleanup = true};
+  EXPECT_EQ(trial.then(orphaned), (Lines{"run_ending aborted (Its caller has ended.) -> undo"}));
+  EXPECT_EQ(trial.refused(orphaned).code, Code::conflict);
+  EXPECT_EQ(trial.complete(3, "ok").back(), "run_finished aborted (Its caller has ended.) {}");
+}
+
 TEST(Cleanup, always_has_a_reason) {
   Trial trial = booked();
   EXPECT_EQ(trial.then(Cancel{""}), (Lines{"run_ending aborted (Ended as aborted.) -> undo"}));

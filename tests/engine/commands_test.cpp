@@ -177,6 +177,16 @@ TEST(Commands, a_reason_that_is_too_long_is_refused_and_changes_nothing) {
   EXPECT_EQ(trial.state.status, RunStatus::paused);
 }
 
+TEST(Commands, a_retry_without_a_pause_is_at_once_after_any_number_of_attempts) {
+  Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"retry":{"attempts":200,"factor":1000},"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  trial.start();
+  for (int failed = 0; failed < 110; ++failed) {
+    trial.fail(1);
+    ASSERT_EQ(trial.queue.at(root_branch).run_at_us, trial.now_us) << failed;
+  }
+}
+
 TEST(Commands, a_retry_that_waits_keeps_its_time_over_a_pause) {
   Trial trial(R"({"name":"t","start":"a","limits":{"steps":9},"nodes":{
     "a":{"do":"x.a","labels":["ok"],"retry":{"attempts":2,"backoff_ms":9000},"on":{"ok":"z"}},"z":{"end":"done"}}})");

@@ -1,4 +1,6 @@
 // Forks, which continue from where another run stood, and moves to another version of the graph.
+#include <functional>
+
 #include "engine/evolve.hpp"
 #include "tests/engine/trial.hpp"
 
@@ -340,6 +342,25 @@ TEST(Fork, goes_on_under_a_changed_graph_that_fits) {
   EXPECT_EQ(fork.complete(3, "ok"), (Lines{"3 step_succeeded b ok -> more"}));
 }
 
+TEST(Fork, under_a_higher_cap_charges_the_step_that_found_its_budget_used_up) {
+  const std::string spends = R"({"name":"t","start":"a","limits":{"steps":9},"budgets":{"x":{"cap":1}},"nodes":{
+    "a":{"do":"x.a","labels":["again"],"spends":"x","on":{"again":"a"}},"z":{"end":"done"}}})";
+  Trial origin(spends);
+  origin.start();
+  EXPECT_EQ(origin.complete(1, "again").back(),
+            "run_finished failed (Step 2 (a) failed: exhausted: Budget x is used up: 1 of 1.) {}");
+  origin.graphs.add(version_of(replaced(spends, R"("cap":1)", R"("cap":10)"), "v2"), false);
+  Fork same(origin);
+  EXPECT_EQ(same.then(fork_command(origin)).back(),
+            "run_finished failed (Step 2 (a) failed: exhausted: Budget x is used "
+            "up: 1 of 1.) {}");
+  Fork fork(origin);
+  EXPECT_EQ(fork.then(fork_command(origin, "v2")).back(), "run_reopened");
+  EXPECT_EQ(fork.state.budgets.at("x").used, 2);
+  EXPECT_EQ(fork.queue.at(root_branch).step, 2);
+  EXPECT_EQ(fork.complete(2, "again").front(), "2 step_succeeded a again -> a");
+}
+
 // --- moves ----------------------------------------------------------------------------------------------------------
 
 TEST(Move, puts_a_run_under_another_version_by_an_event) {
@@ -370,6 +391,67 @@ TEST(Move, to_a_graph_where_its_node_is_of_another_verb_is_refused) {
   const Error refused = trial.refused(MoveRun{"v2"});
   EXPECT_EQ(refused.code, Code::conflict);
   EXPECT_NE(refused.message.find("to be do in"), std::string::npos) << refused.message;
+}
+
+// A step stays as it was opened: by what it waits for, and its limit of time.
+std::string moved_to(const std::string& from, const std::string& to, const std::function<void(Trial&)>& begin = {}) {
+  Trial trial(from);
+  trial.start();
+  if (begin) begin(trial);
+  trial.graphs.add(version_of(to, "v2"), false);
+  const Error refused = trial.refused(MoveRun{"v2"});
+  EXPECT_EQ(refused.code, Code::conflict);
+  return refused.message;
+}
+
+std::string stands_at(const std::string& node) {
+  return R"({"name":"t","start":"w","limits":{"steps":9},"nodes":{"w":)" + node + R"(,"z":{"end":"done"}}})";
+}
+
+TEST(Move, to_a_graph_without_the_edge_by_which_a_wait_would_time_out_is_refused) {
+  const std::string timed = stands_at(R"({"wait":{"signal":"go","timeout_ms":1000},"on":{"fired":"z","timeout":"z"}})");
+  const std::string patient = stands_at(R"({"wait":{"signal":"go"},"on":{"fired":"z"}})");
+  EXPECT_NE(moved_to(timed, patient)
+                .find("Expected node w to have an edge for \"timeout\" in graph t of version v2, "
+                      "by which step 1 may leave, but it has none."),
+            std::string::npos);
+  Trial trial(patient);
+  trial.start();
+  trial.graphs.add(version_of(timed, "v2"), false);
+  EXPECT_EQ(trial.then(MoveRun{"v2"}), (Lines{"run_moved"})) << "it waits on without a limit, as it was opened";
+}
+
+TEST(Move, to_a_graph_where_its_node_waits_for_a_time_and_no_longer_for_a_signal_is_refused) {
+  const std::string signal = stands_at(R"({"wait":{"signal":"go"},"on":{"fired":"z"}})");
+  const std::string time = stands_at(R"({"wait":{"ms":1000},"on":{"fired":"z"}})");
+  EXPECT_NE(moved_to(signal, time).find("to wait for a signal in"), std::string::npos);
+  EXPECT_NE(moved_to(time, signal).find("to wait for a time in"), std::string::npos);
+}
+
+TEST(Move, to_a_graph_without_the_edge_by_which_a_question_would_expire_is_refused) {
+  const std::string open = stands_at(R"({"ask":{"prompt":"?"},"expires_ms":1000,"on":{"answered":"z","expired":"z"}})");
+  const std::string answers = stands_at(R"({"ask":{"prompt":"?","default":1},"on":{"answered":"z"}})");
+  EXPECT_NE(moved_to(open, answers).find("edge for \"expired\""), std::string::npos);
+}
+
+TEST(Move, of_a_paused_run_keeps_the_edge_that_its_answer_waits_for) {
+  const std::string both = stands_at(R"({"ask":{"prompt":"?"},"on":{"answered":"z","expired":"z"}})");
+  const std::string none = stands_at(R"({"ask":{"prompt":"?"},"on":{"expired":"z"}})");
+  const auto answered = [](Trial& trial) {
+    trial.then(Pause{});
+    trial.then(Answer{"", true, "ann", {}});
+  };
+  EXPECT_NE(moved_to(both, none, answered).find("edge for \"answered\""), std::string::npos);
+}
+
+// A run may have been put there by a build that did not look.
+TEST(Move, that_left_a_wait_without_its_edge_ends_in_a_failure_and_not_in_silence) {
+  Trial trial(stands_at(R"({"wait":{"signal":"go","timeout_ms":1000},"on":{"fired":"z"}})"));
+  trial.start();
+  trial.now_us += second_us;
+  EXPECT_EQ(trial.then(Due{1}).back(),
+            "run_finished failed (Step 1 (w) failed: invalid: Expected node w to have an edge "
+            "for \"timeout\", but it has none.) {}");
 }
 
 // The branches of an open fan-out would meet at two joins.

@@ -407,6 +407,15 @@ TEST(GraphFaults, settings_of_another_kind) {
             Faults{"Expected \"into\" of node \"signal\" to be a channel, but it is \"a/b\"."});
 }
 
+TEST(GraphFaults, a_handler_has_no_label_of_the_engine) {
+  for (const char* label : {"error", "exhausted"}) {
+    const Faults faults = faults_with("/nodes/far/labels", Json::array({"ok", label}));
+    ASSERT_FALSE(faults.empty()) << label;
+    EXPECT_EQ(faults.front(), "Expected the labels of node \"far\" to be a handler's own, but it has \"" +
+                                  std::string(label) + "\", which is the engine's.");
+  }
+}
+
 TEST(GraphFaults, retry) {
   EXPECT_EQ(faults_with("/nodes/work/retry", 3),
             Faults{"Expected the retry of node \"work\" to be an object, but it is 3."});

@@ -195,6 +195,24 @@ TEST_P(SessionsTest, children_that_a_parent_gave_up_to_clean_up_are_found) {
   EXPECT_EQ(store().orphans(from_the_first, 10), std::vector<RunId>{given_up.id()});
 }
 
+// A child that cleans up has a reason as well.
+TEST_P(SessionsTest, children_that_clean_up_are_no_orphans) {
+  TestRun parent = started_run();
+  TestRun child = new_run();
+  child.row.parent = parent.id();
+  child.commit(child.entry());
+  Entry ended = parent.entry();
+  ended.run.status = RunStatus::aborted;
+  parent.commit(ended);
+  OrphanMark from_the_first;
+  EXPECT_EQ(store().orphans(from_the_first, 10), std::vector<RunId>{child.id()});
+  Entry cleaning = child.entry();
+  cleaning.run.reason = "The run that called it has ended.";
+  child.commit(cleaning);
+  from_the_first = {};
+  EXPECT_TRUE(store().orphans(from_the_first, 10).empty());
+}
+
 // One look reads a slice, whatever number of children there are; the next one goes on after it.
 TEST_P(SessionsTest, A19_open_children_are_looked_at_slice_by_slice) {
   std::set<RunId> expected;

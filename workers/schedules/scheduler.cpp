@@ -142,14 +142,9 @@ ScheduleWrite Scheduler::write_of(ScheduleInHand schedule, ScheduleDecision deci
   return write;
 }
 
-// A second command would cut the cleanup of a run short that the first one has begun.
 void Scheduler::cancel(const std::vector<RunId>& runs) {
-  std::vector<RunId> open;
-  for (const RunId& run : runs) {
-    const Result<RunState> now = client_.state(run);
-    if (now && !is_ended(now->status) && !now->ending) open.push_back(run);
-  }
-  if (!open.empty()) client_.command_many(open, Cancel{"another occurrence of its schedule is due"});
+  if (runs.empty()) return;
+  client_.command_many(runs, Cancel{.reason = "another occurrence of its schedule is due", .spares_cleanup = true});
 }
 
 std::vector<ScheduleNote> Scheduler::carry_out(Doings doings) {

@@ -241,6 +241,7 @@ void Pool::claim_failed(Shard shard) {
   Source& source = sources_[static_cast<std::size_t>(shard)];
   end_claim(source);
   source.wants = Wants::nothing;
+  if (source.claims == Wants::anything) source.poll_at = now_ + options_.poll_us;  // also where it was for the homes
 }
 
 // One shard asks for its share of the slots at most, so that it does not starve the others; eight at least, because a

@@ -176,10 +176,11 @@ std::int64_t Sweeping::report_lost(const std::vector<HeldJob>& jobs, const std::
 void Sweeping::cancel_orphans(const std::vector<RunId>& orphans) {
   for (const RunId& run : orphans)
     if (!backoff_.is_paused(run, steady_) && sweeper_.begin_cancel(run))
-      actions_.submissions.push_back({.ticket = new_submission(InternalSubmission::Kind::orphan, run),
-                                      .run = run,
-                                      .command = Cancel{"The run that called it has ended."},
-                                      .caller_has_ended = true});
+      actions_.submissions.push_back(
+          {.ticket = new_submission(InternalSubmission::Kind::orphan, run),
+           .run = run,
+           .command = Cancel{.reason = "The run that called it has ended.", .spares_cleanup = true},
+           .caller_has_ended = true});
 }
 
 void Sweeping::finish_calls(const ScanSessions::Answer& found) {

@@ -47,8 +47,7 @@ Exit show_queues(const Settings& settings) {
     if (settings.json) print_json(queue_json(name, line));
     table.add({name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
                limits.concurrency ? std::to_string(*limits.concurrency) : "",
-               limits.rate ? rate_text(*limits.rate) : "", budgets_text(limits.budgets),
-               limits.paused ? "paused" : "",
+               limits.rate ? rate_text(*limits.rate) : "", budgets_text(limits.budgets), limits.paused ? "paused" : "",
                row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""});
   }
   if (!settings.json) table.print();

@@ -1,9 +1,10 @@
 -- A slice of a shard's open children, in the order of their parents, after a parent, and whether nothing waits for them
 -- any more: the parent has ended, or it cleans up (only then a run under way has a reason) and gave them up for that.
+-- A child that cleans up itself is left alone.
 -- The cost depends on the slice's length, not on how many runs there are.
-select c.run_id, c.open_child_of, p.is_orphan
+select c.run_id, c.open_child_of, c.reason = '' and p.is_orphan as is_orphan
 from (
-  select open_child_of, run_id
+  select open_child_of, run_id, reason
   from cairn.run
   where shard = $1::int and open_child_of is not null and open_child_of > $2::uuid
   order by open_child_of

@@ -59,9 +59,10 @@ std::string head_of(const std::string& run) {
 TEST(ForkCommand, goes_on_with_another_value_and_another_answer) {
   const std::string run = started(add_graph(asking_graph("forked")));
   const std::string at = head_of(run);
-  const Json forked = cairn_ok({"fork", run, "--at", at, "--set", R"(log=["edited"])", "--answer", R"(q2="north")",
-                                "--tag", "team=b", "--tag", "why=test", "--reason", "The north is dry.", "--wait", "--json"})
-                          .json();
+  const Json forked =
+      cairn_ok({"fork", run, "--at", at, "--set", R"(log=["edited"])", "--answer", R"(q2="north")", "--tag", "team=b",
+                "--tag", "why=test", "--reason", "The north is dry.", "--wait", "--json"})
+          .json();
   EXPECT_EQ(forked["status"], "done");
   EXPECT_EQ(forked["output"], (Json{{"region", "north"}, {"picked", "north"}, {"log", {"edited"}}}));
   const std::string fork = forked["run"];

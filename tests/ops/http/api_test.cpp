@@ -201,7 +201,7 @@ TEST_F(Api, a_fault_in_one_of_several_runs_starts_none_of_them) {
   expect_error(with(Json(1001, Json::object())), 400, "invalid", "but found 1001.");
   Json unknown = common;
   unknown["graph"] = "api_aks";
-  unknown["runs"] = {Json::object()};
+  unknown["runs"] = Json::array({Json::object()});
   expect_error(server.post(runs, unknown), 404, "not_found", "api_aks");
   EXPECT_EQ(count(), 0U);
 }

@@ -115,5 +115,20 @@ TEST(CutShort, the_runs_that_it_called_end_while_it_cleans_up) {
   EXPECT_EQ(shown(run)["status"], "aborted");
 }
 
+TEST(CutShort, a_run_that_it_called_cleans_up_to_its_end) {
+  const Json tools = {{"tools", {{"slow", {{"exec", {"sh", "-c", "cat >/dev/null; sleep 4; echo '{}'"}}}}}}};
+  const std::string file = write_file("slow.json", tools.dump()).string();
+  cairn_ok({"graph", "add", write_file("cut_tidy_kid.json", held("cut_tidy_kid", "slow").dump())});
+  Json parent = held("cut_tidy_parent", "echo");
+  parent.erase("finally");
+  parent["nodes"].erase("undo");
+  parent["nodes"]["hold"] = {{"call", "cut_tidy_kid"}, {"on", {{"done", "undone"}, {"failed", "undone"}}}};
+  cairn_ok({"cancel", started(parent)});
+  const std::string child = cairn_ok({"runs", "--where", "graph=cut_tidy_kid", "--json"}).lines().at(0)["run"];
+  const Beside one({"work", "--tools", file}), other({"work", "--tools", file});
+  EXPECT_TRUE(test::wait_until([&] { return shown(child)["status"] == "aborted"; })) << shown(child);
+  EXPECT_EQ(shown(child)["output"]["undone"], Json::object()) << "the sweeps of four seconds cut nothing short";
+}
+
 }  // namespace
 }  // namespace cairn::program

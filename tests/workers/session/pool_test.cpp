@@ -321,6 +321,16 @@ TEST(Pool, a_failed_claim_is_tried_at_the_next_poll) {
   EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
 }
 
+TEST(Pool, a_failed_claim_for_its_homes_is_tried_at_the_next_poll_too) {
+  Pool pool(options());
+  pool.add_home(RunId{{7}});
+  ASSERT_EQ(pool.drain_actions().claims.size(), 1u);
+  pool.claim_failed(0);
+  EXPECT_TRUE(pool.drain_actions().claims.empty());
+  pool.tick(1'000, 1'000);
+  EXPECT_EQ(pool.drain_actions().claims.size(), 1u);
+}
+
 TEST(Pool, while_steps_run_it_waits_until_a_claim_is_worth_it) {
   Pool pool(options(8));
   (void)pool.drain_actions();
