@@ -217,7 +217,7 @@ TEST(GraphTest, a_case_that_fails_says_what_was_expected_and_what_came) {
 TEST(GraphTest, a_run_may_be_left_waiting) {
   Json graph = with("/nodes/ask_size/ask", {{"prompt", "Which?"}});
   graph["nodes"]["ask_size"].erase("expires_ms");
-  const Json cases = {a_case("nobody", {{"expect", {{"status", "waiting"}, {"path", Json::array()}}}})};
+  const Json cases = Json::array({a_case("nobody", {{"expect", {{"status", "waiting"}, {"path", Json::array()}}}})});
   const std::string file = file_of({{"graph", graph}, {"cases", cases}}, "inline.test.json");
   const Ran ran = cairn({"graph", "test", file});
   EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
