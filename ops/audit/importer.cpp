@@ -10,8 +10,8 @@
 namespace cairn {
 namespace {
 
-constexpr std::int32_t checkpoints_at_once = 50;
-constexpr TimeUs clock_slack_us = 60'000'000;  // processes know the database's time, but not to the microsecond
+constexpr std::int32_t left_checkpoints_at_once = 10;  // they may have a megabyte each
+constexpr TimeUs clock_slack_us = 60'000'000;          // processes know the database's time, but not to the microsecond
 
 }  // namespace
 
@@ -159,7 +159,7 @@ void Importer::sign_left() {
   };
   CheckpointTable::Place after{left_since_us_ - clock_slack_us, std::numeric_limits<std::int64_t>::min(), 0};
   while (!open.empty()) {
-    const std::vector<Checkpoint> page = signatures_.checkpoints_since(after, checkpoints_at_once);
+    const std::vector<Checkpoint> page = signatures_.checkpoints_since(after, left_checkpoints_at_once);
     if (page.empty()) break;
     for (const Checkpoint& checkpoint : page)
       if (const auto heads = parse_heads(checkpoint.heads)) std::for_each(heads->begin(), heads->end(), take_out);

@@ -109,6 +109,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/starts/start_book_test.cpp
   tests/storage/migration/migrator_test.cpp
   tests/storage/postgres/bench_copies_test.cpp
+  tests/storage/postgres/imported_run_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
   tests/storage/postgres/citus_test.cpp
   tests/storage/postgres/cluster_test.cpp
@@ -124,7 +125,6 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
-  tests/storage/proof/imported_run_test.cpp
   tests/storage/proof/records_test.cpp
   tests/storage/proof/run_erasure_test.cpp
   tests/storage/proof/signing_test.cpp

@@ -14,7 +14,7 @@ namespace {
 using namespace test;
 using Kind = Verdict::Kind;
 
-constexpr TimeUs an_hour_us = 3'600'000'000;
+constexpr TimeUs rate_hour_us = 3'600'000'000;
 
 class SpentLimitsTest : public StoreTest {
  protected:
@@ -69,18 +69,18 @@ class SpentLimitsTest : public StoreTest {
 
 TEST_P(SpentLimitsTest, a_rate_whose_starts_are_all_free_again_is_forgotten_and_one_that_binds_stays) {
   set({.name = "model",
-       .rate = StartRate{1, an_hour_us, 9},
+       .rate = StartRate{1, rate_hour_us, 9},
        .key = "tag.team",
-       .key_rate = StartRate{1, an_hour_us, 2}});
+       .key_rate = StartRate{1, rate_hour_us, 2}});
   start({"red", "red", "blue"});
   ASSERT_EQ(claim(9).size(), 3u);
   const TimeUs now_us = store().database_time();
   EXPECT_EQ(forget(now_us).first, 0);
   EXPECT_TRUE(is_rate_kept("red"));
-  EXPECT_EQ(forget(now_us + an_hour_us * 3 / 2).first, 1) << "blue's start is free again in an hour, red's in two";
+  EXPECT_EQ(forget(now_us + rate_hour_us * 3 / 2).first, 1) << "blue's start is free again in an hour, red's in two";
   EXPECT_FALSE(is_rate_kept("blue"));
   EXPECT_TRUE(is_rate_kept("red"));
-  EXPECT_EQ(forget(now_us + 4 * an_hour_us).first, 2) << "red's and that of the queue";
+  EXPECT_EQ(forget(now_us + 4 * rate_hour_us).first, 2) << "red's and that of the queue";
   EXPECT_FALSE(is_rate_kept("red"));
   EXPECT_FALSE(store().limits().queue_uses({"model"})["model"].full_at);
 }
@@ -140,10 +140,10 @@ TEST_P(SpentLimitsTest, the_turn_of_a_key_without_jobs_goes_to_the_next_key_that
 }
 
 TEST_P(SpentLimitsTest, a_look_goes_through_all_rows_a_page_at_a_time) {
-  set({.name = "model", .key = "tag.team", .key_rate = StartRate{1, an_hour_us, 1}});
+  set({.name = "model", .key = "tag.team", .key_rate = StartRate{1, rate_hour_us, 1}});
   start({"a", "b", "c", "d", "e"});
   ASSERT_EQ(claim(9).size(), 5u);
-  const auto [forgotten, pages] = forget(store().database_time() + 2 * an_hour_us, 2);
+  const auto [forgotten, pages] = forget(store().database_time() + 2 * rate_hour_us, 2);
   if (dsn().empty()) return;  // in memory a look is one page
   EXPECT_GE(forgotten, 5);
   EXPECT_GE(pages, 5) << "three of rates, one of budgets, one of turns";
@@ -151,7 +151,7 @@ TEST_P(SpentLimitsTest, a_look_goes_through_all_rows_a_page_at_a_time) {
 }
 
 TEST_P(SpentLimitsTest, a_key_that_no_run_has_is_forgotten_whatever_it_binds) {
-  set({.name = "model", .key = "tag.team", .key_rate = StartRate{1, an_hour_us, 2}});
+  set({.name = "model", .key = "tag.team", .key_rate = StartRate{1, rate_hour_us, 2}});
   const std::string long_name(150, 'x');
   const std::string digested = long_name + long_name;
   start({"red", "blue", digested});
@@ -170,17 +170,17 @@ TEST_P(SpentLimitsTest, a_key_that_no_run_has_is_forgotten_whatever_it_binds) {
 // Rows that claims and commits write at the same time are not waited for.
 TEST_P(SpentLimitsTest, a_row_that_is_locked_stays_and_holds_nothing_up) {
   if (dsn().empty()) return;
-  set({.name = "model", .key = "tag.team", .key_rate = StartRate{1, an_hour_us, 1}});
+  set({.name = "model", .key = "tag.team", .key_rate = StartRate{1, rate_hour_us, 1}});
   start({"a", "b"});
   ASSERT_EQ(claim(9).size(), 2u);
   PgConnection other({dsn(), "test", false});
   other.execute("BEGIN");
   other.execute("SELECT FROM cairn.rate WHERE key = '=a' FOR UPDATE");
-  forget(store().database_time() + 2 * an_hour_us);
+  forget(store().database_time() + 2 * rate_hour_us);
   EXPECT_TRUE(is_rate_kept("a"));
   EXPECT_FALSE(is_rate_kept("b"));
   other.execute("ROLLBACK");
-  forget(store().database_time() + 2 * an_hour_us);
+  forget(store().database_time() + 2 * rate_hour_us);
   EXPECT_FALSE(is_rate_kept("a"));
 }
 
