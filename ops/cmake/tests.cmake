@@ -110,6 +110,8 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/bench_copies_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
   tests/storage/postgres/citus_test.cpp
+  tests/storage/postgres/claims/known_limits_test.cpp
+  tests/storage/postgres/claims/scan_marks_test.cpp
   tests/storage/postgres/cluster_test.cpp
   tests/storage/postgres/cutting_proxy.cpp
   tests/storage/postgres/job_claimer_test.cpp

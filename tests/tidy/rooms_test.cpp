@@ -91,6 +91,8 @@ const std::map<std::string, Floors> house = {
      {{"storage/limits", "storage/starts"},
       {"storage"},
       {"storage/postgres"},
+      {"storage/postgres/claims"},
+      {"storage/postgres/store"},
       {"storage/server", "storage/proof", "storage/data", "storage/feed", "storage/migration", "storage/schedules",
        "storage/hooks"}}},
     {"workers",

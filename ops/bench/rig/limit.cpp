@@ -10,7 +10,7 @@
 
 #include "engine/event.hpp"
 #include "ops/service/database.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "workers/ids.hpp"
 
 namespace cairn {

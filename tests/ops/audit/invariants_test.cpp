@@ -10,7 +10,7 @@
 #include "engine/snapshot.hpp"
 #include "ops/audit/replay.hpp"
 #include "storage/postgres/administration.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/ops/planners/planner_runs.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"

@@ -15,7 +15,7 @@
 #include "storage/migration/distribution.hpp"
 #include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/placements.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "storage/proof/run_records.hpp"
 #include "tests/storage/set_limits.hpp"
 #include "tests/storage/test_database.hpp"

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "storage/clock.hpp"
-#include "storage/postgres/postgres_store.hpp"
 #include "storage/postgres/reachable.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 

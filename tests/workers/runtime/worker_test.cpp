@@ -16,7 +16,7 @@
 
 #include "engine/event.hpp"
 #include "storage/memory_store.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"

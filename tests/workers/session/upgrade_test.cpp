@@ -13,7 +13,7 @@
 #include "storage/chain.hpp"
 #include "storage/migration/migrator.hpp"
 #include "storage/postgres/administration.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/waiting.hpp"

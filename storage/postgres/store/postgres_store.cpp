@@ -1,4 +1,4 @@
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,14 +13,15 @@
 #include "storage/limit_book.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/claim_parameters.hpp"
+#include "storage/postgres/claims/held_starts.hpp"
+#include "storage/postgres/claims/job_claimer.hpp"
 #include "storage/postgres/commit.hpp"
 #include "storage/postgres/dsn.hpp"
-#include "storage/postgres/job_claimer.hpp"
 #include "storage/postgres/notifier.hpp"
 #include "storage/postgres/placements.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/postgres/schema.hpp"
-#include "storage/postgres/start_table.hpp"
+#include "storage/postgres/store/start_table.hpp"
 
 namespace cairn {
 namespace {
@@ -421,14 +422,16 @@ class PostgresStore final : public Store {
     return changed;
   }
 
-  std::int64_t take_starts(const std::string& queue, std::int64_t count) { return claimer_.take_starts(queue, count); }
+  std::int64_t take_starts(const std::string& queue, std::int64_t count) {
+    return take_held_starts(placements_, queue, count);
+  }
 
   std::map<std::string, QueueUse> queue_uses(const std::vector<std::string>& queues) {
     std::map<std::string, QueueUse> uses;
     for (const PgResult& part : placements_.query_each("queue_rates", PgParameters().add(text_array(queues))))
-      JobClaimer::add_rates(part, uses);
-    for (const PgResult& part : placements_.query_each("budget_uses", JobClaimer::budgets_of_queues(queues)))
-      JobClaimer::add_budget_uses(part, false, uses);
+      add_rates(part, uses);
+    for (const PgResult& part : placements_.query_each("budget_uses", budgets_of_queues(queues)))
+      add_budget_uses(part, false, uses);
     return uses;
   }
 
@@ -442,9 +445,9 @@ class PostgresStore final : public Store {
   std::map<std::string, QueueUse> key_uses(const std::string& queue, const std::vector<std::string>& keys) {
     std::map<std::string, QueueUse> uses;
     for (const PgResult& part : placements_.query_each("key_uses", PgParameters().add(queue).add(text_array(keys))))
-      JobClaimer::add_key_uses(part, uses);
-    for (const PgResult& part : placements_.query_each("budget_uses", JobClaimer::budgets_of_keys(queue, keys)))
-      JobClaimer::add_budget_uses(part, true, uses);
+      add_key_uses(part, uses);
+    for (const PgResult& part : placements_.query_each("budget_uses", budgets_of_keys(queue, keys)))
+      add_budget_uses(part, true, uses);
     return uses;
   }
 
@@ -455,7 +458,7 @@ class PostgresStore final : public Store {
     const std::int32_t asked = std::max(limit, placements_.are_distributed() ? of_each_node : 0);
     const PgParameters most = PgParameters().add(queue).add(asked);
     for (const PgResult& part : placements_.query_each_widely("budget_uses_of_keys", most))
-      JobClaimer::add_budget_uses(part, true, keys);
+      add_budget_uses(part, true, keys);
     return most_used(keys, limit, database_time());
   }
 
