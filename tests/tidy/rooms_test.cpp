@@ -90,7 +90,7 @@ const std::map<std::string, Floors> house = {
     {"storage",
      {{"storage/limits", "storage/starts"},
       {"storage"},
-      {"storage/postgres"},
+      {"storage/postgres", "storage/memory"},
       {"storage/postgres/claims"},
       {"storage/postgres/store"},
       {"storage/server", "storage/proof", "storage/data", "storage/feed", "storage/migration", "storage/schedules",

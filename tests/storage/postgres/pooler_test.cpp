@@ -93,8 +93,8 @@ TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_named_in_the
   const auto other = open_with(pooler.dsn());
   try {
     for (int n = 0; n < 20; ++n) {
-      one->graphs();
-      other->graphs();
+      one->graphs().all();
+      other->graphs().all();
     }
     ADD_FAILURE() << "no prepared statement met another one";
   } catch (const StoreUnavailable& refused) {

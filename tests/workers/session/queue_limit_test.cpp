@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "storage/commit_rules.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/set_limits.hpp"
 #include "tests/storage/test_database.hpp"

@@ -11,7 +11,7 @@
 
 #include "engine/evolve.hpp"
 #include "engine/run_json.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "workers/catalogue.hpp"

@@ -1,7 +1,7 @@
 // The parts of a session, each alone: its lifecycle, what it keeps, its steps in flight, its sweeping.
 #include <gtest/gtest.h>
 
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/runs/keep_rules.hpp"
