@@ -52,7 +52,13 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/stored/codec_test.cpp
   tests/engine/commands_test.cpp
   tests/engine/data_test.cpp
-  tests/engine/decide_test.cpp
+  tests/engine/decide/asking_test.cpp
+  tests/engine/decide/calling_test.cpp
+  tests/engine/decide/decide_test.cpp
+  tests/engine/decide/decision_bounds_test.cpp
+  tests/engine/decide/fan_out_test.cpp
+  tests/engine/decide/mapping_test.cpp
+  tests/engine/decide/retry_test.cpp
   tests/engine/fork_test.cpp
   tests/engine/stored/golden_history_test.cpp
   tests/engine/graph_test.cpp
