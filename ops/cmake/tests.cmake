@@ -194,7 +194,10 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/schemas/schema_dialect_test.cpp
   tests/workers/ports/secrets_test.cpp
   tests/workers/ports/tools_file_test.cpp
-  tests/workers/ports/tools_test.cpp
+  tests/workers/ports/native_tools_test.cpp
+  tests/workers/ports/tool_confinement_test.cpp
+  tests/workers/ports/tool_programs_test.cpp
+  tests/workers/ports/url_tools_test.cpp
   tests/workers/ports/untrusted_text_test.cpp
   tests/workers/ports/url_place_test.cpp
   tests/workers/runs/committer_bounds_test.cpp
@@ -223,7 +226,10 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp
   tests/workers/session/same_history_test.cpp
-  tests/workers/session/session_parts_test.cpp
+  tests/workers/session/keep_rules_test.cpp
+  tests/workers/session/session_lifecycle_test.cpp
+  tests/workers/session/steps_in_flight_test.cpp
+  tests/workers/session/sweeping_test.cpp
   tests/workers/session/session_test.cpp
   tests/workers/session/upgrade_test.cpp
   tests/workers/tools/mcp/bad_servers_test.cpp
