@@ -105,17 +105,4 @@ std::map<SessionId, std::int64_t> MemorySessions::held_counts() {
   return counts;
 }
 
-MemoryQueue MemorySessions::queue() const {
-  const std::lock_guard lock(rows_.mutex);
-  MemoryQueue queue;
-  for (const auto& [id, run] : rows_.runs)
-    for (const auto& [branch, job] : run.jobs) {
-      if (job.session == 0)
-        queue.next_due = std::min(queue.next_due, job.job.run_at_us);
-      else
-        ++(rows_.sessions.contains(job.session) ? queue.held : queue.lost);
-    }
-  return queue;
-}
-
 }  // namespace cairn

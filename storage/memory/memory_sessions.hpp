@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "storage/memory/memory_rows.hpp"
-#include "storage/memory/memory_store.hpp"
 
 namespace cairn {
 
@@ -28,8 +27,6 @@ class MemorySessions {
   HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit);
   std::map<SessionId, std::int64_t> held_counts();
   void end_stalled(std::int64_t) {}
-
-  MemoryQueue queue() const;
 
  private:
   MemoryRows& rows_;

@@ -180,7 +180,6 @@ class MemoryStore final : public Store {
   GraphBook& graphs() override { return graph_book_; }
   LimitBook& limits() override { return limit_book_; }
   StartBook& starts() override { return start_book_; }
-  MemoryQueue queue() const { return sessions_.queue(); }
 
   void put_progress(SessionId session, std::span<const ProgressRow> texts,
                     std::span<const ProgressPlace> ended) override {
@@ -214,6 +213,19 @@ class MemoryStore final : public Store {
   void notify() override {
     const std::lock_guard lock(rows_.mutex);
     count_notification();
+  }
+
+  MemoryQueue queue() const {
+    const std::lock_guard lock(rows_.mutex);
+    MemoryQueue queue;
+    for (const auto& [id, run] : rows_.runs)
+      for (const auto& [branch, job] : run.jobs) {
+        if (job.session == 0)
+          queue.next_due = std::min(queue.next_due, job.job.run_at_us);
+        else
+          ++(rows_.sessions.contains(job.session) ? queue.held : queue.lost);
+      }
+    return queue;
   }
 
   void archive(const RunId& id, const FoundTombstone& tombstone) {

@@ -1,4 +1,4 @@
-// What programs as tools may do: their environment, their limits, and the end of all that they started.
+// The confinement of programs as tools: their environment, their limits, and the end of all that they started.
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
