@@ -38,7 +38,7 @@ struct HeldJob {
   SessionId session = 0;  // 0: unowned
   std::int64_t epoch = 0;
   TimeUs deadline_us = never_us;
-  SessionId home = 0;         // jobs(): the one session that finds it, see Store::set_home(); 0: all do
+  SessionId home = 0;         // jobs(): the one session that finds it, see SessionBook::set_home(); 0: all do
   std::int64_t run_head = 0;  // by which a worker recognizes that its cached state is stale
 };
 

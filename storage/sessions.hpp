@@ -1,10 +1,13 @@
-// Worker sessions as the store keeps them, and a scan of the jobs they hold. Plain values.
+// Worker sessions as the store keeps them, the calls about them that both stores make, and a scan of the jobs they
+// hold. Plain values; the calls are safe from any thread.
 //
 // A session's counter is its heartbeat. A sweeper that has seen no change of it for the time-to-live, on its own
 // monotonic clock, reaps the session: its holds are lost and their jobs are offered again.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,5 +56,51 @@ struct HeldScan {
   std::vector<HeldJob> unowned;  // held by a session that has no row: it was closed or removed, so it counts as dead
   bool is_all = false;           // the limit cut nothing off
 };
+
+// All throw StoreUnavailable.
+struct SessionBook {
+  // Opening a session again updates its queues, handlers and tools, and nothing else.
+  std::function<void(const SessionRow&)> open;
+  std::function<void(SessionId)> beat;
+  // The hold that the session executes alone (SessionRow::alone); "": none.
+  std::function<void(SessionId, const std::string& hold)> set_alone;
+  // The attempts of steps that may not be lost which the session has begun (SessionRow::begun).
+  std::function<void(SessionId, const std::vector<std::string>& attempts)> set_begun;
+  std::function<void(SessionId)> close;  // and it is no run's home any more
+  // The session is the run's home, or is so no longer: a run has one at most, the latest. A job that a commit frees
+  // meanwhile, in a queue that the session serves, is found only by its own claims that name the run (only_runs or a
+  // notification), until it is no home or is closed: then by all, at the latest after the next scan_held(). Never
+  // needed for a result. Jobs that Store::release() gives up are found by all.
+  std::function<void(SessionId, const RunId& run, bool is_home)> set_home;
+  std::function<std::vector<SessionRow>()> all;
+
+  // These read all jobs: no index has the holder, so that a held row can move to its next step without one.
+  std::function<std::vector<HeldJob>(SessionId, std::int32_t limit, RunShare)> held_by;
+  std::function<HeldScan(SessionId, TimeUs now_us, std::int32_t limit)> scan_held;
+  std::function<std::map<SessionId, std::int64_t>()> held_counts;  // of sessions that hold something
+
+  // Ends the connections of stopped processes, which would keep their locks for ever: those of this program that left
+  // a transaction half sent for `after_ms`.
+  std::function<void(std::int64_t after_ms)> end_stalled;
+};
+
+// The calls of a table that has functions of these names. REQUIRES: it outlives them.
+template <class Table>
+SessionBook session_book_of(Table& table) {
+  return {
+      [&table](const SessionRow& session) { table.open(session); },
+      [&table](SessionId session) { table.beat(session); },
+      [&table](SessionId session, const std::string& hold) { table.set_alone(session, hold); },
+      [&table](SessionId session, const std::vector<std::string>& begun) { table.set_begun(session, begun); },
+      [&table](SessionId session) { table.close(session); },
+      [&table](SessionId session, const RunId& run, bool is_home) { table.set_home(session, run, is_home); },
+      [&table] { return table.all(); },
+      [&table](SessionId session, std::int32_t limit, RunShare share) { return table.held_by(session, limit, share); },
+      [&table](SessionId session, TimeUs now_us, std::int32_t limit) {
+        return table.scan_held(session, now_us, limit);
+      },
+      [&table] { return table.held_counts(); },
+      [&table](std::int64_t after_ms) { table.end_stalled(after_ms); }};
+}
 
 }  // namespace cairn

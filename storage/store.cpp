@@ -36,38 +36,14 @@ std::vector<StoredHistory> Store::histories(std::span<const HistoryRequest> requ
   return histories;
 }
 
-// --- graphs, for a store that holds them in memory
-// --------------------------------------------------------------------
-
-std::int64_t Store::graphs_mark() {
-  std::size_t mark = 0;
-  for (const GraphRow& row : graphs())
-    mark ^= std::hash<std::string>{}(row.name + " " + row.version + (row.current ? " current" : ""));
-  return static_cast<std::int64_t>(mark);
-}
-
-std::vector<GraphRow> Store::graph_names() {
-  std::vector<GraphRow> rows = graphs();
-  for (GraphRow& row : rows) row.text.clear();
-  return rows;
-}
-
-std::vector<GraphRow> Store::graphs_of(std::span<const std::string> versions) {
-  std::vector<GraphRow> rows = graphs();
-  std::erase_if(rows, [&](const GraphRow& row) {
-    return std::find(versions.begin(), versions.end(), row.version) == versions.end();
-  });
-  return rows;
-}
-
 // The mark is read first: what is added after it is found by the next look. One who knows the current ones alone has
 // another mark, so that a look at all of them reads the rest.
 std::vector<GraphRow> new_graphs(Store& store, KnownGraphs& known, bool only_current) {
-  const std::int64_t mark = only_current ? ~store.graphs_mark() : store.graphs_mark();
+  const std::int64_t mark = only_current ? ~store.graphs().mark() : store.graphs().mark();
   if (mark == known.mark && !known.versions.empty()) return {};
   std::vector<std::string> wanted;
   std::vector<GraphRow> rows;
-  for (GraphRow& row : store.graph_names()) {
+  for (GraphRow& row : store.graphs().names()) {
     const auto found = known.versions.find(row.version);
     if (found == known.versions.end()) {
       if (row.current || !only_current) wanted.push_back(row.version);
@@ -76,7 +52,7 @@ std::vector<GraphRow> new_graphs(Store& store, KnownGraphs& known, bool only_cur
     }
   }
   if (!wanted.empty())
-    for (GraphRow& row : store.graphs_of(wanted)) rows.push_back(std::move(row));
+    for (GraphRow& row : store.graphs().of(wanted)) rows.push_back(std::move(row));
   for (const GraphRow& row : rows) known.versions[row.version] = row.current;
   known.mark = mark;
   return rows;

@@ -1,6 +1,6 @@
 // The store: the one interface to everything that is kept. Two implementations pass one suite: PostgresStore and
 // MemoryStore. Its values are in log.hpp (runs, events), entry.hpp (commits), queue.hpp (jobs, claims) and
-// sessions.hpp.
+// sessions.hpp. Calls about one thing are a book, a struct of functions, which stores in front of others hand on whole.
 //
 // Safe to call from any thread; calls block. A refusal is a Verdict or a Result. A lost connection, a serialization
 // failure or a deadlock is retried inside with backoff and jitter for a few seconds, then thrown as StoreUnavailable.
@@ -18,9 +18,11 @@
 
 #include "engine/result.hpp"
 #include "storage/entry.hpp"
+#include "storage/graph_book.hpp"
 #include "storage/log.hpp"
 #include "storage/progress.hpp"
 #include "storage/queue.hpp"
+#include "storage/run_book.hpp"
 #include "storage/sessions.hpp"
 
 namespace cairn {
@@ -32,12 +34,6 @@ struct StartBook;
 class StoreUnavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-};
-
-// Where a sweep over open children stands: the parent that it looked at last.
-struct OrphanMark {
-  Shard shard = 0;
-  RunId parent;
 };
 
 // The graphs that a reader knows.
@@ -63,6 +59,14 @@ class Store {
   virtual std::string identity() const = 0;
   virtual TimeUs database_time() = 0;
 
+  // --- books: calls about one thing, as long-lived as the store; a store that adds to some copies a book -------------
+
+  virtual RunBook& all_runs() = 0;      // run_book.hpp
+  virtual SessionBook& sessions() = 0;  // of workers (sessions.hpp)
+  virtual GraphBook& graphs() = 0;      // graph_book.hpp
+  virtual LimitBook& limits() = 0;      // of queues (limit_book.hpp)
+  virtual StartBook& starts() = 0;  // of graphs that say what becomes of starts with one key (starts/start_book.hpp)
+
   // --- the log ------------------------------------------------------------------------------------------------------
 
   // Writes entries of one shard: a group commit, in one transaction unless the database refuses some entry for good.
@@ -82,12 +86,6 @@ class Store {
   // In the order of the ids; nothing: there is no such run.
   virtual std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) = 0;
   virtual std::vector<RunRow> runs(const RunFilter& filter) = 0;  // newest first
-  // How many runs match, `limit` and `after` aside; `at_most` if there are as many or more. REQUIRES: no lineage.
-  virtual std::int64_t count_runs(const RunFilter& filter, std::int64_t at_most) = 0;
-  // The ids from `first` to `last`, in order, at most `limit`.
-  virtual std::vector<RunId> runs_between(const RunId& first, const RunId& last, std::int32_t limit) = 0;
-  // Where the run was imported from; nothing: it began here, or before imports were recorded.
-  virtual std::optional<ImportOrigin> imported(const RunId&) { return std::nullopt; }
 
   // Events after `after_seq`, in order, at most `limit`.
   virtual std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) = 0;
@@ -101,23 +99,6 @@ class Store {
   virtual void put_snapshot(const RunId& id, const SnapshotRow& snapshot) = 0;
   virtual void drop_snapshots(const RunId& id) = 0;  // of a run that has ended
 
-  // Open questions of one run, or of all runs when `id` is nil; oldest first.
-  virtual std::vector<QuestionRow> questions(const RunId& id, std::int32_t limit) = 0;
-  // Open questions of all runs after the place given, oldest first: at most `limit`, and no more than take `bytes_max`
-  // bytes together (on each node of a cluster), but at least one. Only an empty answer says that there are no more.
-  virtual std::vector<QuestionRow> questions_after(const QuestionPlace& after, std::int32_t limit,
-                                                   std::int64_t bytes_max) = 0;
-
-  // Open children of parents that have ended, or gave them up to clean up: cancelling descends by a sweep. Looks at
-  // `limit` open children after `mark`, in the order of their parents, and moves the mark; at their end, the next call
-  // begins at the first.
-  virtual std::vector<RunId> orphans(OrphanMark& mark, std::int32_t limit) = 0;
-
-  // Called runs that ended without their callers (Entry::caller_knows), as a program of an older release may leave
-  // them: those after `after`, in the order of shards and ids. tie_ends() says that their callers know.
-  virtual std::vector<LooseEnd> loose_ends(const RunId& after, std::int32_t limit) = 0;
-  virtual void tie_ends(std::span<const RunId> runs) = 0;
-
   // Both puts are idempotent: a second one with the same key changes nothing. A value that no event refers to may be
   // removed when it was not put for a while; renew_blobs() counts as a put of values that are there, and returns
   // whether all of them are. REQUIRES: no hash twice.
@@ -125,16 +106,6 @@ class Store {
   virtual bool renew_blobs(Shard shard, std::span<const Hash> hashes) = 0;
   virtual std::optional<std::string> blob(Shard shard, const Hash& hash) = 0;
   virtual void put_checkpoint(const Checkpoint& checkpoint) = 0;
-
-  // A graph's name and version are stored once; `current` moves the name to this version.
-  virtual void put_graph(const GraphRow& graph) = 0;
-  virtual std::vector<GraphRow> graphs() = 0;
-
-  // For readers who know most graphs already, see new_graphs(): a number that is another one when a graph was added or
-  // a name moved to another version; all graphs without their texts; those of these versions, whole.
-  virtual std::int64_t graphs_mark();
-  virtual std::vector<GraphRow> graph_names();
-  virtual std::vector<GraphRow> graphs_of(std::span<const std::string> versions);
 
   // --- the queue ----------------------------------------------------------------------------------------------------
 
@@ -154,46 +125,19 @@ class Store {
   virtual std::vector<HeldJob> jobs(const RunId& id) = 0;
   virtual std::vector<QueueRow> queues() = 0;
 
-  virtual LimitBook& limits() = 0;  // of queues (limit_book.hpp); as long as the store
-  virtual StartBook& starts() = 0;  // of graphs that say what becomes of starts with one key (starts/start_book.hpp)
-
   // Notifications: "a job may be ready". Correctness never needs one. await_notification() returns true if one arrived
   // since this thread's last call, or arrives within the time. With NOTIFY off they stay within this process.
   virtual void notify() = 0;
   virtual bool await_notification(std::int64_t timeout_ms) = 0;
 
-  // --- sessions -----------------------------------------------------------------------------------------------------
-
-  // Opening a session again updates its queues, handlers and tools, and nothing else.
-  virtual void open_session(const SessionRow& session) = 0;
-  virtual void beat(SessionId session) = 0;
-  // The hold that the session executes alone (SessionRow::alone); "": none.
-  virtual void set_alone(SessionId session, const std::string& hold) = 0;
-  // The attempts of steps that may not be lost which the session has begun (SessionRow::begun).
-  virtual void set_begun(SessionId session, const std::vector<std::string>& attempts) = 0;
-  virtual void close_session(SessionId session) = 0;  // and it is no run's home any more
-  // The session is the run's home, or is so no longer: a run has one at most, the latest. A job that a commit frees
-  // meanwhile, in a queue that the session serves, is found only by its own claims that name the run (only_runs or a
-  // notification), until it is no home or is closed: then by all, at the latest after the next scan_held(). Never
-  // needed for a result. Jobs that release() gives up are found by all.
-  virtual void set_home(SessionId session, const RunId& run, bool is_home) = 0;
-  virtual std::vector<SessionRow> sessions() = 0;
-
-  // These read all jobs: no index has the holder, so that a held row can move to its next step without one.
-  virtual std::vector<HeldJob> held_by(SessionId session, std::int32_t limit, RunShare share) = 0;
-  virtual HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) = 0;
-  virtual std::map<SessionId, std::int64_t> held_counts() = 0;  // of sessions that hold something
+  // --- progress of steps --------------------------------------------------------------------------------------------
 
   // Texts of steps that the session executes, each in place of the one before; and steps that it holds no more, whose
-  // rows go. A text of an attempt that the session does not hold is dropped. close_session() removes all of them.
+  // rows go. A text of an attempt that the session does not hold is dropped. Closing the session removes all of them.
   virtual void put_progress(SessionId session, std::span<const ProgressRow> texts,
                             std::span<const ProgressPlace> ended) = 0;
   // Those of the run's held steps, in the order of their steps; none that another session has taken over.
   virtual std::vector<ProgressRow> progress(const RunId& id) = 0;
-
-  // Ends the connections of stopped processes, which would keep their locks for ever: those of this program that left
-  // a transaction half sent for `after_ms`.
-  virtual void end_stalled(std::int64_t after_ms) = 0;
 
   // For a process that is to end while the database does not answer: calls under way and later ones throw
   // StoreUnavailable at once.

@@ -58,7 +58,7 @@ void Client::Parts::learn(const std::vector<GraphRow>& rows) {
     if (!row.text.empty() || committer->graphs().by_version(row.version) != nullptr) {
       add(row);
     } else if (row.current) {
-      for (const GraphRow& whole : store.graphs_of(std::span(&row.version, 1))) add(whole);
+      for (const GraphRow& whole : store.graphs().of(std::span(&row.version, 1))) add(whole);
     }
   }
 }
@@ -111,7 +111,7 @@ void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>&
 // over, or an older backup was restored. This process goes on starting runs of it, which others could not read.
 void Client::Parts::store_lost_graphs() {
   std::set<std::string> stored, current;
-  for (const GraphRow& row : store.graph_names()) {
+  for (const GraphRow& row : store.graphs().names()) {
     stored.insert(row.version);
     if (row.current) current.insert(row.name);
   }
@@ -119,7 +119,7 @@ void Client::Parts::store_lost_graphs() {
     const GraphRef graph = stored.contains(version) ? nullptr : committer->graphs().by_version(version);
     if (graph == nullptr) continue;
     is_current = is_current && current.insert(graph->name).second;
-    store.put_graph({graph->name, version, graph->text, is_current, actor});
+    store.graphs().put({graph->name, version, graph->text, is_current, actor});
   }
 }
 
@@ -149,7 +149,7 @@ void Client::learn_graphs(bool stores) {
   for (const GraphRef& graph : parts_->catalogue.graphs) {
     if (parts_->knows(graph->version)) continue;
     const GraphRow row{graph->name, graph->version, graph->text, true, parts_->actor};
-    if (stores) parts_->store.put_graph(row);
+    if (stores) parts_->store.graphs().put(row);
     rows.push_back(row);
   }
   parts_->learn(rows);
@@ -163,7 +163,7 @@ GraphRef Client::find_graph(const std::string& name) {
 }
 
 GraphRef Client::find_version(const std::string& version) {
-  if (graphs().by_version(version) == nullptr) parts_->learn(parts_->store.graphs_of(std::span(&version, 1)));
+  if (graphs().by_version(version) == nullptr) parts_->learn(parts_->store.graphs().of(std::span(&version, 1)));
   return graphs().by_version(version);
 }
 
@@ -179,7 +179,7 @@ const Graphs& Client::graphs() const { return parts_->committer->graphs(); }
 
 Result<GraphRef> Client::try_graph(const Json& graph) {
   Surroundings around = surroundings_of(parts_->catalogue);
-  for (const SessionRow& row : parts_->store.sessions()) around.handlers.merge(handlers_of(row));
+  for (const SessionRow& row : parts_->store.sessions().all()) around.handlers.merge(handlers_of(row));
   Result<GraphRef> parsed = parse_reviewed_graph(graph, graph_version(canonical(graph)), around);
   parts_->committer->trim_graphs();
   if (parsed) parts_->committer->add_graph(*parsed, false);
@@ -187,7 +187,7 @@ Result<GraphRef> Client::try_graph(const Json& graph) {
 }
 
 void Client::store_graph(const GraphRef& graph, bool make_current) {
-  parts_->store.put_graph({graph->name, graph->version, graph->text, make_current, parts_->actor});
+  parts_->store.graphs().put({graph->name, graph->version, graph->text, make_current, parts_->actor});
   parts_->committer->add_graph(graph, make_current);
   parts_->known.versions[graph->version] = make_current;
   parts_->known.mark = 0;  // the next look compares all: the database may go back to what it was

@@ -84,7 +84,7 @@ Result<Explained> read_explained(Client& client, Store& store, const std::string
     situation.jobs = store.jobs(run);
     const std::optional<RunRow> row = store.run(run);
     if (row && row->head != state->seq && read < reads_max) continue;
-    situation.sessions = store.sessions();
+    situation.sessions = store.sessions().all();
     for (ProgressRow& one : store.progress(run)) situation.progress.insert_or_assign(one.place.step, std::move(one));
     situation.queues = store.limits().queue_limits();
     situation.now_us = store.database_time();

@@ -37,11 +37,11 @@ Surroundings deployed_surroundings(const Catalogue& catalogue, Client& client, S
   Surroundings around = surroundings_of(catalogue);
   Sessions alive;
   const TimeUs now = store.database_time();
-  for (SessionRow& row : store.sessions())
+  for (SessionRow& row : store.sessions().all())
     if (!is_silent(row, now) && !row.only_own) alive.push_back(std::move(row));
   add_workers(alive, around);
   around.graphs.emplace();
-  for (const GraphRow& row : store.graph_names()) around.graphs->push_back(row.name);
+  for (const GraphRow& row : store.graphs().names()) around.graphs->push_back(row.name);
   around.find_graph = [&client](const std::string& name) { return client.graphs().current(name); };
   return around;
 }

@@ -39,7 +39,8 @@ class QuestionList {
 
   std::optional<QuestionPlace> read(QuestionPlace place) {
     for (std::int32_t looked_at = 0; looked_at < looked_at_max;) {
-      const std::vector<QuestionRow> page = store_.questions_after(place, questions_page, questions_bytes_max);
+      const std::vector<QuestionRow> page =
+          store_.all_runs().questions_after(place, questions_page, questions_bytes_max);
       for (const QuestionRow& question : page) {
         place = {question.asked_at, question.run, question.id};
         ++looked_at;

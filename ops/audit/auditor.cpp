@@ -318,7 +318,7 @@ Auditor::Auditor(Store& store, RunRecords& records, Extent extent, const SignedU
 // True if there was a new one. One that cannot be read is as good as none: its runs say so.
 bool Auditor::learn_graphs() {
   bool is_new = false;
-  for (const GraphRow& row : store_.graphs()) {
+  for (const GraphRow& row : store_.graphs().all()) {
     if (graphs_.by_version(row.version) != nullptr) continue;
     try {
       graphs_.add(graph_of(row, graphs_), row.current);

@@ -125,7 +125,7 @@ Status Exporter::add_event(const RunRow& run, Shard shard, const EventRow& event
 Status Exporter::add_graph(const std::string& version) {
   if (written_.contains(version)) return Done{};
   if (!graphs_.contains(version))
-    for (GraphRow& graph : store_.graphs()) graphs_.insert_or_assign(graph.version, graph);
+    for (GraphRow& graph : store_.graphs().all()) graphs_.insert_or_assign(graph.version, graph);
   const auto found = graphs_.find(version);
   if (found == graphs_.end())
     return Error{Code::corrupt, "Expected the graph of version " + version + " in the database, but it is gone."};

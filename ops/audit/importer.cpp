@@ -69,11 +69,11 @@ Status Importer::check_run(const RunState& state, const Hash& chain_hash) {
 // The file may be changed meanwhile: only runs that the first reading found are taken.
 Status Importer::write(const std::string& file) {
   std::string fault;
-  for (GraphRow& graph : store_.graph_names()) names_here_.insert(std::move(graph.name));
+  for (GraphRow& graph : store_.graphs().names()) names_here_.insert(std::move(graph.name));
   ExportTaker taker;
   taker.graph = [this](GraphRow graph) {
     graph.current = !names_here_.contains(graph.name);
-    store_.put_graph(graph);
+    store_.graphs().put(graph);
     return Status(Done{});
   };
   taker.event = [this](const EventRow& event) {
@@ -106,9 +106,9 @@ void Importer::note_graph(const RunState& state) {
 
 void Importer::make_graphs_current() {
   for (const auto& [name, graph] : new_graphs_)
-    for (GraphRow& row : store_.graphs_of(std::vector<std::string>{graph.version})) {
+    for (GraphRow& row : store_.graphs().of(std::vector<std::string>{graph.version})) {
       row.current = true;
-      store_.put_graph(row);
+      store_.graphs().put(row);
     }
 }
 
@@ -138,7 +138,7 @@ Status Importer::write_run(const RunState& state, const Hash& chain_hash) {
 // The import that wrote it signs a run a moment later, unless its process ended before. A run that is here by another
 // way than by this file is not vouched for by it.
 void Importer::note_left(const Head& head) {
-  const std::optional<ImportOrigin> origin = store_.imported(head.run);
+  const std::optional<ImportOrigin> origin = store_.all_runs().imported(head.run);
   if (!origin || origin->file_digest != origin_.file_digest) return;
   const std::vector<EventRow> here = store_.events(head.run, head.seq - 1, 1);
   if (here.empty() || here.front().chain_hash != head.chain_hash) return;

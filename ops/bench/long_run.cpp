@@ -76,7 +76,8 @@ TakenOver watch_holds(Store& store, SessionId dead, std::int64_t holds) {
     if (now > 1e3 * static_cast<double>(stand_still_max.count()))
       throw std::runtime_error("Expected the holds of a dead worker to be taken over, but they stand still.");
     std::int64_t of_dead = 0, of_others = 0;
-    for (const auto& [session, count] : store.held_counts()) (session == dead ? of_dead : of_others) += count;
+    for (const auto& [session, count] : store.sessions().held_counts())
+      (session == dead ? of_dead : of_others) += count;
     if (!first && of_dead < holds) first = now;
     if (!last && of_dead == 0) last = now;
     if (last && of_others == holds) return {*first, *last, now};
@@ -211,7 +212,7 @@ Result<Json> measure_takeover(const std::string& dsn, BenchServer&, const BenchO
   WorkerProcesses holder(database, 1, room);
   start_held_runs(*opened, holds, longer_than_measured_ms);
   wait_for_steps(holder, holds);
-  const std::map<SessionId, std::int64_t> held = opened->store->held_counts();
+  const std::map<SessionId, std::int64_t> held = opened->store->sessions().held_counts();
   if (held.size() != 1 || held.begin()->second != holds)
     throw std::runtime_error("Expected one worker to hold all steps, but it does not.");
   const SessionId dead = held.begin()->first;

@@ -9,7 +9,7 @@
 #include "ops/bench/cases.hpp"
 #include "ops/bench/rig/handler_clock.hpp"
 #include "ops/bench/rig/meter.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "workers/client.hpp"
 #include "workers/ids.hpp"
 #include "workers/runtime/worker.hpp"

@@ -52,7 +52,13 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/stored/codec_test.cpp
   tests/engine/commands_test.cpp
   tests/engine/data_test.cpp
-  tests/engine/decide_test.cpp
+  tests/engine/decide/asking_test.cpp
+  tests/engine/decide/calling_test.cpp
+  tests/engine/decide/decide_test.cpp
+  tests/engine/decide/decision_bounds_test.cpp
+  tests/engine/decide/fan_out_test.cpp
+  tests/engine/decide/mapping_test.cpp
+  tests/engine/decide/retry_test.cpp
   tests/engine/fork_test.cpp
   tests/engine/stored/golden_history_test.cpp
   tests/engine/graph_test.cpp
@@ -112,6 +118,8 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/imported_run_test.cpp
   tests/storage/postgres/bounded_query_test.cpp
   tests/storage/postgres/citus_test.cpp
+  tests/storage/postgres/claims/known_limits_test.cpp
+  tests/storage/postgres/claims/scan_marks_test.cpp
   tests/storage/postgres/cluster_test.cpp
   tests/storage/postgres/cutting_proxy.cpp
   tests/storage/postgres/job_claimer_test.cpp
@@ -188,7 +196,10 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/schemas/schema_dialect_test.cpp
   tests/workers/ports/secrets_test.cpp
   tests/workers/ports/tools_file_test.cpp
-  tests/workers/ports/tools_test.cpp
+  tests/workers/ports/native_tools_test.cpp
+  tests/workers/ports/tool_confinement_test.cpp
+  tests/workers/ports/tool_programs_test.cpp
+  tests/workers/ports/url_tools_test.cpp
   tests/workers/ports/untrusted_text_test.cpp
   tests/workers/ports/url_place_test.cpp
   tests/workers/runs/committer_bounds_test.cpp
@@ -217,7 +228,10 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp
   tests/workers/session/same_history_test.cpp
-  tests/workers/session/session_parts_test.cpp
+  tests/workers/session/keep_rules_test.cpp
+  tests/workers/session/session_lifecycle_test.cpp
+  tests/workers/session/steps_in_flight_test.cpp
+  tests/workers/session/sweeping_test.cpp
   tests/workers/session/session_test.cpp
   tests/workers/session/upgrade_test.cpp
   tests/workers/tools/mcp/bad_servers_test.cpp

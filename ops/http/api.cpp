@@ -402,7 +402,7 @@ struct Api::Parts : ApiParts {
     const ClientPool::Loan client(primary.clients);
     (*client).read_graphs();
     std::vector<GraphRef> covered;
-    for (const GraphRow& row : primary.opened.store->graph_names())
+    for (const GraphRow& row : primary.opened.store->graphs().names())
       if (row.current && scope.covers_graph(row.name))
         if (GraphRef graph = (*client).graphs().current(row.name)) covered.push_back(std::move(graph));
     return covered;

@@ -118,7 +118,7 @@ void add_budgets(std::vector<Gauge>& to, const LimitBook& limits, TimeUs now_us)
 
 void add_sessions(std::vector<Gauge>& to, Store& store, TimeUs now_us) {
   double alive = 0, silent = 0;
-  for (const SessionRow& session : store.sessions()) ++(is_silent(session, now_us) ? silent : alive);
+  for (const SessionRow& session : store.sessions().all()) ++(is_silent(session, now_us) ? silent : alive);
   to.push_back({"cairn_sessions",
                 "Worker sessions by state.",
                 {{{{"state", "alive"}}, alive}, {{{"state", "silent"}}, silent}}});

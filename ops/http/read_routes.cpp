@@ -230,7 +230,7 @@ RouteReply verify_run(RouteCall& call) {
   Json findings = Json::array();
   for (const Finding& finding : audited.findings) findings.push_back(finding_json(finding));
   if (const std::optional<RunRow> row = call.store().run(*run))
-    for (const Finding& finding : graph_findings(call.store().graphs_of(std::vector{row->version})))
+    for (const Finding& finding : graph_findings(call.store().graphs().of(std::vector{row->version})))
       findings.push_back(finding_json(finding));
   return json_response({{"run", to_string(*run)},
                         {"events", audited.events},
@@ -240,7 +240,7 @@ RouteReply verify_run(RouteCall& call) {
 
 RouteReply list_graphs(RouteCall& call) {
   std::vector<KeyedLine> lines;
-  for (const GraphRow& row : call.store().graph_names())
+  for (const GraphRow& row : call.store().graphs().names())
     if (call.scope().covers_graph(row.name)) lines.push_back({row.name + "." + row.version, graph_json(row)});
   return page_response(call.request, std::move(lines));
 }
@@ -316,8 +316,8 @@ RouteReply list_starts(RouteCall& call) {
 RouteReply list_workers(RouteCall& call) {
   const TimeUs now_us = call.store().database_time();
   std::vector<KeyedLine> lines;
-  std::map<SessionId, std::int64_t> held = call.store().held_counts();
-  for (const SessionRow& row : call.store().sessions())
+  std::map<SessionId, std::int64_t> held = call.store().sessions().held_counts();
+  for (const SessionRow& row : call.store().sessions().all())
     if (const auto session = covered_session(row, call.scope()))
       lines.push_back(
           {in_order(row.started_at) + "." + std::to_string(row.id), session_json(*session, held[row.id], now_us)});
@@ -327,15 +327,15 @@ RouteReply list_workers(RouteCall& call) {
 RouteReply show_worker(RouteCall& call) {
   if (const Status known = only_query(call.request, {}); !known) return known.error();
   Store& store = call.store();
-  for (const SessionRow& row : store.sessions()) {
+  for (const SessionRow& row : store.sessions().all()) {
     if (std::to_string(row.id) != call.name) continue;
     const auto session = covered_session(row, call.scope());
     if (!session) break;
     Json holds = Json::array();
-    for (const HeldJob& held : store.held_by(row.id, held_shown_max, {}))
+    for (const HeldJob& held : store.sessions().held_by(row.id, held_shown_max, {}))
       if (const auto run = store.run(held.run); run && call.scope().covers(*run))
         holds.push_back(held_json(held, *run));
-    Json shown = session_json(*session, store.held_counts()[row.id], store.database_time());
+    Json shown = session_json(*session, store.sessions().held_counts()[row.id], store.database_time());
     shown["holds"] = std::move(holds);
     return json_response(std::move(shown));
   }

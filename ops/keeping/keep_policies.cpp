@@ -5,13 +5,13 @@
 namespace cairn {
 
 const std::vector<KeepPolicy>& KeepPolicies::current() {
-  const std::int64_t mark = store_.graphs_mark();
+  const std::int64_t mark = store_.graphs().mark();
   if (mark_ == mark) return policies_;
   std::vector<std::string> versions;
-  for (const GraphRow& row : store_.graph_names())
+  for (const GraphRow& row : store_.graphs().names())
     if (row.current) versions.push_back(row.version);
   policies_.clear();
-  for (const GraphRow& row : store_.graphs_of(versions)) {
+  for (const GraphRow& row : store_.graphs().of(versions)) {
     Graph graph;
     graph.name = row.name;
     graph.text = row.text;

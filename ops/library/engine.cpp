@@ -215,7 +215,7 @@ void Engine::skip(milliseconds time) { parts_->world->skip(time.count() * 1'000)
 
 void Engine::crash() {
   const DirectWay::Waits waits(parts_->waiting);
-  for (const SessionRow& session : parts_->world->opened().store->sessions()) parts_->world->crash(session.id);
+  for (const SessionRow& session : parts_->world->opened().store->sessions().all()) parts_->world->crash(session.id);
   while (parts_->world->has_lost()) std::this_thread::sleep_for(poll_pause);
 }
 

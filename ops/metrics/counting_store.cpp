@@ -16,7 +16,17 @@ double seconds_since(TimeUs began_us) { return static_cast<double>(steady_us() -
 class CountingStore final : public ForwardingStore {
  public:
   CountingStore(std::unique_ptr<Store> store, std::shared_ptr<WorkCounts> counts)
-      : ForwardingStore(*store), owned_(std::move(store)), counts_(std::move(counts)) {}
+      : ForwardingStore(*store), sessions_(store->sessions()), owned_(std::move(store)), counts_(std::move(counts)) {
+    sessions_.open = [this](const SessionRow& session) {
+      counted(StoreCallKind::session, [&] { store_.sessions().open(session); });
+    };
+    sessions_.beat = [this](SessionId session) {
+      counted(StoreCallKind::session, [&] { store_.sessions().beat(session); });
+    };
+    sessions_.scan_held = [this](SessionId session, TimeUs now_us, std::int32_t limit) {
+      return counted(StoreCallKind::session, [&] { return store_.sessions().scan_held(session, now_us, limit); });
+    };
+  }
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     return counted(StoreCallKind::commit, [&] {
@@ -77,15 +87,7 @@ class CountingStore final : public ForwardingStore {
     return counted(StoreCallKind::read, [&] { return store_.blob(shard, hash); });
   }
 
-  void open_session(const SessionRow& session) override {
-    counted(StoreCallKind::session, [&] { store_.open_session(session); });
-  }
-  void beat(SessionId session) override {
-    counted(StoreCallKind::session, [&] { store_.beat(session); });
-  }
-  HeldScan scan_held(SessionId session, TimeUs now_us, std::int32_t limit) override {
-    return counted(StoreCallKind::session, [&] { return store_.scan_held(session, now_us, limit); });
-  }
+  SessionBook& sessions() override { return sessions_; }
 
   TimeUs database_time() override {
     return counted(StoreCallKind::other, [&] { return store_.database_time(); });
@@ -133,6 +135,7 @@ class CountingStore final : public ForwardingStore {
           .add(static_cast<double>(std::max<TimeUs>(now_us - held.job.run_at_us, 0)) / 1e6);
   }
 
+  SessionBook sessions_;
   const std::unique_ptr<Store> owned_;
   const std::shared_ptr<WorkCounts> counts_;
 };

@@ -138,7 +138,7 @@ Status check_names_known(Store& store, const RunFilter& filter) {
   if (filter.graph.empty() && filter.version.empty()) return Done{};
   std::vector<std::string> names;
   bool is_version = filter.version.empty();
-  for (const GraphRow& row : store.graph_names()) {
+  for (const GraphRow& row : store.graphs().names()) {
     names.push_back(row.name);
     is_version = is_version || row.version.starts_with(filter.version);
   }

@@ -25,7 +25,7 @@ Result<RunId> run_meant(Store& store, const std::string& text) {
   const std::optional<RunId> first = filled_up(text, lowest);
   const std::optional<RunId> last = filled_up(text, highest);
   if (!first || !last) return Error{Code::not_found, "Expected the id of a run, but \"" + text + "\" is none."};
-  const std::vector<RunId> found = store.runs_between(*first, *last, named_max + 1);
+  const std::vector<RunId> found = store.all_runs().between(*first, *last, named_max + 1);
   if (found.empty())
     return Error{Code::not_found, "Expected a run whose id begins with " + text + ", but there is none."};
   if (found.size() == 1) return found.front();

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "storage/clock.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "workers/runtime/worker.hpp"
 
 namespace cairn {
@@ -110,10 +110,10 @@ bool MemoryWorld::rests() const {
 void MemoryWorld::skip(TimeUs by_us) { parts_->skip(by_us); }
 
 bool MemoryWorld::crash(SessionId session) {
-  const std::vector<SessionRow> sessions = parts_->store().sessions();
+  const std::vector<SessionRow> sessions = parts_->store().sessions().all();
   const bool is_there =
       std::any_of(sessions.begin(), sessions.end(), [session](const SessionRow& row) { return row.id == session; });
-  if (is_there) parts_->store().close_session(session);
+  if (is_there) parts_->store().sessions().close(session);
   return is_there;
 }
 

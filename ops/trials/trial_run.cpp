@@ -12,7 +12,7 @@
 #include "ops/trials/checks.hpp"
 #include "ops/trials/recordings.hpp"
 #include "ops/trials/stand_in.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "workers/client.hpp"
 #include "workers/runtime/worker.hpp"
 #include "workers/tools/corpus/corpus_tool.hpp"

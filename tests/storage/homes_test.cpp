@@ -16,7 +16,7 @@ class HomesTest : public StoreTest {
       row.id = id;
       row.queues = {"default"};
       row.started_at = noon + id;
-      store().open_session(row);
+      store().sessions().open(row);
     }
   }
 
@@ -24,7 +24,7 @@ class HomesTest : public StoreTest {
   TestRun run_at_home() {
     TestRun run = started_run();
     EXPECT_EQ(claim_one(7).run, run.id());
-    store().set_home(7, run.id(), true);
+    store().sessions().set_home(7, run.id(), true);
     return run;
   }
   // Its step fails, and is to be tried again.
@@ -47,7 +47,7 @@ TEST_P(HomesTest, a_freed_job_is_found_by_the_runs_home_and_by_no_other) {
   free_job(run);
   EXPECT_EQ(job(run, 1).home, 7);
   EXPECT_TRUE(claim_of(8, run).empty());
-  store().scan_held(8, noon, 100);
+  store().sessions().scan_held(8, noon, 100);
   EXPECT_EQ(claim_one(8).run, other.id()) << "other runs are found as ever";
   const std::vector<HeldJob> held = claim_of(7, run);
   ASSERT_EQ(held.size(), 1u);
@@ -58,22 +58,22 @@ TEST_P(HomesTest, a_freed_job_is_found_by_the_runs_home_and_by_no_other) {
 TEST_P(HomesTest, all_find_it_once_the_home_is_left_or_closed_or_another) {
   TestRun left = run_at_home();
   free_job(left);
-  store().set_home(8, left.id(), false);
+  store().sessions().set_home(8, left.id(), false);
   EXPECT_TRUE(claim_of(8, left).empty()) << "only the home itself leaves";
-  store().set_home(7, left.id(), false);
-  store().scan_held(8, noon, 100);
+  store().sessions().set_home(7, left.id(), false);
+  store().sessions().scan_held(8, noon, 100);
   EXPECT_EQ(claim_one(8).run, left.id());
 
   TestRun moved = run_at_home();
-  store().set_home(8, moved.id(), true);
+  store().sessions().set_home(8, moved.id(), true);
   free_job(moved);
   EXPECT_TRUE(claim_of(7, moved).empty());
   EXPECT_EQ(claim_of(8, moved).size(), 1u);
 
   TestRun closed = run_at_home();
   free_job(closed);
-  store().close_session(7);
-  store().scan_held(8, noon, 100);
+  store().sessions().close(7);
+  store().sessions().scan_held(8, noon, 100);
   EXPECT_EQ(claim_one(8).run, closed.id());
 }
 
@@ -94,7 +94,7 @@ TEST_P(HomesTest, a_pause_and_a_limit_of_the_queue_hold_at_home_too) {
   EXPECT_EQ(claim_of(7, run).size(), 1u);
   TestRun second = new_run();
   second.start(job_of(1, 1));
-  store().set_home(7, second.id(), true);
+  store().sessions().set_home(7, second.id(), true);
   EXPECT_TRUE(claim_of(7, second).empty()) << "one is held";
 }
 

@@ -161,7 +161,7 @@ TEST_P(JobWritesTest, a_refused_entry_writes_no_job_and_no_question) {
   commit({entry});
   ASSERT_EQ(store().jobs(run.id()).size(), 1u);
   EXPECT_EQ(store().jobs(run.id())[0].job.branch, 1);
-  EXPECT_TRUE(store().questions(run.id(), 10).empty());
+  EXPECT_TRUE(store().all_runs().questions(run.id(), 10).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, JobWritesTest, ::testing::ValuesIn(every_store()), name_of_store);

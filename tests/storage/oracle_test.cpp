@@ -2,7 +2,7 @@
 #include <map>
 #include <random>
 
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/storage/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
@@ -137,7 +137,7 @@ class Twins {
 
   void release() {
     std::vector<std::pair<RunId, Fence>> holds;
-    for (const HeldJob& held : model_->held_by(1 + pick(3), 5, {})) {
+    for (const HeldJob& held : model_->sessions().held_by(1 + pick(3), 5, {})) {
       holds.emplace_back(held.run, fence_of(held));
       if (pick(6) == 0) ++holds.back().second.step;
     }

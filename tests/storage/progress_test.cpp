@@ -19,7 +19,7 @@ class ProgressTest : public StoreTest {
   void open(SessionId session) {
     SessionRow row;
     row.id = session;
-    store().open_session(row);
+    store().sessions().open(row);
   }
   void say(const HeldJob& held, const std::string& text) {
     const ProgressRow row = row_of(held, text);
@@ -115,10 +115,10 @@ TEST_P(ProgressTest, a_session_takes_its_texts_along_and_those_of_sessions_witho
   const HeldJob others = claim_one(9);  // which never wrote its row, or lost it
   say(others, "of 9");
   EXPECT_EQ(said(second), "of 9");
-  store().close_session(8);
+  store().sessions().close(8);
   EXPECT_EQ(said(first), "of 7");
   EXPECT_EQ(said(second), "");
-  store().close_session(7);
+  store().sessions().close(7);
   EXPECT_EQ(said(first), "");
 }
 

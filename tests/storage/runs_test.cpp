@@ -105,11 +105,11 @@ TEST_P(RunsTest, failures_are_found_by_cause_reason_tool_duration_and_version) {
     for (const RunId& id : ids_of(store().runs(filter)))
       for (std::size_t n = 0; n < runs.size(); ++n)
         if (runs[n].id() == id) places += std::to_string(n);
-    EXPECT_EQ(store().count_runs(filter, 100), static_cast<std::int64_t>(places.size()));
+    EXPECT_EQ(store().all_runs().count(filter, 100), static_cast<std::int64_t>(places.size()));
     const std::size_t untagged = store().runs(filter).size();
     filter.tags = {{"all", "yes"}};  // another statement, with the same filters
     EXPECT_EQ(store().runs(filter).size(), untagged);
-    EXPECT_EQ(store().count_runs(filter, 100), static_cast<std::int64_t>(untagged));
+    EXPECT_EQ(store().all_runs().count(filter, 100), static_cast<std::int64_t>(untagged));
     return places;
   };
   EXPECT_EQ(found([](RunFilter&) {}), "3210");
@@ -146,10 +146,10 @@ TEST_P(RunsTest, runs_are_counted_up_to_a_bound_whatever_the_page) {
   RunFilter filter;
   filter.limit = 2;
   filter.after = {noon + 1, RunId{}};
-  EXPECT_EQ(store().count_runs(filter, 100), 5);
-  EXPECT_EQ(store().count_runs(filter, 3), 3);
+  EXPECT_EQ(store().all_runs().count(filter, 100), 5);
+  EXPECT_EQ(store().all_runs().count(filter, 3), 3);
   filter.tags = {{"half", "first"}};
-  EXPECT_EQ(store().count_runs(filter, 100), 3);
+  EXPECT_EQ(store().all_runs().count(filter, 100), 3);
 }
 
 TEST_P(RunsTest, ids_are_found_between_two_in_their_order) {
@@ -162,10 +162,10 @@ TEST_P(RunsTest, ids_are_found_between_two_in_their_order) {
   const std::vector<RunId> sorted(ids.begin(), ids.end());
   RunId highest;
   highest.bytes.fill(0xff);
-  EXPECT_EQ(store().runs_between(RunId{}, highest, 100), sorted);
-  EXPECT_EQ(store().runs_between(sorted[1], sorted[3], 100), (std::vector{sorted[1], sorted[2], sorted[3]}));
-  EXPECT_EQ(store().runs_between(sorted[1], sorted[3], 2), (std::vector{sorted[1], sorted[2]}));
-  EXPECT_EQ(store().runs_between(highest, highest, 2), std::vector<RunId>{});
+  EXPECT_EQ(store().all_runs().between(RunId{}, highest, 100), sorted);
+  EXPECT_EQ(store().all_runs().between(sorted[1], sorted[3], 100), (std::vector{sorted[1], sorted[2], sorted[3]}));
+  EXPECT_EQ(store().all_runs().between(sorted[1], sorted[3], 2), (std::vector{sorted[1], sorted[2]}));
+  EXPECT_EQ(store().all_runs().between(highest, highest, 2), std::vector<RunId>{});
 }
 
 TEST_P(RunsTest, runs_are_read_page_by_page_also_when_they_started_at_once) {
@@ -230,36 +230,36 @@ TEST_P(RunsTest, A16_a_reader_of_graphs_is_given_what_it_does_not_know) {
   };
   using Seen = std::vector<std::string>;
   EXPECT_EQ(seen(), Seen{});
-  store().put_graph({"g", "v", "{1}", true});
+  store().graphs().put({"g", "v", "{1}", true});
   EXPECT_EQ(seen(), Seen{"g v current {1}"});
   EXPECT_EQ(seen(), Seen{});
-  store().put_graph({"g", "w", "{2}", true});
-  store().put_graph({"h", "x", "{3}", false});
+  store().graphs().put({"g", "w", "{2}", true});
+  store().graphs().put({"h", "x", "{3}", false});
   EXPECT_EQ(seen(true), (Seen{"g v ", "g w current {2}"})) << "h x is not current";
   EXPECT_EQ(seen(true), Seen{});
-  store().put_graph({"g", "v", "{1}", true});
+  store().graphs().put({"g", "v", "{1}", true});
   EXPECT_EQ(seen(), (Seen{"g v current ", "g w ", "h x {3}"}));
 }
 
 TEST_P(RunsTest, a_graph_says_who_put_it_there_or_made_it_current_last_and_when) {
   const auto of = [&](const std::string& version) {
-    for (GraphRow& row : store().graph_names())
+    for (GraphRow& row : store().graphs().names())
       if (row.version == version) return std::move(row);
     return GraphRow{};
   };
   const TimeUs before = store().database_time();
-  store().put_graph({"g", "v", "{1}", true, "ann"});
-  store().put_graph({"g", "w", "{2}", false, "ben"});
+  store().graphs().put({"g", "v", "{1}", true, "ann"});
+  store().graphs().put({"g", "w", "{2}", false, "ben"});
   const GraphRow first = of("v");
   EXPECT_EQ(first.actor, "ann");
   EXPECT_GE(first.at_us, before);
   EXPECT_LE(first.at_us, store().database_time());
   EXPECT_EQ(of("w").actor, "ben");
-  store().put_graph({"g", "v", "{1}", true, "cem"});
+  store().graphs().put({"g", "v", "{1}", true, "cem"});
   EXPECT_EQ(of("v").actor, "ann") << "it was current";
   EXPECT_EQ(of("v").at_us, first.at_us);
-  store().put_graph({"g", "w", "{2}", true, "cem"});
-  store().put_graph({"g", "v", "{1}", true, "dan"});
+  store().graphs().put({"g", "w", "{2}", true, "cem"});
+  store().graphs().put({"g", "v", "{1}", true, "dan"});
   EXPECT_EQ(of("v").actor, "dan");
   EXPECT_GE(of("v").at_us, first.at_us);
   EXPECT_EQ(of("w").actor, "cem");
@@ -319,7 +319,7 @@ TEST_P(RunsTest, runs_that_a_run_called_are_found_by_their_parent_and_every_othe
     std::string places;
     for (const RunId& id : ids_of(store().runs(filter)))
       places += std::to_string(std::find(called.begin(), called.end(), id) - called.begin());
-    EXPECT_EQ(store().count_runs(filter, 100), std::ssize(places));
+    EXPECT_EQ(store().all_runs().count(filter, 100), std::ssize(places));
     return places;
   };
   EXPECT_EQ(found([](RunFilter&) {}), "210");

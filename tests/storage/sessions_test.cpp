@@ -22,12 +22,12 @@ SessionRow session_row(SessionId id) {
 }
 
 TEST_P(SessionsTest, sessions_are_opened_beaten_and_closed) {
-  store().open_session(session_row(7));
-  store().open_session(session_row(8));
-  store().beat(7);
-  store().beat(7);
-  store().beat(99);
-  std::vector<SessionRow> sessions = store().sessions();
+  store().sessions().open(session_row(7));
+  store().sessions().open(session_row(8));
+  store().sessions().beat(7);
+  store().sessions().beat(7);
+  store().sessions().beat(99);
+  std::vector<SessionRow> sessions = store().sessions().all();
   ASSERT_EQ(sessions.size(), 2u);
   EXPECT_EQ(sessions[0].id, 7);
   EXPECT_EQ(sessions[0].host, "host");
@@ -35,8 +35,8 @@ TEST_P(SessionsTest, sessions_are_opened_beaten_and_closed) {
   EXPECT_EQ(sessions[0].queues, session_row(7).queues);
   EXPECT_EQ(sessions[0].counter, 2);
   EXPECT_EQ(sessions[1].counter, 0);
-  store().close_session(7);
-  sessions = store().sessions();
+  store().sessions().close(7);
+  sessions = store().sessions().all();
   ASSERT_EQ(sessions.size(), 1u);
   EXPECT_EQ(sessions[0].id, 8);
 }
@@ -52,11 +52,11 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   session.caller = "token:ann";
   session.declares = R"({"tools":[]})";
   session.begun = std::vector<std::string>{};
-  store().open_session(session);
-  store().open_session(session_row(8));
-  EXPECT_EQ(store().sessions()[0].beat_at, noon);
-  store().beat(7);
-  const std::vector<SessionRow> sessions = store().sessions();
+  store().sessions().open(session);
+  store().sessions().open(session_row(8));
+  EXPECT_EQ(store().sessions().all()[0].beat_at, noon);
+  store().sessions().beat(7);
+  const std::vector<SessionRow> sessions = store().sessions().all();
   EXPECT_NEAR(static_cast<double>(sessions[0].beat_at), static_cast<double>(store().database_time()), 5e6);
   EXPECT_TRUE(sessions[0].only_own);
   EXPECT_EQ(sessions[0].handlers, session.handlers);
@@ -72,20 +72,20 @@ TEST_P(SessionsTest, a_session_says_when_it_last_beat_and_what_it_can_do) {
   EXPECT_FALSE(sessions[1].caller) << "it is a process of this program";
   EXPECT_EQ(sessions[0].begun, session.begun);
   EXPECT_FALSE(sessions[1].begun) << "it does not say";
-  store().set_begun(7, {"a b", "c"});
-  EXPECT_EQ(store().sessions()[0].begun, (std::vector<std::string>{"a b", "c"}));
+  store().sessions().set_begun(7, {"a b", "c"});
+  EXPECT_EQ(store().sessions().all()[0].begun, (std::vector<std::string>{"a b", "c"}));
   EXPECT_FALSE(sessions[1].only_own);
   EXPECT_EQ(sessions[1].beat_at, 0);
 }
 
 TEST_P(SessionsTest, a_session_opened_again_serves_what_it_says_now_and_keeps_its_counter) {
-  store().open_session(session_row(7));
-  store().beat(7);
+  store().sessions().open(session_row(7));
+  store().sessions().beat(7);
   SessionRow again = session_row(7);
   again.queues = {"default", "model"};
   again.tools = {"echo"};
-  store().open_session(again);
-  const SessionRow found = store().sessions().at(0);
+  store().sessions().open(again);
+  const SessionRow found = store().sessions().all().at(0);
   EXPECT_EQ(found.queues, again.queues);
   EXPECT_EQ(found.tools, again.tools);
   EXPECT_EQ(found.counter, 1);
@@ -97,18 +97,19 @@ TEST_P(SessionsTest, what_a_session_holds_is_found) {
   started_run();
   claim_one(7);
   claim(8);
-  EXPECT_EQ(store().held_by(7, 10, {}).size(), 1u);
-  EXPECT_EQ(store().held_by(8, 10, {}).size(), 2u);
-  EXPECT_EQ(store().held_by(8, 1, {}).size(), 1u);
-  EXPECT_TRUE(store().held_by(9, 10, {}).empty());
-  EXPECT_EQ(store().held_by(7, 10, {})[0].run_head, 1);
-  const HeldScan look = store().scan_held(7, noon, 10);
+  EXPECT_EQ(store().sessions().held_by(7, 10, {}).size(), 1u);
+  EXPECT_EQ(store().sessions().held_by(8, 10, {}).size(), 2u);
+  EXPECT_EQ(store().sessions().held_by(8, 1, {}).size(), 1u);
+  EXPECT_TRUE(store().sessions().held_by(9, 10, {}).empty());
+  EXPECT_EQ(store().sessions().held_by(7, 10, {})[0].run_head, 1);
+  const HeldScan look = store().sessions().scan_held(7, noon, 10);
   ASSERT_EQ(look.own.size(), 1u);
-  EXPECT_EQ(look.own[0].run, store().held_by(7, 10, {})[0].run);
+  EXPECT_EQ(look.own[0].run, store().sessions().held_by(7, 10, {})[0].run);
   EXPECT_EQ(look.own[0].run_head, 1);
   EXPECT_TRUE(look.is_all);
   started_run();
-  EXPECT_EQ(store().held_counts(), (std::map<SessionId, std::int64_t>{{7, 1}, {8, 2}})) << "free ones are nobody's";
+  EXPECT_EQ(store().sessions().held_counts(), (std::map<SessionId, std::int64_t>{{7, 1}, {8, 2}}))
+      << "free ones are nobody's";
 }
 
 TEST_P(SessionsTest, A14_what_a_session_holds_is_shared_out_by_runs_and_nothing_is_left_over) {
@@ -118,7 +119,7 @@ TEST_P(SessionsTest, A14_what_a_session_holds_is_shared_out_by_runs_and_nothing_
   claim(7, runs);
   std::set<RunId> found;
   for (std::int32_t index = 0; index < shares; ++index) {
-    const std::vector<HeldJob> part = store().held_by(7, runs, {index, shares});
+    const std::vector<HeldJob> part = store().sessions().held_by(7, runs, {index, shares});
     EXPECT_LT(part.size(), static_cast<std::size_t>(runs));
     for (const HeldJob& job : part) EXPECT_TRUE(found.insert(job.run).second) << "in two parts";
   }
@@ -129,25 +130,25 @@ TEST_P(SessionsTest, what_is_held_beyond_its_deadline_is_found) {
   started_run();
   started_run();
   const HeldJob held = claim_one(7);
-  EXPECT_TRUE(store().scan_held(8, held.deadline_us, 10).overdue.empty());
-  ASSERT_EQ(store().scan_held(8, held.deadline_us + 1, 10).overdue.size(), 1u);
-  EXPECT_EQ(store().scan_held(8, held.deadline_us + 1, 10).overdue[0].run, held.run);
+  EXPECT_TRUE(store().sessions().scan_held(8, held.deadline_us, 10).overdue.empty());
+  ASSERT_EQ(store().sessions().scan_held(8, held.deadline_us + 1, 10).overdue.size(), 1u);
+  EXPECT_EQ(store().sessions().scan_held(8, held.deadline_us + 1, 10).overdue[0].run, held.run);
 }
 
 TEST_P(SessionsTest, what_is_held_by_a_session_without_a_row_is_found) {
-  store().open_session(session_row(7));
+  store().sessions().open(session_row(7));
   started_run();
   started_run();
   const HeldJob of_open = claim_one(7);
-  const auto unowned = [&](std::int32_t limit) { return store().scan_held(9, noon, limit).unowned; };
+  const auto unowned = [&](std::int32_t limit) { return store().sessions().scan_held(9, noon, limit).unowned; };
   EXPECT_TRUE(unowned(10).empty());
   const HeldJob of_unknown = claim_one(8);
   ASSERT_EQ(unowned(10).size(), 1u);
   EXPECT_EQ(unowned(10)[0].run, of_unknown.run);
-  store().close_session(7);
+  store().sessions().close(7);
   EXPECT_EQ(unowned(10).size(), 2u);
   EXPECT_EQ(unowned(1).size(), 1u);
-  EXPECT_FALSE(store().scan_held(9, noon, 1).is_all);
+  EXPECT_FALSE(store().sessions().scan_held(9, noon, 1).is_all);
 }
 
 TEST_P(SessionsTest, open_children_of_ended_parents_are_found) {
@@ -161,7 +162,7 @@ TEST_P(SessionsTest, open_children_of_ended_parents_are_found) {
   ended.commit(entry);
   const auto orphans = [this] {
     OrphanMark from_the_first;
-    return store().orphans(from_the_first, 10);
+    return store().all_runs().orphans(from_the_first, 10);
   };
   EXPECT_TRUE(orphans().empty());
   Entry ending = parent.entry();
@@ -192,7 +193,7 @@ TEST_P(SessionsTest, children_that_a_parent_gave_up_to_clean_up_are_found) {
   parent.commit(ending);
   called_since.commit(called_since.entry());
   OrphanMark from_the_first;
-  EXPECT_EQ(store().orphans(from_the_first, 10), std::vector<RunId>{given_up.id()});
+  EXPECT_EQ(store().all_runs().orphans(from_the_first, 10), std::vector<RunId>{given_up.id()});
 }
 
 // A child that cleans up has a reason as well.
@@ -205,12 +206,12 @@ TEST_P(SessionsTest, children_that_clean_up_are_no_orphans) {
   ended.run.status = RunStatus::aborted;
   parent.commit(ended);
   OrphanMark from_the_first;
-  EXPECT_EQ(store().orphans(from_the_first, 10), std::vector<RunId>{child.id()});
+  EXPECT_EQ(store().all_runs().orphans(from_the_first, 10), std::vector<RunId>{child.id()});
   Entry cleaning = child.entry();
   cleaning.run.reason = "The run that called it has ended.";
   child.commit(cleaning);
   from_the_first = {};
-  EXPECT_TRUE(store().orphans(from_the_first, 10).empty());
+  EXPECT_TRUE(store().all_runs().orphans(from_the_first, 10).empty());
 }
 
 // One look reads a slice, whatever number of children there are; the next one goes on after it.
@@ -230,7 +231,7 @@ TEST_P(SessionsTest, A19_open_children_are_looked_at_slice_by_slice) {
   std::set<RunId> found;
   OrphanMark mark;
   for (int look = 0; look < 4; ++look)
-    for (const RunId& run : store().orphans(mark, 2)) found.insert(run);
+    for (const RunId& run : store().all_runs().orphans(mark, 2)) found.insert(run);
   EXPECT_EQ(found, expected);
 }
 
@@ -241,22 +242,22 @@ TEST_P(SessionsTest, A3_called_runs_that_ended_without_their_callers_are_found_u
     run->row.parent = caller.id();
     run->commit(run->entry());
   }
-  EXPECT_TRUE(store().loose_ends({}, 10).empty());
+  EXPECT_TRUE(store().all_runs().loose_ends({}, 10).empty());
   for (TestRun* run : {&alone, &together}) {
     Entry entry = run->entry();
     entry.run.status = RunStatus::done;
     entry.caller_knows = run == &together;
     run->commit(entry);
   }
-  EXPECT_EQ(store().loose_ends({}, 10), (std::vector<LooseEnd>{{alone.id(), true}}));
-  EXPECT_TRUE(store().loose_ends(alone.id(), 10).empty()) << "those after it";
-  EXPECT_TRUE(store().loose_ends({}, 0).empty());
+  EXPECT_EQ(store().all_runs().loose_ends({}, 10), (std::vector<LooseEnd>{{alone.id(), true}}));
+  EXPECT_TRUE(store().all_runs().loose_ends(alone.id(), 10).empty()) << "those after it";
+  EXPECT_TRUE(store().all_runs().loose_ends({}, 0).empty());
   Entry ending = caller.entry();
   ending.run.status = RunStatus::aborted;
   caller.commit(ending);
-  EXPECT_EQ(store().loose_ends({}, 10), (std::vector<LooseEnd>{{alone.id(), false}}));
-  store().tie_ends(std::vector{alone.id(), open.id()});
-  EXPECT_TRUE(store().loose_ends({}, 10).empty());
+  EXPECT_EQ(store().all_runs().loose_ends({}, 10), (std::vector<LooseEnd>{{alone.id(), false}}));
+  store().all_runs().tie_ends(std::vector{alone.id(), open.id()});
+  EXPECT_TRUE(store().all_runs().loose_ends({}, 10).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, SessionsTest, ::testing::ValuesIn(every_store()), name_of_store);

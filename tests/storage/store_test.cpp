@@ -3,8 +3,8 @@
 #include <ostream>
 
 #include "storage/chain.hpp"
-#include "storage/memory_store.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/memory/memory_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "storage/proof/run_archive.hpp"
 #include "tests/storage/test_database.hpp"
 

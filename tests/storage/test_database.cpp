@@ -12,7 +12,7 @@
 
 #include "storage/migration/distribution.hpp"
 #include "storage/migration/migrator.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "storage/server/cluster.hpp"
 
 namespace cairn::test {

@@ -19,7 +19,7 @@ bool ends(const Event& event, const ClaimId& claim) {
 void OpenRemote::carry_out(const CallSite& at) {
   answer = {};
   if (named != 0) {
-    const std::vector<SessionRow> rows = at.store.sessions();
+    const std::vector<SessionRow> rows = at.store.sessions().all();
     const auto found =
         std::find_if(rows.begin(), rows.end(), [this](const SessionRow& row) { return row.id == named; });
     if (found != rows.end() && found->caller != caller) {
@@ -32,18 +32,18 @@ void OpenRemote::carry_out(const CallSite& at) {
   if (answer.session == 0) answer.session = fresh;
   SessionRow row = worker->row(answer.session);
   row.started_at = row.beat_at = at.store.database_time();
-  at.store.open_session(row);
-  if (named == answer.session) at.store.beat(named);
+  at.store.sessions().open(row);
+  if (named == answer.session) at.store.sessions().beat(named);
 }
 
 void RefreshGateway::carry_out(const CallSite& at) {
   answer = {};
-  for (const SessionId session : beating) at.store.beat(session);
+  for (const SessionId session : beating) at.store.sessions().beat(session);
   answer.database_us = at.store.database_time();
   answer.steady_us = at.steady();
   answer.graphs = read_new_graphs(at.store, known, false);
   answer.queue_limits = at.store.limits().queue_limits();
-  answer.sessions = at.store.sessions();
+  answer.sessions = at.store.sessions().all();
 }
 
 void FindEnd::carry_out(const CallSite& at) {

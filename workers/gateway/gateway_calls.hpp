@@ -67,13 +67,13 @@ struct SayAlone : SetAlone {
   Ticket ticket = 0;  // of the step that waits for it; 0: none does
 };
 
-// Finds the holds of a session that another process of the API had opened. Reads all jobs (Store::held_by).
+// Finds the holds of a session that another process of the API had opened. Reads all jobs (SessionBook::held_by).
 struct FindHolds {
   SessionId session = 0;
   std::set<std::string> known = {};  // as hold_text() has them: those that its worker named
   std::vector<HeldJob> answer = {};
   static const char* purpose() { return "find the holds of a remote session"; }
-  void carry_out(const CallSite& at) { answer = at.store.held_by(session, ReapSession::holds_max, {}); }
+  void carry_out(const CallSite& at) { answer = at.store.sessions().held_by(session, ReapSession::holds_max, {}); }
 };
 
 using GatewayCall = std::variant<OpenRemote, CloseSession, RefreshGateway, ReadHistories, Commit, CommitLocked,

@@ -18,7 +18,7 @@ void read_versions(Store& store, const std::vector<std::string>& versions, ReadG
                    bool (*keeps)(const GraphRow& row)) {
   for (std::size_t at = 0; at < versions.size(); at += graphs_at_once) {
     const std::span<const std::string> piece(&versions[at], std::min(graphs_at_once, versions.size() - at));
-    for (const GraphRow& row : store.graphs_of(piece)) {
+    for (const GraphRow& row : store.graphs().of(piece)) {
       try {
         GraphRef graph = checked_graph(row);
         for (const Node& node : graph->nodes)
@@ -92,10 +92,10 @@ void GraphShelf::trim() {
 // The mark is read first: what is added after it is found by the next look.
 ReadGraphsOf read_new_graphs(Store& store, KnownGraphs& known, bool wants_queues) {
   ReadGraphsOf read;
-  const std::int64_t mark = store.graphs_mark();
+  const std::int64_t mark = store.graphs().mark();
   if (mark == known.mark && !known.versions.empty()) return read;
   std::vector<std::string> wanted;
-  for (const GraphRow& row : store.graph_names()) {
+  for (const GraphRow& row : store.graphs().names()) {
     const auto [found, is_new] = known.versions.emplace(row.version, row.current);
     const bool was_current = std::exchange(found->second, row.current) && !is_new;
     if (row.current ? !was_current : is_new && wants_queues) wanted.push_back(row.version);

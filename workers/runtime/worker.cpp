@@ -287,7 +287,7 @@ SessionOrigin Worker::Parts::origin() {
 
 long Worker::Parts::beat() {
   try {
-    if (beats_) store_.beat(self_.id);
+    if (beats_) store_.sessions().beat(self_.id);
   } catch (const AnotherDatabase&) {  // the session ends by its own calls
   } catch (const std::exception& thrown) {
     serial_.post([this, fault = std::string(thrown.what())] { complain("beat", fault); });

@@ -31,7 +31,7 @@ Status ScheduleDesk::check(const ScheduleDefinition& definition, TimeUs now_us) 
   client_.load_graphs();
   if (client_.graphs().current(definition.graph) == nullptr) {
     std::vector<std::string> names;
-    for (const GraphRow& row : store_.graph_names())
+    for (const GraphRow& row : store_.graphs().names())
       if (row.current) names.push_back(row.name);
     return Error{Code::not_found, "Expected a graph to start, but none is named " + definition.graph +
                                       did_you_mean(definition.graph, names) + "."};

@@ -57,7 +57,7 @@ void OpenSession::carry_out(const CallSite& at) {
   answer.graphs = read_new_graphs(at.store, known, wants_queues);
   answer.queue_limits = at.store.limits().queue_limits();
   row.started_at = row.beat_at = answer.database_us;
-  at.store.open_session(row);
+  at.store.sessions().open(row);
 }
 
 void ReadHistories::carry_out(const CallSite& at) {
@@ -178,17 +178,17 @@ void KeepBlobs::carry_out(const CallSite& at) {
 
 void ScanSessions::carry_out(const CallSite& at) {
   answer = {};
-  at.store.end_stalled(session_silence_ms);
+  at.store.sessions().end_stalled(session_silence_ms);
   if (scans_jobs) {
     const TimeUs began_us = at.steady();
-    answer.held = at.store.scan_held(session, now_us, held_max);
+    answer.held = at.store.sessions().scan_held(session, now_us, held_max);
     answer.jobs_took_us = at.steady() - began_us;
   }
   answer.database_us = at.store.database_time();
   answer.steady_us = at.steady();
-  answer.sessions = at.store.sessions();
-  answer.orphans = at.store.orphans(orphans_from, orphans_max);
-  answer.loose_ends = at.store.loose_ends(loose_after, loose_ends_max);
+  answer.sessions = at.store.sessions().all();
+  answer.orphans = at.store.all_runs().orphans(orphans_from, orphans_max);
+  answer.loose_ends = at.store.all_runs().loose_ends(loose_after, loose_ends_max);
   answer.are_last = std::ssize(answer.loose_ends) < loose_ends_max;
   answer.queue_limits = at.store.limits().queue_limits();
   if (!at.has_exited) return;
@@ -197,8 +197,8 @@ void ScanSessions::carry_out(const CallSite& at) {
 }
 
 void ReapSession::carry_out(const CallSite& at) {
-  answer = at.store.held_by(session, holds_max, share);
-  if (answer.empty() && share.of == 1) at.store.close_session(session);
+  answer = at.store.sessions().held_by(session, holds_max, share);
+  if (answer.empty() && share.of == 1) at.store.sessions().close(session);
 }
 
 const char* purpose(const StoreCall& call) {

@@ -51,7 +51,7 @@ struct OpenSession {
 struct CloseSession {
   SessionId session = 0;
   static const char* purpose() { return "close the session"; }
-  void carry_out(const CallSite& at) const { at.store.close_session(session); }
+  void carry_out(const CallSite& at) const { at.store.sessions().close(session); }
 };
 
 struct ReadGraphs {
@@ -158,7 +158,7 @@ struct SetAlone {
   SessionId session = 0;
   std::string hold;  // as SessionRow::alone has it; "": none
   static const char* purpose() { return "say what runs alone"; }
-  void carry_out(const CallSite& at) const { at.store.set_alone(session, hold); }
+  void carry_out(const CallSite& at) const { at.store.sessions().set_alone(session, hold); }
 };
 
 // Says which attempts of steps that may not be lost have begun, written before they do: if the worker dies, those who
@@ -168,7 +168,7 @@ struct SetBegun {
   std::vector<std::string> attempts;  // as SessionRow::begun has them: also those that began before
   std::vector<Ticket> slots;          // that wait for it
   static const char* purpose() { return "say what has begun"; }
-  void carry_out(const CallSite& at) const { at.store.set_begun(session, attempts); }
+  void carry_out(const CallSite& at) const { at.store.sessions().set_begun(session, attempts); }
 };
 
 // Says that the session is the run's home, or is so no longer. Nothing waits for it.
@@ -177,7 +177,7 @@ struct SetHome {
   RunId run;
   bool is_home = true;
   static const char* purpose() { return "say whose steps stay here"; }
-  void carry_out(const CallSite& at) const { at.store.set_home(session, run, is_home); }
+  void carry_out(const CallSite& at) const { at.store.sessions().set_home(session, run, is_home); }
 };
 
 // The texts that steps have said since the last such call, and the steps that ended since, whose rows go.
@@ -230,7 +230,7 @@ struct ReapSession {
 struct TieEnds {
   std::vector<RunId> runs;
   static const char* purpose() { return "tie the ends of called runs"; }
-  void carry_out(const CallSite& at) const { at.store.tie_ends(runs); }
+  void carry_out(const CallSite& at) const { at.store.all_runs().tie_ends(runs); }
 };
 
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,

@@ -286,7 +286,7 @@ void Checker::count_start(std::deque<TimeUs>& starts, const StartRate& rate, con
 }
 
 void Checker::check_questions(const RunId& run, const RunState& folded) const {
-  const std::vector<QuestionRow> rows = store_.questions(run, all);
+  const std::vector<QuestionRow> rows = store_.all_runs().questions(run, all);
   const bool is_open = !is_ended(folded.status);
   if (rows.size() != (is_open ? folded.questions.size() : 0))
     found("The store has " + std::to_string(rows.size()) + " open questions of " + name_of(run) + ", the state " +

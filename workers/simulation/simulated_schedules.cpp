@@ -9,7 +9,7 @@
 #include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
 #include "storage/forwarding_store.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "storage/schedules/memory_schedules.hpp"
 #include "workers/schedules/schedule_desk.hpp"
 #include "workers/simulation/call_trouble.hpp"

@@ -120,7 +120,7 @@ void SimulatedWorker::notified() {
 }
 
 void SimulatedWorker::beat() {
-  if (session_->beats() && !is_stalled() && !world_.is_out()) world_.store->beat(session_->id());
+  if (session_->beats() && !is_stalled() && !world_.is_out()) world_.store->sessions().beat(session_->id());
   world_.agenda.after(options().beat_ms * 1'000, [this, gone = gone_] {
     if (!*gone) beat();
   });

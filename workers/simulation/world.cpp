@@ -6,7 +6,7 @@
 #include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
 #include "storage/limit_book.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 
 namespace cairn::simulation {
 namespace {
@@ -17,7 +17,7 @@ Graphs graphs_of(Store& store, const std::vector<Json>& texts) {
     const std::string text = canonical(graph);
     const std::string version = graph_version(text);
     graphs.add(stored_graph(graph, version), true);
-    store.put_graph({graph.at("name"), version, text, true});
+    store.graphs().put({graph.at("name"), version, text, true});
   }
   return graphs;
 }

@@ -93,7 +93,8 @@ Result<Json> measure_claims(const std::string& dsn, BenchServer& server, const B
     steps += one.steps;
     const ClaimClients idle(clients_of(serve, "idle", pollers, 1));
     const auto sessions = static_cast<std::size_t>(workers + pollers * (turn + 1));  // opened by their first requests
-    wait_until("idle workers to open their sessions", [&] { return opened->store->sessions().size() >= sessions; });
+    wait_until("idle workers to open their sessions",
+               [&] { return opened->store->sessions().all().size() >= sessions; });
     beside.push_back(measured(stream, claiming, serve, seconds).rate);
     idle.check();
   }

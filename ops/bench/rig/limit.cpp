@@ -10,7 +10,7 @@
 
 #include "engine/event.hpp"
 #include "ops/service/database.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "workers/ids.hpp"
 
 namespace cairn {
@@ -45,9 +45,9 @@ class Lane {
     if (!store) throw std::runtime_error(store.error().message);
     store_ = *std::move(store);
     session_ = new_session_id();
-    store_->open_session({session_, "bench", number, {queue_}, 0, now_us(), 0});
+    store_->sessions().open({session_, "bench", number, {queue_}, 0, now_us(), 0});
   }
-  ~Lane() { store_->close_session(session_); }
+  ~Lane() { store_->sessions().close(session_); }
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 

@@ -122,7 +122,7 @@ Exit verify_runs(Settings settings, const VerifyOptions& options) {
   const Result<RunSource> source = verified_runs(*database, options.of);
   if (!source) return source.error();
   AuditReport report(settings.json);
-  report.add(graph_findings(database->store->graphs()));
+  report.add(graph_findings(database->store->graphs().all()));
   if (options.of.all || options.accept) {
     if (const Status read = verify_signed(settings, options, *database, *source, report); !read) return read.error();
   } else {

@@ -40,7 +40,7 @@ Exit graph_list(const Settings& settings) {
   if (!opened) return opened.error();
   const TimeUs now_us = opened->store->database_time();
   Table table({"NAME", "VERSION", "CURRENT", "SINCE", "BY"});
-  for (const GraphRow& row : opened->store->graph_names()) {
+  for (const GraphRow& row : opened->store->graphs().names()) {
     if (settings.json) print_json(graph_json(row));
     table.add({row.name, row.version.substr(0, 12), row.current ? "yes" : "", since_text(row, now_us), row.actor});
   }
@@ -52,7 +52,7 @@ Exit graph_list(const Settings& settings) {
 Result<std::string> version_meant(Store& store, const std::string& text) {
   constexpr std::size_t letters_min = 4;
   std::vector<std::string> found;
-  for (const GraphRow& row : store.graph_names()) {
+  for (const GraphRow& row : store.graphs().names()) {
     if (row.name == text) return text;
     if (text.size() >= letters_min && row.version.starts_with(text)) found.push_back(row.version);
   }

@@ -9,7 +9,7 @@
 #include "engine/text.hpp"
 #include "ops/bench/rig/server.hpp"
 #include "ops/commands/graphs/reference_query.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "storage/postgres/connection.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"

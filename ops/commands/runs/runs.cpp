@@ -99,7 +99,7 @@ std::string grouped(std::int64_t number) {
 void print_rest(Store& store, const RunFilter& filter, const std::vector<RunRow>& rows) {
   constexpr std::int64_t counted_max = 1'000'000;
   if (filter.lineage || static_cast<std::int64_t>(rows.size()) < filter.limit) return;
-  const std::int64_t count = store.count_runs(filter, counted_max);
+  const std::int64_t count = store.all_runs().count(filter, counted_max);
   if (!filter.after && count <= static_cast<std::int64_t>(rows.size())) return;
   const std::string says = grouped(static_cast<std::int64_t>(rows.size())) + " of " + grouped(count) +
                            (count == counted_max ? " or more" : "") + ". The next ones:";

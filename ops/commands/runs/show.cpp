@@ -71,7 +71,7 @@ Exit show_run(const Settings& settings, const ShowOptions& options) {
   if (!state) return state.error();
   Json shown = state_json(*state);
   if (!options.raw) shown = found->opened.client->expand_blobs(std::move(shown), found->shard);
-  const std::optional<ImportOrigin> origin = found->opened.store->imported(found->run);
+  const std::optional<ImportOrigin> origin = found->opened.store->all_runs().imported(found->run);
   const std::vector<RunRow> called = called_by(*found->opened.store, *state);
   const bool is_now = !options.at.seq && !options.at.at_us;
   const std::vector<ProgressRow> progress =

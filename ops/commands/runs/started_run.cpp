@@ -104,7 +104,7 @@ Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, 
 Error with_nearest_graph(Store& store, const std::string& graph, Error error) {
   if (error.code != Code::not_found) return error;
   std::vector<std::string> names;
-  for (const GraphRow& row : store.graph_names()) names.push_back(row.name);
+  for (const GraphRow& row : store.graphs().names()) names.push_back(row.name);
   const std::string hint = did_you_mean(graph, names);
   if (!hint.empty() && error.message.ends_with('.')) error.message.insert(error.message.size() - 1, hint);
   return error;
@@ -116,7 +116,7 @@ void hint_at_workers(Store& store) {
   constexpr std::chrono::milliseconds patience{700};
   for (const auto began = Clock::now(); Clock::now() - began < patience;) {
     const TimeUs now = store.database_time();
-    for (const SessionRow& session : store.sessions())
+    for (const SessionRow& session : store.sessions().all())
       if (!is_silent(session, now) && !session.only_own) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

@@ -125,15 +125,16 @@ void read_schema(Administration& database, const std::string& dsn, const Checkpo
     facts.schema_fault = store.error().message;
     return;
   }
-  facts.schema = SchemaFacts{read_roles(database),
-                             read_tables(database),
-                             (*store)->sessions(),
-                             (*store)->held_counts(),
-                             static_cast<std::int64_t>((*store)->scan_held(0, 0, unowned_max).unowned.size()),
-                             read_archive(database),
-                             read_checkpoint_facts(database, CheckpointFiles(checkpoints.folder, (*store)->identity())),
-                             Feed(dsn, found->shards, (*store)->identity()).consumers(),
-                             database.query("doctor_login").text(0, 0)};
+  facts.schema =
+      SchemaFacts{read_roles(database),
+                  read_tables(database),
+                  (*store)->sessions().all(),
+                  (*store)->sessions().held_counts(),
+                  static_cast<std::int64_t>((*store)->sessions().scan_held(0, 0, unowned_max).unowned.size()),
+                  read_archive(database),
+                  read_checkpoint_facts(database, CheckpointFiles(checkpoints.folder, (*store)->identity())),
+                  Feed(dsn, found->shards, (*store)->identity()).consumers(),
+                  database.query("doctor_login").text(0, 0)};
   read_keeping(**store, dsn, *facts.schema);
   facts.schema->next_schedule = ScheduleTable(dsn, (*store)->identity()).next_due().at_us;
   read_hooks(dsn, (*store)->identity(), *facts.schema);

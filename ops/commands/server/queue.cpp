@@ -95,7 +95,7 @@ void hint_at_queue(Store& store, const std::string& name) {
   std::vector<std::string> known{"default"};
   for (const auto& [queue, line] : queue_lines(store))
     if (queue != name || line.row.ready + line.row.later + line.row.held > 0) known.push_back(queue);
-  for (const SessionRow& session : store.sessions())
+  for (const SessionRow& session : store.sessions().all())
     known.insert(known.end(), session.queues.begin(), session.queues.end());
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   constexpr std::size_t bytes_max = 2'000;

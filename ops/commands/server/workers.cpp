@@ -24,8 +24,8 @@ Exit show_workers(const Settings& settings) {
   const TimeUs now_us = opened->store->database_time();
   const std::string zone = is_terminal() ? "" : " (" + zone_name(now_us) + ")";
   Table table({"SESSION", "HOST", "PID", "HELD", "LAST BEAT", "STARTED" + zone, "QUEUES"});
-  std::map<SessionId, std::int64_t> held = opened->store->held_counts();
-  for (const SessionRow& row : opened->store->sessions()) {
+  std::map<SessionId, std::int64_t> held = opened->store->sessions().held_counts();
+  for (const SessionRow& row : opened->store->sessions().all()) {
     if (settings.json) print_json(session_json(row, held[row.id], now_us));
     const std::string last_beat = row.beat_at == 0 ? "unknown" : seconds_text(now_us - row.beat_at) + " ago";
     table.add({std::to_string(row.id), row.host, std::to_string(row.pid), std::to_string(held[row.id]),

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 
 namespace cairn::program {
 

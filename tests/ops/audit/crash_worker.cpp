@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/runtime/worker.hpp"

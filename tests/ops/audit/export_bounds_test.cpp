@@ -13,7 +13,7 @@
 #include "ops/audit/exporter.hpp"
 #include "ops/audit/importer.hpp"
 #include "storage/chain.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"

@@ -10,7 +10,7 @@
 #include "engine/snapshot.hpp"
 #include "ops/audit/replay.hpp"
 #include "storage/postgres/administration.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/ops/planners/planner_runs.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
@@ -373,11 +373,11 @@ TEST_P(Invariants, X_10_another_graph_is_refused_or_moved_to_never_silent) {
   const std::string node = state.graph->node(state.steps.begin()->second.node).name;
   const std::string renamed =
       write_file(GetParam() + "_renamed.json", renamed_node(parse_stored(state.graph->text), node).dump()).string();
-  const std::size_t graphs = store_->graphs().size();
+  const std::size_t graphs = store_->graphs().all().size();
   const std::size_t runs = run_count();
   expect_refused(cairn({"fork", run, "--at", at, "--graph", renamed}), 4, "lacks " + node);
   EXPECT_EQ(cairn({"move", run, "--graph", renamed}).exit, 4);
-  EXPECT_EQ(store_->graphs().size(), graphs) << "nothing was written";
+  EXPECT_EQ(store_->graphs().all().size(), graphs) << "nothing was written";
   EXPECT_EQ(run_count(), runs);
 
   const std::string original = write_file(GetParam() + "_original.json", state.graph->text).string();

@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/ops/audit/audited_database.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"

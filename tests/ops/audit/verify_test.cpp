@@ -507,7 +507,7 @@ TEST_F(Verify, a_snapshot_is_the_fold_at_its_event) {
   const std::string text = signalled_run(5);
   const RunId run = *parse_run_id(text);
   Graphs graphs;
-  for (const GraphRow& row : store()->graphs())
+  for (const GraphRow& row : store()->graphs().all())
     graphs.add(stored_graph(parse_stored(row.text), row.version), row.current);
   RunState state;
   state.id = run;

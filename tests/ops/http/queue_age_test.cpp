@@ -6,7 +6,7 @@
 
 #include "ops/service/queue_ages.hpp"
 #include "storage/forwarding_store.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/ops/api_client.hpp"
 
 namespace cairn::program {

@@ -9,7 +9,7 @@
 #include "ops/metrics/counting_store.hpp"
 #include "ops/metrics/exposition.hpp"
 #include "storage/forwarding_store.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 
 namespace cairn {
 namespace {

@@ -362,8 +362,8 @@ TEST_P(LateCommit, of_a_worker_of_an_earlier_release_would_be_missed_so_the_cons
   session.id = 7;
   session.host = "old";
   session.queues = {"default"};
-  store_->open_session(session);
-  store_->beat(7);
+  store_->sessions().open(session);
+  store_->sessions().beat(7);
   ask(dsn_,
       "update cairn.worker set feeds = false, beat_at = (extract(epoch from clock_timestamp()) * 1000000)::bigint");
   const Status refused = feed_->add({.name = "new"}, FeedStart::now);

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "storage/postgres/administration.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/waiting.hpp"

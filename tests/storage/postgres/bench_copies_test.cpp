@@ -1,7 +1,7 @@
 // The runs that the benchmark has its server make.
 #include <gtest/gtest.h>
 
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 

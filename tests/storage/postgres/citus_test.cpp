@@ -15,7 +15,7 @@
 #include "storage/migration/distribution.hpp"
 #include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/placements.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "storage/proof/run_records.hpp"
 #include "tests/storage/set_limits.hpp"
 #include "tests/storage/test_database.hpp"
@@ -96,8 +96,8 @@ TEST_P(CitusTest, tables_are_not_distributed_while_a_worker_is_at_work) {
   const std::string dsn = new_distributed_database(shards);
   SessionRow session;
   session.id = 7;
-  store_on(dsn)->open_session(session);
-  store_on(dsn)->beat(7);
+  store_on(dsn)->sessions().open(session);
+  store_on(dsn)->sessions().beat(7);
   PgConnection owner({dsn, "test", false});
   owner.execute("create table cairn.not_known (shard int)");
   owner.execute("drop table cairn.not_known");
@@ -105,7 +105,7 @@ TEST_P(CitusTest, tables_are_not_distributed_while_a_worker_is_at_work) {
   const Result<DistributeReport> refused = distribute(dsn);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::conflict) << refused.error().message;
-  store_on(dsn)->close_session(7);
+  store_on(dsn)->sessions().close(7);
   const Result<DistributeReport> done = distribute(dsn);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->tables, std::vector<std::string>{"passage"});
@@ -241,7 +241,7 @@ TEST_P(CitusTest, a_list_of_runs_is_joined_from_all_nodes_newest_first) {
   for (const auto* page : {&first, &rest})
     for (const RunRow& row : *page) found.insert(row.id);
   EXPECT_EQ(found, std::set<RunId>(ids.begin(), ids.end()));
-  EXPECT_EQ(store_->count_runs(filter, 100), 8);
+  EXPECT_EQ(store_->all_runs().count(filter, 100), 8);
 }
 
 TEST_P(CitusTest, a_member_of_cairn_app_works_on_all_nodes_and_others_may_hold_no_shard) {

@@ -1,7 +1,7 @@
 // The import of a run by a connection that is cut around its COMMIT.
 #include <gtest/gtest.h>
 
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "storage/proof/run_records.hpp"
 #include "tests/storage/postgres/cutting_proxy.hpp"
 #include "tests/storage/test_database.hpp"

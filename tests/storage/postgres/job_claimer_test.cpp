@@ -1,5 +1,5 @@
 // The claimer's scans: where they begin and what they take by its key: marks, priorities, notifications.
-#include "storage/postgres/job_claimer.hpp"
+#include "storage/postgres/claims/job_claimer.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/connection_pool.hpp"
-#include "storage/postgres/postgres_store.hpp"
 #include "storage/postgres/single_row.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 

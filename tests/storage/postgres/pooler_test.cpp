@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "storage/clock.hpp"
-#include "storage/postgres/postgres_store.hpp"
 #include "storage/postgres/reachable.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 
@@ -93,8 +93,8 @@ TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_named_in_the
   const auto other = open_with(pooler.dsn());
   try {
     for (int n = 0; n < 20; ++n) {
-      one->graphs();
-      other->graphs();
+      one->graphs().all();
+      other->graphs().all();
     }
     ADD_FAILURE() << "no prepared statement met another one";
   } catch (const StoreUnavailable& refused) {

@@ -12,7 +12,7 @@
 
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection_pool.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/postgres/cutting_proxy.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
@@ -177,7 +177,7 @@ TEST(PostgresStore, a_claim_whose_answer_was_lost_leaves_no_job_held_by_nobody_k
       EXPECT_EQ(job.run_head, 1);
       EXPECT_EQ(store->jobs(job.run).at(0).epoch, job.epoch);
     }
-    EXPECT_EQ(store->held_by(7, 10, {}).size(), cut == CuttingProxy::Cut::after_it_landed ? 2u : 4u);
+    EXPECT_EQ(store->sessions().held_by(7, 10, {}).size(), cut == CuttingProxy::Cut::after_it_landed ? 2u : 4u);
   }
 }
 
@@ -265,9 +265,9 @@ TEST_F(StoppedInside, half_a_part_of_a_pipeline) {
           .boolean(0, 0);
     };
     EXPECT_TRUE(wait_until(is_held));
-    store->end_stalled(60'000);
+    store->sessions().end_stalled(60'000);
     EXPECT_TRUE(is_held()) << "not for so long";
-    store->end_stalled(0);
+    store->sessions().end_stalled(0);
     expect_others_can_lock();
     expect_ended([&] { commit(asleep); });
     return 0;
@@ -483,7 +483,7 @@ TEST(PostgresStore, a_look_at_what_is_held_passes_over_a_job_whose_run_has_lost_
   torn.start(job_of(1, 1));
   ASSERT_EQ(store->claim(claim_request(7, 2)).jobs.size(), 2u);
   ask(dsn, "delete from cairn.run where run_id = '" + to_string(torn.id()) + "'");
-  const HeldScan look = store->scan_held(7, noon, 10);
+  const HeldScan look = store->sessions().scan_held(7, noon, 10);
   ASSERT_EQ(look.own.size(), 1u);
   EXPECT_EQ(look.own[0].run, whole.id());
 }
@@ -515,8 +515,8 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
   SessionRow session;
   session.id = 7;
-  store->open_session(session);
-  store->beat(7);
+  store->sessions().open(session);
+  store->sessions().beat(7);
   const HeldJob held = store->claim(claim_request(7)).jobs.at(0);
   Entry entry = run.entry();
   entry.fences.push_back(fence_of(held));
@@ -535,24 +535,24 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   EXPECT_EQ(store->commit(0, linked, {})[1].kind, Kind::conflict);
   const std::vector<std::pair<RunId, Fence>> holds{{run.id(), {1, 7, held.epoch, 2}}};
   store->release(holds, noon);
-  store->put_graph({"g", "v", "{}", true});
-  store->put_graph({"g", "w", "{}", true});
+  store->graphs().put({"g", "v", "{}", true});
+  store->graphs().put({"g", "w", "{}", true});
   store->put_blob(0, Hash{}, "x");
   store->put_snapshot(run.id(), {1, 1, Hash{}, "s"});
   store->put_snapshot(run.id(), {1, 1, Hash{}, "t"});
-  EXPECT_EQ(store->graphs().size(), 2u);
-  EXPECT_EQ(store->sessions().size(), 1u);
+  EXPECT_EQ(store->graphs().all().size(), 2u);
+  EXPECT_EQ(store->sessions().all().size(), 1u);
   store->queues();
   store->runs({});
-  store->questions({}, 1);
+  store->all_runs().questions({}, 1);
   OrphanMark mark;
-  store->orphans(mark, 1);
-  store->loose_ends({}, 1);
-  store->tie_ends({});
-  store->held_by(7, 1, {});
-  store->scan_held(7, noon, 1);
-  store->held_counts();
-  store->close_session(7);
+  store->all_runs().orphans(mark, 1);
+  store->all_runs().loose_ends({}, 1);
+  store->all_runs().tie_ends({});
+  store->sessions().held_by(7, 1, {});
+  store->sessions().scan_held(7, noon, 1);
+  store->sessions().held_counts();
+  store->sessions().close(7);
   EXPECT_EQ(chain_fault(*store, run.id()), "");
 }
 

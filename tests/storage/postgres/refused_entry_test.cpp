@@ -8,7 +8,7 @@
 
 #include "storage/another_database.hpp"
 #include "storage/postgres/connection_pool.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "engine/event.hpp"
 #include "storage/migration/migrator.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"

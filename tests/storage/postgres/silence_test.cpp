@@ -7,8 +7,8 @@
 
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection_pool.hpp"
-#include "storage/postgres/postgres_store.hpp"
 #include "storage/postgres/reachable.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/postgres/cutting_proxy.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
@@ -138,18 +138,18 @@ TEST(Silence, D1_readiness_is_refused_within_seconds) {
 TEST(Silence, D1_calls_under_way_end_at_once_when_the_store_is_given_up) {
   CuttingProxy proxy(new_database(1));
   const auto store = open_through(proxy, 60'000);
-  EXPECT_EQ(store->sessions().size(), 0u);
+  EXPECT_EQ(store->sessions().all().size(), 0u);
   proxy.swallow();
   std::atomic<bool> has_ended = false;
   std::thread caller([&] {
-    EXPECT_THROW(store->sessions(), StoreUnavailable);
+    EXPECT_THROW(store->sessions().all(), StoreUnavailable);
     has_ended = true;
   });
   EXPECT_TRUE(wait_until([&] { return proxy.swallowed() > 0; }));
   store->give_up();
   EXPECT_TRUE(wait_until([&] { return has_ended.load(); }, std::chrono::seconds(5)));
   caller.join();
-  EXPECT_THROW(store->sessions(), StoreUnavailable);
+  EXPECT_THROW(store->sessions().all(), StoreUnavailable);
 }
 
 // Without client_connection_check_interval it would wait for the lock on, one more with each attempt.

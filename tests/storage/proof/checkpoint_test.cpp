@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/chain.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "storage/proof/checkpoint_files.hpp"
 #include "storage/proof/checkpoint_table.hpp"
 #include "storage/proof/gathered_heads.hpp"

@@ -33,7 +33,7 @@ TEST_P(RecordsTest, questions_are_open_until_they_are_closed) {
   more.asked = {question_row(other, "q3", noon)};
   other.commit(more);
 
-  const std::vector<QuestionRow> of_run = store().questions(run.id(), 10);
+  const std::vector<QuestionRow> of_run = store().all_runs().questions(run.id(), 10);
   ASSERT_EQ(of_run.size(), 2u);
   EXPECT_EQ(of_run[0].id, "q4");
   EXPECT_FALSE(of_run[0].fallback);
@@ -49,14 +49,14 @@ TEST_P(RecordsTest, questions_are_open_until_they_are_closed) {
   EXPECT_EQ(of_run[1].expires_at, noon + 500);
   EXPECT_EQ(of_run[1].asked_at, noon + 2);
 
-  EXPECT_EQ(store().questions({}, 10).size(), 3u);
-  EXPECT_EQ(store().questions({}, 10)[0].run, other.id());
-  EXPECT_EQ(store().questions({}, 2).size(), 2u);
+  EXPECT_EQ(store().all_runs().questions({}, 10).size(), 3u);
+  EXPECT_EQ(store().all_runs().questions({}, 10)[0].run, other.id());
+  EXPECT_EQ(store().all_runs().questions({}, 2).size(), 2u);
   Entry closing = run.entry();
   closing.closed_questions = {"q3"};
   run.commit(closing);
-  ASSERT_EQ(store().questions(run.id(), 10).size(), 1u);
-  EXPECT_EQ(store().questions(run.id(), 10)[0].id, "q4");
+  ASSERT_EQ(store().all_runs().questions(run.id(), 10).size(), 1u);
+  EXPECT_EQ(store().all_runs().questions(run.id(), 10)[0].id, "q4");
 }
 
 std::int64_t bytes_of(const std::vector<QuestionRow>& questions) {
@@ -85,7 +85,7 @@ TEST_P(RecordsTest, H3_D14_what_is_read_of_open_questions_at_once_is_bounded_in_
   QuestionPlace place;
   int calls = 0;
   for (bool is_end = false; !is_end && calls < 10; ++calls) {
-    const std::vector<QuestionRow> page = store().questions_after(place, 200, bytes_max);
+    const std::vector<QuestionRow> page = store().all_runs().questions_after(place, 200, bytes_max);
     EXPECT_LE(bytes_of(page), bytes_max);
     for (const QuestionRow& question : page) {
       ids.push_back(question.id);
@@ -94,9 +94,9 @@ TEST_P(RecordsTest, H3_D14_what_is_read_of_open_questions_at_once_is_bounded_in_
     is_end = page.empty();
   }
   EXPECT_EQ(ids, (std::vector<std::string>{"q0", "q1", "q2", "q3", "q4", "q5"}));
-  EXPECT_EQ(store().questions_after({}, 200, 1).size(), 1u) << "one that is larger comes alone";
-  EXPECT_EQ(store().questions_after({}, 1, bytes_max).size(), 1u);
-  EXPECT_TRUE(store().questions_after({}, 0, bytes_max).empty());
+  EXPECT_EQ(store().all_runs().questions_after({}, 200, 1).size(), 1u) << "one that is larger comes alone";
+  EXPECT_EQ(store().all_runs().questions_after({}, 1, bytes_max).size(), 1u);
+  EXPECT_TRUE(store().all_runs().questions_after({}, 0, bytes_max).empty());
 }
 
 TEST_P(RecordsTest, a_blob_is_stored_once) {
@@ -149,19 +149,19 @@ TEST_P(RecordsTest, a_history_begins_with_a_snapshot_of_the_fold_asked_for_or_wi
 }
 
 TEST_P(RecordsTest, a_name_has_one_current_graph) {
-  store().put_graph({"g", "v1", "{1}", true});
-  store().put_graph({"g", "v2", "{2}", false});
-  store().put_graph({"h", "v1", "{3}", true});
-  store().put_graph({"g", "v1", "other text", false});
-  std::vector<GraphRow> graphs = store().graphs();
+  store().graphs().put({"g", "v1", "{1}", true});
+  store().graphs().put({"g", "v2", "{2}", false});
+  store().graphs().put({"h", "v1", "{3}", true});
+  store().graphs().put({"g", "v1", "other text", false});
+  std::vector<GraphRow> graphs = store().graphs().all();
   ASSERT_EQ(graphs.size(), 3u);
   EXPECT_EQ(graphs[0].name, "g");
   EXPECT_EQ(graphs[0].version, "v1");
   EXPECT_EQ(graphs[0].text, "{1}");
   EXPECT_TRUE(graphs[0].current);
   EXPECT_FALSE(graphs[1].current);
-  store().put_graph({"g", "v2", "{2}", true});
-  graphs = store().graphs();
+  store().graphs().put({"g", "v2", "{2}", true});
+  graphs = store().graphs().all();
   EXPECT_FALSE(graphs[0].current);
   EXPECT_TRUE(graphs[1].current);
   EXPECT_TRUE(graphs[2].current);

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "storage/commit_rules.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/workers/runs/taken_over.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
@@ -298,7 +298,7 @@ TEST_F(GatewayTest, another_process_goes_on_with_the_session_and_its_claims) {
   EXPECT_EQ(second.session, first.session);
   EXPECT_EQ(second.results.at(0).status, ReportStatus::committed);
   ASSERT_EQ(second.claims.size(), 1u);
-  EXPECT_EQ(store_->sessions().size(), 1u);
+  EXPECT_EQ(store_->sessions().all().size(), 1u);
   EXPECT_EQ(reported(here_, first.session, done(second.claims[0].id)).results[0].status, ReportStatus::committed);
   EXPECT_EQ(status(run), RunStatus::done);
 }
@@ -349,7 +349,7 @@ TEST_F(GatewayTest, a_step_that_was_lost_twice_is_given_alone_and_the_session_s_
   ASSERT_EQ(alone.claims.size(), 1u);
   EXPECT_EQ(alone.claims[0].id.run, lost);
   const auto says_alone = [&] {
-    for (const SessionRow& row : store_->sessions())
+    for (const SessionRow& row : store_->sessions().all())
       if (row.id == alone.session) return *row.alone;
     return std::string("no row");
   };
@@ -425,22 +425,22 @@ TEST_F(GatewayTest, a_client_that_is_gone_leaves_its_steps_to_others_and_its_rep
 TEST_F(GatewayTest, a_session_that_was_reaped_is_used_no_more_however_often_its_worker_asks) {
   AskAnswer answer = answered(here_, ask_of(0, 1));
   const SessionId reaped = answer.session;
-  store_->close_session(reaped);
+  store_->sessions().close(reaped);
   for (int n = 0; n < 40 && answer.session == reaped; ++n) answer = answered(here_, ask_of(reaped, 1));
   EXPECT_NE(answer.session, reaped);
-  EXPECT_EQ(store_->sessions().size(), 1u);
+  EXPECT_EQ(store_->sessions().all().size(), 1u);
 }
 
 TEST_F(GatewayTest, an_ask_that_waits_for_a_session_that_was_reaped_is_answered) {
   const SessionId reaped = answered(here_, ask_of(0, 1)).session;
   const AskId waiting = here_.ask(ask_of(reaped, 1, 60'000'000));
   pass(5);
-  store_->close_session(reaped);
+  store_->sessions().close(reaped);
   pass(100);
   EXPECT_TRUE(here_.answer_of(waiting));
   start();
   pass(20);
-  EXPECT_EQ(store_->held_counts().size(), 0u) << "nothing is claimed for it";
+  EXPECT_EQ(store_->sessions().held_counts().size(), 0u) << "nothing is claimed for it";
 }
 
 TEST_F(GatewayTest, steps_on_their_way_to_a_session_that_closes_are_offered_again) {
@@ -500,12 +500,12 @@ TEST_F(GatewayTest, a_claim_that_died_with_its_process_before_it_arrived_is_offe
 TEST_F(GatewayTest, the_session_of_a_worker_that_asks_no_more_gets_no_heartbeats) {
   const AskAnswer first = answered(here_, ask_of(0, 1));
   pass(200);
-  const std::int64_t beats = store_->sessions().at(0).counter;
+  const std::int64_t beats = store_->sessions().all().at(0).counter;
   EXPECT_GT(beats, 2);
   pass(800);
-  const std::int64_t last = store_->sessions().at(0).counter;
+  const std::int64_t last = store_->sessions().all().at(0).counter;
   pass(400);
-  EXPECT_EQ(store_->sessions().at(0).counter, last);
+  EXPECT_EQ(store_->sessions().all().at(0).counter, last);
 }
 
 TEST_F(GatewayTest, nothing_is_due_while_the_first_refresh_is_under_way) {
@@ -598,7 +598,7 @@ TEST_F(GatewayTest, a_session_that_ends_waits_no_more) {
   answered(here_, std::move(end));
   pass(3);
   EXPECT_TRUE(here_.answer_of(waiting));
-  EXPECT_TRUE(store_->sessions().empty());
+  EXPECT_TRUE(store_->sessions().all().empty());
 }
 
 TEST_F(GatewayTest, an_outcome_that_its_node_does_not_take_is_a_failed_attempt) {
@@ -634,7 +634,7 @@ TEST_F(GatewayTest, failures_go_by_the_graph) {
 TEST_F(GatewayTest, its_tools_are_known_to_plans_and_their_sub_goals_go_to_its_queue) {
   answered(here_, ask_of(0, 1));
   pass(60);
-  const SessionRow row = store_->sessions().at(0);
+  const SessionRow row = store_->sessions().all().at(0);
   EXPECT_EQ(*row.caller, "token:ann");
   EXPECT_EQ(row.tools, std::vector<std::string>{"crawl"});
   EXPECT_EQ(row.handlers, std::vector<std::string>{"py.a"});

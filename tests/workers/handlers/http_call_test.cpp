@@ -10,7 +10,7 @@
 #include "engine/graph_review.hpp"
 #include "engine/run_json.hpp"
 #include "storage/chain.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"

@@ -11,7 +11,7 @@
 
 #include "engine/event_types.hpp"
 #include "storage/hooks/memory_hooks.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/storage/test_runs.hpp"
 #include "workers/hooks/hook_desk.hpp"
 #include "workers/hooks/hook_reader.hpp"

@@ -13,7 +13,7 @@
 
 #include "engine/event.hpp"
 #include "engine/run_json.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
 #include "workers/runtime/worker.hpp"

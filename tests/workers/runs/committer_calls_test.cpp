@@ -56,7 +56,7 @@ TEST_F(CommitterTest, A3_a_called_run_does_not_end_while_its_caller_cannot_be_re
   EXPECT_TRUE(driven.reply(ticket).status);
   EXPECT_EQ(status(job.run), RunStatus::done);
   EXPECT_EQ(status(run), RunStatus::done);
-  EXPECT_TRUE(store_->loose_ends({}, 10).empty());
+  EXPECT_TRUE(store_->all_runs().loose_ends({}, 10).empty());
 }
 
 TEST_F(CommitterTest, A3_nor_does_the_run_that_a_called_run_called) {
@@ -115,7 +115,7 @@ TEST_F(CommitterTest, A3_nor_does_a_called_run_that_others_write_too) {
   two.settle();
   EXPECT_TRUE(two.reply(ticket).status);
   for (const RunId& run : {job.run, outer}) EXPECT_EQ(status(run), RunStatus::done);
-  EXPECT_TRUE(store_->loose_ends({}, 10).empty());
+  EXPECT_TRUE(store_->all_runs().loose_ends({}, 10).empty());
 }
 
 TEST_F(CommitterTest, A3_a_caller_that_has_not_heard_of_an_end_is_told) {

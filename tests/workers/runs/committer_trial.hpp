@@ -13,7 +13,7 @@
 
 #include "engine/graph_parsing.hpp"
 #include "storage/commit_rules.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
@@ -31,7 +31,7 @@ class Driven {
   using Change = std::function<void(CommitterOptions&)>;
   Driven(Store& store, SessionId session, std::int64_t snapshot_events = 2'000, const Change& change = {})
       : store_(store), committer_(options(store, session, snapshot_events, change)) {
-    for (const GraphRow& row : store.graphs())
+    for (const GraphRow& row : store.graphs().all())
       committer_.add_graph(stored_graph(parse_stored(row.text), row.version), row.current);
     committer_.tick(noon);
     committer_.set_queues({{"default", "echo"}, {}, {}});

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 

@@ -8,7 +8,7 @@
 #include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
 #include "storage/forwarding_store.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/client.hpp"
 
@@ -57,7 +57,7 @@ GraphRef stored_named(const std::string& name, int steps) {
 TEST(GraphShelf, A16_of_new_versions_only_the_current_ones_are_kept_and_the_queues_of_all_are_known) {
   const std::unique_ptr<Store> store = make_memory_store(1);
   const auto put = [&](const GraphRef& graph, bool is_current) {
-    store->put_graph({graph->name, graph->version, graph->text, is_current});
+    store->graphs().put({graph->name, graph->version, graph->text, is_current});
   };
   for (int steps = 10; steps < 50; ++steps) put(stored_named("a", steps), true);
   KnownGraphs known;
@@ -73,7 +73,7 @@ TEST(GraphShelf, A16_of_new_versions_only_the_current_ones_are_kept_and_the_queu
   KnownGraphs of_one_with_queues;
   read = read_new_graphs(*store, of_one_with_queues, false);
   EXPECT_EQ(read.queues, std::set<std::string>{"a10"}) << "it serves those that it was told to";
-  store->put_graph({"b", "b1", "no graph", true});
+  store->graphs().put({"b", "b1", "no graph", true});
   read = read_new_graphs(*store, known, true);
   EXPECT_EQ(read.faults.size(), 1u);
 }
@@ -82,7 +82,7 @@ TEST(GraphShelf, A16_of_new_versions_only_the_current_ones_are_kept_and_the_queu
 TEST(GraphShelf, a_text_that_is_not_that_of_its_version_decides_nothing) {
   const std::unique_ptr<Store> store = make_memory_store(1);
   const GraphRef honest = stored_named("a", 10), altered = stored_named("a", 11);
-  store->put_graph({"a", honest->version, altered->text, true});
+  store->graphs().put({"a", honest->version, altered->text, true});
   KnownGraphs known;
   const ReadGraphsOf read = read_new_graphs(*store, known, true);
   EXPECT_TRUE(read.graphs.empty());
@@ -126,11 +126,11 @@ TEST(GraphShelf, A16_the_versions_of_a_long_history_are_all_read) {
 // Counts the graphs that are read with their texts.
 class CountedGraphs final : public ForwardingStore {
  public:
-  using ForwardingStore::ForwardingStore;
-  std::vector<GraphRow> graphs() override { return counted(ForwardingStore::graphs()); }
-  std::vector<GraphRow> graphs_of(std::span<const std::string> versions) override {
-    return counted(ForwardingStore::graphs_of(versions));
+  explicit CountedGraphs(Store& store) : ForwardingStore(store), book_(store.graphs()) {
+    book_.all = [this] { return counted(store_.graphs().all()); };
+    book_.of = [this](std::span<const std::string> versions) { return counted(store_.graphs().of(versions)); };
   }
+  GraphBook& graphs() override { return book_; }
   std::int64_t read = 0;
 
  private:
@@ -138,6 +138,8 @@ class CountedGraphs final : public ForwardingStore {
     read += std::ssize(rows);
     return rows;
   }
+
+  GraphBook book_;
 };
 
 // Versions of one name that take 4 MB each when they are parsed; the last is current.
@@ -149,7 +151,7 @@ std::vector<std::string> put_versions(Store& store, int count) {
     graph["limits"]["steps"] = 100 + at;
     const std::string text = canonical(graph);
     versions.push_back(graph_version(text));
-    store.put_graph({"linear", versions.back(), text, true});
+    store.graphs().put({"linear", versions.back(), text, true});
   }
   return versions;
 }
@@ -199,8 +201,8 @@ TEST(GraphShelf, A16_a_version_that_a_client_dropped_may_become_current_again) {
   client.load_graphs();
   for (const std::string& version : versions) EXPECT_NE(client.find_graph(version), nullptr);
   ASSERT_EQ(client.graphs().by_version(first), nullptr) << "it was dropped";
-  const std::string text = store->graphs_of({&first, 1}).front().text;
-  store->put_graph({"linear", first, text, true});
+  const std::string text = store->graphs().of({&first, 1}).front().text;
+  store->graphs().put({"linear", first, text, true});
   client.load_graphs();
   EXPECT_EQ(client.find_graph("linear")->version, first);
 }

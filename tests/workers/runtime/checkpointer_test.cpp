@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "storage/proof/checkpoint_files.hpp"
 #include "storage/proof/checkpoint_table.hpp"
 #include "tests/storage/test_database.hpp"

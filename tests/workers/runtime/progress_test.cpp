@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "storage/memory_store.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/memory/memory_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/waiting.hpp"
@@ -155,7 +155,7 @@ TEST_P(StepProgress, of_a_run_that_is_cancelled_nothing_is_left) {
 // Its worker dies with its session's row and hold left behind: the text stands until another one takes the step over.
 TEST_P(StepProgress, a_dead_workers_text_goes_when_its_step_is_taken_over) {
   const RunId run = start("t.say");
-  store_->open_session({.id = 77, .host = "gone", .pid = 1, .queues = {"default"}});
+  store_->sessions().open({.id = 77, .host = "gone", .pid = 1, .queues = {"default"}});
   ClaimRequest request;
   request.shard = shard_of(run, store_->shards());
   request.queues = {"default"};

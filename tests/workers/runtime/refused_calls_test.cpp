@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/event.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/runtime/worker.hpp"
@@ -85,7 +85,7 @@ TEST_F(RefusedCalls, D4_a_session_whose_commits_are_all_refused_says_so_and_leav
   refusing_.commits = true;
   const WorkerReport report = work(refusing_, [] { return false; });
   EXPECT_NE(report.refusal.find("permission denied for table event"), std::string::npos) << report.refusal;
-  EXPECT_TRUE(store_->sessions().empty()) << "its row holds nothing back";
+  EXPECT_TRUE(store_->sessions().all().empty()) << "its row holds nothing back";
   EXPECT_FALSE(has_ended(run));
   EXPECT_EQ(work(*store_, [&] { return has_ended(run); }).refusal, "");
   EXPECT_EQ(store_->run(run)->status, RunStatus::done);
@@ -104,7 +104,7 @@ TEST_F(RefusedCalls, A1_a_session_one_of_whose_batches_is_always_refused_ends_al
   });
   EXPECT_NE(report.refusal.find("cached plan must not change"), std::string::npos) << report.refusal;
   EXPECT_GT(std::count_if(others.begin(), others.end(), [&](const RunId& run) { return has_ended(run); }), 5);
-  EXPECT_TRUE(store_->sessions().empty()) << "its row holds nothing back";
+  EXPECT_TRUE(store_->sessions().all().empty()) << "its row holds nothing back";
   work(*store_, [&] { return has_ended(bad); });
   EXPECT_EQ(store_->run(bad)->status, RunStatus::done);
 }

@@ -15,8 +15,8 @@
 #include <type_traits>
 
 #include "engine/event.hpp"
-#include "storage/memory_store.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/memory/memory_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"
@@ -108,7 +108,7 @@ TEST_P(WorkerTest, a_linear_run_is_executed_to_its_end) {
   EXPECT_EQ(count(run, "step_succeeded"), 3);
   EXPECT_EQ(report.steps, 3);
   EXPECT_TRUE(store_->jobs(run).empty());
-  EXPECT_TRUE(store_->sessions().empty());
+  EXPECT_TRUE(store_->sessions().all().empty());
 }
 
 TEST_P(WorkerTest, branches_of_a_fan_out_meet_at_their_join) {
@@ -150,9 +150,9 @@ TEST_P(WorkerTest, an_answer_moves_a_waiting_run_on) {
   const Result<Done> wrong = client_->command(run, Answer{"", 7, "", {}});
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, Code::invalid);
-  ASSERT_EQ(store_->questions(run, 10).size(), 1u);
+  ASSERT_EQ(store_->all_runs().questions(run, 10).size(), 1u);
   ASSERT_TRUE(client_->command(run, Answer{"", "north", "", {}}));
-  EXPECT_TRUE(store_->questions(run, 10).empty());
+  EXPECT_TRUE(store_->all_runs().questions(run, 10).empty());
   const Result<Done> again = client_->command(run, Answer{"q1", "south", "", {}});
   EXPECT_FALSE(again);
   work_until_ended(run);
@@ -288,7 +288,7 @@ TEST_P(WorkerTest, a_step_whose_handler_is_elsewhere_is_given_back_without_an_at
 
 TEST_P(WorkerTest, what_a_dead_session_held_is_lost_and_done_by_another) {
   const RunId run = start("linear", {{"text", "x"}});
-  store_->open_session({.id = 77, .host = "gone", .pid = 1, .queues = {"default"}});
+  store_->sessions().open({.id = 77, .host = "gone", .pid = 1, .queues = {"default"}});
   ClaimRequest request;
   request.shard = shard_of(run, store_->shards());
   request.queues = {"default"};
@@ -299,7 +299,7 @@ TEST_P(WorkerTest, what_a_dead_session_held_is_lost_and_done_by_another) {
   options.dead_after_ms = 100;
   const WorkerReport report = work_until(
       [this, run] {
-        const std::vector<SessionRow> sessions = store_->sessions();
+        const std::vector<SessionRow> sessions = store_->sessions().all();
         const bool is_buried =
             std::none_of(sessions.begin(), sessions.end(), [](const SessionRow& row) { return row.id == 77; });
         return is_ended(status(run)) && is_buried;
@@ -328,7 +328,7 @@ TEST_P(WorkerTest, a_worker_that_stops_lets_go_of_what_it_has_not_begun) {
   work_until([] { return true; });
   for (const RunId& run : runs)
     for (const HeldJob& job : store_->jobs(run)) EXPECT_EQ(job.session, 0);
-  EXPECT_TRUE(store_->sessions().empty());
+  EXPECT_TRUE(store_->sessions().all().empty());
   work_until(
       [&] { return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return is_ended(status(run)); }); });
 }
@@ -532,7 +532,10 @@ TEST_P(WorkerTest, A9_steps_whose_references_compose_much_are_all_executed_in_a_
 // Fails now and then, before or after it has done what was asked.
 class FlakyStore final : public test::ForwardingStore {
  public:
-  explicit FlakyStore(Store& store) : ForwardingStore(store) {}
+  explicit FlakyStore(Store& store) : ForwardingStore(store), graphs_(store.graphs()), sessions_(store.sessions()) {
+    graphs_.all = [this] { return often([&] { return store_.graphs().all(); }); };
+    sessions_.all = [this] { return often([&] { return store_.sessions().all(); }); };
+  }
   std::atomic<bool> is_flaky{false};
   std::atomic<int> failures{0};
   std::atomic<int> histories_read{0};
@@ -570,12 +573,8 @@ class FlakyStore final : public test::ForwardingStore {
   std::optional<std::string> blob(Shard shard, const Hash& hash) override {
     return often([&] { return store_.blob(shard, hash); });
   }
-  std::vector<GraphRow> graphs() override {
-    return often([&] { return store_.graphs(); });
-  }
-  std::vector<SessionRow> sessions() override {
-    return often([&] { return store_.sessions(); });
-  }
+  GraphBook& graphs() override { return graphs_; }
+  SessionBook& sessions() override { return sessions_; }
 
  private:
   template <class Ask>
@@ -588,6 +587,9 @@ class FlakyStore final : public test::ForwardingStore {
     if (draw == 1) throw StoreUnavailable("the answer was lost");
     return answer;
   }
+
+  GraphBook graphs_;
+  SessionBook sessions_;
 };
 
 TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {

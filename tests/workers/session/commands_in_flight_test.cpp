@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "storage/memory_store.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/memory/memory_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/forwarding_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"
@@ -97,7 +97,7 @@ class InFlight : public ::testing::TestWithParam<const char*> {
 
 TEST_P(InFlight, a_step_that_lapses_is_lost_although_its_worker_lives) {
   const RunId run = start("linear", {{"text", "x"}});
-  store_->open_session({.id = 77, .host = "slow", .pid = 1, .queues = {"default"}});
+  store_->sessions().open({.id = 77, .host = "slow", .pid = 1, .queues = {"default"}});
   ClaimRequest request;
   request.shard = shard_of(run, store_->shards());
   request.queues = {"default"};
@@ -109,7 +109,7 @@ TEST_P(InFlight, a_step_that_lapses_is_lost_although_its_worker_lives) {
   std::atomic<bool> over{false};
   std::thread beating([&] {
     while (!over) {
-      store_->beat(77);
+      store_->sessions().beat(77);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   });
@@ -121,7 +121,7 @@ TEST_P(InFlight, a_step_that_lapses_is_lost_although_its_worker_lives) {
   ASSERT_EQ(count(run, "step_failed"), 1);
   const Result<std::vector<Event>> events = client_->events(run, 0, 10);
   EXPECT_EQ(std::get<StepFailed>((*events)[1].body).error, "lost");
-  EXPECT_EQ(store_->sessions().size(), 2u) << "the other session is not buried for it";
+  EXPECT_EQ(store_->sessions().all().size(), 2u) << "the other session is not buried for it";
 }
 
 TEST_P(InFlight, cancelling_descends_level_by_level_and_every_child_is_in_its_parents_shard) {
@@ -139,10 +139,10 @@ TEST_P(InFlight, cancelling_descends_level_by_level_and_every_child_is_in_its_pa
   ASSERT_TRUE(wait_until([&] { return is_held(inner); }));
   ASSERT_TRUE(client_->command(outer, Cancel{"enough"}));
   OrphanMark mark;
-  EXPECT_EQ(store_->orphans(mark, 10), std::vector<RunId>{middle}) << "one level a commit";
+  EXPECT_EQ(store_->all_runs().orphans(mark, 10), std::vector<RunId>{middle}) << "one level a commit";
   EXPECT_TRUE(wait_until([&] { return has_ended(middle) && has_ended(inner); }));
   for (const RunId& run : {outer, middle, inner}) EXPECT_EQ(status(run), RunStatus::aborted);
-  EXPECT_TRUE(store_->orphans(mark, 10).empty());
+  EXPECT_TRUE(store_->all_runs().orphans(mark, 10).empty());
 }
 
 // As a release that commits the end of a called run alone when it cannot read its caller.
@@ -179,10 +179,10 @@ TEST_P(InFlight, A3_a_call_whose_run_has_ended_without_it_is_finished_by_the_swe
     thread.join();
   }
   ASSERT_EQ(status(run), RunStatus::running);
-  EXPECT_EQ(store_->loose_ends({}, 10), (std::vector<LooseEnd>{{child, true}}));
+  EXPECT_EQ(store_->all_runs().loose_ends({}, 10), (std::vector<LooseEnd>{{child, true}}));
   work(*catalogue_);
   EXPECT_TRUE(wait_until([&] { return has_ended(run); }));
-  EXPECT_TRUE(wait_until([&] { return store_->loose_ends({}, 10).empty(); }));
+  EXPECT_TRUE(wait_until([&] { return store_->all_runs().loose_ends({}, 10).empty(); }));
   EXPECT_EQ(count(run, "child_finished"), 1);
 }
 

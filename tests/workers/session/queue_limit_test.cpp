@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "storage/commit_rules.hpp"
-#include "storage/memory_store.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/memory/memory_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/set_limits.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/workers/small_graphs.hpp"

@@ -11,8 +11,8 @@
 
 #include "engine/evolve.hpp"
 #include "engine/run_json.hpp"
-#include "storage/memory_store.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/memory/memory_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/commit_rules.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/ids.hpp"
@@ -108,7 +108,7 @@ TEST_F(SessionTest, a_queue_of_a_worker_over_http_is_left_to_it_once_a_step_ther
   theirs.queues = {"py"};
   theirs.handlers = {"py.a"};
   theirs.caller = "token:ann";
-  store_->open_session(theirs);
+  store_->sessions().open(theirs);
   int claims = 0, of_py = 0;
   const auto counts = [&](const StoreCall& call) {
     const auto* claim = std::get_if<ClaimJobs>(&call);
@@ -121,7 +121,7 @@ TEST_F(SessionTest, a_queue_of_a_worker_over_http_is_left_to_it_once_a_step_ther
   const auto pass_on = [&](int turns) {
     claims = of_py = 0;
     for (int n = 0; n < turns; ++n) {
-      store_->beat(9);
+      store_->sessions().beat(9);
       advance(counts);
     }
   };
@@ -201,7 +201,7 @@ TEST_F(SessionTest, a_session_that_was_declared_dead_says_again_whose_home_it_is
   session_.keeps({run});
   advance(listens);
   EXPECT_EQ(said, std::vector{true});
-  store_->close_session(5);
+  store_->sessions().close(5);
   for (int turns = 0; turns < 200; ++turns) advance(listens);
   EXPECT_EQ(said, (std::vector{true, true}));
   session_.keeps({});

@@ -13,7 +13,7 @@
 #include "storage/chain.hpp"
 #include "storage/migration/migrator.hpp"
 #include "storage/postgres/administration.hpp"
-#include "storage/postgres/postgres_store.hpp"
+#include "storage/postgres/store/postgres_store.hpp"
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/waiting.hpp"
@@ -79,7 +79,7 @@ void work_until_ended(Store& store, Catalogue& with) {
   options.beat_ms = 50;
   options.dead_after_ms = 500;  // no other worker is at work here
   options.until = [&] {
-    const std::vector<QuestionRow> asked = store.questions({}, 10);
+    const std::vector<QuestionRow> asked = store.all_runs().questions({}, 10);
     const std::vector<RunRow> rows = store.runs({});
     const bool have_ended = std::all_of(rows.begin(), rows.end(), [&](const RunRow& row) {
       return is_ended(row.status) || std::any_of(asked.begin(), asked.end(),
@@ -304,7 +304,7 @@ TEST(Upgrade, A18_statements_of_release_9_beside_this_program_strand_nothing) {
   ask(dsn, "update cairn.job set offered = false where session = 9");
   ask(dsn, "update cairn.job set offered = false, session = 9, epoch = epoch + 1 where run_id = '" +
                to_string(runs[2]) + "'");
-  for (const HeldJob& held : store->held_by(9, 10, {})) {
+  for (const HeldJob& held : store->sessions().held_by(9, 10, {})) {
     PgArray run(PgType::uuid), branch(PgType::int4), session(PgType::int8), epoch(PgType::int8), step(PgType::int4);
     run.add(held.run);
     branch.add(held.job.branch);

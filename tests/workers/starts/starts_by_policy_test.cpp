@@ -5,7 +5,7 @@
 
 #include "engine/run_json.hpp"
 #include "storage/forwarding_store.hpp"
-#include "storage/memory_store.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
 #include "workers/starts/keyed_starter.hpp"

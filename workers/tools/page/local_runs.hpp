@@ -1,5 +1,5 @@
 // The runs for which this process keeps something open that another process would have to open again, as a browser: the
-// worker asks for their steps first (Store::set_home). No result depends on it. Safe from any thread.
+// worker asks for their steps first (SessionBook::set_home). No result depends on it. Safe from any thread.
 #pragma once
 
 #include <cstdint>

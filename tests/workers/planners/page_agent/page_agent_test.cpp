@@ -184,7 +184,7 @@ TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
       make_scripted_model(script_of({says("verification", verdict(true, false)), fails("verification")})));
   std::map<SessionId, SessionRow> processes;  // that were there when a model was asked
   planner.before_each_request([&](const ModelRequest&) {
-    for (const SessionRow& row : planner.store().sessions()) processes[row.id] = row;
+    for (const SessionRow& row : planner.store().sessions().all()) processes[row.id] = row;
   });
   std::map<std::string, RunId> tasks;
   for (const char* session : {"s-7", "s-8"}) {

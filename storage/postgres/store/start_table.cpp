@@ -1,4 +1,4 @@
-#include "storage/postgres/start_table.hpp"
+#include "storage/postgres/store/start_table.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,66 @@
+#include "storage/postgres/claims/claim_rooms.hpp"
+
+#include <utility>
+
+#include "storage/postgres/claim_parameters.hpp"
+#include "storage/postgres/rows.hpp"
+
+namespace cairn {
+
+ClaimRooms rooms_of(const PgResult& limits, const LimitUses& uses, TimeUs now_us) {
+  ClaimRooms rooms{{}, {}, now_us};
+  for (QueueLimits& queue : read_queue_limits(limits)) {
+    rooms.left[queue.name] = room_of(queue, use_of(uses, queue.name), now_us);
+    rooms.limits[queue.name] = std::move(queue);
+  }
+  return rooms;
+}
+
+// The clock is read when the locks are held, so that the starts of all claims are in its order.
+ClaimRooms find_rooms(PgConnection& connection, const std::vector<std::string>& queues) {
+  const PgParameters parameters = PgParameters().add(text_array(queues));
+  for (const std::string_view name : {"lock_queues", "retire_permits", "permit_counts", "queue_rates"})
+    connection.send(statement(name), parameters);
+  connection.send(statement("budget_uses"), budgets_of_queues(queues));
+  connection.send(statement("database_time"));
+  connection.sync();
+  connection.receive();  // of BEGIN
+  const PgResult limits = connection.receive();
+  connection.receive();
+  LimitUses uses;
+  add_permits(connection.receive(), uses);
+  add_rates(connection.receive(), uses);
+  add_budget_uses(connection.receive(), false, uses);
+  return rooms_of(limits, uses, connection.receive().int8(0, 0));
+}
+
+ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues) {
+  const PgParameters parameters = PgParameters().add(text_array(queues));
+  const PgResult limits = lock.query(statement("lock_queues"), parameters);
+  placements.query_each("retire_permits", parameters);
+  LimitUses uses;
+  for (const PgResult& part : placements.query_each("permit_counts", parameters)) add_permits(part, uses);
+  for (const PgResult& part : placements.query_each("queue_rates", parameters)) add_rates(part, uses);
+  for (const PgResult& part : placements.query_each("budget_uses", budgets_of_queues(queues)))
+    add_budget_uses(part, false, uses);
+  return rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
+}
+
+PgParameters with_rooms(PgParameters parameters, const std::vector<std::string>& queues, const ClaimRooms& rooms) {
+  PgArray free(PgType::int4), full_at(PgType::int8), pace(PgType::int8), ageing(PgType::int8),
+      is_counted(PgType::boolean);
+  for (const std::string& queue : queues) {
+    const auto found = rooms.left.find(queue);
+    const QueueLimits limits = found == rooms.left.end() ? QueueLimits{} : rooms.limits.at(queue);
+    const QueueRoom room = found == rooms.left.end() ? room_of(limits, {}, rooms.now_us) : found->second;
+    free.add(limits.has_keys() ? 0 : static_cast<std::int32_t>(room.free));  // the next claim goes key by key
+    full_at.add(room.full_at);
+    pace.add(room.pace_us);
+    ageing.add(limits.ageing_us);
+    is_counted.add(limits.is_counted());
+  }
+  parameters.add(std::move(free)).add(std::move(full_at)).add(std::move(pace));
+  return parameters.add(std::move(ageing)).add(std::move(is_counted)).add(rooms.now_us);
+}
+
+}  // namespace cairn

@@ -1,0 +1,34 @@
+// The rooms of a claim: the limits of the queues that it asks, and what each has left, as found under the queues' locks
+// in one transaction. On one server that is the claim's own; in a cluster the locks are held in one place, and the use
+// is asked of all nodes. Safe from any thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "storage/limits/queue_room.hpp"
+#include "storage/postgres/claims/limit_uses.hpp"
+#include "storage/postgres/placements.hpp"
+
+namespace cairn {
+
+struct ClaimRooms {
+  std::map<std::string, QueueLimits> limits;  // of those that are bound
+  std::map<std::string, QueueRoom> left;
+  TimeUs now_us = 0;  // by the database's clock
+};
+
+// `limits`: the rows of lock_queues.sql.
+ClaimRooms rooms_of(const PgResult& limits, const LimitUses& uses, TimeUs now_us);
+
+// Locks the queues and finds their rooms. REQUIRES: a pipeline in which BEGIN is sent, and nothing is received.
+ClaimRooms find_rooms(PgConnection& connection, const std::vector<std::string>& queues);
+// The same in a cluster. REQUIRES: `lock` is in a transaction, which holds the queues' rows until it ends.
+ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues);
+
+// The parameters that the statements claim_limited_given and claim_limited_of_runs_given have after their others. A
+// queue that is not bound any more has room for any number.
+PgParameters with_rooms(PgParameters parameters, const std::vector<std::string>& queues, const ClaimRooms& rooms);
+
+}  // namespace cairn

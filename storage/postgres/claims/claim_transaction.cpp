@@ -1,0 +1,97 @@
+#include "storage/postgres/claims/claim_transaction.hpp"
+
+#include <iterator>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "storage/postgres/rows.hpp"
+
+namespace cairn {
+namespace {
+
+void send_heads_query(PgConnection& connection, const ClaimRequest& request, const std::vector<HeldJob>& jobs) {
+  PgArray runs(PgType::uuid);
+  std::set<RunId> added;
+  for (const HeldJob& held : jobs)
+    if (added.insert(held.run).second) runs.add(held.run);
+  PgParameters parameters;
+  parameters.add(request.shard).add(std::move(runs)).add(request.short_history_max);
+  connection.send(statement("claimed"), parameters);
+}
+
+void receive_heads(PgConnection& connection, ClaimedBatch& batch) {
+  ClaimedHeads read = read_claimed_heads(connection.receive());
+  batch.histories = std::move(read.histories);
+  for (HeldJob& held : batch.jobs)
+    if (const auto head = read.heads.find(held.run); head != read.heads.end()) held.run_head = head->second;
+}
+
+// After a COMMIT whose answer was lost: the jobs that are held as we claimed them. Read under lock, because the server
+// may still be carrying out that COMMIT.
+ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request, const std::vector<HeldJob>& claimed) {
+  PgArray runs(PgType::uuid), branches(PgType::int4);
+  for (const HeldJob& held : claimed) {
+    runs.add(held.run);
+    branches.add(held.job.branch);
+  }
+  connection.begin_pipeline();
+  connection.send(statement("lock_jobs"),
+                  PgParameters().add(request.shard).add(std::move(runs)).add(std::move(branches)));
+  send_heads_query(connection, request, claimed);
+  connection.sync();
+  ClaimedBatch ours;
+  for (const auto& [place, job] : read_found_jobs(connection.receive())) {
+    const HeldJob& held = claimed[place];
+    if (job.session == held.session && job.epoch == held.epoch) ours.jobs.push_back(held);
+  }
+  receive_heads(connection, ours);
+  connection.finish();
+  return ours;
+}
+
+}  // namespace
+
+// The claimed runs' heads and COMMIT are one round trip more. The jobs are known before COMMIT is sent: if its answer
+// is lost, the next attempt finds out whether they are ours.
+ClaimAttempt claim_in_transaction(Placements& placements, const ClaimRequest& request,
+                                  const std::function<ClaimAttempt(PgConnection&)>& claim) {
+  std::vector<HeldJob> in_doubt;
+  return placements.run(request.shard, [&](PgConnection& connection) -> ClaimAttempt {
+    if (!in_doubt.empty()) {
+      ClaimedBatch ours = still_ours(connection, request, in_doubt);
+      if (!ours.jobs.empty()) return ours;
+      in_doubt.clear();
+    }
+    connection.begin_pipeline();
+    connection.send(begin_statement());
+    ClaimAttempt batch = claim(connection);
+    if (!batch) return std::nullopt;
+    for (const HeldJob& held : batch->jobs) CHECK(held.session == request.session);  // claimed for us: still_ours()
+    // The heads are read after the claim, by a newer snapshot: a head is never older than the job it comes with, so a
+    // stale cached state is always recognized.
+    if (!batch->jobs.empty()) send_heads_query(connection, request, batch->jobs);
+    connection.send(commit_statement());
+    in_doubt = batch->jobs;
+    connection.sync();
+    if (!batch->jobs.empty()) receive_heads(connection, *batch);
+    connection.finish();
+    return batch;
+  });
+}
+
+ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const ClaimStatement& claim) {
+  return *claim_in_transaction(placements, request, [&](PgConnection& connection) {
+    connection.send(statement(claim.name), claim.parameters);
+    connection.sync();
+    connection.receive();  // of BEGIN
+    return ClaimedBatch{read_claimed_jobs(connection.receive()), {}};
+  });
+}
+
+void append(ClaimedBatch& to, ClaimedBatch&& more) {
+  std::move(more.jobs.begin(), more.jobs.end(), std::back_inserter(to.jobs));
+  std::move(more.histories.begin(), more.histories.end(), std::back_inserter(to.histories));
+}
+
+}  // namespace cairn

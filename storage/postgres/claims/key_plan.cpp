@@ -1,0 +1,122 @@
+#include "storage/postgres/claims/key_plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "storage/postgres/claim_parameters.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::int32_t keys_min = 64;  // that a claim plans with
+
+// Read by their places.
+constexpr std::array<std::string_view, 2> turn_columns{"key", "served"};
+constexpr std::array<std::string_view, 2> waiting_columns{"key", "waiting"};
+
+void find_turn(KeyPlan& plan, const PgParameters& place, const PlanQuestions& questions) {
+  const PgResult turn = questions.ask("key_turn", place);
+  turn.expect_columns(turn_columns);
+  if (turn.rows() > 0) plan.turn = {std::string(turn.text(0, 0)), turn.int8(0, 1)};
+}
+
+void find_waiting_keys(KeyPlan& plan, const ClaimRequest& request, PgParameters place, const PlanQuestions& questions) {
+  const std::int32_t keys_max = std::max(keys_min, request.limit);
+  const bool is_of_runs = !request.only_runs.empty();
+  if (is_of_runs)
+    place.add(id_array(wanted_runs(request))).add(request.now_us).add(request.session);
+  else
+    place.add(plan.turn.key).add(keys_max).add(request.now_us).add(request.limit + 1).add(id_array(request.not_of));
+  const PgResult waiting = questions.ask(is_of_runs ? "waiting_keys_of_runs" : "waiting_keys", place);
+  waiting.expect_columns(waiting_columns);
+  for (int row = 0; row < waiting.rows(); ++row) {
+    const std::string key(waiting.text(row, 0));
+    const auto weight = plan.limits.weights.find(key);
+    plan.ring.keys.push_back({key, waiting.int8(row, 1), 0, weight == plan.limits.weights.end() ? 1 : weight->second});
+  }
+  plan.ring.is_whole = is_of_runs || std::ssize(plan.ring.keys) < keys_max;
+}
+
+void find_key_rooms(KeyPlan& plan, const PlanQuestions& questions) {
+  std::vector<std::string> keys;
+  for (const WaitingKey& one : plan.ring.keys) keys.push_back(one.key);
+  LimitUses uses;
+  for (const PgResult& part : questions.ask_each("key_uses", PgParameters().add(plan.queue).add(text_array(keys))))
+    add_key_uses(part, uses);
+  if (!plan.limits.key_budgets.empty())
+    for (const PgResult& part : questions.ask_each("budget_uses", budgets_of_keys(plan.queue, keys)))
+      add_budget_uses(part, true, uses);
+  const QueueLimits of_key = plan.limits.of_key();
+  for (WaitingKey& one : plan.ring.keys) {
+    plan.rooms[one.key] = room_of(of_key, uses[one.key], plan.now_us);
+    one.room = plan.rooms[one.key].free;
+  }
+}
+
+}  // namespace
+
+KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const ClaimRooms& rooms,
+                  const PlanQuestions& questions) {
+  KeyPlan plan{.queue = queue, .now_us = rooms.now_us};
+  const auto limits = rooms.limits.find(queue);
+  if (limits == rooms.limits.end() || !limits->second.has_keys()) return plan;
+  plan.limits = limits->second;
+  const std::int64_t limit = std::min<std::int64_t>(request.limit, rooms.left.at(queue).free);
+  if (limit <= 0) return plan;
+  const PgParameters place = PgParameters().add(request.shard).add(queue);
+  find_turn(plan, place, questions);
+  find_waiting_keys(plan, request, place, questions);
+  if (plan.ring.keys.empty()) return plan;
+  find_key_rooms(plan, questions);
+  plan.shares = take_turns(plan.ring, limit, plan.turn);
+  return plan;
+}
+
+std::string_view keyed_statement(const ClaimRequest& request) {
+  return request.only_runs.empty() ? "claim_of_keys" : "claim_of_keys_of_runs";
+}
+
+PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room) {
+  PgParameters scope;
+  scope.add(request.shard).add(plan.queue).add(request.limit);
+  PgParameters parameters = claim_parameters(std::move(scope), request);
+  parameters.add(id_array(request.only_runs.empty() ? request.not_of : wanted_runs(request)));
+  PgArray keys(PgType::text), counts(PgType::int4), full_at(PgType::int8);
+  for (const KeyShare& share : plan.shares) {
+    keys.add(share.key);
+    counts.add(static_cast<std::int32_t>(share.count));
+    full_at.add(plan.rooms.at(share.key).full_at);
+  }
+  const std::int64_t key_pace_us = plan.limits.key_rate ? interval_us(*plan.limits.key_rate) : 0;
+  parameters.add(std::move(keys)).add(std::move(counts)).add(std::move(full_at)).add(key_pace_us);
+  parameters.add(room.full_at).add(room.pace_us).add(plan.limits.ageing_us).add(plan.limits.is_counted());
+  return parameters.add(plan.now_us).add(plan.turn.key).add(plan.turn.served);
+}
+
+KeyCounts counts_of(const std::vector<KeyShare>& shares) {
+  KeyCounts counts;
+  for (const KeyShare& share : shares) counts[share.key] = share.count;
+  return counts;
+}
+
+KeyCounts count_by_key(const PgResult& claimed) {
+  KeyCounts counts;
+  const int key = claimed.column("limit_key");
+  for (int row = 0; row < claimed.rows(); ++row) ++counts[std::string(claimed.text(row, key))];
+  return counts;
+}
+
+std::optional<TimeUs> wait_of(const KeyPlan& plan, const KeyCounts& taken) {
+  std::optional<TimeUs> next;
+  for (const WaitingKey& one : plan.ring.keys) {
+    const auto count = taken.find(one.key);
+    const std::optional<TimeUs> until = held_back_until(plan.limits.of_key(), plan.rooms.at(one.key),
+                                                        count == taken.end() ? 0 : count->second, plan.now_us);
+    if (until && one.waiting > one.room) next = std::min(next.value_or(*until), *until);
+  }
+  if (!next) return std::nullopt;
+  return std::max<TimeUs>(*next - plan.now_us, 0);
+}
+
+}  // namespace cairn

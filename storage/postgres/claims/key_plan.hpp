@@ -1,0 +1,50 @@
+// The plan of a claim from a queue with keys: its keys that have jobs that are due, what each of them has left, and how
+// many jobs of each the claim takes (storage/limits/turns.hpp). Made under the queue's lock. Safe from any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/limits/turns.hpp"
+#include "storage/postgres/claims/claim_rooms.hpp"
+#include "storage/queue.hpp"
+
+namespace cairn {
+
+struct KeyPlan {
+  std::string queue;
+  QueueLimits limits = {};
+  KeyRing ring = {};  // without keys: the queue has none any more, no room, or no job that is due
+  std::map<std::string, QueueRoom> rooms = {};  // by key
+  std::vector<KeyShare> shares = {};
+  KeyTurn turn = {};  // after them
+  TimeUs now_us = 0;
+};
+
+// Ways to ask statements: the node of the shard, and each node.
+struct PlanQuestions {
+  std::function<PgResult(std::string_view, const PgParameters&)> ask;
+  std::function<std::vector<PgResult>(std::string_view, const PgParameters&)> ask_each;
+};
+
+KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const ClaimRooms& rooms,
+                  const PlanQuestions& questions);
+
+// The statement that takes the jobs of a plan. REQUIRES: the plan has keys. `room`: of the queue.
+std::string_view keyed_statement(const ClaimRequest& request);
+PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);
+
+// So many jobs of each key; and of each key by which the statement took jobs.
+using KeyCounts = std::map<std::string, std::int64_t>;
+KeyCounts counts_of(const std::vector<KeyShare>& shares);
+KeyCounts count_by_key(const PgResult& claimed);
+
+// How long the first of the keys that have more jobs than room waits for its rate or its budget, when so many of each
+// were taken; nothing: none does.
+std::optional<TimeUs> wait_of(const KeyPlan& plan, const KeyCounts& taken);
+
+}  // namespace cairn

@@ -1,0 +1,84 @@
+#include "storage/postgres/claims/keyed_claims.hpp"
+
+#include "storage/clock.hpp"
+#include "storage/postgres/rows.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr TimeUs repair_every_us = 10'000'000;
+
+}  // namespace
+
+ClaimedBatch KeyedClaims::claim(const ClaimRequest& request, const std::string& queue) {
+  if (is_time_to_repair(queue, request.shard))
+    placements_.query(request.shard, "key_jobs", PgParameters().add(request.shard).add(queue).add(true));
+  ClaimRequest one = request;
+  one.queues = {queue};
+  return placements_.are_distributed() ? claim_across(one, queue) : claim_here(one, queue);
+}
+
+bool KeyedClaims::is_time_to_repair(const std::string& queue, Shard shard) {
+  const std::lock_guard lock(mutex_);
+  TimeUs& at_us = repaired_[{queue, shard}];
+  if (at_us != 0 && steady_us() < at_us + repair_every_us) return false;
+  at_us = steady_us();
+  return true;
+}
+
+ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::string& queue) {
+  ClaimRooms rooms;
+  KeyPlan plan;
+  KeyCounts taken;
+  const ClaimAttempt claimed = claim_in_transaction(placements_, request, [&](PgConnection& connection) {
+    rooms = find_rooms(connection, request.queues);
+    const auto ask = [&](std::string_view name, const PgParameters& parameters) {
+      connection.send(statement(name), parameters);
+      connection.sync();
+      return connection.receive();
+    };
+    const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
+      std::vector<PgResult> parts;
+      parts.push_back(ask(name, parameters));
+      return parts;
+    };
+    plan = plan_keys(request, queue, rooms, {ask, ask_each});
+    taken.clear();
+    if (plan.ring.keys.empty()) return ClaimedBatch{};
+    const PgResult found = ask(keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue)));
+    taken = count_by_key(found);
+    return ClaimedBatch{read_claimed_jobs(found), {}};
+  });
+  limits_.record(request.queues, rooms, claimed->jobs);
+  record(plan, taken);
+  return *claimed;
+}
+
+ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::string& queue) {
+  return placements_.whole().run([&](PgConnection& lock) {
+    lock.execute("BEGIN");
+    const ClaimRooms rooms = find_rooms_across(placements_, lock, request.queues);
+    const auto ask = [&](std::string_view name, const PgParameters& parameters) {
+      return placements_.query(request.shard, name, parameters);
+    };
+    const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
+      return placements_.query_each(name, parameters);
+    };
+    const KeyPlan plan = plan_keys(request, queue, rooms, {ask, ask_each});
+    ClaimedBatch batch;
+    if (!plan.ring.keys.empty())
+      batch = claim_by(placements_, request,
+                       {keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue))});
+    lock.execute("COMMIT");
+    limits_.record(request.queues, rooms, batch.jobs);
+    record(plan, counts_of(plan.shares));  // as if each share had been taken: at worst it looks again too early
+    return batch;
+  });
+}
+
+// Where keys that have jobs wait for their rate alone, others may go on: so the queue is not held back, but looked at.
+void KeyedClaims::record(const KeyPlan& plan, const KeyCounts& taken) {
+  if (const std::optional<TimeUs> wait_us = wait_of(plan, taken)) limits_.wake_after(*wait_us);
+}
+
+}  // namespace cairn

@@ -1,0 +1,70 @@
+// The limits of queues as this process knows them from its claims: which queues are limited, of which kind each is, and
+// which are held back because their rate or budget lets nothing be started. It may be wrong: each claim finds out in
+// its own transaction, and records it here. Nothing here asks the database. Safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/clock.hpp"
+#include "storage/postgres/claims/claim_rooms.hpp"
+#include "storage/queue.hpp"
+
+namespace cairn {
+
+class KnownLimits {
+ public:
+  // `clock`: the monotonic one.
+  explicit KnownLimits(std::function<TimeUs()> clock = steady_us) : clock_(std::move(clock)) {}
+
+  // Called with a time of the monotonic clock at which a rate or a budget lets jobs be claimed again. Set before the
+  // first claim.
+  void on_held_back(std::function<void(TimeUs)> wake_at) { wake_at_ = std::move(wake_at); }
+
+  // The request for its unlimited queues, and for its limited ones. The two take turns at being first, so that neither
+  // starves the other.
+  struct Split {
+    ClaimRequest unlimited;
+    ClaimRequest limited;
+    bool limited_first = false;
+  };
+  Split split(const ClaimRequest& request);
+
+  // Limited queues by the statement that claims from them, each kind in the order given. Governed ones that are held
+  // back are in none.
+  struct Kinds {
+    std::vector<std::string> counted;  // with a concurrency alone
+    std::vector<std::string> governed;
+    std::vector<std::string> keyed;  // governed, with keys
+  };
+  Kinds kinds_of(const std::vector<std::string>& queues);
+
+  // A claim asked these queues, and found these limits of them.
+  void record(const std::vector<std::string>& asked, const std::vector<QueueLimits>& limits);
+  // And their rooms, of which it took these jobs. A claim that took all that a rate left looks again when there is
+  // more: the queue is left alone until then, for a second at most, and the waiting threads are woken.
+  void record(const std::vector<std::string>& asked, const ClaimRooms& rooms, const std::vector<HeldJob>& claimed);
+  // Jobs can be claimed again after so long, though no queue is held back.
+  void wake_after(TimeUs wait_us);
+
+  // The limits of the queue are others now: it is not held back by what was known of them.
+  void limits_changed(const std::string& queue);
+
+ private:
+  const std::function<TimeUs()> clock_;
+  std::function<void(TimeUs)> wake_at_;
+  std::mutex mutex_;
+  std::set<std::string> limited_;            // when they were last claimed from
+  std::set<std::string> governed_;           // of the limited ones
+  std::set<std::string> keyed_;              // of the governed ones
+  std::map<std::string, TimeUs> held_back_;  // until when
+  bool limited_first_ = false;               // changes with each claim
+};
+
+}  // namespace cairn

@@ -1,0 +1,108 @@
+#include "storage/postgres/store/hold_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "storage/postgres/rows.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr auto standing_columns = std::to_array<std::string_view>({"place", "is_there", "is_held"});
+
+// Holds as the arrays that statements take.
+class FenceArrays {
+ public:
+  void add(const RunId& run, const Fence& fence) {
+    runs_.add(run);
+    branches_.add(fence.branch);
+    sessions_.add(fence.session);
+    epochs_.add(fence.epoch);
+    steps_.add(fence.step);
+  }
+  PgParameters add_to(PgParameters parameters) {
+    parameters.add(std::move(runs_)).add(std::move(branches_)).add(std::move(sessions_)).add(std::move(epochs_));
+    return parameters.add(std::move(steps_));
+  }
+
+ private:
+  PgArray runs_{PgType::uuid}, branches_{PgType::int4}, sessions_{PgType::int8}, epochs_{PgType::int8},
+      steps_{PgType::int4};
+};
+
+}  // namespace
+
+void HoldTable::release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
+  std::map<Shard, std::map<std::pair<RunId, BranchId>, Fence>> by_shard;
+  for (const auto& [run, fence] : holds) by_shard[shard_of(run, shards_)][{run, fence.branch}] = fence;
+  for (const auto& [shard, fences] : by_shard) release_on(shard, fences, run_at_us);
+}
+
+void HoldTable::release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us) {
+  PgArray locked(PgType::uuid);
+  FenceArrays arrays;
+  std::optional<RunId> last;
+  for (const auto& [key, fence] : fences) {
+    if (last != key.first) locked.add(key.first);
+    last = key.first;
+    arrays.add(key.first, fence);
+  }
+  const PgParameters runs = PgParameters().add(shard).add(std::move(locked));
+  const PgParameters parameters = arrays.add_to(PgParameters().add(shard)).add(run_at_us);
+  placements_.run(shard, [&](PgConnection& connection) {
+    connection.begin_pipeline();
+    connection.send(begin_statement());
+    connection.send(statement("lock_runs"), runs);
+    connection.send(statement("release_jobs"), parameters);
+    connection.send(commit_statement());
+    connection.sync();
+    connection.finish();
+  });
+}
+
+std::vector<HoldStanding> HoldTable::standing(std::span<const std::pair<RunId, Fence>> holds) {
+  std::map<Shard, std::vector<std::size_t>> by_shard;
+  for (std::size_t at = 0; at < holds.size(); ++at) by_shard[shard_of(holds[at].first, shards_)].push_back(at);
+  std::vector<HoldStanding> found(holds.size(), HoldStanding::gone);
+  for (const auto& [shard, places] : by_shard) {
+    FenceArrays fences;
+    for (const std::size_t at : places) fences.add(holds[at].first, holds[at].second);
+    const PgResult rows = placements_.query(shard, "holds_standing", fences.add_to(PgParameters().add(shard)));
+    rows.expect_columns(standing_columns);
+    for (int row = 0; row < rows.rows(); ++row) {
+      HoldStanding& one = found[places[static_cast<std::size_t>(rows.int8(row, 0) - 1)]];
+      if (rows.boolean(row, 1)) one = rows.boolean(row, 2) ? HoldStanding::held : HoldStanding::lost;
+    }
+  }
+  return found;
+}
+
+std::vector<HeldJob> HoldTable::jobs(const RunId& id) {
+  const Shard shard = shard_of(id, shards_);
+  const PgResult rows = placements_.query(shard, "jobs", PgParameters().add(shard).add(id));
+  std::vector<HeldJob> jobs = read_held_jobs(rows);
+  const int home = rows.column("home");
+  for (int row = 0; row < rows.rows(); ++row)
+    if (!rows.is_null(row, home)) jobs[static_cast<std::size_t>(row)].home = rows.int8(row, home);
+  return jobs;
+}
+
+std::vector<QueueRow> HoldTable::queues(TimeUs now_us) {
+  std::map<std::string, QueueRow> queues;
+  for (const PgResult& part : placements_.query_each_widely("queues", PgParameters().add(now_us)))
+    for (QueueRow& row : read_queues(part)) {
+      QueueRow& sum = queues.try_emplace(row.name, QueueRow{row.name, 0, 0, 0, std::nullopt}).first->second;
+      sum.ready += row.ready;
+      sum.later += row.later;
+      sum.held += row.held;
+      if (row.oldest_us) sum.oldest_us = std::min(sum.oldest_us.value_or(never_us), *row.oldest_us);
+    }
+  std::vector<QueueRow> rows;
+  for (auto& [name, row] : queues) rows.push_back(std::move(row));
+  return rows;
+}
+
+}  // namespace cairn

@@ -1,0 +1,49 @@
+// The limits of queues in PostgreSQL: their rows, each change of them on record, and what is used under them. Safe from
+// any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/limit_book.hpp"
+#include "storage/postgres/claims/job_claimer.hpp"
+#include "storage/postgres/placements.hpp"
+#include "storage/postgres/store/shared_clock.hpp"
+
+namespace cairn {
+
+class LimitTable {
+ public:
+  // REQUIRES: all of them outlive it.
+  struct Parts {
+    Placements& placements;
+    SharedClock& clock;
+    JobClaimer& claimer;  // learns of changes
+  };
+  LimitTable(const Parts& parts, std::int32_t shards) : parts_(parts), shards_(shards) {}
+
+  // As LimitBook says.
+  std::vector<QueueLimits> queue_limits();
+  Result<QueueLimits> change_limits(const LimitChange& change);
+  std::int64_t take_starts(const std::string& queue, std::int64_t count);
+  std::map<std::string, QueueUse> queue_uses(const std::vector<std::string>& queues);
+  std::map<BranchId, std::string> keys_of_run(const RunId& run);
+  std::map<std::string, QueueUse> key_uses(const std::string& queue, const std::vector<std::string>& keys);
+  std::vector<KeyUnitUse> budget_uses(const std::string& queue, std::int32_t limit);
+  std::vector<LimitChangeRow> limit_changes(const std::string& queue, std::int64_t before, std::int32_t limit);
+  std::optional<std::int64_t> forget_spent(SpentMark& mark, TimeUs at_us, std::int32_t portion);
+  void forget_key(const std::string& queue, const std::string& key);
+
+ private:
+  Result<QueueLimits> put_limits(PgConnection& connection, const LimitChange& change);
+  void find_keys(const std::string& queue);
+  Status pause_in_cluster(const LimitChange& change);
+
+  const Parts parts_;
+  const std::int32_t shards_;
+};
+
+}  // namespace cairn
