@@ -20,13 +20,20 @@ constexpr std::int64_t again_after_us = 600'000'000;
 constexpr std::int64_t rest_of_a_look = 50;  // a look from the beginning takes at most such a part of the time
 constexpr RunArchive::Place from_the_beginning{std::numeric_limits<TimeUs>::min(), RunId{}};
 
-std::string month_of(TimeUs at_us) {
+std::string utc(TimeUs at_us, const char* form) {
   const std::time_t seconds = at_us / 1'000'000;
   std::tm parts{};
   gmtime_r(&seconds, &parts);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m", &parts);
+  char text[32];
+  std::strftime(text, sizeof text, form, &parts);
   return text;
+}
+
+// The page may begin with a run that is kept for now, and then begins so again: the time makes the name new.
+std::string name_of_file(const std::vector<RunArchive::Place>& page, TimeUs now_us) {
+  const std::string micros = std::to_string(1'000'000 + now_us % 1'000'000).substr(1);
+  return utc(page.front().first, "%Y-%m-") + to_string(page.front().second) + "-" + to_string(page.back().second) +
+         "-" + utc(now_us, "%Y%m%dT%H%M%S.") + micros + "Z.jsonl.zst";
 }
 
 Error cannot_make(const fs::path& path) {
@@ -132,11 +139,12 @@ std::vector<RunArchive::Place> Keeper::page_of(const KeepPolicy& policy, std::in
 }
 
 Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, KeepPass& pass) {
-  const fs::path file = fs::path(folder_) / policy.graph /
-                        (month_of(page.front().first) + "-" + to_string(page.front().second) + ".jsonl.zst");
+  const fs::path file = fs::path(folder_) / policy.graph / name_of_file(page, store_.database_time());
   std::error_code fault;
   fs::create_directories(file.parent_path(), fault);
   if (fault) return cannot_make(file.parent_path());
+  if (fs::exists(file))  // only go_on() takes a file for one whose runs are still to be removed
+    return Error{Code::conflict, "Expected no file " + file.string() + " before its runs are archived, but it is there."};
   const Removing removing(folder_, file);
   if (Status noted = removing.note(); !noted) return noted;
   std::vector<RunId> roots;

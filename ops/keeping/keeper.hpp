@@ -2,9 +2,10 @@
 // have one: a lock of the database lets one pass at a time, so that no run is written twice, and a run is removed by
 // the transaction that writes its tombstone, so that none is lost. Not thread-safe.
 //
-// Files: FOLDER/DATABASE/GRAPH/YYYY-MM-RUN.jsonl.zst, by the month in which the first of its runs started and that
-// run's id. While a file's runs are being removed, FOLDER/DATABASE/removing has an entry for it: a later pass goes on
-// with it.
+// Files: FOLDER/DATABASE/GRAPH/YYYY-MM-FIRST-LAST-TIME.jsonl.zst: the month in which the first of the runs that a pass
+// looked at started, the ids of the first and the last, of which some may have to stay, and the time of the pass, so
+// that no two have one name. While a file's runs are being removed, FOLDER/DATABASE/removing has an entry for it: a
+// later pass goes on with it.
 #pragma once
 
 #include <map>

@@ -186,6 +186,27 @@ TEST_F(Keep, what_an_open_run_refers_to_waits_and_is_looked_at_again) {
   EXPECT_EQ(process().keeper.pass()->removed, 1);
 }
 
+// Its file had the name of the run that stays, and the next file the same: it was taken for one to go on with.
+TEST_F(Keep, a_run_that_must_stay_keeps_no_later_run_of_its_graph) {
+  const std::string stays = start(add_graph("keep_second", R"("keep": "1s", )"), 1).front();
+  cairn_ok({"graph", "add", write_file("keep_ask.json", ask_graph("keep_ask"))});
+  const std::string open = cairn_ok({"start", "keep_ask", "--continues", stays, "--wait", "--json"}).json()["run"];
+  start("keep_second", 1);
+  age("keep_second", 2);
+  EXPECT_EQ(process().keeper.pass()->removed, 1);
+  start("keep_second", 1);
+  age("keep_second", 2);
+  const Result<KeepPass> second = process().keeper.pass();
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->removed, 1);
+  EXPECT_EQ(files().size(), 2u);
+  cairn_ok({"answer", open, "--value", "\"east\"", "--wait"});
+  EXPECT_EQ(process().keeper.pass()->removed, 1);
+  EXPECT_EQ(files().size(), 3u);
+  EXPECT_EQ(runs_in_files().size(), 3u);
+  EXPECT_EQ(text("select count(*)::text from cairn.run where graph = 'keep_second'"), "0");
+}
+
 TEST_F(Keep, the_current_version_of_a_graph_decides) {
   start(add_graph("keep_second", R"("keep": "1s", )"), 2);
   add_graph("keep_second", R"("description": "It keeps all.", )");
