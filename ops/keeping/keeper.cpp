@@ -151,7 +151,8 @@ Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::P
   fs::create_directories(file.parent_path(), fault);
   if (fault) return cannot_make(file.parent_path());
   if (fs::exists(file))  // only go_on() takes a file for one whose runs are still to be removed
-    return Error{Code::conflict, "Expected no file " + file.string() + " before its runs are archived, but it is there."};
+    return Error{Code::conflict,
+                 "Expected no file " + file.string() + " before its runs are archived, but it is there."};
   const Removing removing(folder_, file);
   if (Status noted = removing.note(); !noted) return noted;
   std::vector<RunId> roots;

@@ -306,19 +306,35 @@ std::int64_t JobClaimer::take_starts_across(const std::string& queue, std::int64
 // --- queues with keys -----------------------------------------------------------------------------------------------
 
 ClaimedBatch JobClaimer::claim_keyed(const ClaimRequest& request, const std::string& queue) {
-  if (is_time_to_repair(queue, request.shard))
-    placements_.query(request.shard, "key_jobs", PgParameters().add(request.shard).add(queue).add(true));
+  find_missing_keys(request.shard, queue);
   ClaimRequest one = request;
   one.queues = {queue};
   return placements_.are_distributed() ? claim_keyed_across(one, queue) : claim_keyed_here(one, queue);
 }
 
-bool JobClaimer::is_time_to_repair(const std::string& queue, Shard shard) {
-  const std::lock_guard lock(mutex_);
-  std::int64_t& at_us = repaired_[{queue, shard}];
-  if (at_us != 0 && steady_us() < at_us + repair_every_us) return false;
-  at_us = steady_us();
-  return true;
+// One portion: with each claim until all jobs were looked at under these limits, then every ten seconds. A failure is
+// left to the next look, because the call may have claimed jobs already.
+void JobClaimer::find_missing_keys(Shard shard, const std::string& queue) {
+  JobPlace after;
+  {
+    const std::lock_guard lock(mutex_);
+    KeyLook& look = key_looks_[{queue, shard}];
+    if (const auto found = keyed_.find(queue); found != keyed_.end() && found->second != look.revision)
+      look = {.revision = found->second};
+    if (steady_us() < look.again_at_us) return;
+    look.again_at_us = steady_us() + repair_every_us;
+    after = look.after;
+  }
+  try {
+    const KeyPortion portion =
+        read_key_portion(placements_.query(shard, "key_jobs", key_parameters(shard, queue, true, after)));
+    const std::lock_guard lock(mutex_);
+    KeyLook& look = key_looks_[{queue, shard}];
+    look.after = portion.is_last ? JobPlace{} : portion.after;
+    look.was_at_all = look.was_at_all || portion.is_last;
+    if (!look.was_at_all) look.again_at_us = 0;
+  } catch (const PostgresError&) {
+  }
 }
 
 namespace {
@@ -713,7 +729,7 @@ void JobClaimer::record_limited(const std::vector<std::string>& asked, const std
   for (const QueueLimits& queue : limits) {
     limited_.insert(queue.name);
     if (queue.is_governed()) governed_.insert(queue.name);
-    if (queue.has_keys()) keyed_.insert(queue.name);
+    if (queue.has_keys()) keyed_[queue.name] = queue.revision;
   }
 }
 

@@ -35,6 +35,7 @@
 #include "storage/limits/turns.hpp"
 #include "storage/postgres/notifier.hpp"
 #include "storage/postgres/placements.hpp"
+#include "storage/postgres/rows.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -80,6 +81,12 @@ class JobClaimer {
     std::int64_t claimed = 0;  // since `claimed_since_us`
     std::int64_t claimed_since_us = 0;
     int slow_scans = 0;  // from the beginning, in a row
+  };
+  struct KeyLook {  // for jobs without keys, of one queue in one shard
+    std::int64_t revision = 0;
+    JobPlace after = {};
+    bool was_at_all = false;
+    std::int64_t again_at_us = 0;
   };
   enum class ScanFrom : std::uint8_t { marks, minute, everywhere };
 
@@ -160,7 +167,7 @@ class JobClaimer {
   static void find_key_rooms(KeyPlan& plan, const AskEach& ask_each);
   static PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);
   void record_plan(const KeyPlan& plan, const std::map<std::string, std::int64_t>& taken);
-  bool is_time_to_repair(const std::string& queue, Shard shard);
+  void find_missing_keys(Shard shard, const std::string& queue);
 
   void record_rooms(const std::vector<std::string>& asked, const Rooms& rooms, const std::vector<HeldJob>& claimed);
   static ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request,
@@ -179,11 +186,11 @@ class JobClaimer {
   const std::int64_t many_;
   std::mutex mutex_;
   std::map<Shard, Marks> marks_;
-  std::size_t rotation_ = 0;       // which queue comes first
-  std::set<std::string> limited_;  // queues that were limited when they were last claimed from
-  std::set<std::string> keyed_;    // of the governed ones, those with keys
-  std::map<std::pair<std::string, Shard>, std::int64_t> repaired_;  // when jobs without keys were last looked for
-  std::set<std::string> governed_;                                  // of these, those that were governed
+  std::size_t rotation_ = 0;                   // which queue comes first
+  std::set<std::string> limited_;              // queues that were limited when they were last claimed from
+  std::set<std::string> governed_;             // of these, those that were governed
+  std::map<std::string, std::int64_t> keyed_;  // of these, those with keys, and the revision of their limits
+  std::map<std::pair<std::string, Shard>, KeyLook> key_looks_;
   std::map<std::string, std::int64_t> held_back_;  // by a rate or a budget; until when, on the monotonic clock
   bool limited_first_ = false;                     // changes with each claim
   std::function<void(std::int64_t)> wake_at_;

@@ -410,12 +410,8 @@ class PostgresStore final : public Store {
   // Waits for the claims under way (exclude_claims), so that the jobs they take are counted.
   Result<QueueLimits> change_limits(const LimitChange& change) {
     if (const Status fine = check_limits(change.limits); !fine) return fine.error();
-    if (placements_.are_distributed() && change.limits.is_counted())
-      if (const Status paused = pause_in_cluster(change); !paused) return paused.error();
-    Result<QueueLimits> changed = placements_.whole().run_widely([&](PgConnection& connection) -> Result<QueueLimits> {
-      if (!placements_.are_distributed()) connection.query(statement("exclude_claims"));
-      return put_limits(connection, change);
-    });
+    const bool is_in_pause = placements_.are_distributed() && change.limits.is_counted();
+    const Result<QueueLimits> changed = is_in_pause ? change_in_pause(change) : make_change(change);
     if (changed && changed->has_keys()) find_keys(change.limits.name);
     claimer_.limits_changed(change.limits.name);
     return changed;
@@ -624,9 +620,10 @@ class PostgresStore final : public Store {
     return placements_.query(shard_of(id, shards_), name, parameters);
   }
 
-  // The only one of these rows, or the limits of a queue that was never set.
-  static QueueLimits limits_of(const PgResult& rows, const std::string& name) {
-    std::vector<QueueLimits> found = read_queue_limits(rows);
+  // The limits of a queue that was never set are those of none.
+  static QueueLimits lock_limits(PgConnection& connection, const std::string& name) {
+    std::vector<QueueLimits> found =
+        read_queue_limits(connection.query(statement("lock_limits"), PgParameters().add(name)));
     return found.empty() ? QueueLimits{.name = name} : std::move(found.front());
   }
 
@@ -643,8 +640,7 @@ class PostgresStore final : public Store {
   // In a transaction. A change that is there already, perhaps by an attempt whose answer was lost, is not made twice.
   Result<QueueLimits> put_limits(PgConnection& connection, const LimitChange& change) {
     const std::string& name = change.limits.name;
-    const PgParameters queue = PgParameters().add(name);
-    const QueueLimits found = limits_of(connection.query(statement("lock_limits"), queue), name);
+    const QueueLimits found = lock_limits(connection, name);
     QueueLimits next = change.limits;
     ++next.revision;
     if (found == next) return next;
@@ -652,34 +648,75 @@ class PostgresStore final : public Store {
     const PgParameters parameters = limit_parameters(next);
     connection.query(statement("put_limits"), parameters);
     connection.query(statement("put_queue_change"), PgParameters(parameters).add(database_time()).add(change.actor));
-    if (next.is_counted() && !placements_.are_distributed()) connection.query(statement("permit_queue"), queue);
+    if (next.is_counted() && !placements_.are_distributed())
+      for (Shard shard = 0; shard < shards_; ++shard) count_held(connection, shard, name);
     return next;
   }
 
-  // The keys of the queue's jobs and permits, as its limits name them now. Claims find what was keyed before by its old
+  static void count_held(PgConnection& connection, Shard shard, const std::string& queue) {
+    connection.query(statement("permit_queue"), PgParameters().add(shard).add(queue));
+  }
+
+  Result<QueueLimits> make_change(const LimitChange& change) {
+    return placements_.whole().run_widely([&](PgConnection& connection) -> Result<QueueLimits> {
+      if (!placements_.are_distributed()) connection.query(statement("exclude_claims"));
+      return put_limits(connection, change);
+    });
+  }
+
+  // The keys of the queue's waiting jobs, as its limits name them now. Claims find what was keyed before by its old
   // keys until this has come by.
   void find_keys(const std::string& queue) {
-    for (Shard shard = 0; shard < shards_; ++shard) {
-      placements_.query_widely(shard, "key_jobs", PgParameters().add(shard).add(queue).add(false));
-      placements_.query_widely(shard, "key_permits", PgParameters().add(shard).add(queue));
+    for (Shard shard = 0; shard < shards_; ++shard)
+      for (KeyPortion portion; !portion.is_last;)
+        portion = read_key_portion(
+            placements_.query_widely(shard, "key_jobs", key_parameters(shard, queue, false, portion.after)));
+  }
+
+  // In several transactions, as no lock spans the nodes of a cluster. The queue has its new limits, but is paused and
+  // has the revision from before, until the claims under way have ended on each node and the jobs that they hold are
+  // counted by their new keys; a claim that begins later sees the limits. If the change fails, it gets back what it
+  // had.
+  Result<QueueLimits> change_in_pause(const LimitChange& change) {
+    QueueLimits paused = change.limits;
+    paused.paused = true;
+    std::optional<QueueLimits> before;
+    const Status begun = placements_.whole().run_widely([&](PgConnection& connection) -> Status {
+      const QueueLimits found = lock_limits(connection, paused.name);
+      if (const Status fits = check_change(found, change); !fits) return fits;
+      if (!before) before = found;  // an attempt whose answer was lost may have paused it
+      connection.query(statement("put_limits"), limit_parameters(paused));
+      return Done{};
+    });
+    if (!begun) return begun.error();
+    try {
+      count_all_held(paused.name);
+      Result<QueueLimits> changed = make_change(change);
+      if (!changed) end_pause(*before, paused);
+      return changed;
+    } catch (...) {
+      end_pause(*before, paused);
+      throw;
     }
   }
 
-  // In several transactions, as no lock spans the nodes. A queue that gets a concurrency is paused until the claims
-  // under way have ended on each node and the jobs that they hold are counted; a claim that begins later sees the
-  // limits.
-  Status pause_in_cluster(const LimitChange& change) {
-    const PgParameters queue = PgParameters().add(change.limits.name);
-    const QueueLimits found = limits_of(placements_.whole().query("limits_of_queue", queue), change.limits.name);
-    if (const Status fits = check_change(found, change); !fits) return fits.error();
-    placements_.whole().query("pause_queue", queue);
-    for (const Shard shard : placements_.one_shard_of_each())
+  // Another change that came meanwhile stays.
+  void end_pause(const QueueLimits& before, const QueueLimits& paused) {
+    const bool is_back = placements_.whole().run_widely([&](PgConnection& connection) {
+      if (lock_limits(connection, paused.name) != paused) return false;
+      connection.query(statement("put_limits"), limit_parameters(before));
+      return true;
+    });
+    if (is_back && before.is_counted()) count_all_held(before.name);
+  }
+
+  void count_all_held(const std::string& queue) {
+    for (Shard shard = 0; shard < shards_; ++shard)
       placements_.run_widely(shard, [&](PgConnection& connection) {
         connection.query(statement("exclude_claims"));
-        connection.query(statement("permit_queue"), queue);
+        count_held(connection, shard, queue);
         return Done{};
       });
-    return Done{};
   }
 
   void put_progress_on(Shard shard, SessionId session, std::span<const ProgressRow* const> texts,

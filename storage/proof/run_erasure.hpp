@@ -1,6 +1,6 @@
 // The database's part of erasing: which runs belong together, what else has a copy of theirs, and the removal of large
-// values that nothing refers to any more, of archived runs too (run_archive.hpp removes the runs). Not thread-safe. Throws StoreUnavailable
-// when the database cannot be reached.
+// values that nothing refers to any more, of archived runs too (run_archive.hpp removes the runs). Not thread-safe.
+// Throws StoreUnavailable when the database cannot be reached.
 #pragma once
 
 #include <memory>
