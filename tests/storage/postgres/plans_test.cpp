@@ -95,7 +95,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"claim_of_keys", {"job_due_of_key", "job_pkey"}},
       {"claim_of_keys_of_runs", {"job_pkey", "home_pkey"}},
       {"waiting_keys", {"job_due_of_key"}},
-      {"key_jobs", {"job_due", "job_pkey", "run_pkey", "event_pkey", "queue_pkey"}},
+      {"key_jobs", {"job_due", "job_pkey", "home_pkey", "run_pkey", "event_pkey", "queue_pkey"}},
       {"key_turn", {"key_turn_pkey"}},
       {"permit_counts", {"permit_pkey"}},
       {"queue_rates", {"rate_pkey"}},
