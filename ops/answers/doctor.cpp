@@ -127,7 +127,8 @@ Check archive_role(const ArchiveFacts& archive, const std::string& user) {
   std::string gone = std::to_string(archive.gone) + " runs were archived";
   if (archive.erased > 0) gone += ", " + std::to_string(archive.erased) + " erased";
   if (archive.erasing > 0)
-    gone += "; " + std::to_string(archive.erasing) + " large values of theirs are still there: `cairn erase` again";
+    gone += "; " + std::to_string(archive.erasing) +
+            " large values of theirs are still there: an archive by policy removes them, or any `cairn erase`";
   if (!archive.exists) return {"archive_role", true, "there is no role cairn_archive: nobody may archive; " + gone};
   if (!archive.others.empty())
     return {"archive_role", false,

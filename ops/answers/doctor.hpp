@@ -45,7 +45,7 @@ struct ArchiveFacts {
   std::string others;     // roles that may and must not: "cairn_app"; "": none
   std::int64_t gone = 0;  // runs that were archived
   std::int64_t erased = 0;
-  std::int64_t erasing = 0;  // large values of erased runs that are still there
+  std::int64_t erasing = 0;  // large values of removed runs that are still there
 };
 
 struct CheckpointFacts {

@@ -17,16 +17,29 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t again_after_us = 600'000'000;
-constexpr std::int64_t rest_of_a_look = 50;  // a look from the beginning takes at most such a part of the time
+constexpr std::int64_t rest_of_a_look = 50;  // a look at everything takes at most such a part of the time
 constexpr RunArchive::Place from_the_beginning{std::numeric_limits<TimeUs>::min(), RunId{}};
 
-std::string month_of(TimeUs at_us) {
+std::string utc(TimeUs at_us, const char* form) {
   const std::time_t seconds = at_us / 1'000'000;
   std::tm parts{};
   gmtime_r(&seconds, &parts);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m", &parts);
+  char text[32];
+  std::strftime(text, sizeof text, form, &parts);
   return text;
+}
+
+// The page may begin with a run that is kept for now, and then begins so again: the time makes the name new.
+std::string name_of_file(const std::vector<RunArchive::Place>& page, TimeUs now_us) {
+  const std::string micros = std::to_string(1'000'000 + now_us % 1'000'000).substr(1);
+  return utc(page.front().first, "%Y-%m-") + to_string(page.front().second) + "-" + to_string(page.back().second) +
+         "-" + utc(now_us, "%Y%m%dT%H%M%S.") + micros + "Z.jsonl.zst";
+}
+
+// The next time for what began then and has ended now.
+std::int64_t next_after(std::int64_t began_us) {
+  const std::int64_t ended_us = steady_us();
+  return ended_us + std::max(again_after_us, (ended_us - began_us) * rest_of_a_look);
 }
 
 Error cannot_make(const fs::path& path) {
@@ -91,6 +104,7 @@ Keeper::Keeper(Store& store, std::string owner_dsn, const SigningKey& key, const
       key_(key),
       folder_((fs::path(folder) / store.identity()).string()),
       archive_(owner_dsn_),
+      erasure_(owner_dsn_),
       signatures_(owner_dsn_, store.shards()),
       policies_(store) {}
 
@@ -111,6 +125,8 @@ Result<KeepPass> Keeper::pass(std::int32_t portion) {
     alone.let_go_of_snapshot();  // fails if the connection is gone, and the lock with it
     if (Status archived = archive(policy, page, pass); !archived) return archived.error();
   }
+  alone.let_go_of_snapshot();
+  if (Status removed = remove_values(pass); !removed) return removed.error();
   return pass;
 }
 
@@ -124,19 +140,19 @@ std::vector<RunArchive::Place> Keeper::page_of(const KeepPolicy& policy, std::in
   if (is_from_the_beginning) mark.last = from_the_beginning;
   const std::vector<RunArchive::Place> page =
       archive_.due(policy.graph, store_.database_time() - policy.keep_us, mark.last, portion);
-  const std::int64_t ended_us = steady_us();
-  if (is_from_the_beginning)
-    mark.again_at_us = ended_us + std::max(again_after_us, (ended_us - began_us) * rest_of_a_look);
+  if (is_from_the_beginning) mark.again_at_us = next_after(began_us);
   if (!page.empty()) mark.last = page.back();
   return page;
 }
 
 Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, KeepPass& pass) {
-  const fs::path file = fs::path(folder_) / policy.graph /
-                        (month_of(page.front().first) + "-" + to_string(page.front().second) + ".jsonl.zst");
+  const fs::path file = fs::path(folder_) / policy.graph / name_of_file(page, store_.database_time());
   std::error_code fault;
   fs::create_directories(file.parent_path(), fault);
   if (fault) return cannot_make(file.parent_path());
+  if (fs::exists(file))  // only go_on() takes a file for one whose runs are still to be removed
+    return Error{Code::conflict,
+                 "Expected no file " + file.string() + " before its runs are archived, but it is there."};
   const Removing removing(folder_, file);
   if (Status noted = removing.note(); !noted) return noted;
   std::vector<RunId> roots;
@@ -164,6 +180,19 @@ Status Keeper::go_on(KeepPass& pass) {
     fs::remove(file.string() + ".part", ignored);
     Removing(folder_, file).forget();
   }
+  return Done{};
+}
+
+// The log is read to find which values are used.
+Status Keeper::remove_values(KeepPass& pass) {
+  const std::int64_t began_us = steady_us();
+  if (began_us < values_again_at_us_) return Done{};
+  for (Shard shard = 0; shard < store_.shards(); ++shard) {
+    const Result<RunErasure::Values> values = erasure_.remove_values(shard, unused_for_us);
+    if (!values) return values.error();
+    pass.values += values->removed;
+  }
+  values_again_at_us_ = next_after(began_us);
   return Done{};
 }
 

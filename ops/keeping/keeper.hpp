@@ -2,9 +2,10 @@
 // have one: a lock of the database lets one pass at a time, so that no run is written twice, and a run is removed by
 // the transaction that writes its tombstone, so that none is lost. Not thread-safe.
 //
-// Files: FOLDER/DATABASE/GRAPH/YYYY-MM-RUN.jsonl.zst, by the month in which the first of its runs started and that
-// run's id. While a file's runs are being removed, FOLDER/DATABASE/removing has an entry for it: a later pass goes on
-// with it.
+// Files: FOLDER/DATABASE/GRAPH/YYYY-MM-FIRST-LAST-TIME.jsonl.zst: the month in which the first of the runs that a pass
+// looked at started, the ids of the first and the last, of which some may have to stay, and the time of the pass, so
+// that no two have one name. While a file's runs are being removed, FOLDER/DATABASE/removing has an entry for it: a
+// later pass goes on with it.
 #pragma once
 
 #include <map>
@@ -13,6 +14,7 @@
 
 #include "ops/audit/archiver.hpp"
 #include "ops/keeping/keep_policies.hpp"
+#include "storage/proof/run_erasure.hpp"
 
 namespace cairn {
 
@@ -21,6 +23,7 @@ struct KeepPass {
   bool has_more = false;          // a graph had more than a portion
   std::int64_t runs = 0;          // in the files
   std::int64_t removed = 0;
+  std::int64_t values = 0;         // large values that no run has any more, which were removed
   std::vector<std::string> files;  // that were written, or gone on with
 };
 
@@ -30,8 +33,9 @@ class Keeper {
   Keeper(Store& store, std::string owner_dsn, const SigningKey& key, const std::string& folder);
 
   // Goes on with files whose runs were not all removed, then archives at most `portion` runs of each graph, with those
-  // that they called. A run that may not go yet (an open run refers to it) is looked at again later. Refuses as
-  // Archiver::archive. Throws StoreUnavailable, PostgresError, CorruptHistory.
+  // that they called. A run that may not go yet (an open run refers to it) is looked at again later. At most every ten
+  // minutes removes large values that no run has any more. Refuses as Archiver::archive. Throws StoreUnavailable,
+  // PostgresError, CorruptHistory.
   Result<KeepPass> pass(std::int32_t portion = 1'000);
 
  private:
@@ -44,6 +48,7 @@ class Keeper {
   std::vector<RunArchive::Place> page_of(const KeepPolicy& policy, std::int32_t portion);
   Status archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, KeepPass& pass);
   Status go_on(KeepPass& pass);
+  Status remove_values(KeepPass& pass);
   Result<ArchiveReport> archive_into(const std::string& file, const std::vector<RunId>& roots, const std::string& by);
 
   Store& store_;
@@ -51,9 +56,11 @@ class Keeper {
   const SigningKey& key_;
   const std::string folder_;
   RunArchive archive_;
+  RunErasure erasure_;
   CheckpointTable signatures_;
   KeepPolicies policies_;
   std::map<std::string, Mark> marks_;
+  std::int64_t values_again_at_us_ = 0;
 };
 
 }  // namespace cairn

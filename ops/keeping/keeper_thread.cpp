@@ -49,6 +49,7 @@ struct KeeperThread::Parts {
       if (!pass) return failed(pass.error().message);
       if (pass->runs > 0 || pass->removed > 0)
         spdlog::info("Archived {} runs by the policies of their graphs, {} removed.", pass->runs, pass->removed);
+      if (pass->values > 0) spdlog::info("Removed {} large values that no run has any more.", pass->values);
       return pass->has_more ? 0 : some_pause();
     } catch (const std::exception& failure) {
       return failed(failure.what());

@@ -50,6 +50,13 @@ Error ahead_of_history(const std::string& name) {
               name + " goes on from its place, which went back with it."};
 }
 
+Error behind_removed(const std::string& name) {
+  return {Code::conflict,
+          "Expected the rows of the feed after this cursor, but they were removed when all consumers had confirmed "
+          "them: remove consumer " +
+              name + " and add it again, from the history."};
+}
+
 bool has_type(const FeedFilter& filter, const LoggedEvent& event) {
   if (filter.types.empty()) return true;
   const std::optional<std::string_view> name = event_type_name(event.row.type);
@@ -263,6 +270,11 @@ Status Feed::confirm(const std::string& name, const std::string& text) {
   for (std::size_t shard = 0; shard < before->places.size(); ++shard)
     if (before->places[shard] != cursor->places[shard]) changed.push_back(static_cast<Shard>(shard));
   if (changed.empty()) return Done{};
+  for (const Shard shard : changed) {
+    const std::int64_t position = cursor->places[static_cast<std::size_t>(shard)].position;
+    const bool goes_back = position < before->places[static_cast<std::size_t>(shard)].position;
+    if (goes_back && !has_all_after(placements_, shard, position)) return behind_removed(name);
+  }
   put_places(name, cursor->places, changed);
   for (const ShardSet& shards : reached_together()) {
     ShardSet trimmed;
@@ -338,8 +350,10 @@ Result<FeedPage> Feed::page(const std::string& name, const std::string& text, st
     if (passes(found->filter, event))
       page.events.push_back({event.run, std::string(event.graph), std::move(event.row)});
   };
-  for (std::size_t at = 0; at < waiting.size() && at < static_cast<std::size_t>(limit); ++at)
-    read_feed(placements_, waiting[at], share, page.cursor.places[static_cast<std::size_t>(waiting[at])], use);
+  for (std::size_t at = 0; at < waiting.size() && at < static_cast<std::size_t>(limit); ++at) {
+    FeedPlace& place = page.cursor.places[static_cast<std::size_t>(waiting[at])];
+    if (!read_feed(placements_, waiting[at], share, place, use)) return behind_removed(name);
+  }
   for (std::size_t shard = 0; shard < last.size(); ++shard) {
     const FeedPlace& place = page.cursor.places[shard];
     page.has_more = page.has_more || place.history || place.position < last[shard];

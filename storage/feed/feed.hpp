@@ -79,7 +79,8 @@ class Feed {
 
   // At most `limit` events and some megabytes after the cursor; without one, after the consumer's place. Refuses
   // `not_found` (no such consumer), `invalid` (no cursor of it), `conflict` (the cursor is of a history that the
-  // database has lost, as a standby that lagged when it was promoted; or add() was cut short before it had a place).
+  // database has lost, as a standby that lagged when it was promoted; or it is older than the consumer's place, and
+  // rows after it were removed; or add() was cut short before it had a place).
   // REQUIRES: limit >= 1.
   Result<FeedPage> page(const std::string& name, const std::string& cursor, std::int32_t limit);
   // The consumer has all before the cursor, which becomes its place. Rows that every consumer has are removed. Refuses

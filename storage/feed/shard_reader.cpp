@@ -113,13 +113,23 @@ void move_into(const PgResult& rows, const std::vector<Slice>& slices, FeedPlace
   place.skip = slice.skip + rows.int8(last, 0) - slice.first + 1;
 }
 
-void read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
-  const PgResult commits =
-      placements.query(shard, "feed_batches", PgParameters().add(shard).add(place.position).add(limit));
+PgResult commits_after(Placements& placements, Shard shard, std::int64_t position, std::int32_t limit) {
+  PgResult commits = placements.query(shard, "feed_batches", PgParameters().add(shard).add(position).add(limit));
   commits.expect_columns(batch_columns);
+  return commits;
+}
+
+// A shard's rows are numbered without gaps.
+bool follow(const PgResult& commits, std::int64_t position) {
+  return commits.rows() == 0 || commits.int8(0, 0) == position + 1;
+}
+
+bool read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+  const PgResult commits = commits_after(placements, shard, place.position, limit);
+  if (!follow(commits, place.position)) return false;
   Slices slices(place, limit);
   for (int row = 0; row < commits.rows() && !slices.is_full(); ++row) slices.add_commit(commits, row);
-  if (slices.all().empty()) return;
+  if (slices.all().empty()) return true;
   const PgResult rows = events_of(placements, shard, slices.all());
   use_events(rows, use);
   if (is_cut(rows)) {
@@ -129,6 +139,7 @@ void read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedP
     place.position = last.ends_commit ? last.position : last.position - 1;
     place.skip = last.ends_commit ? 0 : last.skip + last.size();
   }
+  return true;
 }
 
 void read_history(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
@@ -144,9 +155,14 @@ void read_history(Placements& placements, Shard shard, std::int32_t limit, FeedP
 
 }  // namespace
 
-void read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
-  return place.history ? read_history(placements, shard, limit, place, use)
-                       : read_commits(placements, shard, limit, place, use);
+bool read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+  if (!place.history) return read_commits(placements, shard, limit, place, use);
+  read_history(placements, shard, limit, place, use);
+  return true;
+}
+
+bool has_all_after(Placements& placements, Shard shard, std::int64_t position) {
+  return follow(commits_after(placements, shard, position, 1), position);
 }
 
 }  // namespace cairn

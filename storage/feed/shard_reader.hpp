@@ -22,7 +22,12 @@ struct LoggedEvent {
 using UseEvent = std::function<void(LoggedEvent)>;
 
 // Gives `use` at most `limit` events after the place, and not many more than 4 MB of them; the place moves past them.
+// False: rows after the place were removed, as all consumers had confirmed them; `use` got nothing.
 // REQUIRES: limit >= 1.
-void read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use);
+[[nodiscard]] bool read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place,
+                             const UseEvent& use);
+
+// No row after this position was removed.
+bool has_all_after(Placements& placements, Shard shard, std::int64_t position);
 
 }  // namespace cairn

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace cairn {
+namespace {
+
+constexpr std::int32_t jobs_keyed_at_once = 2'000;
+
+}  // namespace
 
 PgArray text_array(const std::vector<std::string>& values) {
   PgArray array(PgType::text);
@@ -35,6 +40,12 @@ PgParameters limited_parameters(const ClaimRequest& request) {
   PgParameters parameters = claim_parameters(std::move(scope), request);
   parameters.add(id_array(request.only_runs.empty() ? request.not_of : wanted_runs(request)));
   return parameters;
+}
+
+PgParameters key_parameters(Shard shard, const std::string& queue, bool missing, const JobPlace& after) {
+  PgParameters parameters = PgParameters().add(shard).add(queue).add(missing);
+  parameters.add(after.priority).add(after.run_at_us).add(after.run).add(after.branch);
+  return parameters.add(jobs_keyed_at_once);
 }
 
 PgParameters claim_of_runs_parameters(const ClaimRequest& request) {

@@ -1,10 +1,11 @@
-// The parameters of the claim statements. Pure functions, safe from any thread.
+// The parameters of the claim statements, and of what goes before them. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/rows.hpp"
 #include "storage/queue.hpp"
 
 namespace cairn {
@@ -22,6 +23,10 @@ PgParameters claim_parameters(PgParameters scope, const ClaimRequest& request);
 // The parameters that all statements that claim from limited queues have: those of claim_limited, or of
 // claim_limited_of_runs if the request names runs.
 PgParameters limited_parameters(const ClaimRequest& request);
+
+// All parameters of the statement key_jobs, which looks at the jobs of a queue after this one. `missing`: only those
+// without a key get one.
+PgParameters key_parameters(Shard shard, const std::string& queue, bool missing, const JobPlace& after);
 
 // All parameters of the statement claim_of_runs. REQUIRES: the request names runs.
 PgParameters claim_of_runs_parameters(const ClaimRequest& request);

@@ -3,6 +3,7 @@
 // stored word or JSON that this program never wrote. Pure functions.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <span>
 #include <utility>
@@ -45,6 +46,20 @@ struct ClaimedHeads {
   std::vector<ShortHistory> histories;
 };
 ClaimedHeads read_claimed_heads(const PgResult& rows);
+
+// The place of a job in its queue, in the order of claims; before all others by default.
+struct JobPlace {
+  std::int32_t priority = std::numeric_limits<std::int32_t>::min();
+  TimeUs run_at_us = std::numeric_limits<TimeUs>::min();
+  RunId run = {};
+  BranchId branch = std::numeric_limits<BranchId>::min();
+};
+// What key_jobs.sql has looked at.
+struct KeyPortion {
+  JobPlace after = {};  // where the next portion begins
+  bool is_last = false;
+};
+KeyPortion read_key_portion(const PgResult& rows);
 
 // Rows that answer an array parameter: each with its place in that array, from 0.
 std::size_t place_of(const PgResult& rows, int row, int column);

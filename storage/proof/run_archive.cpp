@@ -79,8 +79,7 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
   left.reserve(places.size());
   for (const std::size_t place : places) left.push_back(runs[place]);
   if (left.empty()) return 0;
-  if (!left.front().erased_by.empty())
-    connection.query(statement("note_erasing"), PgParameters().add(shard).add(ids(left)));
+  connection.query(statement("note_erasing"), PgParameters().add(shard).add(ids(left)));
   connection.query(statement("put_tombstones"), tombstone_parameters(shard, left));
   for (const char* name :
        {"archive_delete_jobs", "archive_delete_questions", "archive_delete_snapshots", "archive_delete_progress",

@@ -51,7 +51,7 @@ class RunArchive {
 
   // Removes the shard's runs that have ended exactly where their tombstones say and writes the tombstones, all in one
   // transaction; returns how many. With `roots`, one for each run, those with the same root go together or stay. The
-  // large values of erased runs are noted for RunErasure::remove_values. Refuses as as_archivist().
+  // large values of the runs are noted for RunErasure::remove_values. Refuses as as_archivist().
   Result<std::int64_t> remove(Shard shard, std::span<const Tombstone> runs, std::span<const RunId> roots = {});
 
  private:

@@ -51,16 +51,17 @@ std::set<Hash> used_values(PgConnection& connection, Shard shard) {
   }
 }
 
-// The time comes first: whatever is not seen below was put after it, or not so long before.
+// The time comes first: whatever is not seen below was put after it, or not so long before. The log is searched only if
+// a value was put long enough ago.
 RunErasure::Values remove_unused(PgConnection& connection, Shard shard, std::int64_t unused_us) {
   RunErasure::Values values;
   connection.query(statement("lock_erasing"));
   const TimeUs put_before = connection.query(statement("database_time")).int8(0, 0) - unused_us;
-  const std::set<Hash> listed = read_hashes(connection.query(statement("erasing"), PgParameters().add(shard)));
-  if (listed.empty()) return values;
-  const std::set<Hash> used = used_values(connection, shard);
+  const std::set<Hash> due =
+      read_hashes(connection.query(statement("erasing_due"), PgParameters().add(shard).add(put_before)));
+  const std::set<Hash> used = due.empty() ? std::set<Hash>{} : used_values(connection, shard);
   std::vector<Hash> unused;
-  std::set_difference(listed.begin(), listed.end(), used.begin(), used.end(), std::back_inserter(unused));
+  std::set_difference(due.begin(), due.end(), used.begin(), used.end(), std::back_inserter(unused));
   for (std::size_t at = 0; at < unused.size(); at += values_at_once) {
     const auto some = std::span(unused).subspan(at, std::min(values_at_once, unused.size() - at));
     const PgResult gone =
@@ -68,7 +69,7 @@ RunErasure::Values remove_unused(PgConnection& connection, Shard shard, std::int
     values.removed += gone.int8(0, 0);
     values.bytes += gone.int8(0, 1);
   }
-  connection.query(statement("forget_erasing"), PgParameters().add(shard).add(array_of(used)));
+  if (!due.empty()) connection.query(statement("forget_erasing"), PgParameters().add(shard).add(array_of(used)));
   values.used = std::ssize(used);
   values.young = std::ssize(read_hashes(connection.query(statement("erasing"), PgParameters().add(shard))));
   return values;

@@ -1,6 +1,6 @@
 // The database's part of erasing: which runs belong together, what else has a copy of theirs, and the removal of large
-// values that nothing refers to any more (run_archive.hpp removes the runs). Not thread-safe. Throws StoreUnavailable
-// when the database cannot be reached.
+// values that nothing refers to any more, of archived runs too (run_archive.hpp removes the runs). Not thread-safe.
+// Throws StoreUnavailable when the database cannot be reached.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,9 @@
 namespace cairn {
 
 class Placements;
+
+// A step that has put a value has committed the event that refers to it by then.
+inline constexpr std::int64_t unused_for_us = 3'600'000'000;
 
 class RunErasure {
  public:
@@ -45,8 +48,8 @@ class RunErasure {
     std::int64_t used = 0;   // other runs have them too
     std::int64_t young = 0;  // put lately: they stay until the next time
   };
-  // Removes the shard's large values of erased runs to which no event refers any more and which nothing has put for
-  // `unused_us`: a step that has put one has committed by then. In one transaction; another erasure waits for it,
+  // Removes the shard's large values of archived and erased runs to which no event refers any more and which nothing
+  // has put for `unused_us`. In one transaction; another erasure waits for it,
   // nothing else does. Refuses as RunArchive::remove.
   Result<Values> remove_values(Shard shard, std::int64_t unused_us);
 

@@ -98,6 +98,13 @@ TEST_P(HomesTest, a_pause_and_a_limit_of_the_queue_hold_at_home_too) {
   EXPECT_TRUE(claim_of(7, second).empty()) << "one is held";
 }
 
+TEST_P(HomesTest, what_waits_at_home_has_its_key_when_the_queue_gets_keys) {
+  TestRun run = run_at_home();
+  free_job(run);
+  ASSERT_TRUE(set_limits(store(), {.name = "default", .key = "tag.customer"}));
+  EXPECT_EQ(claim_of(7, run).size(), 1u);
+}
+
 TEST_P(HomesTest, what_the_home_gives_up_is_found_by_all) {
   TestRun run = run_at_home();
   store().release({{{run.id(), fence_of(job(run, 1))}}}, noon);

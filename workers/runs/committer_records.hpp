@@ -38,6 +38,7 @@ struct Committer::Batch {
   std::size_t bytes = 0;      // of the entries' events
   bool is_undecided = false;  // its runs are to be locked first
   TimeUs locked_at = 0;       // when that was asked for; 0: they are not
+  std::set<RunId> locked;     // the runs that were locked for it
   TimeUs retry_at = never_us;
   int failures = 0;
   int refusals = 0;  // of them, those that no other attempt would cure

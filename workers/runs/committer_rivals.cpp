@@ -20,6 +20,13 @@ std::int32_t slots_freed(const Entry& entry) {
   return freed;
 }
 
+// Each of them is locked, or new, or comes after all that are locked, as writers lock runs in the order of their ids.
+bool lock_in_order(const std::vector<CachedRun*>& leaving, const std::set<RunId>& locked) {
+  return std::all_of(leaving.begin(), leaving.end(), [&](const CachedRun* run) {
+    return run->head == 0 || locked.contains(run->id) || *locked.rbegin() < run->id;
+  });
+}
+
 }  // namespace
 
 void Committer::await_lock(CachedRun& run) {
@@ -58,6 +65,7 @@ LockedDecision Committer::decide_locked(std::uint64_t id, std::vector<LockedRun>
   batch.is_undecided = false;
   const std::vector<CachedRun*> runs = std::exchange(batch.runs, {});
   CHECK(locked.size() == runs.size());
+  for (const CachedRun* run : runs) batch.locked.insert(run->id);
   for (std::size_t place = 0; place < runs.size(); ++place) decide_locked(*runs[place], locked[place], batch);
   set_commit_id(batch);
   return {batch.entries, {.notify = offers(batch.entries, database_)}, refill(batch)};
@@ -94,7 +102,7 @@ void Committer::decide_locked(CachedRun& run, const LockedRun& locked, Batch& ba
   run.is_locked = run.processing = false;
   if (run.at != CachedRun::At::gathered) return;  // nothing is to be written
   const std::vector<CachedRun*> leaving = leaving_with(run);
-  if (!has_room(batch, leaving)) return;  // it leaves as others do
+  if (!has_room(batch, leaving) || !lock_in_order(leaving, batch.locked)) return;  // it leaves as others do
   for (CachedRun* member : leaving) {
     std::erase(gathered_[static_cast<std::size_t>(batch.shard)], member);
     add_to_batch(*member, batch);

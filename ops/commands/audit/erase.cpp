@@ -17,13 +17,12 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t sentences_max = 20;  // on a terminal; --json has all
-constexpr std::int64_t unused_us_default = 3'600'000'000;
 
 struct EraseOptions {
   ErasePlan plan;
   RunQuery where;
   std::vector<std::string> except;
-  Age unused_for{std::nullopt, unused_us_default};
+  Age unused_for{std::nullopt, unused_for_us};
 };
 
 // Sentences about single runs: JSON has all of them, people get the first ones.

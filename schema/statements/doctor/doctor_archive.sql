@@ -1,5 +1,5 @@
 -- The role that may remove a history, whether this login may take it on, who may that must not, how many runs are
--- archived and how many erased, and the large values of erased runs that are still there.
+-- archived and how many erased, and the large values of both that are still there.
 select to_regrole('cairn_archive') is not null,
   to_regrole('cairn_archive') is not null and pg_has_role(current_user, to_regrole('cairn_archive')::oid, 'member'),
   coalesce((select string_agg(w.role, ', ' order by w.role)

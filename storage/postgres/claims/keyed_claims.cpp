@@ -1,6 +1,7 @@
 #include "storage/postgres/claims/keyed_claims.hpp"
 
 #include "storage/clock.hpp"
+#include "storage/postgres/claim_parameters.hpp"
 #include "storage/postgres/rows.hpp"
 
 namespace cairn {
@@ -11,19 +12,37 @@ constexpr TimeUs repair_every_us = 10'000'000;
 }  // namespace
 
 ClaimedBatch KeyedClaims::claim(const ClaimRequest& request, const std::string& queue) {
-  if (is_time_to_repair(queue, request.shard))
-    placements_.query(request.shard, "key_jobs", PgParameters().add(request.shard).add(queue).add(true));
+  find_missing_keys(request.shard, queue);
   ClaimRequest one = request;
   one.queues = {queue};
   return placements_.are_distributed() ? claim_across(one, queue) : claim_here(one, queue);
 }
 
-bool KeyedClaims::is_time_to_repair(const std::string& queue, Shard shard) {
+// Nothing: it is too early. The next look is a while later, unless this one has come to less than all.
+std::optional<JobPlace> KeyedClaims::place_to_look(Shard shard, const std::string& queue) {
+  const std::optional<std::int64_t> revision = limits_.revision_of_keyed(queue);
   const std::lock_guard lock(mutex_);
-  TimeUs& at_us = repaired_[{queue, shard}];
-  if (at_us != 0 && steady_us() < at_us + repair_every_us) return false;
-  at_us = steady_us();
-  return true;
+  KeyLook& look = looks_[{queue, shard}];
+  if (revision && *revision != look.revision) look = {.revision = *revision};
+  if (steady_us() < look.again_at_us) return std::nullopt;
+  look.again_at_us = steady_us() + repair_every_us;
+  return look.after;
+}
+
+// A failure is left to the next look, because the call may have claimed jobs already.
+void KeyedClaims::find_missing_keys(Shard shard, const std::string& queue) {
+  const std::optional<JobPlace> after = place_to_look(shard, queue);
+  if (!after) return;
+  try {
+    const KeyPortion portion =
+        read_key_portion(placements_.query(shard, "key_jobs", key_parameters(shard, queue, true, *after)));
+    const std::lock_guard lock(mutex_);
+    KeyLook& look = looks_[{queue, shard}];
+    look.after = portion.is_last ? JobPlace{} : portion.after;
+    look.was_at_all = look.was_at_all || portion.is_last;
+    if (!look.was_at_all) look.again_at_us = 0;
+  } catch (const PostgresError&) {
+  }
 }
 
 ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::string& queue) {

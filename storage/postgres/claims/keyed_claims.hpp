@@ -1,16 +1,19 @@
-// Claims from one queue with keys, key by key in turns (key_plan.hpp). Every ten seconds a claim looks for jobs of its
-// shard that have no key, and gives them theirs: a worker of an earlier release offered them, or the process that
-// changed the limits died. Safe from any thread.
+// Claims from one queue with keys, key by key in turns (key_plan.hpp). A claim also looks for jobs of its shard that
+// have no key, and gives them theirs: a worker of an earlier release offered them, or the process that changed the
+// limits died. It looks at one portion of them: with each claim until all were looked at under these limits, and then
+// every ten seconds. Safe from any thread.
 #pragma once
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "storage/postgres/claims/claim_transaction.hpp"
 #include "storage/postgres/claims/key_plan.hpp"
 #include "storage/postgres/claims/known_limits.hpp"
+#include "storage/postgres/rows.hpp"
 
 namespace cairn {
 
@@ -25,12 +28,20 @@ class KeyedClaims {
   ClaimedBatch claim_here(const ClaimRequest& request, const std::string& queue);
   ClaimedBatch claim_across(const ClaimRequest& request, const std::string& queue);
   void record(const KeyPlan& plan, const KeyCounts& taken);
-  bool is_time_to_repair(const std::string& queue, Shard shard);
+  void find_missing_keys(Shard shard, const std::string& queue);
+  std::optional<JobPlace> place_to_look(Shard shard, const std::string& queue);
+
+  struct KeyLook {  // for jobs without keys, of one queue in one shard
+    std::int64_t revision = 0;
+    JobPlace after = {};
+    bool was_at_all = false;
+    TimeUs again_at_us = 0;
+  };
 
   Placements& placements_;
   KnownLimits& limits_;
   std::mutex mutex_;
-  std::map<std::pair<std::string, Shard>, TimeUs> repaired_;  // when jobs without keys were last looked for
+  std::map<std::pair<std::string, Shard>, KeyLook> looks_;
 };
 
 }  // namespace cairn

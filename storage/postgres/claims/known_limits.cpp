@@ -39,6 +39,12 @@ KnownLimits::Kinds KnownLimits::kinds_of(const std::vector<std::string>& queues)
   return kinds;
 }
 
+std::optional<std::int64_t> KnownLimits::revision_of_keyed(const std::string& queue) {
+  const std::lock_guard lock(mutex_);
+  const auto found = keyed_.find(queue);
+  return found == keyed_.end() ? std::nullopt : std::optional(found->second);
+}
+
 void KnownLimits::record(const std::vector<std::string>& asked, const std::vector<QueueLimits>& limits) {
   const std::lock_guard lock(mutex_);
   for (const std::string& queue : asked) {
@@ -49,7 +55,7 @@ void KnownLimits::record(const std::vector<std::string>& asked, const std::vecto
   for (const QueueLimits& queue : limits) {
     limited_.insert(queue.name);
     if (queue.is_governed()) governed_.insert(queue.name);
-    if (queue.has_keys()) keyed_.insert(queue.name);
+    if (queue.has_keys()) keyed_[queue.name] = queue.revision;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -45,6 +46,9 @@ class KnownLimits {
   };
   Kinds kinds_of(const std::vector<std::string>& queues);
 
+  // The revision of the limits of a queue with keys; nothing: it is not known to have any.
+  std::optional<std::int64_t> revision_of_keyed(const std::string& queue);
+
   // A claim asked these queues, and found these limits of them.
   void record(const std::vector<std::string>& asked, const std::vector<QueueLimits>& limits);
   // And their rooms, of which it took these jobs. A claim that took all that a rate left looks again when there is
@@ -60,11 +64,11 @@ class KnownLimits {
   const std::function<TimeUs()> clock_;
   std::function<void(TimeUs)> wake_at_;
   std::mutex mutex_;
-  std::set<std::string> limited_;            // when they were last claimed from
-  std::set<std::string> governed_;           // of the limited ones
-  std::set<std::string> keyed_;              // of the governed ones
-  std::map<std::string, TimeUs> held_back_;  // until when
-  bool limited_first_ = false;               // changes with each claim
+  std::set<std::string> limited_;              // when they were last claimed from
+  std::set<std::string> governed_;             // of the limited ones
+  std::map<std::string, std::int64_t> keyed_;  // of the governed ones, with the revision of their limits
+  std::map<std::string, TimeUs> held_back_;    // until when
+  bool limited_first_ = false;                 // changes with each claim
 };
 
 }  // namespace cairn

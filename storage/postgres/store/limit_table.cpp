@@ -13,9 +13,10 @@
 namespace cairn {
 namespace {
 
-// The only one of these rows, or the limits of a queue that was never set.
-QueueLimits limits_in(const PgResult& rows, const std::string& name) {
-  std::vector<QueueLimits> found = read_queue_limits(rows);
+// The limits of a queue that was never set are those of none.
+QueueLimits lock_limits(PgConnection& connection, const std::string& name) {
+  std::vector<QueueLimits> found =
+      read_queue_limits(connection.query(statement("lock_limits"), PgParameters().add(name)));
   return found.empty() ? QueueLimits{.name = name} : std::move(found.front());
 }
 
@@ -58,6 +59,10 @@ SpentMark after_part(const SpentMark& mark, std::size_t placements) {
   return next;
 }
 
+void count_held(PgConnection& connection, Shard shard, const std::string& queue) {
+  connection.query(statement("permit_queue"), PgParameters().add(shard).add(queue));
+}
+
 }  // namespace
 
 std::vector<QueueLimits> LimitTable::queue_limits() {
@@ -67,14 +72,8 @@ std::vector<QueueLimits> LimitTable::queue_limits() {
 // Waits for the claims under way (exclude_claims), so that the jobs they take are counted.
 Result<QueueLimits> LimitTable::change_limits(const LimitChange& change) {
   if (const Status fine = check_limits(change.limits); !fine) return fine.error();
-  const bool are_distributed = parts_.placements.are_distributed();
-  if (are_distributed && change.limits.is_counted())
-    if (const Status paused = pause_in_cluster(change); !paused) return paused.error();
-  Result<QueueLimits> changed =
-      parts_.placements.whole().run_widely([&](PgConnection& connection) -> Result<QueueLimits> {
-        if (!are_distributed) connection.query(statement("exclude_claims"));
-        return put_limits(connection, change);
-      });
+  const bool is_in_pause = parts_.placements.are_distributed() && change.limits.is_counted();
+  const Result<QueueLimits> changed = is_in_pause ? change_in_pause(change) : make_change(change);
   if (changed && changed->has_keys()) find_keys(change.limits.name);
   parts_.claimer.limits_changed(change.limits.name);
   return changed;
@@ -83,8 +82,7 @@ Result<QueueLimits> LimitTable::change_limits(const LimitChange& change) {
 // In a transaction. A change that is there already, perhaps by an attempt whose answer was lost, is not made twice.
 Result<QueueLimits> LimitTable::put_limits(PgConnection& connection, const LimitChange& change) {
   const std::string& name = change.limits.name;
-  const PgParameters queue = PgParameters().add(name);
-  const QueueLimits found = limits_in(connection.query(statement("lock_limits"), queue), name);
+  const QueueLimits found = lock_limits(connection, name);
   QueueLimits next = change.limits;
   ++next.revision;
   if (found == next) return next;
@@ -92,33 +90,71 @@ Result<QueueLimits> LimitTable::put_limits(PgConnection& connection, const Limit
   const PgParameters parameters = limit_parameters(next);
   connection.query(statement("put_limits"), parameters);
   connection.query(statement("put_queue_change"), PgParameters(parameters).add(parts_.clock.now()).add(change.actor));
-  if (next.is_counted() && !parts_.placements.are_distributed()) connection.query(statement("permit_queue"), queue);
+  if (next.is_counted() && !parts_.placements.are_distributed())
+    for (Shard shard = 0; shard < shards_; ++shard) count_held(connection, shard, name);
   return next;
 }
 
-// The keys of the queue's jobs and permits, as its limits name them now. Claims find what was keyed before by its old
+Result<QueueLimits> LimitTable::make_change(const LimitChange& change) {
+  return parts_.placements.whole().run_widely([&](PgConnection& connection) -> Result<QueueLimits> {
+    if (!parts_.placements.are_distributed()) connection.query(statement("exclude_claims"));
+    return put_limits(connection, change);
+  });
+}
+
+// The keys of the queue's waiting jobs, as its limits name them now. Claims find what was keyed before by its old
 // keys until this has come by.
 void LimitTable::find_keys(const std::string& queue) {
-  for (Shard shard = 0; shard < shards_; ++shard) {
-    parts_.placements.query_widely(shard, "key_jobs", PgParameters().add(shard).add(queue).add(false));
-    parts_.placements.query_widely(shard, "key_permits", PgParameters().add(shard).add(queue));
+  for (Shard shard = 0; shard < shards_; ++shard)
+    for (KeyPortion portion; !portion.is_last;)
+      portion = read_key_portion(
+          parts_.placements.query_widely(shard, "key_jobs", key_parameters(shard, queue, false, portion.after)));
+}
+
+// In several transactions, as no lock spans the nodes of a cluster. The queue has its new limits, but is paused and
+// has the revision from before, until the claims under way have ended on each node and the jobs that they hold are
+// counted by their new keys; a claim that begins later sees the limits. If the change fails, it gets back what it
+// had.
+Result<QueueLimits> LimitTable::change_in_pause(const LimitChange& change) {
+  QueueLimits paused = change.limits;
+  paused.paused = true;
+  std::optional<QueueLimits> before;
+  const Status begun = parts_.placements.whole().run_widely([&](PgConnection& connection) -> Status {
+    const QueueLimits found = lock_limits(connection, paused.name);
+    if (const Status fits = check_change(found, change); !fits) return fits;
+    if (!before) before = found;  // an attempt whose answer was lost may have paused it
+    connection.query(statement("put_limits"), limit_parameters(paused));
+    return Done{};
+  });
+  if (!begun) return begun.error();
+  try {
+    count_all_held(paused.name);
+    Result<QueueLimits> changed = make_change(change);
+    if (!changed) end_pause(*before, paused);
+    return changed;
+  } catch (...) {
+    end_pause(*before, paused);
+    throw;
   }
 }
 
-// In several transactions, as no lock spans the nodes. A queue that gets a concurrency is paused until the claims under
-// way have ended on each node and the jobs that they hold are counted; a claim that begins later sees the limits.
-Status LimitTable::pause_in_cluster(const LimitChange& change) {
-  const PgParameters queue = PgParameters().add(change.limits.name);
-  const QueueLimits found = limits_in(parts_.placements.whole().query("limits_of_queue", queue), change.limits.name);
-  if (const Status fits = check_change(found, change); !fits) return fits.error();
-  parts_.placements.whole().query("pause_queue", queue);
-  for (const Shard shard : parts_.placements.one_shard_of_each())
+// Another change that came meanwhile stays.
+void LimitTable::end_pause(const QueueLimits& before, const QueueLimits& paused) {
+  const bool is_back = parts_.placements.whole().run_widely([&](PgConnection& connection) {
+    if (lock_limits(connection, paused.name) != paused) return false;
+    connection.query(statement("put_limits"), limit_parameters(before));
+    return true;
+  });
+  if (is_back && before.is_counted()) count_all_held(before.name);
+}
+
+void LimitTable::count_all_held(const std::string& queue) {
+  for (Shard shard = 0; shard < shards_; ++shard)
     parts_.placements.run_widely(shard, [&](PgConnection& connection) {
       connection.query(statement("exclude_claims"));
-      connection.query(statement("permit_queue"), queue);
+      count_held(connection, shard, queue);
       return Done{};
     });
-  return Done{};
 }
 
 std::int64_t LimitTable::take_starts(const std::string& queue, std::int64_t count) {

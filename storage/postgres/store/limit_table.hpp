@@ -39,8 +39,11 @@ class LimitTable {
 
  private:
   Result<QueueLimits> put_limits(PgConnection& connection, const LimitChange& change);
+  Result<QueueLimits> make_change(const LimitChange& change);
+  Result<QueueLimits> change_in_pause(const LimitChange& change);
+  void end_pause(const QueueLimits& before, const QueueLimits& paused);
+  void count_all_held(const std::string& queue);
   void find_keys(const std::string& queue);
-  Status pause_in_cluster(const LimitChange& change);
 
   const Parts parts_;
   const std::int32_t shards_;

@@ -285,6 +285,19 @@ TEST_F(Erase, a_file_that_was_there_takes_nothing_with_it_that_does_not_match) {
   EXPECT_EQ(runs_left(), std::vector<std::string>{other});
 }
 
+// They stayed for ever: only those of erased runs were noted.
+TEST_F(Erase, a_large_value_of_an_archived_run_goes_and_comes_back_with_its_file) {
+  const std::string run = start(large("quince"));
+  cairn_ok({"archive", "--older-than", "0s", "--out", file_});
+  EXPECT_EQ(count("blob"), "1");
+  EXPECT_EQ(erase({"--unused-for", "0s"}).json()["values"]["removed"], 1);
+  EXPECT_EQ(count("blob"), "0");
+  EXPECT_EQ(count("erasing"), "0");
+  cairn_ok({"import", file_});
+  EXPECT_NE(cairn_ok({"events", run, "--json"}).out.find("quince quince"), std::string::npos);
+  verified();
+}
+
 TEST_F(Erase, a_history_with_a_fault_is_kept_unless_it_is_asked_for) {
   const std::string run = jane("g");
   execute("update cairn.event set payload = replace(payload, '\"g\"', '\"x\"') where seq = 1");

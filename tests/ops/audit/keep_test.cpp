@@ -186,6 +186,56 @@ TEST_F(Keep, what_an_open_run_refers_to_waits_and_is_looked_at_again) {
   EXPECT_EQ(process().keeper.pass()->removed, 1);
 }
 
+// Its file had the name of the run that stays, and the next file the same: it was taken for one to go on with.
+TEST_F(Keep, a_run_that_must_stay_keeps_no_later_run_of_its_graph) {
+  const std::string stays = start(add_graph("keep_second", R"("keep": "1s", )"), 1).front();
+  cairn_ok({"graph", "add", write_file("keep_ask.json", ask_graph("keep_ask"))});
+  const std::string open = cairn_ok({"start", "keep_ask", "--continues", stays, "--wait", "--json"}).json()["run"];
+  start("keep_second", 1);
+  age("keep_second", 2);
+  EXPECT_EQ(process().keeper.pass()->removed, 1);
+  start("keep_second", 1);
+  age("keep_second", 2);
+  const Result<KeepPass> second = process().keeper.pass();
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->removed, 1);
+  EXPECT_EQ(files().size(), 2u);
+  cairn_ok({"answer", open, "--value", "\"east\"", "--wait"});
+  EXPECT_EQ(process().keeper.pass()->removed, 1);
+  EXPECT_EQ(files().size(), 3u);
+  EXPECT_EQ(runs_in_files().size(), 3u);
+  EXPECT_EQ(text("select count(*)::text from cairn.run where graph = 'keep_second'"), "0");
+}
+
+TEST_F(Keep, large_values_go_with_a_later_pass_unless_another_run_has_them) {
+  add_graph("keep_second", R"("keep": "1s", )");
+  add_graph("keep_all", "");
+  const auto start_with = [](const std::string& graph, char letter) {
+    const std::string input = Json{{"note", std::string(40'000, letter)}}.dump();
+    cairn_ok({"start", graph, "--wait", "--input", "@" + write_file("keep_large.json", input).string()});
+  };
+  start_with("keep_second", 'a');
+  start_with("keep_second", 'b');
+  start_with("keep_all", 'b');
+  ASSERT_EQ(text("select count(distinct hash)::text from cairn.blob"), "2");
+  age("keep_second", 2);
+  const Result<KeepPass> first = process().keeper.pass();
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->removed, 2);
+  EXPECT_EQ(first->values, 0) << "a step may have put the same one lately";
+  execute("update cairn.blob set put_at = put_at - 2 * 3600000000");
+  const std::string of_those_that_stay = text("select count(*)::text from cairn.run");
+  process().keeper.pass();
+  EXPECT_EQ(of_those_that_stay, "1");
+  EXPECT_EQ(count("erasing"), "0");
+  EXPECT_EQ(text("select count(*)::text from cairn.blob where bytes like '%aaa%'"), "0");
+  EXPECT_EQ(text("select count(*)::text from cairn.blob where bytes like '%bbb%'"), "1");
+  EXPECT_EQ(cairn_ok({"verify", "--all", "--json"}).json()["findings"], Json::array());
+  cairn_ok({"import", files().front().string()});
+  EXPECT_EQ(text("select count(*)::text from cairn.blob where bytes like '%aaa%'"), "1");
+  EXPECT_EQ(cairn_ok({"verify", "--all", "--json"}).json()["findings"], Json::array());
+}
+
 TEST_F(Keep, the_current_version_of_a_graph_decides) {
   start(add_graph("keep_second", R"("keep": "1s", )"), 2);
   add_graph("keep_second", R"("description": "It keeps all.", )");

@@ -255,6 +255,49 @@ TEST_P(FeedTest, refuses_a_cursor_of_a_history_that_was_lost) {
   EXPECT_EQ(again, all());
 }
 
+TEST_P(FeedTest, refuses_a_cursor_after_which_rows_were_removed) {
+  add("restored");
+  TestRun& run = new_run(3);
+  Got got;
+  std::vector<std::string> cursors;
+  for (int n = 0; n < 4; ++n) {
+    commit(run, 2);
+    cursors.push_back(read_all("restored", got));
+  }
+  ASSERT_TRUE(feed_->confirm("restored", cursors[1]));
+  got.clear();
+  ASSERT_TRUE(feed_->confirm("restored", cursors[3]));
+  const Result<FeedPage> page = feed_->page("restored", cursors[0], 100);
+  ASSERT_FALSE(page) << "the events between were skipped";
+  EXPECT_EQ(page.error().code, Code::conflict);
+  EXPECT_EQ(page.error().message,
+            "Expected the rows of the feed after this cursor, but they were removed when all consumers had confirmed "
+            "them: remove consumer restored and add it again, from the history.");
+  const Status back = feed_->confirm("restored", cursors[0]);
+  ASSERT_FALSE(back);
+  EXPECT_EQ(back.error().code, Code::conflict);
+  read_all("restored", got, 100, cursors[2]);
+  EXPECT_EQ(got, (Got{{run.id(), {7, 8}}})) << "the newest row is still there";
+  EXPECT_TRUE(feed_->page("restored", "", 100)->is_last);
+}
+
+TEST_P(FeedTest, goes_back_to_a_cursor_whose_rows_another_consumer_keeps) {
+  add("back");
+  add("slow");
+  commit_some();
+  Got got;
+  const std::string first = to_text(feed_->page("back", "", 8)->cursor);
+  const std::string last = read_all("back", got);
+  ASSERT_TRUE(feed_->confirm("back", last));
+  got.clear();
+  read_all("back", got, 100, first);
+  EXPECT_FALSE(got.empty());
+  ASSERT_TRUE(feed_->confirm("back", first));
+  Got again;
+  read_all("back", again);
+  EXPECT_EQ(again, got);
+}
+
 TEST_P(FeedTest, gives_nothing_to_a_consumer_that_was_not_added_to_the_end) {
   commit_some();
   add("half");

@@ -5,6 +5,7 @@
 #include "storage/limit_book.hpp"
 #include "tests/storage/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
+#include "tests/storage/test_database.hpp"
 
 namespace cairn {
 namespace {
@@ -54,6 +55,9 @@ class QueueKeysTest : public StoreTest {
       for (const HeldJob& job : claim_model(1)) order += customer_of_.at(job.run);
     return order;
   }
+
+  // One server, whose rows a test may change by hand.
+  bool is_one_server() const { return !dsn().empty() && !GetParam().citus; }
 
   std::map<RunId, std::string> customer_of_;
   TimeUs started_ = 0;
@@ -125,6 +129,51 @@ TEST_P(QueueKeysTest, a_key_that_is_set_later_counts_what_waits_and_what_is_held
   ASSERT_EQ(claim_model(1).size(), 1u);
   set({.name = "model", .key = "tag.customer", .key_concurrency = 1});
   EXPECT_EQ(counts(10), (Counts{{"b", 1}})) << "the one of a is held already";
+}
+
+// Its permit had no key until another statement came by, and for ever if that failed.
+TEST_P(QueueKeysTest, what_is_held_counts_for_its_key_although_the_keys_of_what_waits_are_not_found) {
+  if (!is_one_server()) return;
+  runs_of({"a", "a"});
+  ASSERT_EQ(claim_model(1).size(), 1u);
+  ask(dsn(),
+      "create function public.no_keys() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end $$");
+  ask(dsn(),
+      "create trigger no_keys before update on cairn.job for each row "
+      "when (old.limit_key is distinct from new.limit_key) execute function public.no_keys()");
+  QueueLimits limits{.name = "model", .key = "tag.customer", .key_concurrency = 1};
+  EXPECT_ANY_THROW((void)store().limits().change_limits({limits, "user:ann"}));
+  EXPECT_EQ(ask_number(dsn(), "select count(*) from cairn.permit where key = 'a'"), 1);
+  runs_of({"a", "b"});
+  EXPECT_EQ(counts(10), (Counts{{"b", 1}})) << "one of a is held, and a look that fails hinders no claim";
+  ask(dsn(), "drop trigger no_keys on cairn.job");
+}
+
+TEST_P(QueueKeysTest, a_queue_with_very_many_jobs_without_keys_is_claimed_from_within_a_few_calls) {
+  if (!is_one_server()) return;
+  set({.name = "model", .key = "tag.customer", .key_concurrency = 10});
+  runs_of({"a"});
+  ask(dsn(),
+      "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, timeout_ms, "
+      "queue, offered) select 0, gen_random_uuid(), 1, 1, 1, 0, j.run_at, 1, j.deadline, 0, 'model', true "
+      "from cairn.job j, generate_series(1, 5000)");
+  ask(dsn(),
+      "create function public.no_more() returns trigger language plpgsql as $$ begin "
+      "if (select count(*) from changed) > 2000 then raise 'it takes too long'; end if; return null; end $$");
+  ask(dsn(),
+      "create trigger no_more after update on cairn.job referencing new table as changed for each statement "
+      "execute function public.no_more()");
+  std::map<std::string, int> claimed;
+  for (int call = 0; call < 4; ++call)
+    for (const HeldJob& job : claim_model(4)) ++claimed[customer_of_.contains(job.run) ? "a" : "of no run"];
+  EXPECT_EQ(claimed, (std::map<std::string, int>{{"a", 1}, {"of no run", 10}}));
+  EXPECT_EQ(ask_number(dsn(), "select count(*) from cairn.job where queue = 'model' and limit_key is null"), 0);
+  ask(dsn(),
+      "update cairn.job set limit_key = null where session is null and branch = 1 and run_id in "
+      "(select run_id from cairn.job where session is null limit 1500)");
+  set({.name = "model", .key = "tag.customer", .key_concurrency = 11});
+  EXPECT_EQ(ask_number(dsn(), "select count(*) from cairn.job where queue = 'model' and limit_key is null"), 0)
+      << "so does a change of the limits, in portions";
 }
 
 TEST_P(QueueKeysTest, what_is_given_back_is_found_by_its_key) {

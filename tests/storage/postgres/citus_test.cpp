@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -221,6 +222,49 @@ TEST_P(CitusTest, a_queue_holds_no_more_than_its_concurrency_over_all_nodes) {
   EXPECT_EQ(claim(7).size() + claim(6).size() + claim(5).size() + claim(4).size() + claim(3).size() + claim(2).size() +
                 claim(1).size(),
             19u);
+}
+
+// Only the column said so, and a queue with a rate was claimed from under its old limits meanwhile.
+TEST_P(CitusTest, a_queue_with_a_rate_is_paused_too_while_what_is_held_is_counted) {
+  for (Shard shard = 0; shard < shards; ++shard) {
+    TestRun run(*store_, shard);
+    ASSERT_EQ(run.start(job_of(1, 1, noon, "few")).kind, Kind::committed);
+  }
+  const auto claim = [&](Shard shard) {
+    ClaimRequest request = claim_request(9, 10, shard);
+    request.queues = {"few"};
+    return std::ssize(store_->claim(request).jobs);
+  };
+  const StartRate rate{100'000, 1'000'000, 100'000};
+  ASSERT_TRUE(set_limits(*store_, {.name = "few", .concurrency = 5, .rate = rate}));
+  EXPECT_EQ(claim(0), 1);
+  PgConnection under_way({dsn_, "a claim under way", false});
+  under_way.execute("begin");
+  under_way.execute("lock table cairn.queue in row share mode");
+  auto change = std::async(std::launch::async,
+                           [&] { return set_limits(*store_, {.name = "few", .concurrency = 2, .rate = rate}); });
+  EXPECT_TRUE(wait_until([&] { return store_->limits().queue_limits().at(0).paused; }));
+  for (Shard shard = 1; shard < shards; ++shard) EXPECT_EQ(claim(shard), 0);
+  under_way.execute("commit");
+  EXPECT_TRUE(change.get());
+  std::ptrdiff_t claimed = 0;
+  for (Shard shard = 1; shard < shards; ++shard) claimed += claim(shard);
+  EXPECT_EQ(claimed, 1);
+}
+
+TEST_P(CitusTest, a_queue_gets_back_what_it_had_if_a_change_of_its_limits_fails) {
+  ask(dsn_,
+      "create function public.no_record() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end "
+      "$$");
+  ask(dsn_, "create trigger no_record before insert on cairn.queue_change for each row execute function no_record()");
+  EXPECT_ANY_THROW((void)set_limits(*store_, {.name = "few", .concurrency = 5}));
+  for (const QueueLimits& limits : store_->limits().queue_limits()) EXPECT_EQ(limits, QueueLimits{.name = "few"});
+  ask(dsn_, "drop trigger no_record on cairn.queue_change");
+  ASSERT_TRUE(set_limits(*store_, {.name = "few", .concurrency = 5}));
+  const std::vector<QueueLimits> before = store_->limits().queue_limits();
+  ask(dsn_, "create trigger no_record before insert on cairn.queue_change for each row execute function no_record()");
+  EXPECT_ANY_THROW((void)set_limits(*store_, {.name = "few", .concurrency = 2}));
+  EXPECT_EQ(store_->limits().queue_limits(), before);
 }
 
 TEST_P(CitusTest, a_list_of_runs_is_joined_from_all_nodes_newest_first) {

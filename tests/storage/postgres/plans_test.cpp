@@ -95,6 +95,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"claim_of_keys", {"job_due_of_key", "job_pkey"}},
       {"claim_of_keys_of_runs", {"job_pkey", "home_pkey"}},
       {"waiting_keys", {"job_due_of_key"}},
+      {"key_jobs", {"job_due", "job_pkey", "home_pkey", "run_pkey", "event_pkey", "queue_pkey"}},
       {"key_turn", {"key_turn_pkey"}},
       {"permit_counts", {"permit_pkey"}},
       {"queue_rates", {"rate_pkey"}},
@@ -187,6 +188,13 @@ TEST_F(Plans, runs_of_a_graph_are_found_by_their_index_where_statistics_say_that
     EXPECT_NE(plan.find("run_graph"), std::string::npos) << plan;
     EXPECT_EQ(plan.find("run_started_at"), std::string::npos) << plan;
   }
+}
+
+// A claim looks for jobs without keys: all waiting jobs of the shard were scanned, and all got theirs at once.
+TEST_F(Plans, keys_of_jobs_are_found_in_the_order_of_an_index_and_within_a_limit) {
+  const std::string plan = plan_of("key_jobs");
+  EXPECT_NE(plan.find("Limit"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("ROW(priority, run_at"), std::string::npos) << plan;
 }
 
 // A session asks for orphans every two seconds.

@@ -118,6 +118,42 @@ TEST_F(CommitterTest, A3_nor_does_a_called_run_that_others_write_too) {
   EXPECT_TRUE(store_->all_runs().loose_ends({}, 10).empty());
 }
 
+// The caller's row was locked after that of the called run: against the order, in which two could wait for each other.
+TEST_F(CommitterTest, a_caller_that_is_not_locked_does_not_leave_with_a_locked_run_that_comes_after_it) {
+  ASSERT_TRUE(client_->add_graph(parse_stored(R"({"name": "outer", "start": "c", "limits": {"steps": 9}, "nodes": {
+      "c": {"call": "fan", "on": {"done": "z", "failed": "z"}}, "z": {"end": "done"}}})")));
+  const RunId outer = start("outer");
+  Driven one(*store_, 6), two(*store_, 5);
+  one.keeps = two.keeps = false;
+  HeldJob job = claim(6);
+  ASSERT_LT(outer, job.run);
+  one.submit(job.run, complete(job), fence(job));
+  one.settle();
+  two->await_state(900, job.run, 1);
+  two->await_state(901, outer, 1);
+  two.settle();
+  bool was_caller_decided = false;
+  while (status(job.run) == RunStatus::running) {
+    job = claim(5);
+    two.submit(job.run, complete(job), fence(job));
+    ASSERT_TRUE(two.collect());
+    ASSERT_EQ(two.locked_commits().size(), 1u);
+    const LockedCommit commit = std::exchange(two.locked_commits(), {}).front();
+    LockedCommitted done = store_->commit_locked(commit.shard, commit.runs, [&](std::vector<LockedRun> runs) {
+      LockedDecision decision = two->decide_locked(commit.batch, std::move(runs));
+      for (const Entry& entry : decision.entries) EXPECT_EQ(entry.run.id, job.run);
+      return decision;
+    });
+    two->verdicts(commit.batch, std::move(done.verdicts));
+    two.collect();
+    was_caller_decided = !two.commits().empty() && two.commits().front().entries->size() == 2;
+    two.settle();
+  }
+  EXPECT_TRUE(was_caller_decided) << "both leave together, as others do";
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(outer), RunStatus::done);
+}
+
 TEST_F(CommitterTest, A3_a_caller_that_has_not_heard_of_an_end_is_told) {
   const RunId run = start("call", {{"word", "hi"}});
   Driven driven(*store_, 5);

@@ -1,3 +1,0 @@
-select q.name, q.revision, q.concurrency, q.paused, q.limits
-from cairn.queue q
-where q.name = $1::text
