@@ -1,9 +1,9 @@
 // Maps: whose sub-goals they take, what their steps are like, what one closing costs; budgets and limits.
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 
 #include "tests/engine/trial.hpp"
+#include "tests/thread_seconds.hpp"
 
 namespace cairn {
 namespace {
@@ -244,13 +244,6 @@ TEST(Maps, a_map_that_caches_takes_the_outputs_of_the_same_work_in_an_earlier_ma
   EXPECT_EQ(closed->attempt, 0);
 }
 
-// Processor time of this thread, however busy the machine is.
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
-
 // A19: each sub-goal was compared with every one before it.
 TEST(Maps, A19_what_a_caching_map_takes_over_costs_as_much_as_it_has_sub_goals) {
   const auto seconds_of = [](int count) {
@@ -274,9 +267,9 @@ TEST(Maps, A19_what_a_caching_map_takes_over_costs_as_much_as_it_has_sub_goals) 
     };
     complete(1, "more", std::move(first), Json::object());
     for (int n = 0; n < count; ++n) complete(3 + n, "", {}, {{"v", n}});
-    const double began = thread_seconds();
+    const double began = test::thread_seconds();
     complete(3 + count, "more", std::move(again), Json::object());
-    const double took = thread_seconds() - began;
+    const double took = test::thread_seconds() - began;
     const SubGoal* last = find_goal(trial.state, root_branch, "b" + std::to_string(count - 1));
     EXPECT_EQ(last->outputs, Json({{"v", count - 1}}));
     return took;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tests/engine/trial.hpp"
+#include "tests/environment.hpp"
 #include "workers/simulation/random_graph.hpp"
 
 namespace cairn {
@@ -190,11 +191,6 @@ class Driver {
   std::optional<Command> last_;
 };
 
-std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 void check_seed(std::uint64_t seed) {
   Chance random(seed);
   const std::string graph = simulation::random_graph(random, {.has_references = random.one_in(2)}).dump();
@@ -209,9 +205,9 @@ void check_seed(std::uint64_t seed) {
 }
 
 TEST(Random, every_order_of_completion_comes_to_the_same_state) {
-  if (std::getenv("CAIRN_SEED") != nullptr) return check_seed(number_from("CAIRN_SEED", 0));
+  if (std::getenv("CAIRN_SEED") != nullptr) return check_seed(test::number_of_environment("CAIRN_SEED", 0));
   const std::uint64_t first = std::random_device{}();
-  const std::uint64_t seeds = number_from("CAIRN_SEEDS", 150);
+  const std::uint64_t seeds = test::number_of_environment("CAIRN_SEEDS", 150);
   std::cout << "seeds " << first << " to " << first + seeds - 1 << "\n";
   for (std::uint64_t seed = first; seed < first + seeds && !HasFatalFailure() && !HasFailure(); ++seed)
     check_seed(seed);

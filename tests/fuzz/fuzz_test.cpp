@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -13,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/environment.hpp"
 #include "tests/fuzz/bombs.hpp"
 #include "tests/fuzz/targets.hpp"
 #include "tests/paths.hpp"
+#include "tests/thread_seconds.hpp"
 
 namespace cairn::fuzz {
 namespace {
@@ -71,18 +72,6 @@ std::string mutated(std::string bytes, const std::vector<std::string>& files, Ra
   return bytes;
 }
 
-std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-// The time that this thread has computed, whatever else the machine does.
-double computed_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
-
 class Fuzz : public ::testing::TestWithParam<Target> {};
 
 TEST_P(Fuzz, survives_its_corpus_and_mutations_of_it) {
@@ -91,9 +80,10 @@ TEST_P(Fuzz, survives_its_corpus_and_mutations_of_it) {
   const std::vector<std::string> large = bombs_of(target.name);
   ASSERT_FALSE(files.empty() || large.empty());
   for (const std::string& file : files) target.run(file);
-  const std::uint64_t seed = number_from("CAIRN_SEED", std::random_device{}());
+  const std::uint64_t seed = test::number_of_environment("CAIRN_SEED", std::random_device{}());
   std::cout << "CAIRN_SEED=" << seed << std::endl;  // before: a target that dies says nothing
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(number_from("CAIRN_FUZZ_MS", 1'000));
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(test::number_of_environment("CAIRN_FUZZ_MS", 1'000));
   Random random(seed);
   std::int64_t executions = 0;
   for (; std::chrono::steady_clock::now() < end; ++executions) {
@@ -109,9 +99,9 @@ TEST_P(Fuzz, survives_the_bombs_of_the_reviews) {
   std::size_t count = 0;
   for (const Bomb& bomb : bombs()) {
     if (bomb.target != target.name) continue;
-    const double begun = computed_seconds();
+    const double begun = test::thread_seconds();
     target.run(bomb.bytes);
-    EXPECT_LT(computed_seconds() - begun, 10) << bomb.name;
+    EXPECT_LT(test::thread_seconds() - begun, 10) << bomb.name;
     ++count;
   }
   EXPECT_GT(count, 0u);

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <random>
 
-#include "tests/simulation/environment.hpp"
+#include "tests/environment.hpp"
 #include "workers/simulation/simulation.hpp"
 
 namespace cairn::simulation {
@@ -13,8 +13,8 @@ namespace {
 
 TEST(SimulatedHooks, each_event_is_delivered_with_its_one_id_and_in_order_where_that_is_asked_for) {
   const bool is_one = std::getenv("CAIRN_SEED") != nullptr;
-  const std::uint64_t first = is_one ? number_of_environment("CAIRN_SEED", 0) : std::random_device{}();
-  const std::uint64_t seeds = is_one ? 1 : number_of_environment("CAIRN_SEEDS", 60);
+  const std::uint64_t first = is_one ? test::number_of_environment("CAIRN_SEED", 0) : std::random_device{}();
+  const std::uint64_t seeds = is_one ? 1 : test::number_of_environment("CAIRN_SEEDS", 60);
   std::map<std::string, std::int64_t> faults, reached;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
     const Course course = simulate(random_scenario(seed), random_cast());

@@ -7,7 +7,7 @@
 
 #include "engine/graph_parsing.hpp"
 #include "storage/chain.hpp"
-#include "tests/simulation/environment.hpp"
+#include "tests/environment.hpp"
 #include "workers/simulation/simulated_schedules.hpp"
 
 namespace cairn::simulation {
@@ -15,8 +15,8 @@ namespace {
 
 TEST(SimulatedSchedules, each_occurrence_has_one_outcome_and_one_run_at_most_whatever_happens) {
   const bool is_one = std::getenv("CAIRN_SEED") != nullptr;
-  const std::uint64_t first = is_one ? number_of_environment("CAIRN_SEED", 0) : std::random_device{}();
-  const std::uint64_t seeds = is_one ? 1 : number_of_environment("CAIRN_SEEDS", 12);
+  const std::uint64_t first = is_one ? test::number_of_environment("CAIRN_SEED", 0) : std::random_device{}();
+  const std::uint64_t seeds = is_one ? 1 : test::number_of_environment("CAIRN_SEEDS", 12);
   const std::unique_ptr<Catalogue> catalogue = *make_catalogue({});
   const SchedulePlan plan{{waiting_graph("wait"), waiting_graph("other")}, {}};
   ASSERT_TRUE(can_be_scheduled(plan, *catalogue));

@@ -7,18 +7,15 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "tests/environment.hpp"
 #include "workers/simulation/shrink.hpp"
 
 namespace cairn::simulation {
 namespace {
 
-std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 std::string report(std::uint64_t seed) {
-  const Shrunk shrunk = shrink(random_scenario(seed), random_cast(), static_cast<int>(number_from("CAIRN_TRIES", 400)));
+  const Shrunk shrunk =
+      shrink(random_scenario(seed), random_cast(), static_cast<int>(test::number_of_environment("CAIRN_TRIES", 400)));
   std::string text = "CAIRN_SEED=" + std::to_string(seed) +
                      " test_simulation --gtest_filter=Simulation.what_must_hold_holds_whatever_happens repeats it.\n";
   for (const std::string& line : lines_of(shrunk, random_cast())) text += line + "\n";
@@ -32,8 +29,8 @@ class Simulation : public ::testing::Test {
 
 TEST_F(Simulation, what_must_hold_holds_whatever_happens) {
   const bool is_one = std::getenv("CAIRN_SEED") != nullptr;
-  const std::uint64_t first = is_one ? number_from("CAIRN_SEED", 0) : std::random_device{}();
-  const std::uint64_t seeds = is_one ? 1 : number_from("CAIRN_SEEDS", 1000);
+  const std::uint64_t first = is_one ? test::number_of_environment("CAIRN_SEED", 0) : std::random_device{}();
+  const std::uint64_t seeds = is_one ? 1 : test::number_of_environment("CAIRN_SEEDS", 1000);
   std::cout << "seeds " << first << " to " << first + seeds - 1 << "\n";
   std::map<std::string, std::int64_t> faults;
   std::map<std::string, std::int64_t> reached;

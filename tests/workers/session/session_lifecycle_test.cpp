@@ -10,6 +10,14 @@ namespace {
 
 using State = SessionLifecycle::State;
 
+SessionLifecycle open_at(TimeUs now_us) {
+  SessionLifecycle life;
+  EXPECT_TRUE(life.begin_opening());
+  life.opened();
+  life.tick(now_us);
+  return life;
+}
+
 TEST(SessionLifecycle, opens_again_after_pauses_that_grow) {
   SessionLifecycle life;
   life.tick(second);
@@ -62,10 +70,7 @@ TEST(SessionLifecycle, one_that_drains_while_it_opens_is_closed_if_its_row_was_w
 }
 
 TEST(SessionLifecycle, draining_has_an_end_and_so_has_waiting_for_the_store) {
-  SessionLifecycle life;
-  ASSERT_TRUE(life.begin_opening());
-  life.opened();
-  life.tick(second);
+  SessionLifecycle life = open_at(second);
   life.drain();
   EXPECT_EQ(life.due_us(), 21 * second);
   life.tick(21 * second);
@@ -76,10 +81,7 @@ TEST(SessionLifecycle, draining_has_an_end_and_so_has_waiting_for_the_store) {
 }
 
 TEST(SessionLifecycle, D1_draining_ends_soon_when_the_store_says_nothing) {
-  SessionLifecycle life;
-  ASSERT_TRUE(life.begin_opening());
-  life.opened();
-  life.tick(second);
+  SessionLifecycle life = open_at(second);
   life.asked();
   life.tick(2 * second);
   life.drain();
@@ -90,10 +92,7 @@ TEST(SessionLifecycle, D1_draining_ends_soon_when_the_store_says_nothing) {
 }
 
 TEST(SessionLifecycle, D1_a_store_that_answers_is_waited_for) {
-  SessionLifecycle life;
-  ASSERT_TRUE(life.begin_opening());
-  life.opened();
-  life.tick(second);
+  SessionLifecycle life = open_at(second);
   life.asked();
   life.drain();
   life.tick(10 * second);
@@ -107,10 +106,7 @@ TEST(SessionLifecycle, D1_a_store_that_answers_is_waited_for) {
 }
 
 TEST(SessionLifecycle, D15_a_session_that_is_to_hurry_lets_go_at_once_and_waits_for_the_store_two_seconds) {
-  SessionLifecycle life;
-  ASSERT_TRUE(life.begin_opening());
-  life.opened();
-  life.tick(second);
+  SessionLifecycle life = open_at(second);
   life.drain();
   EXPECT_FALSE(life.is_drain_over());
   life.hurry();
