@@ -22,12 +22,12 @@ std::optional<ApiResponse> refuse_queues(const RouteCall& call, const std::vecto
   return {};
 }
 
-ApiResponse foreign_response() {
+ApiResponse unknown_response() {
   return error_response(404, "not_found", "Expected a session of this caller, but there is no such one.");
 }
 
 ApiResponse claims_response(const std::vector<ClaimId>& reported, const AskAnswer& answer) {
-  if (answer.is_foreign) return foreign_response();
+  if (answer.is_unknown) return unknown_response();
   Json said = {{"session", std::to_string(answer.session)},
                {"heartbeat_ms", heartbeat_ms},
                {"results", Json::array()},
@@ -40,7 +40,7 @@ ApiResponse claims_response(const std::vector<ClaimId>& reported, const AskAnswe
 
 // 200 if it counts now or did before; otherwise 409, or 400 for one that the run does not take.
 ApiResponse single_response(const ClaimId& claim, const AskAnswer& answer) {
-  if (answer.is_foreign) return foreign_response();
+  if (answer.is_unknown) return unknown_response();
   const ReportReply& reply = answer.results.front();
   const bool counts = reply.status == ReportStatus::committed || reply.status == ReportStatus::already;
   if (counts) return json_response(report_json(claim, reply));
@@ -116,7 +116,7 @@ bool finds_session(GatewayDriver& gateway, SessionId session, const std::string&
   ask.session = session;
   const auto found = std::make_shared<std::promise<bool>>();
   const AskId id = gateway.ask(std::move(ask), [found](const AskAnswer& answer) {
-    found->set_value(!answer.is_foreign && answer.session != 0);
+    found->set_value(!answer.is_unknown && answer.session != 0);
   });
   std::future<bool> answer = found->get_future();
   if (answer.wait_for(session_patience) == std::future_status::ready) return answer.get();
@@ -163,7 +163,7 @@ RouteReply hear_claims(RouteCall& call) {
   const std::string& caller = call.caller->actor;
   std::optional<std::vector<std::string>> nodes = gateway.hears(heard->session, caller, heard->claims);
   if (!nodes) {
-    if (!finds_session(gateway, heard->session, caller)) return foreign_response();
+    if (!finds_session(gateway, heard->session, caller)) return unknown_response();
     nodes = gateway.hears(heard->session, caller, heard->claims);
   }
   std::vector<std::pair<RunId, Fence>> holds;

@@ -52,7 +52,7 @@ struct RemoteClaim {
 
 struct AskAnswer {
   SessionId session = 0;
-  bool is_foreign = false;           // the session is another caller's; nothing was done
+  bool is_unknown = false;           // the caller has no such session, or no more; nothing was done
   std::vector<ReportReply> results;  // in the order of the reports
   std::vector<RemoteClaim> claims;
 };

@@ -69,8 +69,8 @@ bool Asks::opened(const OpenRemote& open) {
   Asked* asked = find(open.ask);
   if (asked == nullptr) return false;
   asked->answer.session = open.answer.session;
-  if (open.answer.is_foreign) {
-    asked->answer.is_foreign = true;
+  if (open.answer.is_unknown) {
+    asked->answer.is_unknown = true;
     asked->open_reports = 0;
     asked->answer.results.clear();
     finish(open.ask, *asked);
@@ -140,7 +140,7 @@ void Asks::wait(AskId id, Asked& asked, bool has_something) {
 void Asks::finish(AskId id, Asked& asked) {
   if (asked.at == Asked::At::waits) lines_.leave(id);
   const SessionId session = asked.answer.session;
-  const bool closes = asked.ask.closes && !asked.answer.is_foreign && session != 0;
+  const bool closes = asked.ask.closes && !asked.answer.is_unknown && session != 0;
   if (closes) sessions_.close(session);
   if (asked.takes_none()) {
     std::vector<ClaimId> left;

@@ -22,14 +22,12 @@ void OpenRemote::carry_out(const CallSite& at) {
     const std::vector<SessionRow> rows = at.store.sessions().all();
     const auto found =
         std::find_if(rows.begin(), rows.end(), [this](const SessionRow& row) { return row.id == named; });
-    if (found != rows.end() && found->caller != caller) {
-      answer.is_foreign = true;
-      return;
-    }
-    if (found != rows.end()) answer.session = named;
+    const bool is_there = found != rows.end();
+    answer.is_unknown = is_there ? found->caller != caller : worker != nullptr;
+    if (is_there && !answer.is_unknown) answer.session = named;
   }
-  if (worker == nullptr) return;
-  if (answer.session == 0) answer.session = fresh;
+  if (worker == nullptr || answer.is_unknown) return;
+  if (named == 0) answer.session = fresh;
   SessionRow row = worker->row(answer.session);
   row.started_at = row.beat_at = at.store.database_time();
   at.store.sessions().open(row);

@@ -16,16 +16,17 @@
 namespace cairn {
 
 // Opens a session of a remote worker, or finds the one that it names, which another process of the API may have opened.
-// One that is gone is not opened again: its id may have been anybody's.
+// One that is gone is not opened again, for its id may have been anybody's, and no other one in its place, for each
+// request that still names it would get one of its own.
 struct OpenRemote {
   std::uint64_t ask = 0;
   SessionId named = 0;  // 0: none
   std::string caller;
-  RemoteWorkerRef worker;  // null: none is opened
+  RemoteWorkerRef worker;  // null: none is opened, and one that is gone is no refusal
   SessionId fresh = 0;     // the id of a new one
   struct Answer {
     SessionId session = 0;    // 0: it is gone
-    bool is_foreign = false;  // the one that was named is another caller's
+    bool is_unknown = false;  // the one that was named is another caller's, or gone, and a worker asks by it
   };
   Answer answer = {};
   static const char* purpose() { return "open a remote worker's session"; }

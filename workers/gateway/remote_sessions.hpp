@@ -25,7 +25,7 @@ class RemoteSessions {
   bool recognizes(Ask& ask);
   void opened(const OpenRemote& open);
   void close(SessionId session);
-  // Forgets those that were reaped, and returns them: when one asks again, it gets a new session. `there`: those with a
+  // Forgets those that were reaped, and returns them: when one asks again, it hears that it is unknown. `there`: those with a
   // row at a moment after `asked_at` (steady).
   std::vector<SessionId> forget_all_but(const std::set<SessionId>& there, TimeUs asked_at);
   // Those that get heartbeats: with an ask, or in contact.

@@ -312,7 +312,7 @@ TEST_F(GatewayTest, a_session_of_another_caller_is_used_by_nobody_else) {
     theirs.worker = worker_with("py.a", "token:eve");
     theirs.finished.push_back(done(first.claims.at(0).id));
     const AskAnswer answer = answered(*process, std::move(theirs));
-    EXPECT_TRUE(answer.is_foreign);
+    EXPECT_TRUE(answer.is_unknown);
     EXPECT_TRUE(answer.claims.empty());
   }
   EXPECT_EQ(store_->run(run)->head, 1);
@@ -427,8 +427,42 @@ TEST_F(GatewayTest, a_session_that_was_reaped_is_used_no_more_however_often_its_
   const SessionId reaped = answer.session;
   store_->sessions().close(reaped);
   for (int n = 0; n < 40 && answer.session == reaped; ++n) answer = answered(here_, ask_of(reaped, 1));
-  EXPECT_NE(answer.session, reaped);
+  EXPECT_TRUE(answer.is_unknown);
+  EXPECT_TRUE(store_->sessions().all().empty());
+  EXPECT_NE(answered(here_, ask_of(0, 1)).session, reaped);
   EXPECT_EQ(store_->sessions().all().size(), 1u);
+}
+
+// Else each of them would get a session of its own, and only one would be kept alive.
+TEST_F(GatewayTest, requests_that_name_a_session_that_is_gone_open_none_and_the_next_without_one_is_served) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  ASSERT_EQ(reported(here_, first.session, done(claim)).results.at(0).status, ReportStatus::committed);
+  store_->sessions().close(first.session);
+  pass(60);
+  std::vector<AskId> asked;
+  for (int n = 0; n < 3; ++n) asked.push_back(here_.ask(ask_of(first.session, 1)));
+  asked.push_back(there_.ask(reports_of(first.session, {done(claim)})));
+  pass(20);
+  for (std::size_t n = 0; n < asked.size(); ++n) {
+    const auto answer = (n < 3 ? here_ : there_).answer_of(asked[n]);
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(answer->is_unknown);
+    EXPECT_TRUE(answer->claims.empty() && answer->results.empty());
+  }
+  EXPECT_TRUE(store_->sessions().all().empty());
+  Ask only_reports = reports_of(first.session, {done(claim)});
+  only_reports.worker = nullptr;
+  EXPECT_EQ(answered(here_, std::move(only_reports)).results.at(0).status, ReportStatus::already)
+      << "a report by itself is judged by its claim";
+  Ask next = ask_of(0, 1);
+  next.finished.push_back(done(claim));
+  const AskAnswer second = answered(here_, std::move(next));
+  EXPECT_EQ(second.results.at(0).status, ReportStatus::already);
+  EXPECT_EQ(second.claims.size(), 1u);
+  EXPECT_EQ(store_->sessions().all().size(), 1u);
+  EXPECT_EQ(store_->run(run)->head, 2);
 }
 
 TEST_F(GatewayTest, an_ask_that_waits_for_a_session_that_was_reaped_is_answered) {
