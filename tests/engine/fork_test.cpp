@@ -448,7 +448,7 @@ TEST(Move, of_a_paused_run_keeps_the_edge_that_its_answer_waits_for) {
 TEST(Move, that_left_a_wait_without_its_edge_ends_in_a_failure_and_not_in_silence) {
   Trial trial(stands_at(R"({"wait":{"signal":"go","timeout_ms":1000},"on":{"fired":"z"}})"));
   trial.start();
-  trial.now_us += second_us;
+  trial.now_us += Trial::second_us;
   EXPECT_EQ(trial.then(Due{1}).back(),
             "run_finished failed (Step 1 (w) failed: invalid: Expected node w to have an edge "
             "for \"timeout\", but it has none.) {}");
