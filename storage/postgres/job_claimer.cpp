@@ -318,21 +318,21 @@ void JobClaimer::find_missing_keys(Shard shard, const std::string& queue) {
   JobPlace after;
   {
     const std::lock_guard lock(mutex_);
-    KeyLook& look = key_looks_[{queue, shard}];
-    if (const auto found = keyed_.find(queue); found != keyed_.end() && found->second != look.revision)
-      look = {.revision = found->second};
-    if (steady_us() < look.again_at_us) return;
-    look.again_at_us = steady_us() + repair_every_us;
-    after = look.after;
+    KeySearch& search = key_searches_[{queue, shard}];
+    if (const auto found = keyed_.find(queue); found != keyed_.end() && found->second != search.revision)
+      search = {.revision = found->second};
+    if (steady_us() < search.again_at_us) return;
+    search.again_at_us = steady_us() + repair_every_us;
+    after = search.after;
   }
   try {
     const KeyPortion portion =
         read_key_portion(placements_.query(shard, "key_jobs", key_parameters(shard, queue, true, after)));
     const std::lock_guard lock(mutex_);
-    KeyLook& look = key_looks_[{queue, shard}];
-    look.after = portion.is_last ? JobPlace{} : portion.after;
-    look.was_at_all = look.was_at_all || portion.is_last;
-    if (!look.was_at_all) look.again_at_us = 0;
+    KeySearch& search = key_searches_[{queue, shard}];
+    search.after = portion.is_last ? JobPlace{} : portion.after;
+    search.was_at_all = search.was_at_all || portion.is_last;
+    if (!search.was_at_all) search.again_at_us = 0;
   } catch (const PostgresError&) {
   }
 }

@@ -82,7 +82,7 @@ class JobClaimer {
     std::int64_t claimed_since_us = 0;
     int slow_scans = 0;  // from the beginning, in a row
   };
-  struct KeyLook {  // for jobs without keys, of one queue in one shard
+  struct KeySearch {  // for jobs without keys, of one queue in one shard
     std::int64_t revision = 0;
     JobPlace after = {};
     bool was_at_all = false;
@@ -190,7 +190,7 @@ class JobClaimer {
   std::set<std::string> limited_;              // queues that were limited when they were last claimed from
   std::set<std::string> governed_;             // of these, those that were governed
   std::map<std::string, std::int64_t> keyed_;  // of these, those with keys, and the revision of their limits
-  std::map<std::pair<std::string, Shard>, KeyLook> key_looks_;
+  std::map<std::pair<std::string, Shard>, KeySearch> key_searches_;
   std::map<std::string, std::int64_t> held_back_;  // by a rate or a budget; until when, on the monotonic clock
   bool limited_first_ = false;                     // changes with each claim
   std::function<void(std::int64_t)> wake_at_;
