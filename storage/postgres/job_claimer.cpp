@@ -315,7 +315,7 @@ ClaimedBatch JobClaimer::claim_keyed(const ClaimRequest& request, const std::str
 // One portion: with each claim until all jobs were looked at under these limits, then every ten seconds. A failure is
 // left to the next look, because the call may have claimed jobs already.
 void JobClaimer::find_missing_keys(Shard shard, const std::string& queue) {
-  JobPlace after;
+  KeySearch before;
   {
     const std::lock_guard lock(mutex_);
     KeySearch& search = key_searches_[{queue, shard}];
@@ -323,13 +323,14 @@ void JobClaimer::find_missing_keys(Shard shard, const std::string& queue) {
       search = {.revision = found->second};
     if (steady_us() < search.again_at_us) return;
     search.again_at_us = steady_us() + repair_every_us;
-    after = search.after;
+    before = search;
   }
   try {
     const KeyPortion portion =
-        read_key_portion(placements_.query(shard, "key_jobs", key_parameters(shard, queue, true, after)));
+        read_key_portion(placements_.query(shard, "key_jobs", key_parameters(shard, queue, true, before.after)));
     const std::lock_guard lock(mutex_);
     KeySearch& search = key_searches_[{queue, shard}];
+    if (search.revision != before.revision) return;  // it has begun again
     search.after = portion.is_last ? JobPlace{} : portion.after;
     search.was_at_all = search.was_at_all || portion.is_last;
     if (!search.was_at_all) search.again_at_us = 0;
