@@ -54,7 +54,7 @@ struct JobPlace {
   RunId run = {};
   BranchId branch = std::numeric_limits<BranchId>::min();
 };
-// What key_jobs.sql has looked at.
+// The end of a portion of key_jobs.sql.
 struct KeyPortion {
   JobPlace after = {};  // where the next portion begins
   bool is_last = false;

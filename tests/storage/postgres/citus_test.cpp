@@ -238,14 +238,19 @@ TEST_P(CitusTest, a_queue_with_a_rate_is_paused_too_while_what_is_held_is_counte
   const StartRate rate{100'000, 1'000'000, 100'000};
   ASSERT_TRUE(set_limits(*store_, {.name = "few", .concurrency = 5, .rate = rate}));
   EXPECT_EQ(claim(0), 1);
-  PgConnection under_way({dsn_, "a claim under way", false});
-  under_way.execute("begin");
-  under_way.execute("lock table cairn.queue in row share mode");
+  const std::string copies = "cairn.queue_" + ask_text(dsn_,
+                                                       "select shardid from pg_dist_shard "
+                                                       "where logicalrelid = 'cairn.queue'::regclass");
+  std::vector<std::unique_ptr<PgConnection>> under_way;  // a claim on each node
+  for (const std::string& node : on_each_node(dsn_)) {
+    under_way.push_back(std::make_unique<PgConnection>(PgConnectOptions{node, "a claim", false}));
+    under_way.back()->execute("begin; lock table " + copies + " in row share mode");
+  }
   auto change = std::async(std::launch::async,
                            [&] { return set_limits(*store_, {.name = "few", .concurrency = 2, .rate = rate}); });
   EXPECT_TRUE(wait_until([&] { return store_->limits().queue_limits().at(0).paused; }));
   for (Shard shard = 1; shard < shards; ++shard) EXPECT_EQ(claim(shard), 0);
-  under_way.execute("commit");
+  under_way.clear();
   EXPECT_TRUE(change.get());
   std::ptrdiff_t claimed = 0;
   for (Shard shard = 1; shard < shards; ++shard) claimed += claim(shard);
