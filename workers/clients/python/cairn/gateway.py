@@ -40,6 +40,8 @@ class Gateway:
     def __init__(self, api: Api, name: str, queues: Sequence[str], stopping: threading.Event,
                  closed: threading.Event) -> None:
         self.session: Optional[str] = None
+        self._replacing = threading.Lock()  # of the session's name, for a moment
+        self._opening = threading.Lock()  # while a request opens the session
         self.has_begun = False  # the API has taken a request
         self.heartbeat = 5.0
         self._api = api
@@ -56,26 +58,49 @@ class Gateway:
 
     def claims(self, reports: Sequence[bytes], most: int, wait_ms: int = 0, closes: bool = False) -> Answered:
         """Reports what has ended and takes at most so many steps. Raises Refused and Unavailable."""
-        head: Dict[str, Json] = {**self._head, "max": most, "wait_ms": wait_ms}
-        if closes:
-            head["close"] = True
-        if self.session is not None:
-            head["session"] = self.session
-        body = json.dumps(head).encode()[:-1] + b', "finished": [' + b", ".join(reports) + b"]}"
-        call = Call("POST", "/claims", _answered, body, timeout=wait_ms / 1000 + 30)
-        transport, patience = (self._waiting, self._takes) if wait_ms > 0 else (self._reporting, self._reports)
+        head: Dict[str, Json] = {"max": most, "wait_ms": wait_ms, **({"close": True} if closes else {})}
+        session = self.session
+        if session is None:
+            return self._opened(reports, head)
         try:
-            answered = transport.run(ask(self._api, call, Patience(0) if closes else patience))
+            return self._claims(session, reports, head)
         except Refused as refusal:
-            if refusal.status != 404 or self.session is None or closes:
+            if refusal.status != 404 or closes:
                 raise
-            self.session = None  # it is gone: what it held is lost
-            return self.claims(reports, most, wait_ms)
-        self.session = answered.session
+        self._replace(session, None)  # it is gone: what it held is lost
+        return self.claims(reports, most, wait_ms)
+
+    def _opened(self, reports: Sequence[bytes], head: Dict[str, Json]) -> Answered:
+        """One request opens the session, and waits for no step; the others wait for it: two would open two."""
+        ends = self._takes.ends if head["wait_ms"] else self._reports.ends
+        while not self._opening.acquire(timeout=0.2):
+            if ends is not None and ends.is_set():
+                raise Unavailable("Expected a session, but none is open, and the worker stops.")
+        try:
+            if self.session is None:
+                return self._claims(None, reports, head)
+        finally:
+            self._opening.release()
+        return self.claims(reports, head["max"], head["wait_ms"])
+
+    def _claims(self, session: Optional[str], reports: Sequence[bytes], head: Dict[str, Json]) -> Answered:
+        wait_ms = head["wait_ms"]
+        transport, patience = (self._waiting, self._takes) if wait_ms > 0 else (self._reporting, self._reports)
+        said = {**self._head, **head, **({"wait_ms": 0} if session is None else {"session": session})}
+        body = json.dumps(said).encode()[:-1] + b', "finished": [' + b", ".join(reports) + b"]}"
+        call = Call("POST", "/claims", _answered, body, timeout=wait_ms / 1000 + 30)
+        answered = transport.run(ask(self._api, call, Patience(0) if "close" in head else patience))
+        self._replace(session, answered.session)
         self.has_begun = True
         self.heartbeat = answered.heartbeat
         self._noted = float("-inf")
         return answered
+
+    def _replace(self, session: Optional[str], other: Optional[str]) -> None:
+        """Else another request has replaced it, and that one counts."""
+        with self._replacing:
+            if self.session == session:
+                self.session = other
 
     def fail(self, claim: str, message: str) -> None:
         """Reports that what a step has brought cannot be taken."""
@@ -94,8 +119,8 @@ class Gateway:
         try:
             return self._reporting.run(ask(self._api, call, Patience(self.heartbeat, self._reports.ends)))
         except Refused as refusal:
-            if refusal.status == 404 and self.session == session:
-                self.session = None
+            if refusal.status == 404:
+                self._replace(session, None)
         except Unavailable:
             pass  # the next one may come through
         return []

@@ -1,0 +1,143 @@
+"""A worker whose session is gone: one request opens another, and every report arrives under it."""
+
+import json
+import logging
+import socketserver
+import threading
+import time
+import unittest
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Dict, List, Tuple
+
+from cairn import Worker
+from worker_test import claim
+
+
+class SessionServer(socketserver.ThreadingTCPServer):
+    """An API whose sessions can be lost. A request that names one that is lost is answered with 404."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.lock = threading.Condition()
+        self.steps: List[Dict[str, Any]] = []  # to be claimed
+        self.sessions: List[str] = []  # that were opened
+        self.alive: List[str] = []
+        self.claimed: List[Tuple[str, str]] = []  # by session
+        self.reported: List[str] = []
+        self.beats: List[Dict[str, Any]] = []
+        self.held_back: Any = None  # an event: reports are answered once it is set
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def lose_session(self) -> None:
+        with self.lock:
+            self.alive.clear()
+            self.lock.notify_all()
+
+    def until(self, condition: Any) -> bool:
+        with self.lock:
+            return self.lock.wait_for(condition, timeout=10)
+
+    def claims(self, body: Dict[str, Any]) -> Any:
+        with self.lock:
+            session = body.get("session")
+            if session is None:
+                session = str(len(self.sessions) + 1)
+                self.sessions.append(session)
+                self.alive.append(session)
+                self.lock.notify_all()
+            if session in self.alive and body["wait_ms"] > 0:
+                self.lock.wait_for(lambda: self.steps or session not in self.alive, timeout=0.5)
+            if session not in self.alive:
+                return 404, {"error": {"code": "not_found", "message": "No such session."}}
+            given, self.steps = self.steps[:body["max"]], self.steps[body["max"]:]
+            self.claimed += [(session, one["claim"]) for one in given]
+            self.reported += [one["claim"] for one in body["finished"]]
+            self.lock.notify_all()
+        results = [{"claim": one["claim"], "status": "committed"} for one in body["finished"]]
+        return 200, {"session": session, "heartbeat_ms": 100, "results": results, "claims": given}
+
+    def heartbeat(self, body: Dict[str, Any]) -> Any:
+        with self.lock:
+            self.beats.append(body)
+            self.lock.notify_all()
+        return 200, {"cancel": [], "stale": []}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: SessionServer
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path.endswith("/heartbeat"):
+            status, said = self.server.heartbeat(body)
+        else:
+            if body.get("finished") and self.server.held_back is not None:
+                self.server.held_back.wait(10)
+            status, said = self.server.claims(body)
+        text = json.dumps(said).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class WorkerWithoutItsSession(unittest.TestCase):
+    def setUp(self) -> None:
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.server = SessionServer()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+        self.seen: List[str] = []
+        self.go_on = threading.Event()
+
+    def runs(self, concurrency: int) -> Worker:
+        worker = Worker(self.server.url, queues=["q"], concurrency=concurrency, grace=1.0)
+
+        @worker.handler("h")
+        def handle(settings: Dict[str, str], context: Any) -> Dict[str, str]:
+            self.seen.append(context.claim)
+            if settings["text"] == "waits":
+                self.go_on.wait(10)
+            return {}
+
+        running = threading.Thread(target=worker.run, daemon=True)
+        running.start()
+        self.addCleanup(running.join, 10)
+        self.addCleanup(worker.stop)
+        return worker
+
+    def test_a_session_that_is_lost_with_three_requests_under_way_is_replaced_by_one(self) -> None:
+        server = self.server
+        server.steps = [claim("a", "waits"), claim("b", "waits")]
+        self.runs(8)
+        self.assertTrue(server.until(lambda: len(server.claimed) == 2))
+        for _ in range(500):
+            if len(self.seen) == 2:
+                break
+            time.sleep(0.01)
+        server.held_back = threading.Event()
+        self.go_on.set()  # two reports, and the request that waits for steps
+        time.sleep(0.3)
+        server.lose_session()
+        server.held_back.set()
+        later = [f"later{n}" for n in range(40)]
+        with server.lock:
+            server.steps = [claim(one) for one in later]
+            server.lock.notify_all()
+        self.assertTrue(server.until(lambda: set(server.reported) >= {"a", "b", *later}), server.reported)
+        self.assertEqual(server.sessions, ["1", "2"])
+        self.assertEqual({session for session, one in server.claimed if one in later}, {"2"})
+        self.assertEqual(sorted(self.seen), sorted(["a", "b", *later]))
+
+
+if __name__ == "__main__":
+    unittest.main()
