@@ -39,7 +39,7 @@ class SessionServer(socketserver.ThreadingTCPServer):
 
     def until(self, condition: Any) -> bool:
         with self.lock:
-            return self.lock.wait_for(condition, timeout=10)
+            return bool(self.lock.wait_for(condition, timeout=10))
 
     def claims(self, body: Dict[str, Any]) -> Any:
         with self.lock:
@@ -137,6 +137,19 @@ class WorkerWithoutItsSession(unittest.TestCase):
         self.assertEqual(server.sessions, ["1", "2"])
         self.assertEqual({session for session, one in server.claimed if one in later}, {"2"})
         self.assertEqual(sorted(self.seen), sorted(["a", "b", *later]))
+
+    def test_a_heartbeat_names_the_steps_whose_reports_are_on_their_way(self) -> None:
+        server = self.server
+        server.held_back = threading.Event()
+        self.addCleanup(server.held_back.set)
+        server.steps = [claim("a")]
+        self.runs(2)
+        self.assertTrue(server.until(lambda: self.seen == ["a"] and len(server.beats) > 0))
+        beats = len(server.beats)
+        self.assertTrue(server.until(lambda: len(server.beats) > beats + 2))
+        self.assertEqual(server.beats[-1]["claims"], ["a"])
+        server.held_back.set()
+        self.assertTrue(server.until(lambda: server.beats[-1]["claims"] == []))
 
 
 if __name__ == "__main__":

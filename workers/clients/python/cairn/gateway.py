@@ -19,6 +19,7 @@ log = logging.getLogger("cairn")
 
 _FOREVER = 1e9
 _TROUBLE_PAUSE = 30.0
+_OPENING: Dict[str, Json] = {"wait_ms": 0}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +59,9 @@ class Gateway:
 
     def claims(self, reports: Sequence[bytes], most: int, wait_ms: int = 0, closes: bool = False) -> Answered:
         """Reports what has ended and takes at most so many steps. Raises Refused and Unavailable."""
-        head: Dict[str, Json] = {"max": most, "wait_ms": wait_ms, **({"close": True} if closes else {})}
+        head: Dict[str, Json] = {"max": most, "wait_ms": wait_ms}
+        if closes:
+            head["close"] = True
         session = self.session
         if session is None:
             return self._opened(reports, head)
@@ -86,7 +89,7 @@ class Gateway:
     def _claims(self, session: Optional[str], reports: Sequence[bytes], head: Dict[str, Json]) -> Answered:
         wait_ms = head["wait_ms"]
         transport, patience = (self._waiting, self._takes) if wait_ms > 0 else (self._reporting, self._reports)
-        said = {**self._head, **head, **({"wait_ms": 0} if session is None else {"session": session})}
+        said = {**self._head, **head, **(_OPENING if session is None else {"session": session})}
         body = json.dumps(said).encode()[:-1] + b', "finished": [' + b", ".join(reports) + b"]}"
         call = Call("POST", "/claims", _answered, body, timeout=wait_ms / 1000 + 30)
         answered = transport.run(ask(self._api, call, Patience(0) if "close" in head else patience))

@@ -16,7 +16,7 @@ import signal
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 from .context import AsyncContext, Context, Label, Models, StepContext
 from .failures import Again, Final
@@ -35,6 +35,11 @@ _CLAIMS_MAX = 1000
 _STALE = ("stale", "closed", "conflict")
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Report(NamedTuple):
+    claim: str
+    text: bytes
 
 
 class Worker:
@@ -56,7 +61,8 @@ class Worker:
         self._lock = threading.Condition()
         self._free = concurrency
         self._running: Dict[str, StepContext] = {}
-        self._ended: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
+        self._unanswered: Dict[str, None] = {}  # claims that have ended, until their reports are answered
+        self._ended: queue.SimpleQueue[Optional[_Report]] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._closed = threading.Event()
         self._gateway = Gateway(Api(url, token), name or f"python@{socket.gethostname()}", queues, self._stopping,
@@ -155,9 +161,9 @@ class Worker:
                 self._ended.put(None)  # for the others
                 return
 
-    def _batch(self) -> Tuple[List[bytes], bool]:
+    def _batch(self) -> Tuple[List[_Report], bool]:
         """Waits for a report, and takes those that are there."""
-        reports: List[bytes] = []
+        reports: List[_Report] = []
         size = 0
         is_last = False
         try:
@@ -167,12 +173,12 @@ class Worker:
                     is_last = True
                 else:
                     reports.append(report)
-                    size += len(report)
+                    size += len(report.text)
         except queue.Empty:
             pass
         return reports, is_last
 
-    def _ask(self, reports: List[bytes], asked: int, wait_ms: int = 0) -> None:
+    def _ask(self, reports: List[_Report], asked: int, wait_ms: int = 0) -> None:
         """One request; slots that it brings no step for are free again."""
         taken = 0
         answered = self._answered(reports, asked, wait_ms)
@@ -181,13 +187,15 @@ class Worker:
             for claim in answered.claims:
                 taken += self._begin(claim)
         with self._lock:
+            for one in reports:
+                self._unanswered.pop(one.claim, None)
             self._free += max(asked, len(reports)) - taken
             self._lock.notify_all()
 
-    def _answered(self, reports: List[bytes], asked: int, wait_ms: int) -> Optional[Answered]:
+    def _answered(self, reports: List[_Report], asked: int, wait_ms: int) -> Optional[Answered]:
         while True:
             try:
-                return self._gateway.claims(reports, asked, wait_ms)
+                return self._gateway.claims([one.text for one in reports], asked, wait_ms)
             except Refused as refusal:
                 self._refused(reports, refusal)
                 return None
@@ -205,12 +213,12 @@ class Worker:
             log.error("Expected steps of %s, but: %s", ", ".join(self._queues), fault)
         self._stopping.wait(1.0)
 
-    def _refused(self, reports: List[bytes], refusal: Refused) -> None:
+    def _refused(self, reports: List[_Report], refusal: Refused) -> None:
         """One report that the API does not take must not keep the others from being taken."""
         if not reports:
             self._trouble(refusal)
         elif len(reports) == 1:
-            self._give_up(json.loads(reports[0])["claim"], str(refusal))
+            self._give_up(reports[0].claim, str(refusal))
         else:
             for one in reports:
                 answered = self._answered([one], 0, 0)
@@ -266,12 +274,13 @@ class Worker:
         with self._lock:
             if self._running.pop(context.claim, None) is None:
                 return
+            self._unanswered[context.claim] = None
             if self._stopping.is_set():
                 self._lock.notify_all()
         if context._facts and "release" not in report:
             report["facts"] = context._facts
         report["claim"] = context.claim
-        self._ended.put(_report_bytes(report))
+        self._ended.put(_Report(context.claim, _report_bytes(report)))
 
     # --- heartbeats ---
 
@@ -279,8 +288,9 @@ class Worker:
         while not self._closed.wait(self._gateway.heartbeat):
             with self._lock:
                 running = dict(self._running)
+                claims = [*running, *self._unanswered]  # one that is not named counts as lost
             progress = {claim: one._progress for claim, one in running.items() if one._progress is not None}
-            for claim in self._gateway.beat(list(running), progress):
+            for claim in self._gateway.beat(claims, progress):
                 if claim in running:
                     running[claim]._is_cancelled = True
 
