@@ -29,8 +29,14 @@ class SessionServer(socketserver.ThreadingTCPServer):
         self.claimed: List[Tuple[str, str]] = []  # by session
         self.reported: List[str] = []
         self.beats: List[Dict[str, Any]] = []
+        self.refuses: Any = None  # which heartbeats
+        self.is_silent = False  # to heartbeats, until `silence` is set
+        self.silence = threading.Event()
         self.held_back: Any = None  # an event: reports are answered once it is set
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def handle_error(self, *_: Any) -> None:
+        pass  # the client has left
 
     def lose_session(self) -> None:
         with self.lock:
@@ -64,6 +70,10 @@ class SessionServer(socketserver.ThreadingTCPServer):
         with self.lock:
             self.beats.append(body)
             self.lock.notify_all()
+        if self.refuses is not None and self.refuses(body):
+            return 400, {"error": {"code": "invalid", "message": "Expected other texts."}}
+        if self.is_silent:
+            self.silence.wait(20)
         return 200, {"cancel": [], "stale": []}
 
 
@@ -97,7 +107,9 @@ class WorkerWithoutItsSession(unittest.TestCase):
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
         self.seen: List[str] = []
+        self.contexts: Dict[str, Any] = {}
         self.go_on = threading.Event()
+        self.addCleanup(self.go_on.set)
 
     def runs(self, concurrency: int) -> Worker:
         worker = Worker(self.server.url, queues=["q"], concurrency=concurrency, grace=1.0)
@@ -105,10 +117,14 @@ class WorkerWithoutItsSession(unittest.TestCase):
         @worker.handler("h")
         def handle(settings: Dict[str, str], context: Any) -> Dict[str, str]:
             self.seen.append(context.claim)
+            if settings["text"].startswith("says"):
+                self.contexts[settings["text"]] = context
+                self.go_on.wait(10)
             if settings["text"] == "waits":
                 self.go_on.wait(10)
             return {}
 
+        worker._gateway.heartbeat = 0.1
         running = threading.Thread(target=worker.run, daemon=True)
         running.start()
         self.addCleanup(running.join, 10)
@@ -150,6 +166,60 @@ class WorkerWithoutItsSession(unittest.TestCase):
         self.assertEqual(server.beats[-1]["claims"], ["a"])
         server.held_back.set()
         self.assertTrue(server.until(lambda: server.beats[-1]["claims"] == []))
+
+    def says(self, count: int) -> List[Any]:
+        """The contexts of so many steps that are under way."""
+        self.server.steps = [claim(f"c{n}", f"says{n}") for n in range(count)]
+        self.runs(count)
+        self.assertTrue(self.server.until(lambda: len(self.contexts) == count and len(self.server.beats) > 0))
+        return [self.contexts[f"says{n}"] for n in range(count)]
+
+    def progress(self) -> Dict[str, str]:
+        found: Dict[str, str] = {}
+        for beat in self.server.beats:
+            found.update(beat.get("progress", {}))
+        return found
+
+    def test_a_progress_that_is_no_text_is_shown_as_one_and_a_long_one_by_its_end(self) -> None:
+        one, two, three, four = self.says(4)
+        one.progress(5)
+        two.progress({"a": 1})
+        three.progress("x" * 100_000 + "end")
+        four.progress("\u00e9" * 40_000 + "\ud800")
+        self.assertTrue(self.server.until(lambda: len(self.progress()) == 4))
+        said = self.progress()
+        self.assertEqual((said["c0"], said["c1"]), ("5", "{'a': 1}"))
+        self.assertEqual(len(said["c2"]), 64 * 1024)
+        self.assertTrue(said["c2"].endswith("xend"))
+        self.assertLessEqual(len(said["c3"].encode()), 64 * 1024)
+        self.assertTrue(said["c3"].endswith("\u00e9?"))
+
+    def test_a_heartbeat_brings_what_has_changed_and_no_more_than_fits(self) -> None:
+        contexts = self.says(12)
+        for n, one in enumerate(contexts):
+            one.progress(f"{n:02}" + "x" * 60_000)
+        self.assertTrue(self.server.until(lambda: len(self.progress()) == 12))
+        beats = len(self.server.beats)
+        self.assertLess(max(len(json.dumps(beat)) for beat in self.server.beats), 400_000)
+        self.assertTrue(self.server.until(lambda: len(self.server.beats) > beats + 3))
+        self.assertTrue(all("progress" not in beat for beat in self.server.beats[beats + 1:]))
+
+    def test_texts_that_the_api_refuses_keep_no_heartbeat_back(self) -> None:
+        self.server.refuses = lambda body: "progress" in body
+        one, = self.says(1)
+        one.progress("bad")
+        self.assertTrue(self.server.until(lambda: any("progress" in beat for beat in self.server.beats)))
+        at = next(n for n, beat in enumerate(self.server.beats) if "progress" in beat)
+        self.assertTrue(self.server.until(lambda: len(self.server.beats) > at + 3))
+        self.assertTrue(all("progress" not in beat for beat in self.server.beats[at + 1:]))
+        self.assertTrue(all(beat["claims"] == ["c0"] for beat in self.server.beats[at:]))
+
+    def test_a_heartbeat_that_is_not_answered_is_left_after_the_pause_between_two(self) -> None:
+        self.says(1)
+        self.server.is_silent = True
+        self.addCleanup(self.server.silence.set)
+        beats = len(self.server.beats)
+        self.assertTrue(self.server.until(lambda: len(self.server.beats) > beats + 2))
 
 
 if __name__ == "__main__":

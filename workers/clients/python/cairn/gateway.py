@@ -19,6 +19,7 @@ log = logging.getLogger("cairn")
 
 _FOREVER = 1e9
 _TROUBLE_PAUSE = 30.0
+_BEAT_SECONDS_MIN = 3.0  # for its answer; otherwise as long as the pause between two
 _OPENING: Dict[str, Json] = {"wait_ms": 0}
 
 
@@ -110,23 +111,30 @@ class Gateway:
         body = json.dumps({"error": "invalid", "message": message[:1000], "again": False}).encode()
         self._reporting.run(ask(self._api, Call("POST", f"/claims/{claim}/fail", _any, body), self._reports))
 
-    def beat(self, claims: Sequence[str], progress: Mapping[str, str]) -> List[str]:
-        """Those claims that do not count any more. A session that is gone is one that the next request replaces."""
+    def beat(self, claims: Sequence[str], progress: Mapping[str, str]) -> Optional[List[str]]:
+        """Those claims that do not count any more; None: it was not taken, and another one has to go soon.
+
+        A session that is gone is one that the next request replaces. Texts that are refused keep no heartbeat back.
+        """
         session = self.session
         if session is None:
-            return []
+            return None
         fields: Dict[str, Json] = {"session": session, "claims": list(claims)}
         if progress:
             fields["progress"] = dict(progress)
-        call = Call("POST", "/claims/heartbeat", _lost, json.dumps(fields).encode())
+        call = Call("POST", "/claims/heartbeat", _lost, json.dumps(fields).encode(),
+                    timeout=max(self.heartbeat, _BEAT_SECONDS_MIN))
         try:
-            return self._reporting.run(ask(self._api, call, Patience(self.heartbeat, self._reports.ends)))
+            return self._reporting.run(ask(self._api, call, Patience(0)))
         except Refused as refusal:
+            log.warning("Expected a heartbeat to be taken, but: %s", refusal)
+            if progress and refusal.status in (400, 413):
+                return self.beat(claims, {})
             if refusal.status == 404:
                 self._replace(session, None)
         except Unavailable:
             pass  # the next one may come through
-        return []
+        return None
 
     def cut(self) -> None:
         """Ends the requests that wait for steps. Those that are on their way are offered to others."""

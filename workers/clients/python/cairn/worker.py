@@ -32,6 +32,8 @@ _REPORTERS = 2  # the API works on one request while the answer of the other one
 _REPORTS_MAX = 500
 _REPORT_BYTES_MAX = 512 * 1024  # of a batch; the API takes bodies of 1 MiB
 _CLAIMS_MAX = 1000
+_PROGRESS_BYTES_MAX = 256 * 1024  # of a heartbeat
+_BEAT_AGAIN = 1.0  # after one that was not answered
 _STALE = ("stale", "closed", "conflict")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -285,12 +287,19 @@ class Worker:
     # --- heartbeats ---
 
     def _beat(self) -> None:
-        while not self._closed.wait(self._gateway.heartbeat):
+        pause = self._gateway.heartbeat
+        while not self._closed.wait(pause):
             with self._lock:
                 running = dict(self._running)
                 claims = [*running, *self._unanswered]  # one that is not named counts as lost
-            progress = {claim: one._progress for claim, one in running.items() if one._progress is not None}
-            for claim in self._gateway.beat(claims, progress):
+            progress = _news(list(running.values()))
+            lost = self._gateway.beat(claims, progress)
+            pause = self._gateway.heartbeat if lost is not None else min(self._gateway.heartbeat, _BEAT_AGAIN)
+            if lost is None:
+                continue
+            for claim, text in progress.items():
+                running[claim]._said, running[claim]._said_at = text, time.monotonic()
+            for claim in lost:
                 if claim in running:
                     running[claim]._is_cancelled = True
 
@@ -336,6 +345,21 @@ def _thread(target: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=target, daemon=True)
     thread.start()
     return thread
+
+
+def _news(running: Sequence[StepContext]) -> Dict[str, str]:
+    """The texts that the API has not heard, as many as one heartbeat takes; those that had to wait go first."""
+    found: Dict[str, str] = {}
+    size = 0
+    for one in sorted(running, key=lambda one: one._said_at):
+        text = one._progress
+        if text is None or text == one._said:
+            continue
+        size += len(json.dumps(text))
+        if found and size > _PROGRESS_BYTES_MAX:
+            break
+        found[one.claim] = text
+    return found
 
 
 def _outcome(result: Any, context: StepContext) -> Dict[str, Json]:
