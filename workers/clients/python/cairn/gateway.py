@@ -19,6 +19,8 @@ log = logging.getLogger("cairn")
 
 _FOREVER = 1e9
 _TROUBLE_PAUSE = 30.0
+_BODY_BYTES = 1 << 20  # that the API takes, unless it is configured otherwise
+_BREAKS_MAX = 5  # of a larger one: after a refusal that did not arrive, each try would end like this
 _BEAT_SECONDS_MIN = 3.0  # for its answer; otherwise as long as the pause between two
 _OPENING: Dict[str, Json] = {"wait_ms": 0}
 
@@ -93,6 +95,8 @@ class Gateway:
         said = {**self._head, **head, **(_OPENING if session is None else {"session": session})}
         body = json.dumps(said).encode()[:-1] + b', "finished": [' + b", ".join(reports) + b"]}"
         call = Call("POST", "/claims", _answered, body, timeout=wait_ms / 1000 + 30)
+        if len(body) > _BODY_BYTES:
+            patience = dataclasses.replace(patience, breaks_max=_BREAKS_MAX)
         answered = transport.run(ask(self._api, call, Patience(0) if "close" in head else patience))
         self._replace(session, answered.session)
         self.has_begun = True

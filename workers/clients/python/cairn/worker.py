@@ -22,7 +22,7 @@ from .context import AsyncContext, Context, Label, Models, StepContext
 from .failures import Again, Final
 from .functions import Function, function_of, plain
 from .gateway import Answered, Gateway
-from .rules import Api, CairnError, Json, Refused, Unavailable
+from .rules import Api, Broken, CairnError, Json, Refused, Unavailable
 from .threads import Threads
 
 log = logging.getLogger("cairn")
@@ -198,7 +198,7 @@ class Worker:
         while True:
             try:
                 return self._gateway.claims([one.text for one in reports], asked, wait_ms)
-            except Refused as refusal:
+            except (Refused, Broken) as refusal:
                 self._refused(reports, refusal)
                 return None
             except Unavailable as fault:
@@ -215,7 +215,7 @@ class Worker:
             log.error("Expected steps of %s, but: %s", ", ".join(self._queues), fault)
         self._stopping.wait(1.0)
 
-    def _refused(self, reports: List[_Report], refusal: Refused) -> None:
+    def _refused(self, reports: List[_Report], refusal: CairnError) -> None:
         """One report that the API does not take must not keep the others from being taken."""
         if not reports:
             self._trouble(refusal)
