@@ -16,6 +16,7 @@ from .rules import ANSWER_BYTES_MAX, STREAM_BYTES_MAX, Effect, Emit, Exchange, M
 T = TypeVar("T")
 
 _PIECE = 256 * 1024
+_ANSWER_AFTER_CUT = 1.0  # seconds for what a server has answered that takes no more of the request
 
 
 class Transport:
@@ -89,12 +90,17 @@ class Transport:
         self._local.connection = None
         keeps = False
         try:
-            connection.send(effect.request, until)
             reader = AnswerReader(effect.body_bytes_max)
             body = []
-            while not reader.is_complete:
-                body.append(reader.feed(connection.receive(until)))
-            keeps = reader.keeps_alive and not effect.is_fresh
+            cut = connection.send_all(effect.request, until)
+            if cut is not None:  # it may have refused the head
+                until = time.monotonic() + _ANSWER_AFTER_CUT
+            try:
+                while not reader.is_complete:
+                    body.append(reader.feed(connection.receive(until)))
+            except OSError as fault:
+                raise cut or fault
+            keeps = reader.keeps_alive and not effect.is_fresh and cut is None
         finally:
             if keeps:
                 self._local.connection = connection
@@ -130,6 +136,14 @@ class _Connection:
     def send(self, data: bytes, until: float) -> None:
         self._set_time(until)
         self._socket.sendall(data)
+
+    def send_all(self, data: bytes, until: float) -> Optional[OSError]:
+        """None, or why the server has not taken all of it."""
+        try:
+            self.send(data, until)
+        except OSError as fault:
+            return fault
+        return None
 
     def receive(self, until: float) -> bytes:
         self._set_time(until)

@@ -179,14 +179,14 @@ class _EventLines:
 
 
 class _Following:
-    """The events of a run from one on: where they are, and since when nothing was heard."""
+    """The events of a run from one on: where they are, and until when a server that is away is waited for."""
 
     def __init__(self, api: Api, run: str, after: int, patience: Patience) -> None:
         self.api = api
         self.run = run
         self.after = after
         self.patience = patience
-        self.until = time.monotonic() + patience.seconds
+        self.until: Optional[float] = None
 
     def rules(self) -> Rules[None]:
         while True:
@@ -200,11 +200,14 @@ class _Following:
                     found = yield from ask(self.api, state(self.run), self.patience)
                     if found["status"] in _ENDED and found["seq"] <= self.after:
                         return
-                    self.until = time.monotonic() + self.patience.seconds
+                    self.until = None
+                    yield Pause(wait)
+                    continue
             except (BadAnswer, ssl.SSLCertVerificationError) as wrong:
                 raise self.api.away(wrong) from None
             except OSError as gone:
                 fault = gone
+            self.until = self.until or time.monotonic() + self.patience.seconds
             if time.monotonic() > self.until:
                 raise self.api.away(fault)
             yield Pause(wait)
@@ -223,7 +226,7 @@ class _Following:
             data = yield from more_bytes(_STREAM_PULSE)
             if not data:
                 return
-            self.until = time.monotonic() + self.patience.seconds
+            self.until = None
             for event in lines.take(data):
                 if event["seq"] > self.after:
                     self.after = event["seq"]

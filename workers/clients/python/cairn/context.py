@@ -12,6 +12,8 @@ from .model_api import Message, ModelRequest
 from .rules import Json
 from .streams import AsyncTransport
 
+_PROGRESS_BYTES_MAX = 64 * 1024
+
 
 class Models:
     """The endpoint of a worker, read from the environment when it is first asked, and the ways to it."""
@@ -60,6 +62,8 @@ class StepContext:
         self._model_calls = 0
         self._is_cancelled = False
         self._progress: Optional[str] = None
+        self._said: Optional[str] = None  # the progress that the API has heard last
+        self._said_at = 0.0
         self._facts: List[Json] = []
 
     @property
@@ -68,8 +72,9 @@ class StepContext:
         return self._is_cancelled or time.monotonic() > self.deadline
 
     def progress(self, text: str) -> None:
-        """Shown to those who watch the run, until the step ends."""
-        self._progress = text
+        """Shown to those who watch the run, until the step ends; of a longer text its last 64 KiB."""
+        end = str(text)[-_PROGRESS_BYTES_MAX:].encode("utf-8", "replace")[-_PROGRESS_BYTES_MAX:]
+        self._progress = end.decode("utf-8", "ignore")
 
     def record(self, type: str, **fields: Json) -> None:
         """Puts a fact (model_called, tool_called, decision_proposed ...) on record with the outcome."""

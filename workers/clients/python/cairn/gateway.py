@@ -19,6 +19,10 @@ log = logging.getLogger("cairn")
 
 _FOREVER = 1e9
 _TROUBLE_PAUSE = 30.0
+_BODY_BYTES = 1 << 20  # that the API takes, unless it is configured otherwise
+_BREAKS_MAX = 5  # of a larger one: after a refusal that did not arrive, each try would end like this
+_BEAT_SECONDS_MIN = 3.0  # for its answer; otherwise as long as the pause between two
+_OPENING: Dict[str, Json] = {"wait_ms": 0}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Gateway:
     def __init__(self, api: Api, name: str, queues: Sequence[str], stopping: threading.Event,
                  closed: threading.Event) -> None:
         self.session: Optional[str] = None
+        self._replacing = threading.Lock()  # of the session's name, for a moment
+        self._opening = threading.Lock()  # while a request opens the session
         self.has_begun = False  # the API has taken a request
         self.heartbeat = 5.0
         self._api = api
@@ -56,49 +62,83 @@ class Gateway:
 
     def claims(self, reports: Sequence[bytes], most: int, wait_ms: int = 0, closes: bool = False) -> Answered:
         """Reports what has ended and takes at most so many steps. Raises Refused and Unavailable."""
-        head: Dict[str, Json] = {**self._head, "max": most, "wait_ms": wait_ms}
+        head: Dict[str, Json] = {"max": most, "wait_ms": wait_ms}
         if closes:
             head["close"] = True
-        if self.session is not None:
-            head["session"] = self.session
-        body = json.dumps(head).encode()[:-1] + b', "finished": [' + b", ".join(reports) + b"]}"
-        call = Call("POST", "/claims", _answered, body, timeout=wait_ms / 1000 + 30)
-        transport, patience = (self._waiting, self._takes) if wait_ms > 0 else (self._reporting, self._reports)
+        session = self.session
+        if session is None:
+            return self._opened(reports, head)
         try:
-            answered = transport.run(ask(self._api, call, Patience(0) if closes else patience))
+            return self._claims(session, reports, head)
         except Refused as refusal:
-            if refusal.status != 404 or self.session is None or closes:
+            if refusal.status != 404 or closes:
                 raise
-            self.session = None  # it is gone: what it held is lost
-            return self.claims(reports, most, wait_ms)
-        self.session = answered.session
+        self._replace(session, None)  # it is gone: what it held is lost
+        return self.claims(reports, most, wait_ms)
+
+    def _opened(self, reports: Sequence[bytes], head: Dict[str, Json]) -> Answered:
+        """One request opens the session, and waits for no step; the others wait for it: two would open two."""
+        ends = self._takes.ends if head["wait_ms"] else self._reports.ends
+        while not self._opening.acquire(timeout=0.2):
+            if ends is not None and ends.is_set():
+                raise Unavailable("Expected a session, but none is open, and the worker stops.")
+        try:
+            if self.session is None:
+                return self._claims(None, reports, head)
+        finally:
+            self._opening.release()
+        return self.claims(reports, head["max"], head["wait_ms"])
+
+    def _claims(self, session: Optional[str], reports: Sequence[bytes], head: Dict[str, Json]) -> Answered:
+        wait_ms = head["wait_ms"]
+        transport, patience = (self._waiting, self._takes) if wait_ms > 0 else (self._reporting, self._reports)
+        said = {**self._head, **head, **(_OPENING if session is None else {"session": session})}
+        body = json.dumps(said).encode()[:-1] + b', "finished": [' + b", ".join(reports) + b"]}"
+        call = Call("POST", "/claims", _answered, body, timeout=wait_ms / 1000 + 30)
+        if len(body) > _BODY_BYTES:
+            patience = dataclasses.replace(patience, breaks_max=_BREAKS_MAX)
+        answered = transport.run(ask(self._api, call, Patience(0) if "close" in head else patience))
+        self._replace(session, answered.session)
         self.has_begun = True
         self.heartbeat = answered.heartbeat
         self._noted = float("-inf")
         return answered
+
+    def _replace(self, session: Optional[str], other: Optional[str]) -> None:
+        """Else another request has replaced it, and that one counts."""
+        with self._replacing:
+            if self.session == session:
+                self.session = other
 
     def fail(self, claim: str, message: str) -> None:
         """Reports that what a step has brought cannot be taken."""
         body = json.dumps({"error": "invalid", "message": message[:1000], "again": False}).encode()
         self._reporting.run(ask(self._api, Call("POST", f"/claims/{claim}/fail", _any, body), self._reports))
 
-    def beat(self, claims: Sequence[str], progress: Mapping[str, str]) -> List[str]:
-        """Those claims that do not count any more. A session that is gone is one that the next request replaces."""
+    def beat(self, claims: Sequence[str], progress: Mapping[str, str]) -> Optional[List[str]]:
+        """Those claims that do not count any more; None: it was not taken, and another one has to go soon.
+
+        A session that is gone is one that the next request replaces. Texts that are refused keep no heartbeat back.
+        """
         session = self.session
         if session is None:
-            return []
+            return None
         fields: Dict[str, Json] = {"session": session, "claims": list(claims)}
         if progress:
             fields["progress"] = dict(progress)
-        call = Call("POST", "/claims/heartbeat", _lost, json.dumps(fields).encode())
+        call = Call("POST", "/claims/heartbeat", _lost, json.dumps(fields).encode(),
+                    timeout=max(self.heartbeat, _BEAT_SECONDS_MIN))
         try:
-            return self._reporting.run(ask(self._api, call, Patience(self.heartbeat, self._reports.ends)))
+            return self._reporting.run(ask(self._api, call, Patience(0)))
         except Refused as refusal:
-            if refusal.status == 404 and self.session == session:
-                self.session = None
+            log.warning("Expected a heartbeat to be taken, but: %s", refusal)
+            if progress and refusal.status in (400, 413):
+                return self.beat(claims, {})
+            if refusal.status == 404:
+                self._replace(session, None)
         except Unavailable:
             pass  # the next one may come through
-        return []
+        return None
 
     def cut(self) -> None:
         """Ends the requests that wait for steps. Those that are on their way are offered to others."""

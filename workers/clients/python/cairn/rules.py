@@ -44,6 +44,10 @@ class Unavailable(CairnError):
     """No answer in time, or one that is not the API's."""
 
 
+class Broken(Unavailable):
+    """The connections break off, again and again, while a request is on its way."""
+
+
 # --- effects --------------------------------------------------------------------------------------------------------
 
 
@@ -132,11 +136,15 @@ def _no_trouble(fault: Exception) -> None:
 
 @dataclasses.dataclass
 class Patience:
-    """For how many seconds a server that is away or busy is asked again, unless `ends` is set before."""
+    """For how many seconds from the first failure a server that is away or busy is asked again, unless `ends` is set.
+
+    After `breaks_max` connections that broke off within the request or its answer the call raises Broken.
+    """
 
     seconds: float = 30.0
     ends: Optional[threading.Event] = None
     on_trouble: Callable[[Exception], None] = _no_trouble
+    breaks_max: Optional[int] = None
 
 
 def _token_of(token: Optional[str]) -> str:
@@ -206,7 +214,8 @@ def ask(api: Api, call: Call[T], patience: Patience) -> Rules[T]:
     """The call's result. Raises Refused and Unavailable."""
     request = api.request(call.method, call.path, call.body)
     exchange = Exchange(api.address, request, call.timeout, is_fresh=not call.is_repeatable)
-    until = time.monotonic() + patience.seconds
+    until: Optional[float] = None
+    breaks = 0
     pause = 0.05
     while True:
         wait = pause * (0.5 + random.random())
@@ -225,7 +234,12 @@ def ask(api: Api, call: Call[T], patience: Patience) -> Rules[T]:
             if not call.is_repeatable and not isinstance(gone, NotSent):
                 raise Unavailable(f"Expected an answer of Cairn at {api.address.url}, but: {gone}; "
                                   f"the request may have arrived.") from None
+            breaks += not isinstance(gone, NotSent)
+            if breaks == patience.breaks_max:
+                raise Broken(f"Expected to send {len(request)} bytes to {api.address.url}, but {breaks} connections "
+                             f"broke off: {str(gone).rstrip('.')}.") from None
             fault = gone
+        until = until or time.monotonic() + patience.seconds
         if (patience.ends and patience.ends.is_set()) or time.monotonic() + wait > until:
             raise api.away(fault) from fault
         patience.on_trouble(fault)

@@ -82,12 +82,18 @@ class AsyncTransport:
     async def _exchange(self, effect: Exchange) -> Answer:
         until = time.monotonic() + effect.timeout
         kept = None if effect.is_fresh else self._take()
-        connection = kept or await self._connect(effect.address, until)
+        if kept is not None:
+            try:
+                return await self._exchange_over(kept, effect, until)
+            except _Unanswered:
+                self.close()  # the server has closed it, and so the others
+        return await self._exchange_over(await self._connect(effect.address, until), effect, until)
+
+    async def _exchange_over(self, connection: _Connection, effect: Exchange, until: float) -> Answer:
         keeps = False
         try:
-            await connection.send(effect.request, until)
             reader = AnswerReader(effect.body_bytes_max)
-            body = []
+            body = [reader.feed(await connection.first(effect.request, until))]
             while not reader.is_complete:
                 body.append(reader.feed(await connection.receive(until)))
             keeps = reader.keeps_alive and not effect.is_fresh and len(self._kept) < _KEPT_MAX
@@ -103,7 +109,12 @@ class AsyncTransport:
         if self._loop is not loop:
             self._kept.clear()
             self._loop = loop
-        return self._kept.pop() if self._kept else None
+        while self._kept:
+            connection = self._kept.pop()
+            if connection.is_open:
+                return connection
+            connection.close()
+        return None
 
     async def _connect(self, address: Address, until: float) -> _Connection:
         if address not in self._contexts:
@@ -126,10 +137,31 @@ async def _within(work: Awaitable[T], until: float) -> T:
         raise TimeoutError("timed out") from None
 
 
+class _Unanswered(ConnectionError):
+    """The connection has ended, and no byte of an answer came."""
+
+
 class _Connection:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+
+    @property
+    def is_open(self) -> bool:
+        return not (self._reader.at_eof() or self._writer.is_closing())
+
+    async def first(self, request: bytes, until: float) -> bytes:
+        """The first bytes of the answer. Raises _Unanswered if the connection ends before."""
+        try:
+            await self.send(request, until)
+            data = await self.receive(until)
+        except TimeoutError:
+            raise
+        except OSError as fault:
+            raise _Unanswered(*fault.args) from fault
+        if not data:
+            raise _Unanswered("the connection ended within the answer")
+        return data
 
     async def send(self, data: bytes, until: float) -> None:
         self._writer.write(data)

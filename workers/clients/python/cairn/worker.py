@@ -16,13 +16,13 @@ import signal
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 from .context import AsyncContext, Context, Label, Models, StepContext
 from .failures import Again, Final
 from .functions import Function, function_of, plain
 from .gateway import Answered, Gateway
-from .rules import Api, CairnError, Json, Refused, Unavailable
+from .rules import Api, Broken, CairnError, Json, Refused, Unavailable
 from .threads import Threads
 
 log = logging.getLogger("cairn")
@@ -32,9 +32,16 @@ _REPORTERS = 2  # the API works on one request while the answer of the other one
 _REPORTS_MAX = 500
 _REPORT_BYTES_MAX = 512 * 1024  # of a batch; the API takes bodies of 1 MiB
 _CLAIMS_MAX = 1000
+_PROGRESS_BYTES_MAX = 256 * 1024  # of a heartbeat
+_BEAT_AGAIN = 1.0  # after one that was not answered
 _STALE = ("stale", "closed", "conflict")
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Report(NamedTuple):
+    claim: str
+    text: bytes
 
 
 class Worker:
@@ -56,7 +63,8 @@ class Worker:
         self._lock = threading.Condition()
         self._free = concurrency
         self._running: Dict[str, StepContext] = {}
-        self._ended: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
+        self._unanswered: Dict[str, None] = {}  # claims that have ended, until their reports are answered
+        self._ended: queue.SimpleQueue[Optional[_Report]] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._closed = threading.Event()
         self._gateway = Gateway(Api(url, token), name or f"python@{socket.gethostname()}", queues, self._stopping,
@@ -155,9 +163,9 @@ class Worker:
                 self._ended.put(None)  # for the others
                 return
 
-    def _batch(self) -> Tuple[List[bytes], bool]:
+    def _batch(self) -> Tuple[List[_Report], bool]:
         """Waits for a report, and takes those that are there."""
-        reports: List[bytes] = []
+        reports: List[_Report] = []
         size = 0
         is_last = False
         try:
@@ -167,12 +175,12 @@ class Worker:
                     is_last = True
                 else:
                     reports.append(report)
-                    size += len(report)
+                    size += len(report.text)
         except queue.Empty:
             pass
         return reports, is_last
 
-    def _ask(self, reports: List[bytes], asked: int, wait_ms: int = 0) -> None:
+    def _ask(self, reports: List[_Report], asked: int, wait_ms: int = 0) -> None:
         """One request; slots that it brings no step for are free again."""
         taken = 0
         answered = self._answered(reports, asked, wait_ms)
@@ -181,14 +189,16 @@ class Worker:
             for claim in answered.claims:
                 taken += self._begin(claim)
         with self._lock:
+            for one in reports:
+                self._unanswered.pop(one.claim, None)
             self._free += max(asked, len(reports)) - taken
             self._lock.notify_all()
 
-    def _answered(self, reports: List[bytes], asked: int, wait_ms: int) -> Optional[Answered]:
+    def _answered(self, reports: List[_Report], asked: int, wait_ms: int) -> Optional[Answered]:
         while True:
             try:
-                return self._gateway.claims(reports, asked, wait_ms)
-            except Refused as refusal:
+                return self._gateway.claims([one.text for one in reports], asked, wait_ms)
+            except (Refused, Broken) as refusal:
                 self._refused(reports, refusal)
                 return None
             except Unavailable as fault:
@@ -205,12 +215,12 @@ class Worker:
             log.error("Expected steps of %s, but: %s", ", ".join(self._queues), fault)
         self._stopping.wait(1.0)
 
-    def _refused(self, reports: List[bytes], refusal: Refused) -> None:
+    def _refused(self, reports: List[_Report], refusal: CairnError) -> None:
         """One report that the API does not take must not keep the others from being taken."""
         if not reports:
             self._trouble(refusal)
         elif len(reports) == 1:
-            self._give_up(json.loads(reports[0])["claim"], str(refusal))
+            self._give_up(reports[0].claim, str(refusal))
         else:
             for one in reports:
                 answered = self._answered([one], 0, 0)
@@ -266,21 +276,30 @@ class Worker:
         with self._lock:
             if self._running.pop(context.claim, None) is None:
                 return
+            self._unanswered[context.claim] = None
             if self._stopping.is_set():
                 self._lock.notify_all()
         if context._facts and "release" not in report:
             report["facts"] = context._facts
         report["claim"] = context.claim
-        self._ended.put(_report_bytes(report))
+        self._ended.put(_Report(context.claim, _report_bytes(report)))
 
     # --- heartbeats ---
 
     def _beat(self) -> None:
-        while not self._closed.wait(self._gateway.heartbeat):
+        pause = self._gateway.heartbeat
+        while not self._closed.wait(pause):
             with self._lock:
                 running = dict(self._running)
-            progress = {claim: one._progress for claim, one in running.items() if one._progress is not None}
-            for claim in self._gateway.beat(list(running), progress):
+                claims = [*running, *self._unanswered]  # one that is not named counts as lost
+            progress = _news(list(running.values()))
+            lost = self._gateway.beat(claims, progress)
+            pause = self._gateway.heartbeat if lost is not None else min(self._gateway.heartbeat, _BEAT_AGAIN)
+            if lost is None:
+                continue
+            for claim, text in progress.items():
+                running[claim]._said, running[claim]._said_at = text, time.monotonic()
+            for claim in lost:
                 if claim in running:
                     running[claim]._is_cancelled = True
 
@@ -326,6 +345,21 @@ def _thread(target: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=target, daemon=True)
     thread.start()
     return thread
+
+
+def _news(running: Sequence[StepContext]) -> Dict[str, str]:
+    """The texts that the API has not heard, as many as one heartbeat takes; those that had to wait go first."""
+    found: Dict[str, str] = {}
+    size = 0
+    for one in sorted(running, key=lambda one: one._said_at):
+        text = one._progress
+        if text is None or text == one._said:
+            continue
+        size += len(json.dumps(text))
+        if found and size > _PROGRESS_BYTES_MAX:
+            break
+        found[one.claim] = text
+    return found
 
 
 def _outcome(result: Any, context: StepContext) -> Dict[str, Json]:
