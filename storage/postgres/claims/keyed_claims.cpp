@@ -18,29 +18,30 @@ ClaimedBatch KeyedClaims::claim(const ClaimRequest& request, const std::string& 
   return placements_.are_distributed() ? claim_across(one, queue) : claim_here(one, queue);
 }
 
-// Nothing: it is too early. The next look is a while later, unless this one has come to less than all.
-std::optional<JobPlace> KeyedClaims::place_to_look(Shard shard, const std::string& queue) {
+// Nothing: it is too early. The next one is a while later, unless this one comes to less than all jobs.
+std::optional<KeyedClaims::KeySearch> KeyedClaims::begin_search(Shard shard, const std::string& queue) {
   const std::optional<std::int64_t> revision = limits_.revision_of_keyed(queue);
   const std::lock_guard lock(mutex_);
-  KeyLook& look = looks_[{queue, shard}];
-  if (revision && *revision != look.revision) look = {.revision = *revision};
-  if (steady_us() < look.again_at_us) return std::nullopt;
-  look.again_at_us = steady_us() + repair_every_us;
-  return look.after;
+  KeySearch& search = searches_[{queue, shard}];
+  if (revision && *revision != search.revision) search = {.revision = *revision};
+  if (steady_us() < search.again_at_us) return std::nullopt;
+  search.again_at_us = steady_us() + repair_every_us;
+  return search;
 }
 
-// A failure is left to the next look, because the call may have claimed jobs already.
+// A failure is left to the next search, because the call may have claimed jobs already.
 void KeyedClaims::find_missing_keys(Shard shard, const std::string& queue) {
-  const std::optional<JobPlace> after = place_to_look(shard, queue);
-  if (!after) return;
+  const std::optional<KeySearch> before = begin_search(shard, queue);
+  if (!before) return;
   try {
     const KeyPortion portion =
-        read_key_portion(placements_.query(shard, "key_jobs", key_parameters(shard, queue, true, *after)));
+        read_key_portion(placements_.query(shard, "key_jobs", key_parameters(shard, queue, true, before->after)));
     const std::lock_guard lock(mutex_);
-    KeyLook& look = looks_[{queue, shard}];
-    look.after = portion.is_last ? JobPlace{} : portion.after;
-    look.was_at_all = look.was_at_all || portion.is_last;
-    if (!look.was_at_all) look.again_at_us = 0;
+    KeySearch& search = searches_[{queue, shard}];
+    if (search.revision != before->revision) return;  // it has begun again
+    search.after = portion.is_last ? JobPlace{} : portion.after;
+    search.was_at_all = search.was_at_all || portion.is_last;
+    if (!search.was_at_all) search.again_at_us = 0;
   } catch (const PostgresError&) {
   }
 }

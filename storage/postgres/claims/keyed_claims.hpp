@@ -29,19 +29,18 @@ class KeyedClaims {
   ClaimedBatch claim_across(const ClaimRequest& request, const std::string& queue);
   void record(const KeyPlan& plan, const KeyCounts& taken);
   void find_missing_keys(Shard shard, const std::string& queue);
-  std::optional<JobPlace> place_to_look(Shard shard, const std::string& queue);
-
-  struct KeyLook {  // for jobs without keys, of one queue in one shard
+  struct KeySearch {  // for jobs without keys, of one queue in one shard
     std::int64_t revision = 0;
     JobPlace after = {};
     bool was_at_all = false;
     TimeUs again_at_us = 0;
   };
+  std::optional<KeySearch> begin_search(Shard shard, const std::string& queue);
 
   Placements& placements_;
   KnownLimits& limits_;
   std::mutex mutex_;
-  std::map<std::pair<std::string, Shard>, KeyLook> looks_;
+  std::map<std::pair<std::string, Shard>, KeySearch> searches_;
 };
 
 }  // namespace cairn
