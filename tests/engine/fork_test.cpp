@@ -344,7 +344,7 @@ TEST(Fork, goes_on_under_a_changed_graph_that_fits) {
 
 TEST(Fork, under_a_higher_cap_charges_the_step_that_found_its_budget_used_up) {
   const std::string spends = R"({"name":"t","start":"a","limits":{"steps":9},"budgets":{"x":{"cap":1}},"nodes":{
-    "a":{"do":"x.a","labels":["again"],"spends":"x","on":{"again":"a"}},"z":{"end":"done"}}})";
+    "a":{"do":"x.a","labels":["again","ok"],"spends":"x","on":{"again":"a","ok":"z"}},"z":{"end":"done"}}})";
   Trial origin(spends);
   origin.start();
   EXPECT_EQ(origin.complete(1, "again").back(),
@@ -408,16 +408,18 @@ std::string stands_at(const std::string& node) {
   return R"({"name":"t","start":"w","limits":{"steps":9},"nodes":{"w":)" + node + R"(,"z":{"end":"done"}}})";
 }
 
+const std::string waits_for_a_second =
+    stands_at(R"({"wait":{"signal":"go","timeout_ms":1000},"on":{"fired":"z","timeout":"z"}})");
+const std::string waits_for_ever = stands_at(R"({"wait":{"signal":"go"},"on":{"fired":"z"}})");
+
 TEST(Move, to_a_graph_without_the_edge_by_which_a_wait_would_time_out_is_refused) {
-  const std::string timed = stands_at(R"({"wait":{"signal":"go","timeout_ms":1000},"on":{"fired":"z","timeout":"z"}})");
-  const std::string patient = stands_at(R"({"wait":{"signal":"go"},"on":{"fired":"z"}})");
-  EXPECT_NE(moved_to(timed, patient)
+  EXPECT_NE(moved_to(waits_for_a_second, waits_for_ever)
                 .find("Expected node w to have an edge for \"timeout\" in graph t of version v2, "
                       "by which step 1 may leave, but it has none."),
             std::string::npos);
-  Trial trial(patient);
+  Trial trial(waits_for_ever);
   trial.start();
-  trial.graphs.add(version_of(timed, "v2"), false);
+  trial.graphs.add(version_of(waits_for_a_second, "v2"), false);
   EXPECT_EQ(trial.then(MoveRun{"v2"}), (Lines{"run_moved"})) << "it waits on without a limit, as it was opened";
 }
 
@@ -434,24 +436,24 @@ TEST(Move, to_a_graph_without_the_edge_by_which_a_question_would_expire_is_refus
   EXPECT_NE(moved_to(open, answers).find("edge for \"expired\""), std::string::npos);
 }
 
-TEST(Move, of_a_paused_run_keeps_the_edge_that_its_answer_waits_for) {
-  const std::string both = stands_at(R"({"ask":{"prompt":"?"},"on":{"answered":"z","expired":"z"}})");
-  const std::string none = stands_at(R"({"ask":{"prompt":"?"},"on":{"expired":"z"}})");
-  const auto answered = [](Trial& trial) {
+TEST(Move, of_a_paused_run_keeps_the_edge_by_which_its_step_leaves_when_it_goes_on) {
+  const auto overdue = [](Trial& trial) {
     trial.then(Pause{});
-    trial.then(Answer{"", true, "ann", {}});
+    trial.now_us += Trial::second_us;
+    EXPECT_EQ(trial.then(Due{1}), (Lines{"timer_fired"}));
   };
-  EXPECT_NE(moved_to(both, none, answered).find("edge for \"answered\""), std::string::npos);
+  EXPECT_NE(moved_to(waits_for_a_second, waits_for_ever, overdue).find("edge for \"timeout\""), std::string::npos);
 }
 
-// A run may have been put there by a build that did not look.
-TEST(Move, that_left_a_wait_without_its_edge_ends_in_a_failure_and_not_in_silence) {
-  Trial trial(stands_at(R"({"wait":{"signal":"go","timeout_ms":1000},"on":{"fired":"z"}})"));
+// An earlier build may have put it there.
+TEST(Move, to_a_graph_without_the_edge_ends_in_a_failure_and_not_in_silence) {
+  Trial trial(waits_for_a_second);
   trial.start();
+  trial.state.graph = version_of(waits_for_ever, "v2");
   trial.now_us += Trial::second_us;
   EXPECT_EQ(trial.then(Due{1}).back(),
-            "run_finished failed (Step 1 (w) failed: invalid: Expected node w to have an edge "
-            "for \"timeout\", but it has none.) {}");
+            "run_finished failed (Step 1 (w) failed: invalid: Expected node w to have an edge for \"timeout\", but it "
+            "has none.) {}");
 }
 
 // The branches of an open fan-out would meet at two joins.
