@@ -40,8 +40,8 @@ struct ForkOptions {
   Json answers = Json::object();  // to questions that are open then, by id
   Json graph = nullptr;           // that it goes on with: a name, a version or a graph; null: the origin's
   Texts tags = {};
-  bool recorded = false;  // it takes what models and tools said from the origin's record
-  std::string reason;     // for the record
+  bool recorded = false;    // it takes what models and tools said from the origin's record
+  std::string reason = {};  // for the record
 };
 
 struct Transport;  // private
