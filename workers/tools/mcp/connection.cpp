@@ -75,6 +75,11 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
     return exec;
   }
 
+  std::string said_by(const Reply& reply) const {
+    const Reply clean{{}, secrets.redacted_json(reply.error)};
+    return clean.says();
+  }
+
   asio::awaitable<Result<Done, Failure>> open_channel() {
     if (const auto* url = std::get_if<ToolSpec::Http>(&entry.like.does)) {
       http = std::make_unique<HttpChannel>(name, *url, secrets, listener());
@@ -90,7 +95,8 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
     if (!exec) co_return std::move(exec).error();
     std::string fault;
     try {
-      stdio = co_await StdioChannel::start({name, secrets}, *std::move(exec), listener());
+      StdioChannel::Named server{name, secrets};  // with a name of its own: g++ 12 would destroy it twice
+      stdio = co_await StdioChannel::start(std::move(server), *std::move(exec), listener());
     } catch (const std::system_error& error) {
       fault = error.what();
     }
@@ -182,9 +188,7 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
     if (!answer) co_return answer.error();
     const Json spoken = answer->result.is_object() ? answer->result.value("protocolVersion", Json()) : Json();
     if (!answer->error.is_null())
-      co_return failure("refused",
-                        "Expected " + server_named(name) +
-                            " to begin, but it says: " + Reply{{}, secrets.redacted_json(answer->error)}.says(),
+      co_return failure("refused", "Expected " + server_named(name) + " to begin, but it says: " + said_by(*answer),
                         false);
     const bool is_known = spoken.is_string() && std::find(handshaken.begin(), handshaken.end(),
                                                           spoken.get_ref<const std::string&>()) != handshaken.end();

@@ -78,10 +78,10 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
       const Answer answer = co_await connection.ask("tools/list", params, std::move(how));
       if (!answer) co_return answer.error();
       if (!answer->error.is_null())
-        co_return failure("refused",
-                          "Expected " + server_named(entry.like.name) + " to list its tools, but it says: " +
-                              Reply{{}, secrets.redacted_json(answer->error)}.says(),
-                          false);
+        co_return failure(
+            "refused",
+            "Expected " + server_named(entry.like.name) + " to list its tools, but it says: " + said_by(*answer),
+            false);
       const Result<std::optional<std::string>> cursor = add_page(secrets.redacted_json(answer->result), read);
       if (!cursor)
         co_return failure(
@@ -178,6 +178,11 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
   ToolAnswer completed(const Calling& calling, const Json& result) const {
     const auto found = tools.find(calling.name);
     return outputs_of(calling.call.tool, result, found == tools.end() ? Json() : found->second.output);
+  }
+
+  std::string said_by(const Reply& reply) const {
+    const Reply clean{{}, secrets.redacted_json(reply.error)};
+    return clean.says();
   }
 
   ToolAnswer redacted(ToolAnswer answer) const {

@@ -79,6 +79,7 @@ struct StdioChannel::Parts : std::enable_shared_from_this<StdioChannel::Parts> {
 
   void read_lines() {
     from.async_read_some(asio::buffer(chunk), [self = shared_from_this()](const error_code& error, std::size_t bytes) {
+      if (error && self->end_says) return;  // late, and all that it is about may be gone
       if (error) return self->close("it has ended" + self->last_words());
       self->take(std::string_view(self->chunk.data(), bytes));
       if (self->from.is_open()) self->read_lines();

@@ -287,7 +287,7 @@ TEST(PlanTree, a_plan_of_as_many_tasks_as_it_may_have_is_merged_at_once) {
   const auto& merge = std::get<PureHandler>(table.find("plan.merge")->run);
   const auto began = std::chrono::steady_clock::now();
   const StepResult merged = merge(input);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
   ASSERT_TRUE(merged) << merged.error().message;
   EXPECT_EQ(merged->label, "merged");
   ASSERT_EQ(merged->facts.size(), std::size_t{count} + 1) << "the revision, and a decomposition of each task";
@@ -305,7 +305,7 @@ TEST(PlanTree, many_small_circles_are_opened_at_once) {
   PlanTree plan;
   const auto began = std::chrono::steady_clock::now();
   const std::vector<DroppedDependency> dropped = add_tasks(plan, tasks);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
   EXPECT_EQ(dropped.size(), count / 2);
   EXPECT_TRUE(plan.is_ordered());
 }
