@@ -36,11 +36,9 @@ std::string without_secret(std::string text, const std::string& secret) {
   return text;
 }
 
-// A little less than the step's, so that the call is on record before the step is given up.
 std::int64_t time_for(const ModelRequest& request, const ModelEndpoint& endpoint) {
   constexpr std::int64_t otherwise_ms = 60'000;
-  std::int64_t time = request.timeout_ms > 0 ? request.timeout_ms : otherwise_ms;
-  time -= std::min<std::int64_t>(time / 10, 1'000);
+  const std::int64_t time = request.timeout_ms > 0 ? request.timeout_ms : otherwise_ms;
   return endpoint.timeout_ms > 0 ? std::min(time, endpoint.timeout_ms) : time;
 }
 
