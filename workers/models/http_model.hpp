@@ -23,11 +23,12 @@ struct ModelEndpoint {
   bool streams = true;                     // where it can; a call that is given up then costs no more
 };
 
-// An endpoint that refuses a reply format by its name (400, 404, 415, 422, 501) is asked again by the next one, and for
-// that model by no stricter one from then on. One that refuses to stream, or streams without saying what it used, is
-// asked for whole answers from then on. One that is asked too much (429, 503) is asked again within the request's time:
-// when it says so (rate_limit.hpp), else after pauses of the client's own; if the time does not suffice, the failure
-// says how long to pause. A conversation or a reply that is longer than json_bytes_max is `limit`, not retryable.
+// An endpoint that refuses a reply format by its name (400, 404, 415, 422, 501) is asked again by the next one, and by
+// no stricter one from then on: for that schema, or for the whole model if it took none and refused two
+// (known_forms.hpp). One that refuses to stream, or streams without saying what it used, is asked for whole answers from
+// then on. One that is asked too much (429, 503) is asked again within the request's time: when it says so
+// (rate_limit.hpp), else after pauses of the client's own; if the time does not suffice, the failure says how long to
+// pause. A conversation or a reply that is longer than json_bytes_max is `limit`, not retryable.
 std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
 
 }  // namespace cairn
