@@ -15,6 +15,7 @@
 #include "workers/models/rate_limit.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
+#include "workers/ports/secrets.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -27,14 +28,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t body_shown_bytes = 300;                 // of an answer, in a sentence
 constexpr int pauses_max = 20;                                // of one request, that the endpoint asks for
 constexpr std::size_t stream_bytes_max = 4 * json_bytes_max;  // each token comes in an event of its own
-
-std::string without_secret(std::string text, const std::string& secret) {
-  if (secret.empty()) return text;
-  for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
-    text.replace(at, secret.size(), "***");
-  }
-  return text;
-}
 
 std::int64_t time_for(const ModelRequest& request, const ModelEndpoint& endpoint) {
   constexpr std::int64_t otherwise_ms = 60'000;
@@ -119,14 +112,14 @@ Result<Done, Failure> within_a_blob(ModelReply& reply) {
 
 class HttpModel final : public Model {
  public:
-  explicit HttpModel(ModelEndpoint endpoint) : endpoint_(std::move(endpoint)) {}
+  explicit HttpModel(ModelEndpoint endpoint)
+      : endpoint_(std::move(endpoint)), secrets_(Secrets::unnamed(endpoint_.api_key)) {}
 
   asio::awaitable<ModelAnswer> ask(ModelRequest request) override {
     const auto began = Clock::now();
     const std::string model = request.model.empty() ? endpoint_.model : request.model;
     ModelAnswer answer = co_await answered(request, model, began + milliseconds(time_for(request, endpoint_)));
     answer.reply.latency_ms = std::chrono::duration_cast<milliseconds>(Clock::now() - began).count();
-    if (answer.failure) answer.failure->message = without_secret(std::move(answer.failure->message), endpoint_.api_key);
     co_return answer;
   }
 
@@ -139,7 +132,8 @@ class HttpModel final : public Model {
       const AskedForm form = form_for(model, request.schema);
       HttpRequest call = call_of(request, model, form, deadline);
       if (const std::size_t bytes = bytes_of(request, call); bytes > json_bytes_max) co_return too_long(bytes);
-      const HttpResult result = co_await client_.send(std::move(call));
+      HttpResult result = co_await client_.send(std::move(call));
+      if (result) result->body = secrets_.redacted(result->body);  // before it is cut: half of a key would not be found
       if (result && steps_down(request, model, form, *result)) continue;
       const std::int64_t pause_ms = pause_before(result, request.key, deadline, pauses);
       if (pause_ms == 0) co_return read(request, model, form, result);
@@ -232,7 +226,11 @@ class HttpModel final : public Model {
   }
 
   Result<Json, Failure> body_of(const HttpAnswer& answer) const {
-    if (is_stream(answer)) return answer_of_stream(endpoint_.api, answer.body);
+    if (is_stream(answer)) {
+      Result<Json, Failure> whole = answer_of_stream(endpoint_.api, answer.body);
+      if (whole) return secrets_.redacted_json(*whole);  // the pieces of a key may have come apart
+      return whole;
+    }
     Result<Json> body = parse_json(answer.body, "the model endpoint's answer");
     if (!body) return bad_reply(body.error().message);
     return *std::move(body);
@@ -276,7 +274,8 @@ class HttpModel final : public Model {
     return reply;
   }
 
-  ModelEndpoint endpoint_;
+  const ModelEndpoint endpoint_;
+  const Secrets secrets_;
   HttpClient client_;
   KnownForms forms_;
 };
