@@ -152,6 +152,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/handlers/http_call_test.cpp
   tests/workers/handlers/large_values_test.cpp
   tests/workers/handlers/model_extract_test.cpp
+  tests/workers/models/known_forms_test.cpp
   tests/workers/models/long_conversation_test.cpp
   tests/workers/models/model_families_test.cpp
   tests/workers/models/model_settings_test.cpp

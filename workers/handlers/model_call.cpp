@@ -1,5 +1,6 @@
 #include "workers/handlers/model_call.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "workers/handlers/step_fields.hpp"
@@ -30,6 +31,9 @@ void add_reply(Json& fields, const ModelReply& reply) {
   if (!reply.response_id.empty()) fields["response_id"] = reply.response_id;
 }
 
+// A little less than the step's, so that the call is on record before the step is given up.
+std::int64_t time_within(std::int64_t step_ms) { return step_ms - std::min<std::int64_t>(step_ms / 10, 1'000); }
+
 }  // namespace
 
 Json object_schema(Json properties) {
@@ -48,7 +52,7 @@ ModelRequest request_for(const StepInput& input) {
     request.options = input.with.value("options", Json());
   }
   request.node = input.node;
-  request.timeout_ms = input.timeout_ms;
+  request.timeout_ms = time_within(input.timeout_ms);
   request.key = input.key;
   // From the third attempt on, one of those before may have had a bad reply, which the first key would bring again.
   if (input.fault_error == "bad_reply" || input.attempt > 2) request.key += "/" + std::to_string(input.attempt);

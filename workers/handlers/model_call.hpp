@@ -13,9 +13,10 @@ namespace cairn {
 // The JSON Schema of an object with exactly these properties, all required, as strict structured output demands it.
 Json object_schema(Json properties);
 
-// A request of the step, still without messages: its node, time-out, idempotency key, and `model` and `options` of the
-// node's settings. After a bad reply the key is another one, as the same would bring the same reply from an endpoint
-// that remembers keys.
+// A request of the step, still without messages: its node, the most of the step's time, idempotency key, and `model`
+// and `options` of the node's settings. After a bad reply the key is another one, as the same would bring the same
+// reply from an endpoint that remembers keys. A second request in the same attempt has only the time that the first
+// left.
 ModelRequest request_for(const StepInput& input);
 
 // Makes the text that the model writes the step's progress while it streams: that text member of the reply, which is a

@@ -100,7 +100,8 @@ ModelRequest extract_request(const StepInput& input) {
   return request;
 }
 
-// The same request with the reply that cannot be used, and why. The same key would bring that reply again.
+// The same request with the reply that cannot be used, and why, in the time that is left. The same key would bring that
+// reply again.
 ModelRequest repaired(ModelRequest request, const ModelAnswer& answer) {
   const Json& message = answer.reply.message;
   const bool has_content = message.is_object() && message.value("content", Json()).is_string();
@@ -109,7 +110,16 @@ ModelRequest repaired(ModelRequest request, const ModelAnswer& answer) {
   request.messages.push_back(
       said_by("user", "That reply could not be used. " + answer.failure->message + " Reply again."));
   request.key += "/repair";
+  if (request.timeout_ms > 0) request.timeout_ms -= answer.reply.latency_ms;
   return request;
+}
+
+// A repair takes about as long as the reply that it mends: with less time than that, and less than a second, none would
+// come. Without a time of the step each call has the port's own.
+bool leaves_time_to_repair(const ModelRequest& request, const ModelAnswer& answer) {
+  const std::int64_t took_ms = answer.reply.latency_ms;
+  const std::int64_t left_ms = request.timeout_ms - took_ms;
+  return request.timeout_ms == 0 || (left_ms > 0 && left_ms >= std::min<std::int64_t>(took_ms, 1'000));
 }
 
 Outcome extracted(const StepInput& input, Json value) {
@@ -130,7 +140,7 @@ boost::asio::awaitable<StepResult> extract(StepInput input, Ports& ports) {
   std::vector<Fact> facts;
   ModelAnswer answer = co_await ports.model().ask(request);
   facts.emplace_back(model_called(request, answer));
-  if (answer.failure && answer.failure->error == "bad_reply") {
+  if (answer.failure && answer.failure->error == "bad_reply" && leaves_time_to_repair(request, answer)) {
     request = repaired(std::move(request), answer);
     answer = co_await ports.model().ask(request);
     facts.emplace_back(model_called(request, answer));

@@ -11,6 +11,7 @@
 #include "workers/models/chat_message.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/own_process.hpp"
+#include "workers/ports/secrets.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -21,13 +22,6 @@ constexpr int embed_pauses_max = 5;
 
 Error bad_vectors(const std::string& but) {
   return {Code::invalid, "Expected a vector for each text from the embeddings endpoint, but " + but + "."};
-}
-
-std::string hidden(std::string text, const std::string& secret) {
-  if (secret.empty()) return text;
-  for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at))
-    text.replace(at, secret.size(), "***");
-  return text;
 }
 
 // --- the answer -----------------------------------------------------------------------------------------------------
@@ -110,9 +104,11 @@ Error refusal_by(const HttpAnswer& answer) {
 Result<std::vector<Vector>> asked(const EmbeddingEndpoint& endpoint, std::span<const std::string> texts,
                                   TimeUs until_us) {
   HttpRequest request = request_of(endpoint, texts);
+  const Secrets secrets = Secrets::unnamed(endpoint.api_key);
   for (int pauses = 0;; ++pauses) {
     request.timeout_ms = std::max<std::int64_t>((until_us - steady_us()) / 1000, 1);
-    const HttpResult result = sent(request);
+    HttpResult result = sent(request);
+    if (result) result->body = secrets.redacted(result->body);  // before it is cut: half of a key would not be found
     if (!result) return Error{Code::unavailable, result.error().message};
     const bool is_paced = (result->status == 429 || result->status == 503) && result->retry_after_ms > 0;
     if (is_paced && pauses < embed_pauses_max && steady_us() + result->retry_after_ms * 1000 < until_us) {
@@ -157,11 +153,7 @@ float likeness(const Vector& one, const Vector& other) {
 Result<std::vector<Vector>> embed(const EmbeddingEndpoint& endpoint, std::span<const std::string> texts,
                                   std::int64_t timeout_ms) {
   CHECK(!texts.empty() && texts.size() <= embedded_texts_max);
-  Result<std::vector<Vector>> vectors = asked(endpoint, texts, steady_us() + timeout_ms * 1000);
-  if (vectors) return vectors;
-  Error error = vectors.error();
-  error.message = hidden(std::move(error.message), endpoint.api_key);
-  return error;
+  return asked(endpoint, texts, steady_us() + timeout_ms * 1000);
 }
 
 }  // namespace cairn

@@ -23,7 +23,7 @@ EmbeddingSettings embedding_settings_from_environment();
 struct EmbeddingEndpoint {
   std::string url;  // http(s)://host[:port]/v1 ; the API's path is added
   std::string model;
-  std::string api_key;  // never reaches an answer or a log
+  std::string api_key;  // no answer or log has it, if it has secret_bytes_min at least
 };
 // Nothing if the settings name no model. Refuses `invalid`.
 Result<std::optional<EmbeddingEndpoint>> embedding_endpoint(const EmbeddingSettings& settings,

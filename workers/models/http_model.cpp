@@ -5,16 +5,17 @@
 #include <cctype>
 #include <chrono>
 #include <iterator>
-#include <map>
 #include <string_view>
 #include <utility>
 
 #include "engine/text.hpp"
 #include "workers/models/chat_message.hpp"
+#include "workers/models/known_forms.hpp"
 #include "workers/models/model_stream.hpp"
 #include "workers/models/rate_limit.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
+#include "workers/ports/secrets.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -28,19 +29,9 @@ constexpr std::size_t body_shown_bytes = 300;                 // of an answer, i
 constexpr int pauses_max = 20;                                // of one request, that the endpoint asks for
 constexpr std::size_t stream_bytes_max = 4 * json_bytes_max;  // each token comes in an event of its own
 
-std::string without_secret(std::string text, const std::string& secret) {
-  if (secret.empty()) return text;
-  for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
-    text.replace(at, secret.size(), "***");
-  }
-  return text;
-}
-
-// A little less than the step's, so that the call is on record before the step is given up.
 std::int64_t time_for(const ModelRequest& request, const ModelEndpoint& endpoint) {
   constexpr std::int64_t otherwise_ms = 60'000;
-  std::int64_t time = request.timeout_ms > 0 ? request.timeout_ms : otherwise_ms;
-  time -= std::min<std::int64_t>(time / 10, 1'000);
+  const std::int64_t time = request.timeout_ms > 0 ? request.timeout_ms : otherwise_ms;
   return endpoint.timeout_ms > 0 ? std::min(time, endpoint.timeout_ms) : time;
 }
 
@@ -85,10 +76,6 @@ bool is_stream(const HttpAnswer& answer) {
   });
 }
 
-ReplyFormat next_format(ReplyFormat format) {
-  return format == ReplyFormat::json_schema ? ReplyFormat::json_object : ReplyFormat::text;
-}
-
 Failure refusal_of(const HttpAnswer& answer) {
   const bool retryable = answer.status == 429 || answer.status == 408 || answer.status >= 500;
   Failure refused = failure("refused",
@@ -125,14 +112,14 @@ Result<Done, Failure> within_a_blob(ModelReply& reply) {
 
 class HttpModel final : public Model {
  public:
-  explicit HttpModel(ModelEndpoint endpoint) : endpoint_(std::move(endpoint)) {}
+  explicit HttpModel(ModelEndpoint endpoint)
+      : endpoint_(std::move(endpoint)), secrets_(Secrets::unnamed(endpoint_.api_key)) {}
 
   asio::awaitable<ModelAnswer> ask(ModelRequest request) override {
     const auto began = Clock::now();
     const std::string model = request.model.empty() ? endpoint_.model : request.model;
     ModelAnswer answer = co_await answered(request, model, began + milliseconds(time_for(request, endpoint_)));
     answer.reply.latency_ms = std::chrono::duration_cast<milliseconds>(Clock::now() - began).count();
-    if (answer.failure) answer.failure->message = without_secret(std::move(answer.failure->message), endpoint_.api_key);
     co_return answer;
   }
 
@@ -142,13 +129,14 @@ class HttpModel final : public Model {
                                         Clock::time_point deadline) {
     Pauses pauses;
     for (;;) {
-      const AskedForm form = form_for(model);
+      const AskedForm form = form_for(model, request.schema);
       HttpRequest call = call_of(request, model, form, deadline);
       if (const std::size_t bytes = bytes_of(request, call); bytes > json_bytes_max) co_return too_long(bytes);
-      const HttpResult result = co_await client_.send(std::move(call));
+      HttpResult result = co_await client_.send(std::move(call));
+      if (result) result->body = secrets_.redacted(result->body);  // before it is cut: half of a key would not be found
       if (result && steps_down(request, model, form, *result)) continue;
       const std::int64_t pause_ms = pause_before(result, request.key, deadline, pauses);
-      if (pause_ms == 0) co_return read(request, model, result);
+      if (pause_ms == 0) co_return read(request, model, form, result);
       asio::steady_timer timer(co_await asio::this_coro::executor, milliseconds(pause_ms));
       co_await timer.async_wait(asio::use_awaitable);
     }
@@ -167,9 +155,8 @@ class HttpModel final : public Model {
                    false);
   }
 
-  AskedForm form_for(const std::string& model) const {
-    const auto found = forms_.find(model);
-    AskedForm form = found == forms_.end() ? AskedForm{} : found->second;
+  AskedForm form_for(const std::string& model, const Json& schema) const {
+    AskedForm form = forms_.form_for(model, schema);
     form.format = endpoint_.format.value_or(form.format);
     form.streams = form.streams && endpoint_.streams;
     return form;
@@ -177,14 +164,17 @@ class HttpModel final : public Model {
 
   bool steps_down(const ModelRequest& request, const std::string& model, AskedForm asked, const HttpAnswer& answer) {
     if (asked.streams && refuses_to_stream(answer)) {
-      forms_[model].streams = false;
+      forms_.streams_refused(model);
       return true;
     }
-    if (endpoint_.format || request.schema.is_null() || asked.format == ReplyFormat::text || !refuses_format(answer))
-      return false;
-    ReplyFormat& known = forms_[model].format;  // another request may have come further meanwhile
-    known = std::max(known, next_format(asked.format));
+    if (!asks_for_format(request, asked) || !refuses_format(answer)) return false;
+    forms_.format_refused(model, request.schema, asked.format);
     return true;
+  }
+
+  // In a form that the endpoint's answers decide.
+  bool asks_for_format(const ModelRequest& request, AskedForm asked) const {
+    return !endpoint_.format && !request.schema.is_null() && asked.format != ReplyFormat::text;
   }
 
   struct Pauses {
@@ -236,26 +226,31 @@ class HttpModel final : public Model {
   }
 
   Result<Json, Failure> body_of(const HttpAnswer& answer) const {
-    if (is_stream(answer)) return answer_of_stream(endpoint_.api, answer.body);
+    if (is_stream(answer)) {
+      Result<Json, Failure> whole = answer_of_stream(endpoint_.api, answer.body);
+      if (whole) return secrets_.redacted_json(*whole);  // the pieces of a key may have come apart
+      return whole;
+    }
     Result<Json> body = parse_json(answer.body, "the model endpoint's answer");
     if (!body) return bad_reply(body.error().message);
     return *std::move(body);
   }
 
-  ModelAnswer read(const ModelRequest& request, const std::string& model, const HttpResult& result) {
+  ModelAnswer read(const ModelRequest& request, const std::string& model, AskedForm asked, const HttpResult& result) {
     if (!result) {
       const HttpFault& fault = result.error();
       if (fault.kind == HttpFault::Kind::too_big) return failure("limit", fault.message, false);
       return failure("unreachable", fault.message, fault.kind != HttpFault::Kind::invalid);
     }
     if (result->status != 200) return refusal_of(*result);
+    if (asks_for_format(request, asked)) forms_.format_taken(model, asked.format);
     const Result<Json, Failure> body = body_of(*result);
     if (!body) return body.error();
     Result<Completion, Failure> completion = read_completion(endpoint_.api, *body);
     if (!completion) return std::move(completion).error();
     // A call whose use is not on record is worse than one that cannot be stopped halfway.
     const bool says_use = completion->tokens_in > 0 || completion->tokens_out > 0;
-    if (is_stream(*result) && !says_use) forms_[model].streams = false;
+    if (is_stream(*result) && !says_use) forms_.streams_refused(model);
     return reply_of(request, model, *std::move(completion));
   }
 
@@ -279,9 +274,10 @@ class HttpModel final : public Model {
     return reply;
   }
 
-  ModelEndpoint endpoint_;
+  const ModelEndpoint endpoint_;
+  const Secrets secrets_;
   HttpClient client_;
-  std::map<std::string, AskedForm> forms_;  // by model, where another one was refused
+  KnownForms forms_;
 };
 
 }  // namespace

@@ -188,6 +188,12 @@ Result<Secrets> Secrets::open(std::vector<SecretSource> sources) {
   return secrets;
 }
 
+Secrets Secrets::unnamed(const std::string& value) {
+  Secrets secrets;
+  if (value.size() >= secret_bytes_min) secrets.remember(value);
+  return secrets;
+}
+
 Result<std::string, Failure> Secrets::value(const std::string& name) {
   const auto source = sources_.find(name);
   if (source == sources_.end())

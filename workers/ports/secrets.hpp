@@ -62,6 +62,9 @@ class Secrets {
   // too long. The sentence never has the value.
   static Result<Secrets> open(std::vector<SecretSource> sources);
 
+  // A value without a name, that no call gets and every text is rid of; nothing if it is shorter than secret_bytes_min.
+  static Secrets unnamed(const std::string& value);
+
   // Its value now. Fails: `refused`, no such secret; `secret`, retryable, its file cannot be used at this moment.
   Result<std::string, Failure> value(const std::string& name);
   // Whether it may be sent there. False for a name that does not exist.

@@ -1,11 +1,15 @@
 // The handler model.extract: one reply, one repair, and what is on record.
 #include "workers/handlers/model_extract.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <gtest/gtest.h>
+#include <thread>
 
 #include "engine/graph_review.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
+#include "workers/models/http_model.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/rule_book.hpp"
@@ -36,6 +40,24 @@ class Extracts : public ::testing::Test {
 
   StepResult scripted(Json with, const char* replies) {
     return run(std::move(with), make_scripted_model({{"replies", Json::parse(replies)}}));
+  }
+
+  // An endpoint whose first reply comes after `first_ms` and misses the schema, and whose second never comes.
+  StepResult answered_late(std::int64_t first_ms) {
+    std::atomic<int> asked = 0;
+    const testing::LoopbackServer server([&](const testing::LoopbackServer::Request&) {
+      if (++asked > 1) return testing::LoopbackServer::Reply{.body = "", .never = true};
+      std::this_thread::sleep_for(std::chrono::milliseconds(first_ms));
+      return testing::LoopbackServer::Reply{.body = R"({"model": "served", "choices": [{"finish_reason": "stop",
+          "message": {"role": "assistant", "content": "{\"customer\": \"Ann\"}"}}],
+          "usage": {"prompt_tokens": 7, "completion_tokens": 5}})"};
+    });
+    ModelEndpoint endpoint;
+    endpoint.url = server.url("/v1");
+    const auto began = std::chrono::steady_clock::now();
+    StepResult result = run({{"text", "x"}, {"schema", invoice}}, make_http_model(endpoint));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(input_.timeout_ms));
+    return result;
   }
 
   static Json fact(const std::vector<Fact>& facts, std::size_t at) {
@@ -91,6 +113,34 @@ TEST_F(Extracts, a_second_miss_is_a_bad_reply_that_may_be_tried_again) {
   EXPECT_TRUE(result.error().retryable);
   EXPECT_EQ(result.error().facts.size(), 2u);
   EXPECT_EQ(requests_.size(), 2u);
+}
+
+TEST_F(Extracts, a_repair_has_the_time_that_is_left_and_both_calls_are_on_record_before_the_step_is_given_up) {
+  input_.timeout_ms = 4'000;
+  const StepResult result = answered_late(300);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().error, "unreachable");
+  EXPECT_TRUE(result.error().retryable);
+  ASSERT_EQ(result.error().facts.size(), 2u);
+  EXPECT_EQ(fact(result.error().facts, 0)["error"], "bad_reply");
+  EXPECT_EQ(fact(result.error().facts, 0)["tokens_out"], 5);
+  EXPECT_EQ(fact(result.error().facts, 1)["error"], "unreachable");
+  ASSERT_EQ(requests_.size(), 2u);
+  EXPECT_EQ(requests_[0].timeout_ms, 3'600) << "less than the step's";
+  const auto first_ms = fact(result.error().facts, 0)["latency_ms"].get<std::int64_t>();
+  EXPECT_GE(first_ms, 300);
+  EXPECT_EQ(requests_[1].timeout_ms, 3'600 - first_ms);
+}
+
+TEST_F(Extracts, too_little_time_for_a_repair_leaves_a_bad_reply_that_may_be_tried_again) {
+  input_.timeout_ms = 3'000;
+  const StepResult result = answered_late(2'000);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().error, "bad_reply");
+  EXPECT_TRUE(result.error().retryable);
+  ASSERT_EQ(result.error().facts.size(), 1u);
+  EXPECT_EQ(fact(result.error().facts, 0)["tokens_in"], 7);
+  EXPECT_EQ(requests_.size(), 1u);
 }
 
 TEST_F(Extracts, another_failure_is_not_repaired) {

@@ -3,6 +3,7 @@
 // without guided decoding), thoughts before the reply (DeepSeek-R1, Qwen3), prose around it, text with tool calls
 // (Anthropic-compatible gateways), rate limits with Retry-After, slow answers, cut connections, and the API of
 // responses.
+#include <algorithm>
 #include <chrono>
 #include <gtest/gtest.h>
 
@@ -109,6 +110,43 @@ TEST(ModelFamilies, an_endpoint_that_knows_no_format_gets_the_schema_in_words) {
   EXPECT_EQ(family.body(2)["messages"][0]["role"], "system");
   EXPECT_EQ(family.ask(request).reply.value, verdict);
   EXPECT_EQ(family.server.requests().size(), 4U);
+}
+
+std::string type_of_schema_in(const Request& request) {
+  return Json::parse(request.body()).value(Json::json_pointer("/response_format/json_schema/schema/type"), "none");
+}
+
+TEST(ModelFamilies, a_schema_that_one_run_cannot_use_lowers_the_format_of_no_other) {
+  Family family([](const Request& request) {
+    if (type_of_schema_in(request) == "array")
+      return refused("Invalid schema for response_format 'verdict': schema must be of type 'object', got 'array'.");
+    return says(format_in(request) == "json_schema" ? verdict.dump() : R"(["yes"])");
+  });
+  const Json list = {{"type", "array"}, {"items", {{"type", "string"}}}};
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(family.ask(question(list)).reply.value, Json::array({"yes"}));
+  ASSERT_EQ(family.server.requests().size(), 3U) << "refused once, then never asked that way again";
+  EXPECT_EQ(family.ask().reply.value, verdict);
+  EXPECT_EQ(format_in(family.server.requests().at(3)), "json_schema");
+  for (const char* item : {"number", "integer", "boolean"})
+    family.ask(question({{"type", "array"}, {"items", {{"type", item}}}}));
+  EXPECT_EQ(family.ask().reply.value, verdict);
+  EXPECT_EQ(format_in(family.server.requests().back()), "json_schema") << "as the model has taken one";
+}
+
+TEST(ModelFamilies, an_endpoint_that_refuses_every_schema_is_asked_with_one_at_most_twice) {
+  Family family([](const Request& request) {
+    if (format_in(request) == "json_schema") return refused("This response_format type is unavailable now");
+    return says(verdict.dump());
+  });
+  for (const char* title : {"a", "b", "c", "d"}) {
+    Json schema = verdict_schema;
+    schema["title"] = title;
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(family.ask(question(schema)).reply.value, verdict);
+  }
+  const auto seen = family.server.requests();
+  EXPECT_EQ(seen.size(), 10U);
+  EXPECT_EQ(std::count_if(seen.begin(), seen.end(), [](const auto& one) { return format_in(one) == "json_schema"; }),
+            2);
 }
 
 TEST(ModelFamilies, a_refusal_of_something_else_changes_no_format) {

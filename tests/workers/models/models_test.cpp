@@ -215,6 +215,50 @@ TEST(HttpModel, the_key_never_reaches_a_message) {
   EXPECT_EQ(failure.message.find(api_key), std::string::npos) << failure.message;
 }
 
+// The limits of what a sentence shows cut it in half, wherever it stands.
+TEST(HttpModel, no_piece_of_the_key_reaches_a_message_or_a_record) {
+  const std::string key = "sk-Jq7vR2mXw9Tb4LcZ8nYd5GfHs3KpQa6UeWt1BrVxNo0iMlPjDuCkEyAzS";
+  ASSERT_EQ(key.size(), 60U);
+  const std::string before(280, 'x');
+  const auto event = [](const Json& delta, const Json& finish = nullptr) {
+    const Json chunk = {{"choices", {{{"index", 0}, {"delta", delta}, {"finish_reason", finish}}}}};
+    return "data: " + chunk.dump() + "\n\n";
+  };
+  const auto streamed = [](const std::string& events) {
+    return Reply{.body = events, .headers = {{"Content-Type", "text/event-stream"}}};
+  };
+  Json no = says_text("");
+  no["refusal"] = before + key;
+  const Reply replies[] = {
+      {401, before + key, false},
+      {401, before + " " + Json(key).dump() + key, false},
+      {200, Json{{"error", before + key}}.dump(), false},
+      {200, completion(says_text(before + key)).dump(), false},
+      {200, completion(no).dump(), false},
+      streamed("data: " + Json{{"error", {{"reason", before + key}}}}.dump() + "\n\n"),
+      streamed(event({{"content", before + key.substr(0, 30)}}) + event({{"content", key.substr(30)}}, "stop"))};
+  for (const Reply& reply : replies) {
+    const LoopbackServer server([&reply](const LoopbackServer::Request&) { return reply; });
+    ModelEndpoint endpoint = endpoint_at(server.url("/v1"));
+    endpoint.api_key = key;
+    const ModelRequest request = request_of(owner_schema);
+    const ModelAnswer answer = testing::run(make_http_model(endpoint)->ask(request));
+    const std::string said = failure_of(answer).message + "\n" + model_called(request, answer).fields;
+    for (std::size_t at = 0; at + 8 <= key.size(); ++at)
+      EXPECT_EQ(said.find(key.substr(at, 8)), std::string::npos) << key.substr(at, 8) << " in " << said;
+  }
+}
+
+// A word like "none" is a key of endpoints that want some, and stands in many a reply.
+TEST(HttpModel, a_key_too_short_to_be_one_changes_no_reply) {
+  const LoopbackServer server([](const LoopbackServer::Request&) {
+    return Reply{200, completion(says_text("There is none.")).dump(), false};
+  });
+  ModelEndpoint endpoint = endpoint_at(server.url("/v1"));
+  endpoint.api_key = "none";
+  EXPECT_EQ(reply_of(testing::run(make_http_model(endpoint)->ask(request_of()))).value, "There is none.");
+}
+
 TEST(HttpModel, an_answer_that_is_no_completion_is_bad) {
   for (const char* body : {"", "garbage", "[]", "{}", R"({"choices": []})", R"({"choices": [{}]})",
                            R"({"choices": [{"message": "hi"}]})", R"({"choices": {"message": 1}})"}) {

@@ -117,6 +117,13 @@ TEST(Secrets, are_redacted_however_they_are_written) {
   }
 }
 
+TEST(Secrets, one_without_a_name_is_redacted_if_it_is_long_enough) {
+  const Secrets secrets = Secrets::unnamed(value);
+  EXPECT_EQ(secrets.redacted(std::string("It is ") + value + "."), "It is ***.");
+  EXPECT_EQ(Secrets::unnamed("1234567").redacted("1234567"), "1234567");
+  EXPECT_EQ(Secrets::unnamed("").redacted("1234567"), "1234567");
+}
+
 TEST(Secrets, are_redacted_within_base64_whatever_stands_before_them) {
   const std::string token = "tok/en+with~19.chars";
   const Secrets secrets = with_value(token);

@@ -256,6 +256,16 @@ TEST(VectorsFile, is_read_as_it_was_written_and_no_other_way) {
   }
 }
 
+TEST(Embeddings, no_piece_of_the_key_reaches_a_refusal) {
+  const std::string key = "sk-Jq7vR2mXw9Tb4LcZ8nYd5GfHs3KpQa6UeWt1BrVxNo0iMlPjDuCkEyAzS";
+  const LoopbackServer server([&](const auto&) { return Served{.status = 401, .body = std::string(280, 'x') + key}; });
+  const std::vector<std::string> texts = {"a"};
+  const auto refused = embed({server.url("/v1"), "e", key}, texts, 10'000);
+  ASSERT_FALSE(refused);
+  for (std::size_t at = 0; at + 8 <= key.size(); ++at)
+    EXPECT_EQ(refused.error().message.find(key.substr(at, 8)), std::string::npos) << refused.error().message;
+}
+
 TEST(EmbeddingSettings, name_an_endpoint_or_refuse) {
   ModelSettings models;
   EXPECT_FALSE(embedding_endpoint({}, models)->has_value());

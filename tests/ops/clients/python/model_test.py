@@ -118,6 +118,18 @@ class FailedCalls(unittest.TestCase):
         self.failed(Again, "bad_reply", answer({"choices": []}), says="Expected a completion")
         self.failed(Again, "bad_reply", answer(CHAT), says="Expected a reply that is JSON")
 
+    def test_no_piece_of_the_key_is_shown_or_recorded(self) -> None:
+        key = "sk-Jq7vR2mXw9Tb4LcZ8nYd5GfHs3KpQa6UeWt1BrVxNo0iMlPjDuCkEyAzS"
+        said = "x" * 280 + key
+        reply: Any = {**CHAT, "choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
+        for script in (answer(said.encode(), 401), answer(said.encode()), answer(reply)):
+            with ScriptedServer(script) as server:
+                step = context(server.url, settings={"CAIRN_MODEL_KEY": key})
+                with self.assertRaises((Again, Final)) as caught:
+                    step.model("x", schema={"type": "object"})
+            shown = str(caught.exception) + json.dumps(step._facts)
+            self.assertEqual([key[at:at + 8] for at in range(len(key) - 7) if key[at:at + 8] in shown], [])
+
     def test_what_will_not_come_right_is_final(self) -> None:
         self.failed(Final, "refused", answer({"error": "key"}, 401), says="status 401")
         filtered: Any = {**CHAT, "choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}

@@ -16,6 +16,7 @@ from .rules import Exchange, Json, Rules, answer_to, retry_after
 
 _BYTES_MAX = 16 * 1024 * 1024  # of a value in the database
 _SHOWN = 300
+_KEY_MIN = 8  # a shorter key stands in too many replies
 _FORMATS = {"": "json_schema", "json_schema": "json_schema", "json_object": "json_object", "none": "text",
             "text": "text"}
 
@@ -150,11 +151,14 @@ class ModelCall:
             headers["Authorization"] = f"Bearer {endpoint.key}"
         request = request_bytes("POST", endpoint.address, path, headers, body)
         try:
-            return (yield from answer_to(Exchange(endpoint.address, request, self._time(began), _BYTES_MAX, True)))
+            answer = yield from answer_to(Exchange(endpoint.address, request, self._time(began), _BYTES_MAX, True))
         except TooLarge as large:
             raise Final(f"{large}.", error="limit") from None
         except (OSError, BadAnswer) as gone:
             raise Again(f"Expected an answer of the model endpoint, but: {gone}.", error="unreachable") from None
+        if len(endpoint.key) < _KEY_MIN:
+            return answer
+        return dataclasses.replace(answer, body=answer.body.replace(endpoint.key.encode(), b"***"))
 
     def _time(self, began: float) -> float:
         """A little less than the step's, so that the call is on record before the step is given up."""
