@@ -148,7 +148,9 @@ TEST_P(InFlight, cancelling_descends_level_by_level_and_every_child_is_in_its_pa
 // As a release that commits the end of a called run alone when it cannot read its caller.
 class OlderRelease final : public ForwardingStore {
  public:
-  using ForwardingStore::ForwardingStore;
+  explicit OlderRelease(Store& store) : ForwardingStore(store), all_runs_(store.all_runs()) {
+    all_runs_.loose_ends = [](const RunId&, std::int32_t) { return std::vector<LooseEnd>{}; };
+  }
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     std::vector<Verdict> verdicts;
     for (Entry entry : batch) {
@@ -163,7 +165,10 @@ class OlderRelease final : public ForwardingStore {
     }
     return verdicts;
   }
-  std::vector<LooseEnd> loose_ends(const RunId&, std::int32_t) override { return {}; }
+  RunBook& all_runs() override { return all_runs_; }
+
+ private:
+  RunBook all_runs_;
 };
 
 // A3: nothing ever repaired it.
