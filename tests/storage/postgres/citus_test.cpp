@@ -244,7 +244,8 @@ TEST_P(CitusTest, a_queue_with_a_rate_is_paused_too_while_what_is_held_is_counte
   std::vector<std::unique_ptr<PgConnection>> under_way;  // a claim on each node
   for (const std::string& node : on_each_node(dsn_)) {
     under_way.push_back(std::make_unique<PgConnection>(PgConnectOptions{node, "a claim", false}));
-    under_way.back()->execute("begin; lock table " + copies + " in row share mode");
+    under_way.back()->execute("set citus.enable_manual_changes_to_shards = on; begin; lock table " + copies +
+                              " in row share mode");
   }
   auto change = std::async(std::launch::async,
                            [&] { return set_limits(*store_, {.name = "few", .concurrency = 2, .rate = rate}); });
