@@ -231,7 +231,9 @@ export class Worker {
       try {
         const limits = isLarge(text) ? { breaksMax } : {};
         const asked = { text, timeoutMs: waitMs + 30_000, signal, ...limits };
-        return await this.#transport.ask("POST", "/claims", asked);
+        const answer = await this.#transport.ask<ClaimsAnswer>("POST", "/claims", asked);
+        if (this.#session === session) this.#session = answer.session; // an older server opens another one unasked
+        return answer;
       } catch (thrown) {
         if (again || !this.#isGone(thrown, session)) throw thrown;
       }
