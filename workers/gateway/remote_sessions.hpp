@@ -25,8 +25,8 @@ class RemoteSessions {
   bool recognizes(Ask& ask);
   void opened(const OpenRemote& open);
   void close(SessionId session);
-  // Forgets those that were reaped, and returns them: when one asks again, it hears that it is unknown. `there`: those with a
-  // row at a moment after `asked_at` (steady).
+  // Forgets those that were reaped, and returns them: when one asks again, it hears that it is unknown. `there`: those
+  // with a row at a moment after `asked_at` (steady).
   std::vector<SessionId> forget_all_but(const std::set<SessionId>& there, TimeUs asked_at);
   // Those that get heartbeats: with an ask, or in contact.
   std::vector<SessionId> beating(const std::set<SessionId>& asking) const;

@@ -71,8 +71,10 @@ export class Transport {
           `Expected an answer of ${this.#root}, but: ${failed.fault} The request may have arrived.`,
         );
       if (failed.isBroken && ++breaks === asked.breaksMax)
-        throw new Broken(`Expected to send ${text?.length ?? 0} characters to ${this.#root}, but ${breaks} connections ` +
-          `broke off: ${failed.fault}`);
+        throw new Broken(
+          `Expected to send ${text?.length ?? 0} characters to ${this.#root}, but ${breaks} connections broke off: ` +
+            failed.fault,
+        );
       const waitMs = Math.max(pauseMs * (0.5 + Math.random()), failed.retryMs);
       until ??= performance.now() + this.patienceMs;
       const leftMs = asked.patienceMs?.() ?? until - performance.now();
