@@ -19,6 +19,7 @@ constexpr std::size_t rows_per_page = 500;
 constexpr milliseconds wait_per_request{25'000};
 constexpr milliseconds reply_time{30'000};
 constexpr milliseconds follow_pause{200};
+constexpr milliseconds short_stream{1'000};  // one that says nothing is broken
 constexpr int breaks_in_a_row_max = 50;
 constexpr std::size_t line_bytes_max = std::size_t{64} << 20;
 
@@ -173,7 +174,7 @@ Json Client::wait(const std::string& run, std::optional<milliseconds> timeout) {
     const Query query = {{"wait_ms", std::to_string(wait.count())}};
     Json state = ask(*transport_, {"GET", {"runs", run}, query, "", true, reply_time + wait});
     if (has_ended(state)) return state;
-    if (left > wait) continue;
+    if (!timeout || left > wait) continue;
     throw Unavailable("Expected run " + run + " to end within " + std::to_string(timeout->count()) + " ms, but it is " +
                       text_of(state, "status") + ".");
   }
@@ -196,13 +197,16 @@ std::vector<Json> Client::events(const std::string& run, std::int64_t after) {
 void Client::follow(const std::string& run, const std::function<void(const Json&)>& on_event, std::int64_t after) {
   EventLines lines(after, on_event);
   for (int breaks = 0; breaks <= breaks_in_a_row_max; ++breaks) {
-    const std::int64_t before = lines.after();
     lines.break_off();
-    const Answered answer = transport_->stream(run, before, [&lines](std::string_view more) { lines.take(more); });
+    const auto began = std::chrono::steady_clock::now();
+    const Answered answer = transport_->stream(run, lines.after(), [&](std::string_view more) {
+      breaks = 0;
+      lines.take(more);
+    });
+    if (std::chrono::steady_clock::now() - began > short_stream) breaks = 0;  // nothing has happened, and no more
     check_status(answer);
     const Json now = state(run);
     if (has_ended(now) && now.value("seq", std::int64_t{0}) <= lines.after()) return;
-    if (lines.after() > before) breaks = 0;
     std::this_thread::sleep_for(follow_pause);
   }
   throw Unavailable("Expected the events of run " + run + ", but their stream breaks again and again.");

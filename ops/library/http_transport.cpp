@@ -61,14 +61,15 @@ class HttpWay {
 
   Answered exchange(const Asked& asked) {
     HttpRequest request = request_for(asked);
-    const auto until = steady_clock::now() + patience_;
+    std::optional<steady_clock::time_point> until;  // since the first failure
     for (milliseconds pause = first_pause;; pause = std::min(pause * 2, pause_max)) {
       milliseconds wait = pause / 2 + pause * static_cast<int>(thread_random()() % 1'000) / 1'000;
       const HttpResult answer = send_once(asked, request);
       if (answer && !goes_again(asked, *answer)) return answered(*answer);
       if (answer) wait = std::max(wait, milliseconds(answer->retry_after_ms));
       if (!answer) check_fault(asked, answer.error());
-      if (steady_clock::now() + wait > until) throw Unavailable(sentence_of(answer));
+      if (!until) until = steady_clock::now() + patience_;
+      if (steady_clock::now() + wait > *until) throw Unavailable(sentence_of(answer));
       std::this_thread::sleep_for(wait);
     }
   }

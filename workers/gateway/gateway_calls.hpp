@@ -16,7 +16,7 @@
 namespace cairn {
 
 // Opens a session of a remote worker, or finds the one that it names, which another process of the API may have opened.
-// One that is gone is not opened again, for its id may have been anybody's, and no other one in its place, for each
+// One that is gone is not opened again: its id may have been anybody's. No other one is opened in its place: each
 // request that still names it would get one of its own.
 struct OpenRemote {
   std::uint64_t ask = 0;

@@ -204,12 +204,22 @@ Status start_all(Client& client, Starter& starter, const BatchOptions& options) 
   return added ? starter.flush() : added;
 }
 
-bool wait_for_all(Opened& opened, const Starter& starter, bool execute) {
+enum class Waited : std::uint8_t { settled, late, interrupted };
+
+Waited wait_for_all(Opened& opened, const Starter& starter, const Waiting& waiting) {
   std::vector<RunId> ids;
   for (const BatchRun& run : starter.runs())
     if (run.archived.empty()) ids.push_back(run.run);
   BatchWatch watch(opened, starter);
-  return ids.empty() || wait_until(opened, ids, execute, [&] { return watch.settled(); });
+  const Deadline deadline(waiting);
+  bool is_late = false;
+  const bool settled = ids.empty() || wait_until(opened, ids, !waiting.no_work, [&] {
+                         if (watch.settled()) return true;
+                         is_late = deadline.is_over();
+                         return is_late;
+                       });
+  if (!settled) return Waited::interrupted;
+  return is_late ? Waited::late : Waited::settled;
 }
 
 Exit start_batch(const Settings& settings, const BatchOptions& options) {
@@ -219,13 +229,14 @@ Exit start_batch(const Settings& settings, const BatchOptions& options) {
     if (const Status ready = make_ready_to_work(*opened->catalogue); !ready) return ready.error();
   Starter starter(*opened->client, options);
   if (const Status started = start_all(*opened->client, starter, options); !started) return started.error();
-  const bool settled = !options.waiting.wait || wait_for_all(*opened, starter, !options.waiting.no_work);
-  if (!settled) std::cerr << "cairn: Interrupted; the same command goes on with the batch.\n";
+  const Waited waited = options.waiting.wait ? wait_for_all(*opened, starter, options.waiting) : Waited::settled;
+  if (waited == Waited::late) print_late(options.waiting, "batch");
+  if (waited == Waited::interrupted) std::cerr << "cairn: Interrupted; the same command goes on with the batch.\n";
   const Result<Counts> counts = write_results(*opened, starter.runs(), options, settings.json);
   if (!counts) return counts.error();
   if (!settings.json) print_counts(starter, *counts);
   const bool failed = counts->contains("failed") || counts->contains("aborted");
-  return !settled || (options.waiting.wait && failed) ? exit_finding : exit_ok;
+  return waited != Waited::settled || (options.waiting.wait && failed) ? exit_finding : exit_ok;
 }
 
 }  // namespace

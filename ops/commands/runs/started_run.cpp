@@ -72,10 +72,15 @@ class WaitingLines {
 
 }  // namespace
 
+void print_late(const Waiting& waiting, std::string_view what) {
+  std::cerr << "cairn: Expected the " << what << " to end within " << duration_text(*waiting.timeout_us)
+            << ", but it did not; it goes on where a worker is.\n";
+}
+
 Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting) {
   if (!waiting.no_work)
     if (const Status ready = make_ready_to_work(*opened.catalogue); !ready) return ready.error();
-  const auto began = Clock::now();
+  const Deadline deadline(waiting);
   bool is_late = false;
   WaitingLines lines(opened, run);
   const bool settled = wait_until(opened, {run}, !waiting.no_work, [&] {
@@ -83,7 +88,7 @@ Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, 
     if (!row && !start_to_come(*opened.store, run)) return true;
     if (row && is_settled(*opened.client, *row)) return true;
     lines.poll();
-    is_late = waiting.timeout_us && Clock::now() - began >= std::chrono::microseconds(*waiting.timeout_us);
+    is_late = deadline.is_over();
     return is_late;
   });
   const Result<RunState> state = opened.client->state(run);
@@ -93,9 +98,7 @@ Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, 
     print_json(outcome);
   else
     print_outcome(*state, outcome);
-  if (is_late)
-    std::cerr << "cairn: Expected the run to end within " << duration_text(*waiting.timeout_us)
-              << ", but it did not; it goes on where a worker is.\n";
+  if (is_late) print_late(waiting, "run");
   if (!settled) std::cerr << "cairn: Interrupted; `cairn work` executes what is left of the run.\n";
   return !settled || is_late || state->status == RunStatus::failed || state->status == RunStatus::aborted ? exit_finding
                                                                                                           : exit_ok;

@@ -2,9 +2,11 @@
 // outcome. Used from one thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "ops/commands/command_options.hpp"
 #include "ops/service/database.hpp"
@@ -16,6 +18,22 @@ struct Waiting {
   bool no_work = false;
   std::optional<std::int64_t> timeout_us = {};  // then the waiting ends, and the run goes on
 };
+
+// The end of a waiting that begins with it; none without --timeout.
+class Deadline {
+ public:
+  explicit Deadline(const Waiting& waiting) : timeout_us_(waiting.timeout_us) {}
+  bool is_over() const {
+    return timeout_us_ && std::chrono::steady_clock::now() - began_ >= std::chrono::microseconds(*timeout_us_);
+  }
+
+ private:
+  const std::optional<std::int64_t> timeout_us_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+// The sentence on stderr that `what`, a run or a batch, has not ended in time. REQUIRES: there is a --timeout.
+void print_late(const Waiting& waiting, std::string_view what);
 
 // --timeout.
 void add_timeout(CLI::App& command, Waiting& waiting);

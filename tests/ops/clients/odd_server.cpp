@@ -20,7 +20,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         with open(notes, "a") as file:
             file.write(json.dumps([time.monotonic(), json.loads(body or "null")]) + "\n")
-        if count <= away and how == "cut":
+        if count <= away and how in ("cut", "late"):
+            time.sleep(1 if how == "late" else 0)
             self.close_connection = True
             self.connection.close()
             return

@@ -1,5 +1,5 @@
 // A server that answers like a run that is done, but not at once: the first requests get status 503 with Retry-After,
-// or the connection is cut once they have arrived. Notes each request. Not thread-safe.
+// or the connection is cut once they have arrived, at once or a second later. Notes each request. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class OddServer {
     Json body;        // null: none
   };
 
-  // `how`: "busy" or "cut"; so often.
+  // `how`: "busy", "cut" or "late"; so often.
   OddServer(const std::string& how, int times);
   const std::string& port() const { return port_; }
   std::vector<Noted> noted() const;

@@ -159,6 +159,13 @@ TEST(TypeScriptRules, what_may_have_arrived_goes_again_only_if_that_changes_noth
   EXPECT_EQ(ask("start", OddServer("busy", 1)).size(), 2u);
 }
 
+TEST(TypeScriptRules, its_tests_at_a_server_that_breaks_refuses_and_forgets_hold) {
+  const fs::path tests = fs::path(testing::source_dir()) / "tests/ops/clients/typescript/rules.test.mjs";
+  const Ran ran = run_program("/usr/bin/env", {"node", "--test", in_place("rules.test.mjs", read_file(tests))});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("pass 9"), std::string::npos) << ran.out;
+}
+
 TEST_F(TypeScriptClient, functions_return_throw_and_record_what_the_graph_goes_by) {
   Beside working = worker();
   const std::string good = start("hello"), again = start("again"), bug = start("bug");

@@ -259,6 +259,22 @@ TEST(Waits, F14_a_wait_has_an_end_and_says_what_it_waits_for) {
   expect_refused(cairn({"start", "waits_long", "--wait", "--timeout", "soon"}), 2, "--timeout");
 }
 
+TEST(Waits, a_batch_is_waited_for_no_longer_than_its_timeout) {
+  const Json graph = {
+      {"name", "waits_batch"},
+      {"start", "pause"},
+      {"limits", {{"steps", 3}}},
+      {"nodes", {{"pause", {{"wait", {{"ms", 3'600'000}}}, {"on", {{"fired", "end"}}}}}, {"end", {{"end", "done"}}}}}};
+  cairn_ok({"graph", "add", write_file("waits_batch.json", graph.dump())});
+  const std::string inputs = write_file("waits_batch.jsonl", "{}\n{}\n");
+  const Ran late =
+      cairn({"batch", "waits_batch", "--inputs", inputs, "--wait", "--no-work", "--timeout", "1s", "--json"});
+  EXPECT_EQ(late.exit, 1) << late.err;
+  EXPECT_NE(late.err.find("Expected the batch to end within 1"), std::string::npos) << late.err;
+  ASSERT_EQ(late.lines().size(), 2u) << late.out;
+  for (const Json& line : late.lines()) cairn_ok({"cancel", line["run"]});
+}
+
 TEST(Waits, F14_who_answers_hears_that_no_worker_is_there) {
   cairn_ok({"graph", "add", write_file("ask.json", ask_graph("waits_alone"))});
   EXPECT_EQ(cairn_ok({"start", "waits_alone"}).err, "") << "a script needs no hint";

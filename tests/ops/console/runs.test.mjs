@@ -84,6 +84,19 @@ test("j, k and Enter walk the list and open a run", async () => {
   await page.context().close();
 });
 
+test("older runs that are shown stay while newer ones start", async () => {
+  const many = [];
+  for (let n = 0; n < 52; ++n) many.push(await world.startRun("order", { customer: "ann" }, "--tag", "team=many"));
+  const page = await opened("#/runs?where=tag.team%3Dmany");
+  await rows(page).nth(49).waitFor();
+  await page.getByRole("button", { name: "Older runs" }).click();
+  await rows(page).nth(51).waitFor();
+  for (let n = 0; n < 3; ++n) many.push(await world.startRun("order", { customer: "ann" }, "--tag", "team=many"));
+  await rows(page).nth(54).waitFor();
+  assert.equal(await rows(page).count(), many.length);
+  await page.context().close();
+});
+
 test("a run that is started appears by itself", async () => {
   const page = await opened("#/runs?where=tag.team%3Dlate");
   await page.getByText("No run matches").waitFor();

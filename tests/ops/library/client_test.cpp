@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/library/library.hpp"
+#include "ops/library/transport.hpp"
 #include "tests/ops/api_client.hpp"
 #include "tests/ops/clients/odd_server.hpp"
 #include "tests/ops/free_port.hpp"
@@ -129,6 +130,41 @@ TEST(LibraryTransport, what_may_have_arrived_goes_again_only_if_that_changes_not
     EXPECT_NE(std::string(unavailable.what()).find("may have arrived"), std::string::npos) << unavailable.what();
   }
   EXPECT_EQ(writes.noted().size(), 1u);
+}
+
+TEST(LibraryTransport, the_patience_counts_from_the_first_failure) {
+  const OddServer server("late", 1);
+  EXPECT_EQ(client_at(server.port(), milliseconds(500)).state("r")["status"], "done") << "its answer took longer";
+  EXPECT_EQ(server.noted().size(), 2u);
+}
+
+// A server of scripted answers, within the process.
+struct ScriptedWay {
+  library::Answered exchange(const library::Asked&) {
+    return {200, ++asked < ends_at ? R"({"status":"running","seq":1})" : R"({"status":"done","seq":2})", {}};
+  }
+  library::Answered stream(const std::string&, std::int64_t, const library::Transport::OnMore& on_more) {
+    const bool is_last = asked + 1 >= ends_at;
+    on_more(is_last ? "data: {\"seq\":2}\n\n" : ": nothing new\n\n");
+    return {200, "", {}};
+  }
+  int ends_at = 1;
+  int asked = 0;
+};
+
+TEST(LibraryWaiting, a_wait_without_a_timeout_has_no_end_but_that_of_the_run) {
+  const auto way = std::make_shared<ScriptedWay>(ScriptedWay{.ends_at = 3});
+  library::Client client(library::transport_of(way));
+  EXPECT_EQ(client.wait("r")["status"], "done");
+  EXPECT_EQ(way->asked, 3);
+}
+
+TEST(LibraryWaiting, streams_that_end_without_an_event_are_opened_again_however_many_they_are) {
+  const auto way = std::make_shared<ScriptedWay>(ScriptedWay{.ends_at = 55});
+  library::Client client(library::transport_of(way));
+  std::vector<Json> followed;
+  client.follow("r", [&](const Json& event) { followed.push_back(event); });
+  EXPECT_EQ(followed, (std::vector<Json>{{{"seq", 2}}}));
 }
 
 TEST(LibraryTransport, where_no_server_is_the_patience_ends_in_one_sentence) {

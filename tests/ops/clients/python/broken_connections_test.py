@@ -79,7 +79,8 @@ class Patience(unittest.TestCase):
     def test_the_patience_counts_from_the_first_failure(self) -> None:
         with mock.patch.object(rules.Call.__init__, "__defaults__", (None, True, 1.0, "")):
             for client in BOTH:
-                with self.subTest(client=client.__name__), ScriptedServer(Stays(b""), answer({"reasons": []})) as server:
+                scripts = Stays(b""), answer({"reasons": []})
+                with self.subTest(client=client.__name__), ScriptedServer(*scripts) as server:
                     found = asked(client, server.url, lambda one: one.run("r").explain(), patience=0.5)
                     self.assertEqual(found, {"reasons": []})
 

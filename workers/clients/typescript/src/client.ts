@@ -53,7 +53,7 @@ export class Run<Output = Any> {
 
   // The events as they come, until the run has ended; goes on where it was when the connection breaks.
   async *events({ after = 0, signal }: EventOptions = {}): AsyncGenerator<RunEvent> {
-    for (let until = performance.now() + patienceMs; ; await pause(resumeMs, signal)) {
+    for (let until: number | undefined; ; await pause(resumeMs, signal)) {
       signal?.throwIfAborted();
       try {
         const headers = { "Last-Event-ID": String(after) };
@@ -63,14 +63,17 @@ export class Run<Output = Any> {
             if (frame.event !== "message") continue;
             const event = JSON.parse(frame.data) as RunEvent;
             after = event.seq;
-            until = performance.now() + patienceMs;
+            until = undefined;
             yield event;
           }
         }
-        if (ended.has((await this.state()).status)) return;
+        const state = await this.state();
+        if (ended.has(state.status) && state.seq <= after) return;
+        until = undefined;
       } catch (thrown) {
         signal?.throwIfAborted();
         if (!passes(thrown)) throw thrown;
+        until ??= performance.now() + patienceMs;
         if (performance.now() > until)
           throw new Unavailable(`Expected the events of run ${this.id}, but: ${sentenceOf(thrown)}`);
       }

@@ -19,6 +19,11 @@ export class Unavailable extends CairnError {
   override name = "Unavailable";
 }
 
+// The connections break off, again and again, while a request is on its way.
+export class Broken extends Unavailable {
+  override name = "Broken";
+}
+
 export interface Address {
   url?: string | undefined; // CAIRN_URL, http://127.0.0.1:8080
   token?: string | undefined; // CAIRN_TOKEN
@@ -30,6 +35,7 @@ export interface Asked {
   isOnce?: boolean; // a second request has another effect: it goes again only if it has not arrived
   timeoutMs?: number;
   patienceMs?: () => number; // asked after each failure: for how much longer it is sent again
+  breaksMax?: number; // so many connections may break off within it: then it is Broken
   signal?: AbortSignal | undefined; // aborts the request: it throws the signal's reason
 }
 
@@ -54,8 +60,8 @@ export class Transport {
   // The answer's JSON. A request that may have arrived goes again unless it `isOnce`.
   async ask<T>(method: string, path: string, asked: Asked = {}): Promise<T> {
     const text = asked.text ?? (asked.body === undefined ? undefined : JSON.stringify(asked.body));
-    const until = performance.now() + this.patienceMs;
-    const leftMs = asked.patienceMs ?? (() => until - performance.now());
+    let until: number | undefined; // since the first failure
+    let breaks = 0;
     for (let pauseMs = pauseFirstMs; ; pauseMs = Math.min(pauseMs * 2, pauseLastMs)) {
       const failed = await this.#once<T>(method, path, text, asked);
       if (failed.ok) return failed.answer;
@@ -64,8 +70,15 @@ export class Transport {
         throw new Unavailable(
           `Expected an answer of ${this.#root}, but: ${failed.fault} The request may have arrived.`,
         );
+      if (failed.isBroken && ++breaks === asked.breaksMax)
+        throw new Broken(
+          `Expected to send ${text?.length ?? 0} characters to ${this.#root}, but ${breaks} connections broke off: ` +
+            failed.fault,
+        );
       const waitMs = Math.max(pauseMs * (0.5 + Math.random()), failed.retryMs);
-      if (leftMs() < waitMs) throw new Unavailable(`Expected an answer of ${this.#root}, but: ${failed.fault}`);
+      until ??= performance.now() + this.patienceMs;
+      const leftMs = asked.patienceMs?.() ?? until - performance.now();
+      if (leftMs < waitMs) throw new Unavailable(`Expected an answer of ${this.#root}, but: ${failed.fault}`);
       await pause(waitMs, asked.signal);
     }
   }
@@ -93,10 +106,11 @@ export class Transport {
       const wasLost = lostAt.has(response.status);
       if (!wasLost && !busyAt.has(response.status)) throw refusal;
       const retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 0) || 0;
-      return { ok: false, fault: refusal.message, retryMs, mayHaveArrived: wasLost };
+      return { ok: false, fault: refusal.message, retryMs, mayHaveArrived: wasLost, isBroken: false };
     } catch (thrown) {
       if (thrown instanceof Refused) throw thrown;
-      return { ok: false, fault: sentenceOf(thrown), retryMs: 0, mayHaveArrived: !isUnsent(thrown) };
+      const mayHaveArrived = !isUnsent(thrown);
+      return { ok: false, fault: sentenceOf(thrown), retryMs: 0, mayHaveArrived, isBroken: mayHaveArrived };
     } finally {
       limit.end();
     }
@@ -105,7 +119,7 @@ export class Transport {
 
 type Once<T> =
   | { ok: true; answer: T }
-  | { ok: false; fault: string; retryMs: number; mayHaveArrived: boolean };
+  | { ok: false; fault: string; retryMs: number; mayHaveArrived: boolean; isBroken: boolean };
 
 // There was no connection. Each runtime says so in its own words.
 function isUnsent(thrown: unknown): boolean {

@@ -52,10 +52,20 @@ export interface Context {
   readonly cancelled: boolean;
   readonly signal: AbortSignal; // aborted at that moment
 
-  // Shown to those who watch the run, until the step ends.
+  // Shown to those who watch the run, until the step ends; of a longer text its last 64 KiB.
   progress(text: string): void;
   // Puts a fact (model_called, tool_called, decision_proposed ...) on record with the outcome.
   record(type: string, fields?: Fields): void;
+}
+
+const progressBytesMax = 64 * 1024;
+
+// At most so many bytes of UTF-8; half a character, and half a pair of surrogates, are left out or replaced.
+function endOfText(text: string): string {
+  const bytes = new TextEncoder().encode(text.slice(-progressBytesMax));
+  let from = Math.max(bytes.length - progressBytesMax, 0);
+  while (from > 0 && (bytes[from]! & 0xc0) === 0x80) ++from;
+  return new TextDecoder().decode(bytes.subarray(from));
 }
 
 export class Step implements Context {
@@ -66,6 +76,8 @@ export class Step implements Context {
   isEnded = false;
   timer: ReturnType<typeof setTimeout> | undefined; // for the end of its time
   said: string | undefined; // the last progress
+  heard: string | undefined; // that of them which the API has heard last
+  heardAt = 0;
   facts: Fact[] | undefined;
 
   constructor(claim: Claim) {
@@ -99,7 +111,7 @@ export class Step implements Context {
   }
 
   progress(text: string): void {
-    this.said = text;
+    this.said = endOfText(String(text));
   }
 
   record(type: string, fields: Fields = {}): void {

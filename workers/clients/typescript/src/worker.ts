@@ -4,7 +4,7 @@
 // answered.
 import type { Claim, ClaimsAnswer, DeclaredHandler, DeclaredTool, Fields } from "./api.js";
 import type { HeartbeatAnswer, HeartbeatBody } from "./api.js";
-import { type Address, aborted, pause, Refused, sentenceOf, Transport } from "./http.js";
+import { type Address, aborted, pause, Refused, sentenceOf, Transport, Unavailable } from "./http.js";
 import { hostName, onSignals, turn } from "./process.js";
 import { Again, type Context, failureOf, Final, type Label, outcomeOf, reportText, Step, timeout } from "./step.js";
 
@@ -42,7 +42,12 @@ const reportBytesMax = 400_000; // of one request: `serve` takes a body of 1 MiB
 const reportersMax = 2;
 const lastReportsMs = 2_000;
 const timerMaxMs = 2 ** 31 - 1;
-const doesNotCount = new Set(["stale", "closed", "conflict", "invalid"]);
+const doesNotCount = new Set(["stale", "closed", "conflict"]);
+const bodyBytes = 1 << 20; // that `serve` takes, unless it is configured otherwise
+const breaksMax = 5; // of a larger body: after a refusal that did not arrive, each try would end like this
+const beatMsMin = 3_000; // for the answer to a heartbeat; otherwise as long as the pause between two
+const beatAgainMs = 1_000; // after one that was not answered
+const progressBytesMax = 256 * 1024; // of a heartbeat
 
 // Executes steps of `queues`, at most `concurrency` at once, until stop() or SIGTERM.
 export class Worker {
@@ -61,6 +66,7 @@ export class Worker {
   #reporters = 0;
   #session: string | undefined;
   #opening: Promise<string> | undefined;
+  #isBeatLost = false; // the last one
   #heartbeatMs = 5_000;
   #onFree: (() => void) | undefined;
   #onDrained: (() => void) | undefined;
@@ -192,7 +198,7 @@ export class Worker {
     let taken = 0;
     try {
       const answer = await this.#claims(reports, asked);
-      for (const result of answer.results) this.#judge(result);
+      for (const result of answer.results) await this.#judge(result);
       for (const ended of reports) this.#held.delete(ended.step.claim);
       for (const claim of answer.claims) this.#begin(claim);
       taken = answer.claims.length;
@@ -205,7 +211,8 @@ export class Worker {
     if (this.#held.size === 0) this.#onDrained?.();
   }
 
-  #judge(result: ClaimsAnswer["results"][number]): void {
+  async #judge(result: ClaimsAnswer["results"][number]): Promise<void> {
+    if (result.status === "invalid") return this.#giveUp(result.claim, result.says ?? result.status);
     const isExpected = this.#held.get(result.claim)?.cancelled ?? false;
     if (doesNotCount.has(result.status) && !isExpected)
       this.#log(`A report of ${result.claim} does not count: ${result.says ?? result.status}`);
@@ -222,7 +229,11 @@ export class Worker {
       const session = await this.#openedSession();
       const text = `${this.#head},"session":"${session}"${rest}`;
       try {
-        return await this.#transport.ask("POST", "/claims", { text, timeoutMs: waitMs + 30_000, signal });
+        const limits = isLarge(text) ? { breaksMax } : {};
+        const asked = { text, timeoutMs: waitMs + 30_000, signal, ...limits };
+        const answer = await this.#transport.ask<ClaimsAnswer>("POST", "/claims", asked);
+        if (this.#session === session) this.#session = answer.session; // an older server opens another one unasked
+        return answer;
       } catch (thrown) {
         if (again || !this.#isGone(thrown, session)) throw thrown;
       }
@@ -254,12 +265,12 @@ export class Worker {
 
   // One report that the API does not take must not keep the others from being taken.
   async #refused(reports: Ended[], thrown: unknown): Promise<void> {
-    if (reports.length === 1) return this.#giveUp(reports[0]!, thrown);
+    if (reports.length === 1) return this.#giveUp(reports[0]!.step.claim, sentenceOf(thrown));
     for (const one of reports) {
       try {
-        for (const result of (await this.#claims([one], 0)).results) this.#judge(result);
+        for (const result of (await this.#claims([one], 0)).results) await this.#judge(result);
       } catch (alone) {
-        await this.#giveUp(one, alone);
+        await this.#giveUp(one.step.claim, sentenceOf(alone));
       }
     }
     if (reports.length > 0 || this.#isStopping) return;
@@ -268,13 +279,11 @@ export class Worker {
     await pause(1_000, this.#stop.signal);
   }
 
-  async #giveUp(ended: Ended, thrown: unknown): Promise<void> {
+  async #giveUp(claim: string, message: string): Promise<void> {
     if (this.#closed.signal.aborted) return;
-    const claim = ended.step.claim;
-    const message = sentenceOf(thrown);
     this.#log(`Expected the API to take the report of ${claim}, but: ${message}`);
     try {
-      const body = { error: "invalid", message: message.slice(0, 1_000) };
+      const body = { error: "invalid", message: message.slice(0, 1_000), again: false };
       await this.#transport.ask("POST", `/claims/${claim}/fail`, { body, signal: this.#closed.signal });
     } catch (late) {
       this.#log(`It is left to the deadline of the step: ${sentenceOf(late)}`);
@@ -327,26 +336,59 @@ export class Worker {
 
   async #beat(): Promise<void> {
     const { signal } = this.#closed;
-    for (;;) {
-      await pause(this.#heartbeatMs, signal);
+    for (let pauseMs = this.#heartbeatMs; ; ) {
+      await pause(pauseMs, signal);
       if (signal.aborted) return;
-      const session = this.#session;
-      if (session === undefined) continue;
-      try {
-        const body = this.#heartbeat(session);
-        const answer = await this.#transport.ask<HeartbeatAnswer>("POST", "/claims/heartbeat", { body, signal });
-        for (const claim of [...answer.cancel, ...answer.stale]) this.#held.get(claim)?.abort();
-      } catch (thrown) {
-        if (!this.#isGone(thrown, session) && !signal.aborted) this.#log(`A heartbeat failed: ${sentenceOf(thrown)}`);
-      }
+      const isHeard = this.#session !== undefined && (await this.#isHeard(this.#session));
+      pauseMs = isHeard ? this.#heartbeatMs : Math.min(beatAgainMs, this.#heartbeatMs);
     }
   }
 
-  // A step whose report is on its way is named too: one that is not named counts as lost.
-  #heartbeat(session: string): HeartbeatBody {
-    const progress: Record<string, string> = {};
-    for (const [claim, step] of this.#held) if (step.said !== undefined) progress[claim] = step.said;
-    return { session, claims: [...this.#held.keys()], progress };
+  async #isHeard(session: string): Promise<boolean> {
+    const news = this.#news();
+    try {
+      const answer = await this.#heartbeat(session, news);
+      for (const [step, text] of news) [step.heard, step.heardAt] = [text, performance.now()];
+      for (const claim of [...answer.cancel, ...answer.stale]) this.#held.get(claim)?.abort();
+      this.#isBeatLost = false;
+      return true;
+    } catch (thrown) {
+      this.#isGone(thrown, session);
+      const isSaid = this.#isBeatLost && thrown instanceof Unavailable; // one line for a server that is away
+      if (!isSaid && !this.#closed.signal.aborted) this.#log(`A heartbeat failed: ${sentenceOf(thrown)}`);
+      this.#isBeatLost = true;
+      return false;
+    }
+  }
+
+  // Goes once, as another one with what is so then goes soon. A step whose report is on its way is named too: one that
+  // is not named counts as lost. Texts that are refused keep no heartbeat back.
+  async #heartbeat(session: string, news: Map<Step, string>): Promise<HeartbeatAnswer> {
+    const progress = Object.fromEntries([...news].map(([step, text]) => [step.claim, text]));
+    const body: HeartbeatBody = { session, claims: [...this.#held.keys()], ...(news.size > 0 ? { progress } : {}) };
+    const timeoutMs = Math.max(this.#heartbeatMs, beatMsMin);
+    const { signal } = this.#closed;
+    try {
+      return await this.#transport.ask("POST", "/claims/heartbeat", { body, signal, timeoutMs, patienceMs: () => 0 });
+    } catch (thrown) {
+      const isOfTexts = thrown instanceof Refused && (thrown.status === 400 || thrown.status === 413);
+      if (!isOfTexts || news.size === 0) throw thrown;
+      this.#log(`A heartbeat failed: ${sentenceOf(thrown)}`);
+      return this.#heartbeat(session, new Map());
+    }
+  }
+
+  // The texts that the API has not heard, as many as one heartbeat takes; those that had to wait go first.
+  #news(): Map<Step, string> {
+    const news = new Map<Step, string>();
+    const changed = [...this.#held.values()].filter((step) => step.said !== undefined && step.said !== step.heard);
+    let bytes = 0;
+    for (const step of changed.sort((one, other) => one.heardAt - other.heardAt)) {
+      bytes += bytesOf(JSON.stringify(step.said));
+      if (news.size > 0 && bytes > progressBytesMax) break;
+      news.set(step, step.said!);
+    }
+    return news;
   }
 
   // --- the end ---
@@ -373,4 +415,12 @@ export class Worker {
       this.#log(`Expected to close the session, but: ${sentenceOf(fault)}`);
     }
   }
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+function isLarge(text: string): boolean {
+  return text.length > bodyBytes / 3 && bytesOf(text) > bodyBytes; // no character takes more than three for its length
 }

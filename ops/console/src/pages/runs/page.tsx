@@ -1,6 +1,6 @@
 // The runs that match a filter, the newest first, as they come.
 import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { getPage, may, type Page as ListPage } from "../../api/client";
 import { parametersOf, termsOf } from "../../api/filter";
 import { useResource } from "../../api/resource";
@@ -9,12 +9,15 @@ import { useKeys } from "../../keys";
 import { Empty, Failure, Read } from "../../parts/states";
 import { amend, go, link, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
+import { sayRefusal } from "../../shell/notices";
 import { FilterBar } from "./filter_bar";
 import { BulkDialog } from "./bulk";
+import { pushedOff } from "./pushed_off";
 import { RunTable } from "./run_table";
 import { Views } from "./views";
 
 const pageRuns = 50;
+const olderMax = 5_000; // then the list begins again with its first page
 
 export function Page() {
   const where = route.value.query.get("where") ?? "";
@@ -76,8 +79,17 @@ function RunList(props: { first: ListPage<RunListed>; where: string; query: [str
       if (run !== undefined) go(["run", run.run]);
     } },
   ], [runs.length, props.first]);
+  const before = useRef(props.first.items);
+  useLayoutEffect(() => {
+    const pushed = pushedOff(before.current, props.first.items);
+    before.current = props.first.items;
+    if (older.value.length === 0 && !isBusy.value) return; // the next page begins where the first one ends
+    const isWhole = pushed !== undefined && pushed.length + older.value.length <= olderMax;
+    if (!isWhole || pushed.length > 0) older.value = isWhole ? [...pushed, ...older.value] : [];
+  }, [props.first]);
   const more = async () => {
     isBusy.value = true;
+    goesOn.value = next;
     try {
       const page = await getPage<RunListed>("runs", [...props.query, ["after", next!]], "after");
       older.value = [...older.value, ...page.items];
@@ -101,7 +113,9 @@ function RunList(props: { first: ListPage<RunListed>; where: string; query: [str
       <RunTable runs={runs} chosen={chosen.value} />
       {next !== undefined && (
         <p class="more">
-          <button type="button" disabled={isBusy.value} onClick={() => void more()}>Older runs</button>
+          <button type="button" disabled={isBusy.value} onClick={() => void more().catch(sayRefusal)}>
+            Older runs
+          </button>
         </p>
       )}
     </>
