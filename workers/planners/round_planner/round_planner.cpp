@@ -322,7 +322,10 @@ Outcome apology(const StepInput& input, const Json& results, const Json& missing
 
 asio::awaitable<StepResult> synthesize(StepInput input, Ports& ports) {
   const Json results = results_of(input);
-  const Json missing = missing_parts(input, channel(input, "retries", Json::object()));
+  const Json retries = channel(input, "retries", Json::object());
+  const Json missing = channel(input, "status") == "done"
+                           ? missing_when_done(input, retries, channel(input, "deliverables", Json::array()))
+                           : missing_parts(input, retries);
   if (channel(input, "step_failed") == true) co_return apology(input, results, missing);
   const std::string how = outcome_of(input, results, missing);
   Json shown = results;
