@@ -270,6 +270,39 @@ TEST(RoundPlanner, S4_27_with_the_option_the_run_waits_for_the_answer_and_goes_o
   EXPECT_TRUE(has(planner.output(run)["answer"], "shops.city is Berlin: 99.")) << planner.output(run)["answer"];
 }
 
+ToolSpec asking_worker() {
+  return worker("wonder",
+                [](const ToolCall& call) -> ToolAnswer {
+                  return Json{{"question", {{"asks", call.inputs.value("about", Json("it"))}}}};
+                },
+                {"question"});
+}
+
+void say(const Scripted& scripted, const RunId& run, const std::string& said) {
+  ASSERT_TRUE(scripted->client().command(run, Answer{"", said, "person", {}}).ok());
+  scripted->work(run);
+}
+
+TEST(RoundPlanner, S4_27_a_second_clarification_does_not_wipe_out_the_first) {
+  Scripted scripted(
+      {understood, goes_on({goal("w1", "wonder", {{"about", "city"}})}), is_done({{"q", from("w1", "question")}}),
+       answers("In which city?"), understood, goes_on({goal("w2", "wonder", {{"about", "month"}})}),
+       is_done({{"q", from("w2", "question")}}), answers("In which month?"), understood,
+       goes_on({goal("a", "give", {{"x", 5}})}), is_done({{"r", from("a", "v")}}), answers("Five.")},
+      {asking_worker()});
+  const RunId run = scripted.run({{"question", "How many orders?"}, {"clarify", "ask"}});
+  say(scripted, run, "In Berlin.");
+  say(scripted, run, "In May.");
+  EXPECT_EQ(scripted->output(run)["answer"], "Five.");
+  EXPECT_FALSE(scripted.prompt("understand_goal", 0).contains("clarifications"));
+  EXPECT_EQ(scripted.prompt("understand_goal", 2)["clarifications"],
+            Json::parse(R"([{"asked": "In which city?", "said": "In Berlin."},
+                            {"asked": "In which month?", "said": "In May."}])"));
+  const Json main_goal = scripted->channel(run, "main_goal");
+  EXPECT_EQ(main_goal["clarification"], "In Berlin. In May.");
+  EXPECT_EQ(main_goal["analysis_result"]["question"], "How many orders? In Berlin. In May.");
+}
+
 // --- rounds that lead nowhere ----------------------------------------------------------------------------------------
 TEST(RoundPlanner, S4_28_a_round_without_a_valid_sub_goal_is_repaired_once) {
   const std::vector<std::vector<Json>> fruitless = {
