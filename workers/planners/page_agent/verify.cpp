@@ -231,8 +231,7 @@ bool apply_change(const Json& change, std::size_t first, Json& steps, Replan& re
   if (!is_there || (op != "skip" && !step.is_object())) return false;
   const auto place = index.get<std::size_t>();
   const Json old = place < shown.size() ? shown[place] : Json::object();
-  const auto at =
-      op == "insert" ? place_before(place, shown, steps) : step_shown_at(place, shown, steps);
+  const auto at = op == "insert" ? place_before(place, shown, steps) : step_shown_at(place, shown, steps);
   if (at == steps.end() && op != "insert") return false;  // it was skipped before
   if (op == "skip") {
     steps.erase(at);
