@@ -206,18 +206,32 @@ struct Replan {
   Json changes = Json::array();
 };
 
+// The step that was shown at `index`; the end if it was skipped before.
+Json::iterator step_shown_at(std::size_t index, const Json& shown, Json& steps) {
+  if (index >= shown.size()) return steps.end();
+  return std::find_if(steps.begin(), steps.end(),
+                      [&](const Json& one) { return one.at("id") == shown[index].value("id", Json()); });
+}
+
+// The place before the step that was shown at `index`; where that was skipped, before the next one that was not.
+Json::iterator place_before(std::size_t index, const Json& shown, Json& steps) {
+  auto at = step_shown_at(index, shown, steps);
+  while (at == steps.end() && ++index < shown.size()) at = step_shown_at(index, shown, steps);
+  return at;
+}
+
 // One of the model's changes to the remaining steps; false if it names none of them. `index` is of the plan as it was
 // shown, so that several changes do not move one another's steps.
 bool apply_change(const Json& change, std::size_t first, Json& steps, Replan& replan) {
   const std::string op = text_of(change, "op");
   const Json& index = change.at("index");
   const Json step = change.value("step", Json());
-  const auto shown = replan.plan.at("steps").size();
-  const bool is_there = index.is_number_integer() && index >= first && index < shown + (op == "insert" ? 1 : 0);
+  const Json& shown = replan.plan.at("steps");
+  const bool is_there = index.is_number_integer() && index >= first && index < shown.size() + (op == "insert" ? 1 : 0);
   if (!is_there || (op != "skip" && !step.is_object())) return false;
-  const Json old = index < shown ? replan.plan["steps"][index.get<std::size_t>()] : Json::object();
-  auto at = std::find_if(steps.begin(), steps.end(),
-                         [&old](const Json& one) { return one.at("id") == old.value("id", Json()); });
+  const auto place = index.get<std::size_t>();
+  const Json old = place < shown.size() ? shown[place] : Json::object();
+  const auto at = op == "insert" ? place_before(place, shown, steps) : step_shown_at(place, shown, steps);
   if (at == steps.end() && op != "insert") return false;  // it was skipped before
   if (op == "skip") {
     steps.erase(at);

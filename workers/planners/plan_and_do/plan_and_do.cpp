@@ -155,11 +155,20 @@ void take_up(Choosing& choosing, const Trouble& trouble) {
   give_up(choosing, trouble, "No more tasks may be broken down again (max_redos).");
 }
 
-// Tasks that were left in the queue when a decomposition stopped early stay whole.
+Json job_of_redos(Json job) {
+  job["settings"]["stop_scope"] = "node";
+  return job;
+}
+
+// Tasks that were left in the queue, or in a batch, when a decomposition stopped early stay whole. From here on a reply
+// speaks of its own task alone: each of these is broken down because it is in trouble, whatever is said of another.
 void queue_redos(Choosing& choosing) {
   const std::int64_t queued = static_cast<std::int64_t>(channel(choosing.input, "queue", Json::array()).size());
   choosing.outcome.patch["taken"] = queued - channel(choosing.input, "taken", 0).get<std::int64_t>();
   choosing.outcome.patch["queue"] = std::move(choosing.redo);
+  choosing.outcome.patch["batch"] = Json::array();
+  choosing.outcome.patch["batch_at"] = 0;
+  choosing.outcome.patch["job"] = job_of_redos(choosing.input.data.at("job"));
   choosing.outcome.label = "redo";
 }
 
@@ -382,7 +391,7 @@ void add_plan_and_do(HandlerTable& table) {
              {"revise", {"go", "again", "stop"}, doing_and({"reviewed"}), PureHandler(revise), reads_the_plan},
              {"choose",
               {"redo", "bind", "ask", "done", "partial", "failed"},
-              doing_and({"doing", "tried", "queue", "taken", "failed", "stopped"}),
+              doing_and({"doing", "job", "tried", "queue", "taken", "failed", "stopped"}),
               PureHandler(choose),
               reads_the_plan},
              {"bind", {"bound"}, doing_and({"tools", "progress"}), EffectHandler(bind), reads_the_plan},

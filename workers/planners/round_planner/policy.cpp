@@ -135,9 +135,8 @@ Json missing_row(const std::string& id, const std::string& worker, const std::st
   return {{"id", id}, {"worker", worker}, {"error", error}};
 }
 
-}  // namespace
-
-Json missing_parts(const StepInput& input, const Json& retries) {
+// The failed and skipped sub-goals that no retry, and none that does the same, made good.
+std::vector<const GoalView*> not_made_good(const StepInput& input, const Json& retries) {
   const auto made_good = [&](const GoalView& failed) {
     const std::string origin = retries.value(failed.id, failed.id);
     return std::any_of(input.plan.begin(), input.plan.end(), [&](const GoalView& goal) {
@@ -146,12 +145,35 @@ Json missing_parts(const StepInput& input, const Json& retries) {
       return goal.status == GoalStatus::succeeded && is_same;
     });
   };
+  std::vector<const GoalView*> found;
+  for (const GoalView& goal : input.plan)
+    if (has_failed(goal) && !made_good(goal)) found.push_back(&goal);
+  return found;
+}
+
+Json row_of_failed(const GoalView& goal) {
+  return missing_row(goal.id, goal.tool, goal.message.empty() ? goal.error : goal.message);
+}
+
+bool is_named_in(const Json& ids, const std::string& id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+
+// The round that opened the sub-goal, as its title has it.
+std::string round_in_title(const GoalView& goal) { return goal.title.substr(0, goal.title.find(',')); }
+
+// A deliverable of a round after that of `failed` succeeded: the planner found another way. The plan has the rounds in
+// their order.
+bool was_got_round(const StepInput& input, const GoalView& failed, const Json& deliverables) {
+  return std::any_of(input.plan.begin(), input.plan.end(), [&](const GoalView& goal) {
+    return &goal > &failed && goal.status == GoalStatus::succeeded && is_named_in(deliverables, goal.id) &&
+           round_in_title(goal) != round_in_title(failed);
+  });
+}
+
+}  // namespace
+
+Json missing_parts(const StepInput& input, const Json& retries) {
   Json missing = Json::array();
-  for (const GoalView& goal : input.plan) {
-    const bool is_missing = has_failed(goal) && !made_good(goal);
-    if (is_missing)
-      missing.push_back(missing_row(goal.id, goal.tool, goal.message.empty() ? goal.error : goal.message));
-  }
+  for (const GoalView* goal : not_made_good(input, retries)) missing.push_back(row_of_failed(*goal));
   for (const RejectedView& goal : input.rejected) {
     const bool is_made_good = std::any_of(input.plan.begin(), input.plan.end(), [&](const GoalView& other) {
       return other.tool == goal.tool && other.status == GoalStatus::succeeded;
@@ -161,10 +183,18 @@ Json missing_parts(const StepInput& input, const Json& retries) {
   return missing;
 }
 
+Json missing_when_done(const StepInput& input, const Json& retries, const Json& deliverables) {
+  Json missing = Json::array();
+  for (const GoalView* goal : not_made_good(input, retries))
+    if (is_named_in(deliverables, goal->id) || !was_got_round(input, *goal, deliverables))
+      missing.push_back(row_of_failed(*goal));
+  return missing;
+}
+
 Status check_deliverables(const StepInput& input, const Json& deliverables) {
   std::string lacking;
   for (const Json& part : missing_parts(input, input.data.value("retries", Json::object()))) {
-    if (std::find(deliverables.begin(), deliverables.end(), part["id"]) == deliverables.end()) continue;
+    if (!is_named_in(deliverables, text_of(part, "id"))) continue;
     lacking += (lacking.empty() ? "" : ", ") + text_of(part, "id") + " (" + text_of(part, "error") + ")";
   }
   if (lacking.empty()) return Done{};

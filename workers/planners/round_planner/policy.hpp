@@ -42,4 +42,8 @@ Json resolved_inputs_of(const StepInput& input, const Json& synthesis_inputs);
 // {"id", "worker", "error"}.
 Json missing_parts(const StepInput& input, const Json& retries);
 
+// The same for an answer that the planner calls done: a rejected sub-goal is none of them, and a failed one that is no
+// deliverable counts only if no deliverable of a later round succeeded.
+Json missing_when_done(const StepInput& input, const Json& retries, const Json& deliverables);
+
 }  // namespace cairn

@@ -22,7 +22,8 @@ std::string_view task_of(RoundRole role) {
              "and values as the question has them. `measure`: the one of them that is added up or compared, or \"\". "
              "`group_by`: the one for each of which there is to be a row, or \"\". `month` 1 to 12 and `year`, or 0. "
              "`order`: descending, ascending or none. `limit`: how many rows, or 0. `page`: which page, or 0. "
-             "`wants_analysis`: whether an interpretation is wanted, not only figures.";
+             "`wants_analysis`: whether an interpretation is wanted, not only figures. `clarifications` of the data, "
+             "if any: what the person was `asked` back, and `said` to it; the question is meant with all of them.";
     case RoundRole::round_plan:
       return "Your part: decide how the plan goes on. `continue` with `sub_goals`, a batch for this round: each with "
              "an `id` not used before, a `worker` of the registry and its `inputs`, whose values are literal or "
@@ -118,6 +119,12 @@ Json round_prompt(RoundRole role, const Json& data, const std::string& fault) {
   if (!fault.empty()) messages.push_back(message("system", "Your last reply was not taken: " + fault));
   messages.push_back(message("user", canonical(data)));
   return messages;
+}
+
+std::string said_in(const Json& clarifications) {
+  std::string all;
+  for (const Json& one : clarifications) all += (all.empty() ? "" : " ") + one.at("said").get<std::string>();
+  return all;
 }
 
 Json round_reply_schema(RoundRole role) {

@@ -20,6 +20,9 @@ std::string_view to_string(RoundRole role);
 // message the task's data as one JSON object.
 Json round_prompt(RoundRole role, const Json& data, const std::string& fault);
 
+// The answers in a list of clarifications, each {"asked", "said"}, as one text.
+std::string said_in(const Json& clarifications);
+
 // The JSON Schema of the reply.
 Json round_reply_schema(RoundRole role);
 

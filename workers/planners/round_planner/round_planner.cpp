@@ -33,15 +33,24 @@ ModelRequest request_of(const StepInput& input, Role role, const Json& data, con
 }
 
 // --- understanding the goal (F01) ------------------------------------------------------------------------------------
+// All that was asked back, each {"asked", "said"}: the list so far, and the answer that has come since.
+Json clarifications_of(const StepInput& input) {
+  Json all = channel(input, "clarifications", Json::array());
+  if (const std::string said = text_of(input.data, "clarification"); !said.empty())
+    all.push_back({{"asked", channel(input, "answer")}, {"said", said}});
+  return all;
+}
+
 // The basis of later nodes: facts that hold, and references to resolve; null where there is none.
 Outcome understood(const StepInput& input, const ModelReply& reply) {
   const Json& read = reply.value;
   const std::string kind = text_of(read, "kind");
   const bool asks_data = kind != "general" && kind != "ambiguous";
+  Json clarifications = clarifications_of(input);
+  const std::string said = said_in(clarifications);
   Json analysis = read;  // with the question itself: the query is made with the data's names at hand
   if (text_of(read, "question").empty())
-    analysis["question"] = text_of(input.data, "question") +
-                           (input.data.contains("clarification") ? " " + text_of(input.data, "clarification") : "");
+    analysis["question"] = text_of(input.data, "question") + (said.empty() ? "" : " " + said);
   Json facts = Json::object();
   if (kind == "general") facts["common_question"] = true;
   if (kind == "ambiguous") facts["ambiguous"] = true;
@@ -50,9 +59,11 @@ Outcome understood(const StepInput& input, const ModelReply& reply) {
                {"facts", facts},
                {"analysis_result", asks_data ? std::move(analysis) : Json()},
                {"references", asks_data && !read["references"].empty() ? read["references"] : Json()}};
-  if (input.data.contains("clarification")) goal["clarification"] = input.data["clarification"];
+  if (!said.empty()) goal["clarification"] = said;
   Outcome outcome{"ready", Json::object(), {}};
   outcome.patch = {{"main_goal", std::move(goal)}, {"facts", std::move(facts)}, {"round", channel(input, "round", 1)}};
+  if (!said.empty()) outcome.patch["clarifications"] = std::move(clarifications);
+  if (!text_of(input.data, "clarification").empty()) outcome.patch["clarification"] = nullptr;
   if (!input.data.contains("round")) outcome.facts.emplace_back(PlanCreated{1, text_of(input.data, "question"), {}});
   outcome.facts.emplace_back(record(RecordKind::decision_proposed, {{"action", kind},
                                                                     {"target", read["references"]},
@@ -67,7 +78,8 @@ asio::awaitable<StepResult> understand_goal(StepInput input, Ports& ports) {
     co_return invalid_input("Expected the input {\"question\": TEXT}, but got " + excerpt(input.data, 200) + ".");
   }
   Json data = {{"question", question}};
-  if (input.data.contains("clarification")) data["clarification"] = input.data["clarification"];
+  if (Json clarifications = clarifications_of(input); !clarifications.empty())
+    data["clarifications"] = std::move(clarifications);
   ModelRequest request = request_of(input, Role::goal_analysis, data, input.fault);
   const ReadReply read = [&input](const ModelReply& reply) { return understood(input, reply); };
   co_return co_await ask_model_counted(std::move(request), ports, read);
@@ -322,7 +334,10 @@ Outcome apology(const StepInput& input, const Json& results, const Json& missing
 
 asio::awaitable<StepResult> synthesize(StepInput input, Ports& ports) {
   const Json results = results_of(input);
-  const Json missing = missing_parts(input, channel(input, "retries", Json::object()));
+  const Json retries = channel(input, "retries", Json::object());
+  const Json missing = channel(input, "status") == "done"
+                           ? missing_when_done(input, retries, channel(input, "deliverables", Json::array()))
+                           : missing_parts(input, retries);
   if (channel(input, "step_failed") == true) co_return apology(input, results, missing);
   const std::string how = outcome_of(input, results, missing);
   Json shown = results;
@@ -342,7 +357,10 @@ asio::awaitable<StepResult> synthesize(StepInput input, Ports& ports) {
 
 void add_round_planner(HandlerTable& table) {
   table.add("round_planner",
-            {{"understand_goal", {"ready"}, {"question", "clarification", "round"}, EffectHandler(understand_goal)},
+            {{"understand_goal",
+              {"ready"},
+              {"question", "clarification", "clarifications", "answer", "round"},
+              EffectHandler(understand_goal)},
              {"plan_round",
               {"continue", "repair", "done", "failed", "given_up"},
               {"main_goal", "completed_outputs", "failed_sub_goals", "round", "planned_round", "facts", "retries",

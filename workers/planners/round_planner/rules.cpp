@@ -192,7 +192,7 @@ Json answer(const Json& data) {
 
 Json reply_to(const std::string& role, const Json& data) {
   if (role == to_string(RoundRole::goal_analysis))
-    return read_data_question(text_of(data, "question"), text_of(data, "clarification"));
+    return read_data_question(text_of(data, "question"), said_in(data.value("clarifications", Json::array())));
   if (role == to_string(RoundRole::round_plan)) return RoundPlan(data).decided();
   return answer(data);
 }

@@ -63,9 +63,16 @@ Outcome want_parts(const Venture& venture, const std::string& path, const char* 
 }
 
 // --- tick ------------------------------------------------------------------------------------------------------------
-Outcome bootstrap(const char* label, const char* field) {
+// Adds to a question about the field why its last answer was refused, if it was.
+Json with_fault(const StepInput& input, Json question) {
+  const std::string fault = text_of(channel(input, "refusals", Json::object()), text_of(question, "field").c_str());
+  if (!fault.empty()) question["fault"] = fault;
+  return question;
+}
+
+Outcome bootstrap(const StepInput& input, const char* label, const char* field, const char* text) {
   Outcome outcome = leave_by(label);
-  outcome.patch["pending_question"] = {{"field", field}};
+  outcome.patch["pending_question"] = with_fault(input, {{"field", field}, {"text", text}});
   return outcome;
 }
 
@@ -82,9 +89,9 @@ StepResult tick(const StepInput& input) {
   };
   Outcome outcome = leave_by("ready");
   if (is_blank(now("region")))
-    outcome = bootstrap("needs_region", region_field);
+    outcome = bootstrap(input, "needs_region", region_field, "Which region is the question about?");
   else if (currency_code(now("currency")).empty())
-    outcome = bootstrap("needs_currency", currency_field);
+    outcome = bootstrap(input, "needs_currency", currency_field, "In which currency? (three letters, like EUR)");
   outcome.patch.update(read);
   return outcome;
 }
@@ -308,7 +315,8 @@ StepResult enforce_policy(const StepInput& input) {
   add_trail(result, proposal.action, outcome);
   outcome.label = result.decision.action;
   outcome.patch["decision"] = decision_json(result.decision);
-  if (outcome.label == "ask_user") outcome.patch["pending_question"] = question_of(venture, result.decision);
+  if (outcome.label == "ask_user")
+    outcome.patch["pending_question"] = with_fault(input, question_of(venture, result.decision));
   add_changes(venture, input, outcome);
   return outcome;
 }
@@ -349,25 +357,31 @@ asio::awaitable<StepResult> search(StepInput input, Ports& ports) {
 }
 
 // --- observe_user ----------------------------------------------------------------------------------------------------
-Json heard(const std::string& path, const Json& answer, const std::string& fault) {
-  Json row = {{"path", path}, {"answer", answer}};
+// Notes an answer, and why it was refused ("": it was not): the last refusal of each field is kept until it has a good
+// answer.
+void note_heard(const std::string& path, const StepInput& input, const std::string& fault, Outcome& outcome) {
+  Json row = {{"path", path}, {"answer", input.given}};
   if (!fault.empty()) row["refused"] = fault;
-  return Json::array({std::move(row)});
+  outcome.patch["observations"] = Json::array({std::move(row)});
+  const Json before = channel(input, "refusals", Json::object());
+  Json refusals = before;
+  refusals.erase(path);
+  if (!fault.empty()) refusals[path] = fault;
+  if (refusals != before) outcome.patch["refusals"] = std::move(refusals);
 }
 
 void hear_region(const StepInput& input, Outcome& outcome) {
   const std::string region = input.given.is_string() ? input.given.get<std::string>() : "";
   const bool fits = !is_blank(region) && region.size() <= region_bytes_max;
   if (fits) outcome.patch["region"] = region;
-  outcome.patch["observations"] =
-      heard(region_field, input.given, fits ? "" : "Expected the name of a region, but it is none.");
+  note_heard(region_field, input, fits ? "" : "Expected the name of a region, but it is none.", outcome);
 }
 
 void hear_currency(const StepInput& input, Outcome& outcome) {
   const std::string code = input.given.is_string() ? currency_code(input.given.get<std::string>()) : "";
   if (!code.empty()) outcome.patch["currency"] = code;
-  outcome.patch["observations"] =
-      heard(currency_field, input.given, code.empty() ? "Expected a currency of three letters, but it is none." : "");
+  note_heard(currency_field, input, code.empty() ? "Expected a currency of three letters, but it is none." : "",
+             outcome);
 }
 
 void hear_field(const std::string& path, const StepInput& input, Outcome& outcome) {
@@ -382,11 +396,12 @@ void hear_field(const std::string& path, const StepInput& input, Outcome& outcom
       set_field(venture, path, *std::move(read), {{"source", "user"}});
   }
   if (fault.empty()) outcome.patch["tries"] = tries_after(venture, path, "asked");
-  outcome.patch["observations"] = heard(path, input.given, fault);
+  note_heard(path, input, fault, outcome);
   add_changes(venture, input, outcome);
 }
 
-// An answer that does not fit is not stored; what it was asked for is still missing at the next tick.
+// An answer that does not fit is not stored; what it was asked for is still missing at the next tick, and is asked for
+// again with the reason.
 StepResult observe_user(const StepInput& input) {
   Outcome outcome = leave_by("observed");
   const std::string path = text_of(channel(input, "pending_question", Json::object()), "field");
@@ -462,7 +477,8 @@ void add_venture_scope(HandlerTable& table) {
   table.add("venture_scope",
             {{"tick",
               {"aborted", "needs_region", "needs_currency", "ready", "unread"},
-              {"status", "region", "currency", "period", "question", "question_read", "profile", "schema", "fields"},
+              {"status", "region", "currency", "period", "question", "question_read", "profile", "schema", "fields",
+               "refusals"},
               PureHandler(tick)},
              {"read_question", {"read"}, {"question", "region", "currency", "period"}, EffectHandler(read_question)},
              {"prepare", {"prepared"}, and_venture({"question", "question_read", "corpus"}), PureHandler(prepare)},
@@ -483,12 +499,12 @@ void add_venture_scope(HandlerTable& table) {
               EffectHandler(decide_next)},
              {"enforce_policy",
               {"search", "ask_user", "reflect", "calculate", "finish", "needs_parts"},
-              and_venture({"decision"}),
+              and_venture({"decision", "refusals"}),
               PureHandler(enforce_policy)},
              {"search", {"has_observation", "no_hits"}, and_venture({"decision"}), EffectHandler(search)},
              {"extract", {"extracted"}, and_venture({"observation"}), EffectHandler(extract_readings)},
              {"observe", {"observed"}, and_venture({"observation", "extraction"}), PureHandler(observe_documents)},
-             {"observe_user", {"observed"}, and_venture({"pending_question"}), PureHandler(observe_user)},
+             {"observe_user", {"observed"}, and_venture({"pending_question", "refusals"}), PureHandler(observe_user)},
              {"calculate", {"calculated"}, venture_channels(), PureHandler(calculate_target)},
              {"reflect", {"reflected"}, {"decision"}, PureHandler(reflect)},
              {"finish",

@@ -176,6 +176,20 @@ TEST(PageAgent, S2_23_small_changes_are_applied_and_the_other_steps_keep_their_i
   EXPECT_EQ(task.channel("replan")["minor_modifications_only"], true);
 }
 
+TEST(PageAgent, S2_23_a_step_inserted_where_one_was_skipped_stands_in_its_place) {
+  const Json changes = {{{"op", "skip"}, {"index", 1}, {"step", nullptr}},
+                        {{"op", "insert"}, {"index", 1}, {"step", step("new")}}};
+  Turns task({says("planning", plan_of(steps(5))), says("replanning", checked(false, changes))});
+  task.turn(dom_of(4), "http://b/");
+  std::vector<std::pair<std::string, std::string>> kept;
+  const Json plan = task.channel("plan");
+  for (const Json& one : plan["steps"]) kept.emplace_back(one["id"], one["description"]);
+  EXPECT_EQ(kept, (std::vector<std::pair<std::string, std::string>>{
+                      {"1.1", "step 0"}, {"1.6", "new"}, {"1.3", "step 2"}, {"1.4", "step 3"}, {"1.5", "step 4"}}));
+  ASSERT_EQ(task.events("plan_revised").size(), 1U);
+  EXPECT_EQ(task.events("plan_revised")[0]["changes"][1]["after"], Json::array({"1.1"}));
+}
+
 TEST(PageAgent, S2_24_a_plan_made_anew_begins_at_its_first_step) {
   Turns task({says("planning", plan_of(steps(3))), says("planning", plan_of(steps(2, "new"))),
               says("replanning", checked(false, Json::array(), true))});

@@ -121,6 +121,45 @@ TEST(PlanAndDo, without_people_a_task_that_no_tool_fits_is_given_up) {
   EXPECT_EQ(results(planner.output(run))["1.2"], "failed: Nobody answered.");
 }
 
+// --- a decomposition that stops early --------------------------------------------------------------------------------
+Json parts(const Names& names, bool are_leaves = true) {
+  Json children = Json::array();
+  for (const std::string& name : names) children.push_back(child(name, {}, are_leaves));
+  return children;
+}
+
+TEST(PlanAndDo, a_batch_cut_short_by_a_stop_is_not_replayed_when_a_task_is_broken_down_again) {
+  Lines lines;
+  lines.parts["1"] = {parts({"a", "b", "c", "d", "e", "f"}, false)};
+  for (const char* task : {"1.2", "1.3", "1.4", "1.5"}) lines.parts[task] = {parts({"first", "second"})};
+  lines.bindings["1.5"] = {use("broken")};
+  lines.stops = {"1.1"};
+  PlannerRun planner(saying(lines), usual_tools());
+  const RunId run = planner.run("plan_and_do", goal({{"options", {{"max_depth", 2}}}}));
+  EXPECT_EQ(planner.output(run)["outcome"], "done") << planner.state(run).reason;
+  EXPECT_EQ(ids_of(planner.events(run, "task_decomposed"), "target"), (Names{"1", "1.1", "1.5"}));
+  EXPECT_FALSE(asked_about(planner, decomposition_schema, "1.5").is_null());
+  Names calls = ids_of(planner.events(run, "sub_goal_opened"), "sub_goal");
+  std::sort(calls.begin(), calls.end());
+  EXPECT_EQ(calls, (Names{"1.1!1", "1.2!1", "1.3!1", "1.4!1", "1.5!1", "1.5.1!1", "1.5.2!1", "1.6!1"}));
+}
+
+TEST(PlanAndDo, a_stop_said_of_one_failed_task_does_not_keep_another_whole) {
+  Lines lines;
+  lines.parts["1"] = {parts({"a", "b"})};
+  for (const char* task : {"1.1", "1.2"}) {
+    lines.parts[task] = {parts({"first", "second"})};
+    lines.bindings[task] = {use("broken")};
+  }
+  lines.stops = {"1.1"};
+  PlannerRun planner(saying(lines), usual_tools());
+  const RunId run = planner.run("plan_and_do", goal());
+  EXPECT_EQ(planner.output(run)["outcome"], "done") << planner.state(run).reason;
+  EXPECT_EQ(ids_of(planner.events(run, "task_decomposed"), "target"), (Names{"1", "1.1", "1.2"}));
+  EXPECT_EQ(ids_of(planner.output(run)["tasks"].get<std::vector<Json>>(), "id"),
+            (Names{"1.1.1", "1.1.2", "1.2.1", "1.2.2"}));
+}
+
 // --- processes -------------------------------------------------------------------------------------------------------
 Lines with_a_failure() {
   return {

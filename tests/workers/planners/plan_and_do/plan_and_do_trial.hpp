@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ inline Json data_of(const ModelRequest& request) {
 struct Lines {
   std::map<std::string, std::deque<Json>> parts;     // lists of children
   std::map<std::string, std::deque<Json>> bindings;  // {"tool", "inputs"}
+  std::set<std::string> stops = {};                  // tasks whose parts come with should_stop
 };
 
 inline Json next_of(std::map<std::string, std::deque<Json>>& lines, const std::string& task, Json otherwise) {
@@ -74,7 +76,7 @@ inline std::unique_ptr<Model> saying(Lines lines) {
     if (!children.is_array()) children = Json::array({children});  // compilers differ on a list of one in braces
     made.value = {{"target_node_id", task},
                   {"mode", data["mode_hint"]},
-                  {"should_stop", false},
+                  {"should_stop", kept->stops.contains(task)},
                   {"reason", "So it is."},
                   {"children", std::move(children)}};
     return made;

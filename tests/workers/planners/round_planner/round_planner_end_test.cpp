@@ -194,6 +194,38 @@ TEST(RoundPlanner, S4_22_partial_success_is_done_and_the_answer_names_the_missin
   EXPECT_EQ(scripted.prompt("synthesize")["missing"][0]["worker"], "refuse");
 }
 
+// Fails for the first query, and has rows for the second.
+ToolSpec query_worker() {
+  return worker("es_query_exec",
+                [](const ToolCall& call) -> ToolAnswer {
+                  if (call.inputs.value("query", Json()) == "wrong")
+                    return Failure{"error", "No such column.", false, {}};
+                  return Json{{"rows", 5}};
+                },
+                {"rows"});
+}
+
+TEST(RoundPlanner, S4_22_a_failed_query_that_a_later_deliverable_got_round_is_not_missing) {
+  for (const bool is_deliverable : {false, true}) {
+    Json wrong = goal("e1", "es_query_exec", {{"query", "wrong"}});
+    if (is_deliverable) wrong["deliverable"] = true;
+    const Json done = is_done({{"r", from("e2", "rows")}});
+    Scripted scripted(
+        {understood, goes_on({wrong}), goes_on({deliverable(goal("e2", "es_query_exec", {{"query", "right"}}))}), done,
+         done, answers("Five.")},
+        {query_worker()});
+    const RunId run = scripted.run();
+    EXPECT_EQ(scripted->output(run)["outcome"], is_deliverable ? "partial" : "answered") << scripted->output(run);
+    EXPECT_EQ(scripted->output(run)["missing"].size(), is_deliverable ? 1U : 0U);
+  }
+}
+
+TEST(RoundPlanner, S4_22_a_deliverable_of_the_same_round_does_not_get_round_a_failure) {
+  Scripted scripted({understood, goes_on({goal("b", "refuse"), deliverable(goal("a", "give", {{"x", 5}}))}),
+                     is_done({{"r", from("a", "v")}}), answers("Five.")});
+  EXPECT_EQ(scripted->output(scripted.run())["outcome"], "partial");
+}
+
 TEST(RoundPlanner, S4_23_the_status_is_executing_done_or_failed_and_only_the_planner_sets_it) {
   for (const bool succeeds : {true, false}) {
     Scripted scripted({understood, goes_on({goal("a", "give")}),
@@ -238,6 +270,39 @@ TEST(RoundPlanner, S4_27_with_the_option_the_run_waits_for_the_answer_and_goes_o
   EXPECT_TRUE(has(planner.output(run)["answer"], "shops.city is Berlin: 99.")) << planner.output(run)["answer"];
 }
 
+ToolSpec asking_worker() {
+  return worker("wonder",
+                [](const ToolCall& call) -> ToolAnswer {
+                  return Json{{"question", {{"asks", call.inputs.value("about", Json("it"))}}}};
+                },
+                {"question"});
+}
+
+void say(const Scripted& scripted, const RunId& run, const std::string& said) {
+  ASSERT_TRUE(scripted->client().command(run, Answer{"", said, "person", {}}).ok());
+  scripted->work(run);
+}
+
+TEST(RoundPlanner, S4_27_a_second_clarification_does_not_wipe_out_the_first) {
+  Scripted scripted(
+      {understood, goes_on({goal("w1", "wonder", {{"about", "city"}})}), is_done({{"q", from("w1", "question")}}),
+       answers("In which city?"), understood, goes_on({goal("w2", "wonder", {{"about", "month"}})}),
+       is_done({{"q", from("w2", "question")}}), answers("In which month?"), understood,
+       goes_on({goal("a", "give", {{"x", 5}})}), is_done({{"r", from("a", "v")}}), answers("Five.")},
+      {asking_worker()});
+  const RunId run = scripted.run({{"question", "How many orders?"}, {"clarify", "ask"}});
+  say(scripted, run, "In Berlin.");
+  say(scripted, run, "In May.");
+  EXPECT_EQ(scripted->output(run)["answer"], "Five.");
+  EXPECT_FALSE(scripted.prompt("understand_goal", 0).contains("clarifications"));
+  EXPECT_EQ(scripted.prompt("understand_goal", 2)["clarifications"],
+            Json::parse(R"([{"asked": "In which city?", "said": "In Berlin."},
+                            {"asked": "In which month?", "said": "In May."}])"));
+  const Json main_goal = scripted->channel(run, "main_goal");
+  EXPECT_EQ(main_goal["clarification"], "In Berlin. In May.");
+  EXPECT_EQ(main_goal["analysis_result"]["question"], "How many orders? In Berlin. In May.");
+}
+
 // --- rounds that lead nowhere ----------------------------------------------------------------------------------------
 TEST(RoundPlanner, S4_28_a_round_without_a_valid_sub_goal_is_repaired_once) {
   const std::vector<std::vector<Json>> fruitless = {
@@ -249,6 +314,8 @@ TEST(RoundPlanner, S4_28_a_round_without_a_valid_sub_goal_is_repaired_once) {
     EXPECT_EQ(mended->state(good).status, RunStatus::done);
     EXPECT_TRUE(has(mended->model().of("plan_round").at(1).messages[1]["content"],
                     "Expected a sub-goal that can be dispatched"));
+    EXPECT_EQ(mended->output(good)["outcome"], "answered") << "what was put right is not missing";
+    EXPECT_EQ(mended->output(good)["answer"], "Good.");
     Scripted stuck({understood, goes_on(goals), goes_on(goals), goes_on({goal("a", "give")}), answers("Sorry.")});
     const RunId bad = stuck.run();
     EXPECT_EQ(stuck->state(bad).status, RunStatus::failed);

@@ -338,6 +338,42 @@ TEST(VentureScope, S0_06_region_then_currency_are_asked_first) {
   EXPECT_EQ(part_of(planner.path(run), 6, 2), (Words{"tick", "prepare"}));
 }
 
+TEST(VentureScope, S0_09_an_answer_that_was_refused_is_asked_for_again_with_the_reason) {
+  PlannerRun planner(always("ask_user", "b"), documents());
+  Json input = tiny();
+  input["profile"]["fields"]["b"]["type"] = "money";
+  input["fields"] = {{"a", 2}};
+  const RunId run = planner.run("venture_scope", input);
+  answer(planner, run, "2.850");
+  std::vector<Json> asked = planner.events(run, "question_asked");
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_EQ(asked[0]["prompt"]["unit"], "EUR");
+  EXPECT_FALSE(asked[0]["prompt"].contains("fault"));
+  EXPECT_EQ(asked[1]["prompt"]["field"], "b");
+  EXPECT_TRUE(has(asked[1]["prompt"].value("fault", ""), "one number that can be read in one way only"))
+      << asked[1]["prompt"];
+  EXPECT_TRUE(planner.channel(run, "refusals").contains("b"));
+  answer(planner, run, "2850 EUR");
+  EXPECT_EQ(planner.channel(run, "fields")["b"]["value"], 2850);
+  EXPECT_FALSE(planner.channel(run, "refusals").contains("b"));
+}
+
+TEST(VentureScope, S0_09_a_region_or_currency_that_was_refused_is_asked_for_again_with_the_reason) {
+  PlannerRun planner(rules());
+  Json input = unnamed();
+  input.erase("region");
+  input.erase("currency");
+  const RunId run = planner.run("venture_scope", input);
+  for (const char* said : {"  ", "Norland", "Euros", "EUR"}) answer(planner, run, said);
+  std::vector<std::string> faults;
+  for (const Json& asked : planner.events(run, "question_asked")) faults.push_back(asked["prompt"].value("fault", ""));
+  ASSERT_GE(faults.size(), 4U);
+  faults.resize(4);
+  EXPECT_EQ(faults, (Words{"", "Expected the name of a region, but it is none.", "",
+                           "Expected a currency of three letters, but it is none."}));
+  EXPECT_TRUE(planner.channel(run, "refusals").empty());
+}
+
 TEST(VentureScope, S0_08_the_region_has_its_own_node_and_no_model_is_asked) {
   PlannerRun planner(script({}));
   Json input = unnamed();
