@@ -65,7 +65,7 @@ TEST_F(Erase, keys_of_limited_queues_go_with_the_last_run_that_has_them) {
     return text("select count(*)::text from cairn.rate where key = '=" + key + "'");
   };
   ASSERT_NE(kept("jane"), "0");
-  cairn_ok({"erase", "--where", "tag.customer=jane", "--except", later, "--json"});
+  EXPECT_EQ(erase({"--except", later}).json()["removed"], 1);
   EXPECT_NE(kept("jane"), "0") << "another run of hers is there";
   EXPECT_EQ(erase().json()["removed"], 1);
   EXPECT_EQ(kept("jane"), "0");

