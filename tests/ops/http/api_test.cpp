@@ -257,7 +257,7 @@ TEST_F(Api, a_failed_run_is_tried_again_and_a_run_is_forked) {
   const std::string fork = forked.json()["run"];
   EXPECT_TRUE(waits_for(fork, "done"));
   EXPECT_EQ(server.get(at(fork)).json()["output"]["region"], "east");
-  EXPECT_EQ(server.get(at(fork, "/events")).json()["events"][0]["reason"], "The wind has turned.");
+  EXPECT_EQ(server.get(at(fork, "/events")).json()[0]["reason"], "The wind has turned.");
   EXPECT_EQ(status_of(asked), "waiting");
   expect_error(server.post(at(asked, "/fork"), {{"at", 999}}), 400, "invalid", "sequence number");
 }
