@@ -177,7 +177,7 @@ TEST_P(SpentLimitsTest, a_row_that_is_locked_stays_and_holds_nothing_up) {
   ASSERT_EQ(claim(9).size(), 2u);
   PgConnection other({dsn(), "test", false});
   other.execute("BEGIN");
-  other.execute("SELECT FROM cairn.rate WHERE key = '=a' FOR UPDATE");
+  other.execute("UPDATE cairn.rate SET full_at = full_at WHERE key = '=a'");  // a cluster locks rows of many shards so
   forget(store().database_time() + 2 * rate_hour_us);
   EXPECT_TRUE(is_rate_kept("a"));
   EXPECT_FALSE(is_rate_kept("b"));
