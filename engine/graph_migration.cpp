@@ -85,15 +85,15 @@ class Hindrances {
                       "be a join in " + title(to_) + " as well, but it is " + (node.join ? "one." : "none."));
   }
 
-  // The labels by which the engine itself may close the step; the step stays as it was opened.
-  std::vector<std::string> own_labels(const Step& step) const {
-    if (!step.closing_label.empty()) return {step.closing_label};  // at the next moment at which the run goes on
+  // The label by which time may close the step, which stays as it was opened; "": none. All other labels of the engine
+  // have an edge at each node of their verb.
+  std::string label_of_time(const Step& step) const {
     const Node& here = state_.node(step);
-    if (const auto* wait = here.as<WaitNode>(); wait != nullptr && wait->signal && step.due) return {"timeout"};
+    if (const auto* wait = here.as<WaitNode>(); wait != nullptr && wait->signal && step.due) return "timeout";
     const auto question = state_.questions.find(step.question);
-    const bool may_expire =
-        question != state_.questions.end() && !question->second.fallback && (step.due || state_.options.autonomous);
-    return here.verb() == Verb::ask && may_expire ? std::vector<std::string>{"expired"} : std::vector<std::string>{};
+    const bool may_expire = here.verb() == Verb::ask && question != state_.questions.end() &&
+                            !question->second.fallback && (step.due || state_.options.autonomous);
+    return may_expire ? "expired" : "";
   }
 
   void check_ways_out(const Step& step) {
@@ -106,10 +106,9 @@ class Hindrances {
       says_.push_back("Expected node " + here.name + ", where step " + std::to_string(step.id) +
                       " stands, to wait for " + (wait->signal ? "a signal" : "a time") + " in " + title(to_) +
                       " as well, but it waits for " + (wait->signal ? "a time." : "a signal."));
-    for (const std::string& label : own_labels(step))
-      if (to_.next(place, label) == nullptr)
-        says_.push_back("Expected node " + here.name + " to have an edge for \"" + label + "\" in " + title(to_) +
-                        ", by which step " + std::to_string(step.id) + " may leave, but it has none.");
+    if (const std::string label = label_of_time(step); !label.empty() && to_.next(place, label) == nullptr)
+      says_.push_back("Expected node " + here.name + " to have an edge for \"" + label + "\" in " + title(to_) +
+                      ", by which step " + std::to_string(step.id) + " may leave, but it has none.");
   }
 
   NodeIndex there(NodeIndex node) const { return to_.find(state_.graph->node(node).name); }

@@ -1,6 +1,4 @@
 // Forks, which continue from where another run stood, and moves to another version of the graph.
-#include <functional>
-
 #include "engine/evolve.hpp"
 #include "tests/engine/trial.hpp"
 
@@ -348,12 +346,11 @@ TEST(Fork, under_a_higher_cap_charges_the_step_that_found_its_budget_used_up) {
   Trial origin(spends);
   origin.start();
   EXPECT_EQ(origin.complete(1, "again").back(),
-            "run_finished failed (Step 2 (a) failed: exhausted: Budget x is used up: 1 of 1.) {}");
+            "2 run_finished failed (Step 2 (a) failed: exhausted: Budget x is used up: 1 of 1.) {}");
   origin.graphs.add(version_of(replaced(spends, R"("cap":1)", R"("cap":10)"), "v2"), false);
   Fork same(origin);
   EXPECT_EQ(same.then(fork_command(origin)).back(),
-            "run_finished failed (Step 2 (a) failed: exhausted: Budget x is used "
-            "up: 1 of 1.) {}");
+            "2 run_finished failed (Step 2 (a) failed: exhausted: Budget x is used up: 1 of 1.) {}");
   Fork fork(origin);
   EXPECT_EQ(fork.then(fork_command(origin, "v2")).back(), "run_reopened");
   EXPECT_EQ(fork.state.budgets.at("x").used, 2);
@@ -394,10 +391,9 @@ TEST(Move, to_a_graph_where_its_node_is_of_another_verb_is_refused) {
 }
 
 // A step stays as it was opened: by what it waits for, and its limit of time.
-std::string moved_to(const std::string& from, const std::string& to, const std::function<void(Trial&)>& begin = {}) {
+std::string moved_to(const std::string& from, const std::string& to) {
   Trial trial(from);
   trial.start();
-  if (begin) begin(trial);
   trial.graphs.add(version_of(to, "v2"), false);
   const Error refused = trial.refused(MoveRun{"v2"});
   EXPECT_EQ(refused.code, Code::conflict);
@@ -436,24 +432,21 @@ TEST(Move, to_a_graph_without_the_edge_by_which_a_question_would_expire_is_refus
   EXPECT_NE(moved_to(open, answers).find("edge for \"expired\""), std::string::npos);
 }
 
-TEST(Move, of_a_paused_run_keeps_the_edge_by_which_its_step_leaves_when_it_goes_on) {
-  const auto overdue = [](Trial& trial) {
-    trial.then(Pause{});
-    trial.now_us += Trial::second_us;
-    EXPECT_EQ(trial.then(Due{1}), (Lines{"timer_fired"}));
-  };
-  EXPECT_NE(moved_to(waits_for_a_second, waits_for_ever, overdue).find("edge for \"timeout\""), std::string::npos);
-}
-
 // An earlier build may have put it there.
 TEST(Move, to_a_graph_without_the_edge_ends_in_a_failure_and_not_in_silence) {
   Trial trial(waits_for_a_second);
   trial.start();
-  trial.state.graph = version_of(waits_for_ever, "v2");
-  trial.now_us += Trial::second_us;
-  EXPECT_EQ(trial.then(Due{1}).back(),
-            "run_finished failed (Step 1 (w) failed: invalid: Expected node w to have an edge for \"timeout\", but it "
-            "has none.) {}");
+  trial.graphs.add(version_of(waits_for_ever, "v2"), false);
+  std::vector<BranchId> touched;
+  evolve(trial.state, {trial.state.seq + 1, trial.now_us, 0, "", RunMoved{"v2"}}, trial.graphs, touched);
+  Context context;
+  context.now_us = trial.now_us + Trial::second_us;
+  const Result<Decision> decided = decide(trial.state, Due{1}, context, trial.graphs);
+  ASSERT_TRUE(decided);
+  EXPECT_EQ(
+      line_of(decided->events.back()),
+      "1 run_finished failed (Step 1 (w) failed: invalid: Expected node w to have an edge for \"timeout\", but it "
+      "has none.) {}");
 }
 
 // The branches of an open fan-out would meet at two joins.
