@@ -9,7 +9,7 @@
 #include "ops/http/api.hpp"
 #include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
-#include "ops/keeping/spent_limits.hpp"
+#include "ops/keeping/spent_limits_thread.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/start_thread.hpp"

@@ -8,7 +8,7 @@
 #include "ops/hooks/hook_thread.hpp"
 #include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
-#include "ops/keeping/spent_limits.hpp"
+#include "ops/keeping/spent_limits_thread.hpp"
 #include "ops/metrics/exposition.hpp"
 #include "ops/scheduling/schedule_thread.hpp"
 #include "ops/service/database.hpp"

@@ -51,8 +51,8 @@ class KnownLimits {
 
   // A claim asked these queues, and found these limits of them.
   void record(const std::vector<std::string>& asked, const std::vector<QueueLimits>& limits);
-  // And their rooms, of which it took these jobs. A claim that took all that a rate left looks again when there is
-  // more: the queue is left alone until then, for a second at most, and the waiting threads are woken.
+  // And their rooms, of which it took these jobs. Where it took all that a rate left, the queue is held back until
+  // there is more, for a second at most; then the threads that wait for jobs are woken.
   void record(const std::vector<std::string>& asked, const ClaimRooms& rooms, const std::vector<HeldJob>& claimed);
   // Jobs can be claimed again after so long, though no queue is held back.
   void wake_after(TimeUs wait_us);

@@ -250,7 +250,25 @@ class RoomForValues : public StepsInFlightTest {
     }
     return slots;
   }
+  void expect_given_back_when_it_waited_for_long(Ticket slot) {
+    EXPECT_EQ(room_.due_us(), noon + 10 * second);
+    room_.tick(noon + 10 * second, noon + 10 * second);
+    expect_given_back(slot);
+  }
+  void expect_given_back_when_it_drains(Ticket slot) {
+    room_.drain();
+    expect_given_back(slot);
+  }
+
   StepsInFlight room_;
+
+ private:
+  void expect_given_back(Ticket slot) {
+    const StepsInFlight::Actions actions = drain();
+    ASSERT_EQ(actions.ended.size(), 1u);
+    EXPECT_EQ(actions.ended[0].slot, slot);
+    EXPECT_EQ(actions.ended[0].how, StepsInFlight::Ended::How::given_back);
+  }
 };
 
 TEST_F(RoomForValues, A9_steps_that_read_large_values_begin_as_there_is_room) {
@@ -267,17 +285,9 @@ TEST_F(RoomForValues, A9_steps_that_read_large_values_begin_as_there_is_room) {
 TEST_F(RoomForValues, A9_a_step_that_finds_no_room_for_long_is_given_back_and_so_are_all_when_the_session_drains) {
   for (const Ticket slot : {1U, 2U}) begin_large(slot);
   EXPECT_EQ(reading(), std::vector<Ticket>{1});
-  EXPECT_EQ(room_.due_us(), noon + 10 * second);
-  room_.tick(noon + 10 * second, noon + 10 * second);
-  StepsInFlight::Actions actions = drain();
-  ASSERT_EQ(actions.ended.size(), 1u);
-  EXPECT_EQ(actions.ended[0].slot, 2u);
-  EXPECT_EQ(actions.ended[0].how, StepsInFlight::Ended::How::given_back);
+  expect_given_back_when_it_waited_for_long(2);
   begin_large(3);
-  room_.drain();
-  actions = drain();
-  ASSERT_EQ(actions.ended.size(), 1u);
-  EXPECT_EQ(actions.ended[0].slot, 3u);
+  expect_given_back_when_it_drains(3);
 }
 
 // Each composes 1.5 MB of one text of 30 KB, which is no large value, for which there is room once.
@@ -341,17 +351,9 @@ TEST_F(RoomForInlineValues, A9_steps_whose_references_compose_much_begin_as_ther
 TEST_F(RoomForInlineValues, A9_one_that_finds_no_room_for_long_is_given_back_and_so_are_all_when_the_session_drains) {
   for (const Ticket slot : {1U, 2U}) begin(slot);
   EXPECT_EQ(running(), std::vector<Ticket>{1});
-  EXPECT_EQ(room_.due_us(), noon + 10 * second);
-  room_.tick(noon + 10 * second, noon + 10 * second);
-  StepsInFlight::Actions actions = drain();
-  ASSERT_EQ(actions.ended.size(), 1u);
-  EXPECT_EQ(actions.ended[0].slot, 2u);
-  EXPECT_EQ(actions.ended[0].how, StepsInFlight::Ended::How::given_back);
+  expect_given_back_when_it_waited_for_long(2);
   begin(3);
-  room_.drain();
-  actions = drain();
-  ASSERT_EQ(actions.ended.size(), 1u);
-  EXPECT_EQ(actions.ended[0].slot, 3u);
+  expect_given_back_when_it_drains(3);
   EXPECT_EQ(room_.begun(), 1);
 }
 

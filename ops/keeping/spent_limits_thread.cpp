@@ -1,4 +1,4 @@
-#include "ops/keeping/spent_limits.hpp"
+#include "ops/keeping/spent_limits_thread.hpp"
 
 #include <random>
 #include <spdlog/spdlog.h>
