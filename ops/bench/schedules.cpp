@@ -8,7 +8,7 @@
 #include "ops/bench/cases.hpp"
 #include "ops/bench/rig/meter.hpp"
 #include "ops/bench/rig/rig.hpp"
-#include "ops/scheduling/schedule_thread.hpp"
+#include "ops/scheduling/due_schedules.hpp"
 #include "storage/schedules/schedule_table.hpp"
 
 namespace cairn {
@@ -90,7 +90,7 @@ Result<Json> measure_lateness(const std::string& dsn, BenchServer& server, std::
   server.checkpoint();
   wake_schedules(table, names);
   const TimeUs until = table.next_due().now_us + seconds * second_us;
-  const std::unique_ptr<ScheduleThread> fires = ScheduleThread::start(*opened);
+  const std::unique_ptr<DueThread> fires = DueThread::start(*opened, {due_schedules});
   while (table.next_due().now_us < until) std::this_thread::sleep_for(std::chrono::milliseconds(200));
   Json line = lateness_of(*opened->store);
   line["schedules"] = schedules_made;

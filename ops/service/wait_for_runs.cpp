@@ -6,7 +6,7 @@
 #include <exception>
 #include <thread>
 
-#include "ops/service/start_thread.hpp"
+#include "ops/service/due_starts.hpp"
 #include "ops/terminal/stop_signals.hpp"
 #include "workers/runtime/worker.hpp"
 
@@ -91,7 +91,7 @@ bool wait_until(Opened& opened, const std::vector<RunId>& runs, bool execute, co
   if (!execute) return poll_until(settled, signals);
   const bool all_began =
       std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return opened.store->run(run); });
-  const std::unique_ptr<StartThread> starts = all_began ? nullptr : StartThread::start(opened);
+  const std::unique_ptr<DueThread> starts = all_began ? nullptr : DueThread::start(opened, {due_starts});
   OwnWorker worker(opened, runs, signals);
   const bool done = poll_until([&] { return worker.has_failed() || settled(); }, signals);
   worker.stop();

@@ -9,10 +9,10 @@
 #include "ops/http/api.hpp"
 #include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
-#include "ops/keeping/spent_limits_thread.hpp"
-#include "ops/scheduling/schedule_thread.hpp"
+#include "ops/keeping/spent_limits.hpp"
+#include "ops/scheduling/due_schedules.hpp"
 #include "ops/service/database.hpp"
-#include "ops/service/start_thread.hpp"
+#include "ops/service/due_starts.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/traces/trace_thread.hpp"
 
@@ -83,9 +83,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   if (!server) return server.error();
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
-  const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
-  const std::unique_ptr<StartThread> starts = StartThread::start(*opened);
-  const std::unique_ptr<SpentLimitsThread> spent_limits = SpentLimitsThread::start(*opened);
+  const std::unique_ptr<DueThread> due = DueThread::start(*opened, {due_schedules, due_starts, spent_limits});
   const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
   const Result<std::unique_ptr<TraceThread>> traces = send_traces(options, *opened);
   if (!traces) return traces.error();

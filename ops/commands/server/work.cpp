@@ -8,11 +8,11 @@
 #include "ops/hooks/hook_thread.hpp"
 #include "ops/http/transport/server_thread.hpp"
 #include "ops/keeping/keeper_thread.hpp"
-#include "ops/keeping/spent_limits_thread.hpp"
+#include "ops/keeping/spent_limits.hpp"
 #include "ops/metrics/exposition.hpp"
-#include "ops/scheduling/schedule_thread.hpp"
+#include "ops/scheduling/due_schedules.hpp"
 #include "ops/service/database.hpp"
-#include "ops/service/start_thread.hpp"
+#include "ops/service/due_starts.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
 #include "storage/postgres/administration.hpp"
@@ -122,9 +122,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   if (const Status way = check_own_direct_way(opened->dsn); !way) return way.error();
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
-  const std::unique_ptr<ScheduleThread> schedules = ScheduleThread::start(*opened);
-  const std::unique_ptr<StartThread> starts = StartThread::start(*opened);
-  const std::unique_ptr<SpentLimitsThread> spent_limits = SpentLimitsThread::start(*opened);
+  const std::unique_ptr<DueThread> due = DueThread::start(*opened, {due_schedules, due_starts, spent_limits});
   const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
   WorkerOptions worker_options;
   worker_options.queues = options.queues;

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio.hpp>
-#include <boost/asio/ssl.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/string.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/message.hpp>
@@ -23,7 +21,8 @@
 #include <sstream>
 #include <utility>
 
-#include "engine/text.hpp"
+#include "ops/http/transport/framing.hpp"
+#include "ops/http/transport/wire.hpp"
 #include "workers/ports/threads.hpp"
 
 namespace cairn {
@@ -36,7 +35,6 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 using Milliseconds = std::chrono::milliseconds;
 
-constexpr std::size_t read_bytes = 8 * 1024;
 constexpr std::chrono::seconds linger_max{2};
 constexpr Milliseconds poll_first{20};  // of a stream without a new piece
 constexpr Milliseconds poll_longest{500};
@@ -49,46 +47,6 @@ constexpr std::string_view go_on_text = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr int send_buffer = 128 * 1024;  // so that a slow client takes a piece now and then
 
 using Parser = http::request_parser<http::string_body>;
-
-ApiResponse fault_response(const error_code& fault, const ServerLimits& limits) {
-  if (fault == http::error::body_limit)
-    return error_response(
-        413, "limit", "Expected a body of at most " + std::to_string(limits.body_bytes) + " bytes, but it is more.");
-  if (fault == http::error::header_limit || fault == http::error::buffer_overflow)
-    return error_response(
-        431, "limit",
-        "Expected a header of at most " + std::to_string(limits.header_bytes) + " bytes, but it is more.");
-  return error_response(400, "invalid", "Expected a request as HTTP/1.1 has it, but it is none: " + fault.message());
-}
-
-// Why it is unclear where the request ends, or which host it is for (request smuggling): a proxy in front of this
-// server may read it differently and take a piece of its body for a request. Nothing is read after such a request.
-std::optional<ApiResponse> framing_fault(const http::request<http::string_body>& message) {
-  const auto times = [&message](http::field name) { return message.count(name); };
-  if (times(http::field::host) > 1) return error_response(400, "invalid", "Expected one Host, but found several.");
-  if (times(http::field::transfer_encoding) == 0) return {};
-  if (times(http::field::content_length) > 0)
-    return error_response(400, "invalid", "Expected a Content-Length or a Transfer-Encoding, but found both.");
-  if (times(http::field::transfer_encoding) > 1 || message.version() < 11)
-    return error_response(400, "invalid", "Expected one Transfer-Encoding, in HTTP/1.1, but found another use of it.");
-  if (!beast::iequals(message[http::field::transfer_encoding], "chunked"))
-    return error_response(501, "unsupported", "Expected the Transfer-Encoding chunked, but found another.");
-  return {};
-}
-
-bool is_malformed(const error_code& fault) {
-  return fault.category() == http::make_error_code(http::error::bad_chunk).category() &&
-         fault != http::error::end_of_stream && fault != http::error::partial_message;
-}
-
-Result<ApiRequest> read_head(const http::request<http::string_body>& message) {
-  Result<ApiRequest> request = request_of(std::string(message.method_string()), std::string(message.target()));
-  if (!request) return request;
-  for (const auto& field : message) {
-    request->headers.emplace(lowered(std::string_view(field.name_string())), field.value());
-  }
-  return request;
-}
 
 std::string peer_of(const tcp::socket& socket) {
   error_code gone;
@@ -116,74 +74,6 @@ std::string text_of(const http::response_header<>& head) {
 
 // How a stream ended: all of it was sent or the server stops; it broke here; the client left.
 enum class StreamEnd : std::uint8_t { whole, broke, left };
-
-using TlsContext = std::shared_ptr<asio::ssl::context>;  // shared: connections outlive a reading of the files
-
-// Throws boost::system::system_error.
-TlsContext read_tls(const TlsFiles& files) {
-  const auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-  SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
-  context->set_options(asio::ssl::context::default_workarounds | SSL_OP_NO_RENEGOTIATION);
-  context->use_certificate_chain_file(files.certificate);
-  context->use_private_key_file(files.key, asio::ssl::context::pem);
-  return context;
-}
-
-// A connection's bytes, with TLS or without. No templates: what Asio composes is instantiated here once.
-class Wire {
- public:
-  using Pieces = std::array<asio::const_buffer, 2>;  // one after the other
-
-  Wire(tcp::socket socket, TlsContext tls) : tls_(std::move(tls)), plain_(std::move(socket)) {
-    if (tls_) secured_.emplace(plain_, *tls_);
-  }
-
-  // False if it failed.
-  asio::awaitable<bool> shake_hands() {
-    error_code fault;
-    if (secured_)
-      co_await secured_->async_handshake(asio::ssl::stream_base::server,
-                                         asio::redirect_error(asio::use_awaitable, fault));
-    co_return !fault;
-  }
-  // Waits for bytes, and puts them behind what `buffer` has.
-  asio::awaitable<error_code> read_some(beast::flat_buffer& buffer) {
-    error_code fault;
-    std::size_t bytes = 0;
-    const asio::mutable_buffer free = buffer.prepare(read_bytes);
-    if (secured_)
-      bytes = co_await secured_->async_read_some(free, asio::redirect_error(asio::use_awaitable, fault));
-    else
-      bytes = co_await plain_.async_read_some(free, asio::redirect_error(asio::use_awaitable, fault));
-    buffer.commit(bytes);
-    co_return fault;
-  }
-  // Writes some of the first bytes, and returns how many.
-  asio::awaitable<std::size_t> write_some(const Pieces& pieces) {
-    if (secured_) co_return co_await secured_->async_write_some(pieces, asio::use_awaitable);
-    co_return co_await plain_.async_write_some(pieces, asio::use_awaitable);
-  }
-  // Says that nothing more is written.
-  asio::awaitable<void> finish() {
-    error_code ignored;
-    if (secured_)
-      co_await secured_->async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
-    else
-      plain_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-  }
-
-  bool is_secured() const { return secured_.has_value(); }
-  tcp::socket& socket() { return plain_.socket(); }
-  void expires_after(std::chrono::steady_clock::duration time) { plain_.expires_after(time); }
-  void expires_never() { plain_.expires_never(); }
-  void cancel() { plain_.cancel(); }
-  void close() { plain_.close(); }
-
- private:
-  TlsContext tls_;
-  beast::tcp_stream plain_;
-  std::optional<asio::ssl::stream<beast::tcp_stream&>> secured_;
-};
 
 }  // namespace
 
@@ -515,7 +405,7 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
   if (fault == beast::error::timeout || fault == http::error::end_of_stream || fault == http::error::partial_message)
     co_return false;
   if (fault) {
-    co_await refuse(connection, fault_response(fault, limits));
+    co_await refuse(connection, fault_response(fault, {limits.header_bytes, limits.body_bytes}));
     co_return false;
   }
   if (std::optional<ApiResponse> unclear = framing_fault(parser.get())) {
@@ -552,7 +442,7 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
     for (Wire::Pieces rest{asio::buffer(go_on_text)}; rest[0].size() > 0;)
       rest[0] += co_await connection.stream.write_some(rest);
   const error_code fault = co_await read_body(connection, parser);
-  if (is_malformed(fault)) co_await refuse(connection, fault_response(fault, limits));
+  if (is_malformed(fault)) co_await refuse(connection, fault_response(fault, {limits.header_bytes, limits.body_bytes}));
   if (fault) co_return false;
   end_waiting(connection);
   request.body = std::move(parser.get().body());
@@ -668,7 +558,7 @@ bool HttpServer::Parts::is_gone(Connection& connection) const {
   }
   socket.non_blocking(true, fault);
   while (!fault && connection.buffer.size() <= limits.header_bytes)
-    connection.buffer.commit(socket.read_some(connection.buffer.prepare(read_bytes), fault));
+    connection.buffer.commit(socket.read_some(connection.buffer.prepare(Wire::read_bytes), fault));
   return fault != asio::error::would_block;
 }
 

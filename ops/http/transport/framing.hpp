@@ -1,0 +1,36 @@
+// The framing of requests: which heads and bodies are refused, with which status, and a head as a value. Sources: RFC
+// 9110, RFC 9112 (section 6.3, the length of a body; section 11.2, request smuggling).
+#pragma once
+
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/system/error_code.hpp>
+#include <cstddef>
+#include <optional>
+
+#include "engine/result.hpp"
+#include "ops/http/transport/message.hpp"
+
+namespace cairn {
+
+using RequestMessage = boost::beast::http::request<boost::beast::http::string_body>;
+
+struct RequestBytes {
+  std::size_t header = 0;
+  std::size_t body = 0;
+};
+
+// The answer to a request that could not be read: 413 and 431 above these bytes, 400 else.
+ApiResponse fault_response(const boost::system::error_code& fault, const RequestBytes& at_most);
+
+// Why it is unclear where the request ends, or which host it is for: a proxy in front of this server may read it
+// differently and take a piece of its body for a request. Nothing is read after such a request.
+std::optional<ApiResponse> framing_fault(const RequestMessage& message);
+
+// Whether the fault is one of the bytes, not of the connection.
+bool is_malformed(const boost::system::error_code& fault);
+
+// The request without its body and its peer. Refuses as request_of().
+Result<ApiRequest> read_head(const RequestMessage& message);
+
+}  // namespace cairn

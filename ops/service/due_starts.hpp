@@ -1,0 +1,11 @@
+// Starts that have waited (engine/start_policy.hpp), as a task of the process: begins the runs whose time has come, and
+// forgets refused ones after a week. It sleeps until the first key is due, at most a second.
+#pragma once
+
+#include "ops/service/due_thread.hpp"
+
+namespace cairn {
+
+DueTask due_starts(Opened& opened);
+
+}  // namespace cairn
