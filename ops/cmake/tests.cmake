@@ -238,18 +238,18 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/mcp/bad_servers_test.cpp
   tests/workers/tools/mcp/calls_test.cpp
   tests/workers/tools/mcp/record_test.cpp
-  tests/workers/tools/corpus_meaning_test.cpp
-  tests/workers/tools/corpus_tool_test.cpp
-  tests/workers/tools/documents_test.cpp
-  tests/workers/tools/data_question_test.cpp
-  tests/workers/tools/data_explore_test.cpp
-  tests/workers/tools/data_reading_test.cpp
-  tests/workers/tools/page_dom_test.cpp
-  tests/workers/tools/page_guard_test.cpp
-  tests/workers/tools/page_tools_test.cpp
-  tests/workers/tools/page_trial_test.cpp
-  tests/workers/tools/repository_history_test.cpp
-  tests/workers/tools/repository_test.cpp
+  tests/workers/tools/corpus/corpus_meaning_test.cpp
+  tests/workers/tools/corpus/corpus_tool_test.cpp
+  tests/workers/tools/corpus/documents_test.cpp
+  tests/workers/tools/data/data_question_test.cpp
+  tests/workers/tools/data/data_explore_test.cpp
+  tests/workers/tools/data/data_reading_test.cpp
+  tests/workers/tools/page/page_dom_test.cpp
+  tests/workers/tools/page/page_guard_test.cpp
+  tests/workers/tools/page/page_tools_test.cpp
+  tests/workers/tools/page/page_trial_test.cpp
+  tests/workers/tools/repository/repository_history_test.cpp
+  tests/workers/tools/repository/repository_test.cpp
 )
 # It speaks to the log of the library that the program is linked with.
 set_source_files_properties(tests/workers/ports/log_test.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_DEFINITIONS
@@ -268,7 +268,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/patterns_test.cpp
   tests/ops/guide_handlers_test.cpp
   tests/ops/guide_test.cpp
-  tests/ops/logs_test.cpp
+  tests/ops/commands/server/logs_test.cpp
   tests/ops/program.cpp
   tests/ops/small_disk.cpp
   tests/ops/audit/archive_test.cpp
@@ -289,20 +289,20 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/unsigned_test.cpp
   tests/ops/audit/verify_test.cpp
   tests/ops/commands/bad_input_test.cpp
-  tests/ops/commands/bench_test.cpp
+  tests/ops/bench/bench_test.cpp
   tests/ops/runs/cleanup_test.cpp
   tests/ops/commands/command_line_test.cpp
-  tests/ops/commands/control_test.cpp
-  tests/ops/commands/corpus_test.cpp
-  tests/ops/commands/doctor_test.cpp
-  tests/ops/commands/embedded_test.cpp
-  tests/ops/commands/explain_test.cpp
-  tests/ops/commands/fork_test.cpp
-  tests/ops/commands/hanging_database_test.cpp
-  tests/ops/commands/lists_test.cpp
+  tests/ops/commands/runs/control_test.cpp
+  tests/ops/commands/graphs/corpus_test.cpp
+  tests/ops/commands/server/doctor_test.cpp
+  tests/ops/commands/server/embedded_test.cpp
+  tests/ops/commands/runs/explain_test.cpp
+  tests/ops/commands/runs/fork_test.cpp
+  tests/ops/commands/server/hanging_database_test.cpp
+  tests/ops/commands/runs/lists_test.cpp
   tests/ops/commands/reading_test.cpp
-  tests/ops/commands/reference_query_test.cpp
-  tests/ops/commands/log_test.cpp
+  tests/ops/commands/graphs/reference_query_test.cpp
+  tests/ops/commands/server/log_test.cpp
   tests/ops/queues/budgets_test.cpp
   tests/ops/queues/rates_test.cpp
   tests/ops/runs/losses_test.cpp
@@ -322,35 +322,35 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/clients/python_test.cpp
   tests/ops/clients/typescript_test.cpp
   tests/ops/console/console_test.cpp
-  tests/ops/commands/second_try_test.cpp
-  tests/ops/commands/set_clock_test.cpp
-  tests/ops/commands/shortage_test.cpp
-  tests/ops/commands/graph_check_test.cpp
-  tests/ops/commands/simulate_test.cpp
-  tests/ops/commands/skill_test.cpp
+  tests/ops/commands/runs/second_try_test.cpp
+  tests/ops/commands/server/set_clock_test.cpp
+  tests/ops/commands/server/shortage_test.cpp
+  tests/ops/commands/graphs/graph_check_test.cpp
+  tests/ops/commands/graphs/simulate_test.cpp
+  tests/ops/commands/guide/skill_test.cpp
   tests/ops/api_client.cpp
   tests/ops/http/api_test.cpp
   tests/ops/http/claims_test.cpp
-  tests/ops/http/console_routes_test.cpp
-  tests/ops/http/doors_test.cpp
-  tests/ops/http/exchange_test.cpp
+  tests/ops/http/console/console_routes_test.cpp
+  tests/ops/http/access/doors_test.cpp
+  tests/ops/http/transport/exchange_test.cpp
   tests/ops/http/graph_routes_test.cpp
   tests/ops/http/large_values_test.cpp
   tests/ops/http/inbox_test.cpp
-  tests/ops/http/limits_test.cpp
-  tests/ops/http/load_test.cpp
+  tests/ops/http/transport/limits_test.cpp
+  tests/ops/http/transport/load_test.cpp
   tests/ops/http/openapi/described_api.cpp
   tests/ops/http/description_test.cpp
   tests/ops/http/openapi/schema_walk.cpp
   tests/ops/http/operator_test.cpp
-  tests/ops/http/progress_test.cpp
+  tests/ops/http/streams/progress_test.cpp
   tests/ops/http/queue_age_test.cpp
-  tests/ops/http/protocol_test.cpp
+  tests/ops/http/transport/protocol_test.cpp
   tests/ops/http/hook_routes_test.cpp
   tests/ops/http/schedule_routes_test.cpp
   tests/ops/http/test_server_test.cpp
-  tests/ops/http/tokens_test.cpp
-  tests/ops/http/waits_test.cpp
+  tests/ops/http/access/tokens_test.cpp
+  tests/ops/http/streams/waits_test.cpp
   tests/ops/mcp/conformance_test.cpp
   tests/ops/mcp/doors_test.cpp
   tests/ops/mcp/legacy_test.cpp

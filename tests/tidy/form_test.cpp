@@ -64,7 +64,7 @@ Faults leftovers(const Source& source) {
       "SKIP\\(\\) << (left_to_full|\"mounting a disk of its own needs root\");$");
   if (is_data(source) || source.path == "tests/tidy/form_test.cpp") return {};
   Source read = source;
-  if (source.path == "tests/workers/tools/page_trial_test.cpp")
+  if (source.path == "tests/workers/tools/page/page_trial_test.cpp")
     for (std::string& line : read.lines)
       if (std::regex_search(line, absent)) line.clear();
   if (source.path.starts_with("tests/faults/"))
@@ -83,7 +83,7 @@ TEST(Tidy, nothing_is_left_for_later) {
   expect_fault(leftovers, source("tests/a_test.cpp",
                                  "  GTEST_"
                                  "SKIP();"));
-  expect_fault(leftovers, source("tests/workers/tools/page_trial_test.cpp",
+  expect_fault(leftovers, source("tests/workers/tools/page/page_trial_test.cpp",
                                  "  GTEST_"
                                  "SKIP();"));
   expect_none(leftovers, source("storage/a.cpp", "std::string name = \"/tmp/cairn-XXXXXX\";"));

@@ -1,5 +1,5 @@
-// The framing of requests: which heads and bodies are refused, with which status, and a head as a value. Sources: RFC
-// 9110, RFC 9112 (section 6.3, the length of a body; section 11.2, request smuggling).
+// The framing of requests: which heads and bodies are refused, with which status, and a head as a value. Safe from any
+// thread. Sources: RFC 9110, RFC 9112 (section 6.3, the length of a body; section 11.2, request smuggling).
 #pragma once
 
 #include <boost/beast/http/message.hpp>

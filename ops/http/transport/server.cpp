@@ -83,7 +83,7 @@ struct HttpServer::Parts {
       : limits(limits_of),
         admit(std::move(admit_of)),
         tls_files(files),
-        tls(files.certificate.empty() ? nullptr : read_tls(files)),
+        tls(files.certificate.empty() ? nullptr : read_tls(files.certificate, files.key)),
         acceptor(io, endpoint),
         pool(limits.threads),
         probes(1) {
@@ -640,7 +640,7 @@ asio::awaitable<void> HttpServer::Parts::reread_tls() {
     co_await hangups.async_wait(asio::redirect_error(asio::use_awaitable, ended));
     if (ended) co_return;
     try {
-      tls = read_tls(tls_files);
+      tls = read_tls(tls_files.certificate, tls_files.key);
       spdlog::info("The API has read {} again.", tls_files.certificate);
     } catch (const boost::system::system_error& fault) {
       spdlog::warn("The API keeps its certificate, because {} cannot be used: {}", tls_files.certificate,
@@ -655,7 +655,7 @@ HttpServer::~HttpServer() = default;
 Result<std::unique_ptr<HttpServer>> HttpServer::open(const ListenAddress& address, ServerLimits limits, Admit admit,
                                                      const TlsFiles& tls) {
   try {
-    if (!tls.certificate.empty()) read_tls(tls);
+    if (!tls.certificate.empty()) read_tls(tls.certificate, tls.key);
   } catch (const boost::system::system_error& fault) {
     return Error{Code::invalid, "Expected a certificate in " + tls.certificate + " and its key in " + tls.key +
                                     ", but they cannot be used: " + fault.code().message() + "."};

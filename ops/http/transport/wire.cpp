@@ -12,12 +12,12 @@ using boost::system::error_code;
 
 }  // namespace
 
-TlsContext read_tls(const TlsFiles& files) {
+TlsContext read_tls(const std::string& certificate, const std::string& key) {
   const auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
   context->set_options(asio::ssl::context::default_workarounds | SSL_OP_NO_RENEGOTIATION);
-  context->use_certificate_chain_file(files.certificate);
-  context->use_private_key_file(files.key, asio::ssl::context::pem);
+  context->use_certificate_chain_file(certificate);
+  context->use_private_key_file(key, asio::ssl::context::pem);
   return context;
 }
 

@@ -14,15 +14,14 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-
-#include "ops/http/transport/server.hpp"
+#include <string>
 
 namespace cairn {
 
 using TlsContext = std::shared_ptr<boost::asio::ssl::context>;  // shared: connections outlive a reading of the files
 
-// Throws boost::system::system_error.
-TlsContext read_tls(const TlsFiles& files);
+// From files in PEM. Throws boost::system::system_error.
+TlsContext read_tls(const std::string& certificate, const std::string& key);
 
 // No templates: the operations that Asio composes are instantiated in wire.cpp alone.
 class Wire {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/workers/tools/repository_folder.hpp"
+#include "tests/workers/tools/repository/repository_folder.hpp"
 #include "workers/tools/repository/code_owners.hpp"
 #include "workers/tools/repository/history_cache.hpp"
 #include "workers/tools/repository/ownership.hpp"

@@ -1,5 +1,5 @@
 // page_agent on pages that judge themselves: pages of the shape of real sites, and a folder of pages that others wrote.
-#include "tests/workers/tools/page_trial.hpp"
+#include "tests/workers/tools/page/page_trial.hpp"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 using test::PageTrial;
 using test::PageVerdict;
 
-const fs::path own_pages = fs::path(testing::source_dir()) / "tests/workers/tools/pages";
-const fs::path plans = fs::path(testing::source_dir()) / "tests/workers/tools/plans";
+const fs::path own_pages = fs::path(testing::source_dir()) / "tests/workers/tools/page/pages";
+const fs::path plans = fs::path(testing::source_dir()) / "tests/workers/tools/page/plans";
 
 Json read_plans(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

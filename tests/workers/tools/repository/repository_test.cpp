@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/paths.hpp"
-#include "tests/workers/tools/repository_folder.hpp"
+#include "tests/workers/tools/repository/repository_folder.hpp"
 #include "workers/planners/seven_node/prompts.hpp"
 #include "workers/planners/seven_node/question.hpp"
 #include "workers/rule_book.hpp"

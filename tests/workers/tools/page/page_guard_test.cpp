@@ -18,7 +18,7 @@
 #include "tests/waiting.hpp"
 #include "tests/workers/planners/planner_run.hpp"
 #include "tests/workers/ports/loopback.hpp"
-#include "tests/workers/tools/page_server.hpp"
+#include "tests/workers/tools/page/page_server.hpp"
 #include "workers/ids.hpp"
 #include "workers/tools/page/action.hpp"
 #include "workers/tools/page/allowed_pages.hpp"

@@ -30,7 +30,7 @@
 #include "engine/json.hpp"
 #include "tests/waiting.hpp"
 #include "tests/workers/planners/planner_run.hpp"
-#include "tests/workers/tools/page_server.hpp"
+#include "tests/workers/tools/page/page_server.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/tools/page/tools.hpp"
