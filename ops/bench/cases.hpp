@@ -37,6 +37,9 @@ Result<Json> measure_steps(const std::string& dsn, BenchServer& server, const Be
 // Durable steps of a queue whose limit does not bind, in turns with none.
 Result<Json> measure_queue_limits(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
+// How long steps of 10,000 keys wait of which one floods, compared with the same without it.
+Result<Json> measure_queue_keys(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 // Pure steps, fused. Throws if they leave another history than the same steps one by one.
 Result<Json> measure_pure(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 

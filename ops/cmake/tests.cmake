@@ -258,6 +258,7 @@ target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
 cairn_tests(simulation fast cairn_simulation
   tests/simulation/hooks_test.cpp
   tests/simulation/schedules_test.cpp
+  tests/simulation/starts_test.cpp
   tests/simulation/simulation_test.cpp
 )
 cairn_tests(ops postgres cairn_ops
@@ -304,9 +305,11 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/graphs/reference_query_test.cpp
   tests/ops/commands/server/log_test.cpp
   tests/ops/queues/budgets_test.cpp
+  tests/ops/queues/concurrencies_test.cpp
   tests/ops/queues/rates_test.cpp
   tests/ops/runs/losses_test.cpp
   tests/ops/servers/backup_test.cpp
+  tests/storage/limits/noted_holds.cpp
   tests/storage/limits/noted_starts.cpp
   tests/ops/servers/lost_tail_test.cpp
   tests/ops/servers/pooler_test.cpp

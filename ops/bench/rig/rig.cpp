@@ -38,11 +38,11 @@ Result<Opened> open_bench(const FreshDatabase& database) {
   return opened;
 }
 
-std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int64_t count, const Json& input) {
-  std::vector<std::pair<StartRun, std::string>> commands(static_cast<std::size_t>(count));
-  for (auto& [command, key] : commands) {
-    command.graph = graph;
-    command.input = input;
+std::vector<RunId> start_runs(Client& client, const std::string& graph, const std::vector<Json>& inputs) {
+  std::vector<std::pair<StartRun, std::string>> commands(inputs.size());
+  for (std::size_t n = 0; n < inputs.size(); ++n) {
+    commands[n].first.graph = graph;
+    commands[n].first.input = inputs[n];
   }
   std::vector<RunId> runs;
   for (const Result<Started>& started : client.start_many(std::move(commands))) {
@@ -50,6 +50,10 @@ std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int
     runs.push_back(started->run);
   }
   return runs;
+}
+
+std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int64_t count, const Json& input) {
+  return start_runs(client, graph, std::vector<Json>(static_cast<std::size_t>(count), input));
 }
 
 void wait_for_all(FreshDatabase& database, std::int64_t runs) {

@@ -21,6 +21,8 @@ Result<Opened> open_bench(const FreshDatabase& database);
 // New runs of a graph. Throws std::runtime_error.
 std::vector<RunId> start_runs(Client& client, const std::string& graph, std::int64_t count, const Json& input);
 
+std::vector<RunId> start_runs(Client& client, const std::string& graph, const std::vector<Json>& inputs);
+
 // Throws std::runtime_error if the runs stand still.
 void wait_for_all(FreshDatabase& database, std::int64_t runs);
 inline constexpr std::chrono::milliseconds poll_pause{20};

@@ -76,6 +76,15 @@ TEST(Bench, A14_what_a_killed_worker_held_is_taken_over) {
   EXPECT_GE(line["executed_again_after_s"], line["noticed_after_s"]);
 }
 
+TEST(Bench, of_many_keys_the_others_wait_little_longer_when_one_floods) {
+  const Json line = measured({"queue_keys", "--seconds", "1", "--workers", "1"});
+  EXPECT_EQ(line["keys"], 10'000);
+  EXPECT_EQ(line["runs"], 250);
+  EXPECT_GE(line["flooding"], 1'000);
+  expect_positive(line, {"value", "limit", "ratio"});
+  expect_positive(line["flooded"], {"p50_ms", "p99_ms", "max_ms"});
+}
+
 TEST(Bench, the_fan_out_case_joins_100_and_10_000_branches) {
   const Json line = measured({"fan_out", "--runs", "1"});
   EXPECT_EQ(line["map_100"]["branches"], 100);
