@@ -84,6 +84,7 @@ std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch
     if (passed && !moved && !entry.in_doubt)
       found("A commit to " + name_of(entry.run.id) + " passed, but wrote nothing.");
     if (moved) check_fences(entry, held_[entry.run.id]);
+    for (std::size_t n = had; n < came.size(); ++n) count_tokens(entry.run.id, came[n].second);
     check_queue(entry.run.id, known->second);
     check_questions(entry.run.id, known->second.state);
     check_row(entry.run.id, known->second);
@@ -283,6 +284,33 @@ void Checker::count_start(std::deque<TimeUs>& starts, const StartRate& rate, con
     found(std::to_string(starts.size()) + " jobs of " + of + " are started in " + std::to_string(rate.per_us) +
           " us, but its rate allows " + std::to_string(most) + ".");
   if (starts.size() > static_cast<std::size_t>(rate.burst)) ++full_windows_;
+}
+
+// Of a step that is held in a queue with budgets.
+void Checker::count_tokens(const RunId& run, const Event& event) {
+  const auto* record = std::get_if<Record>(&event.body);
+  if (record == nullptr || record->kind != RecordKind::model_called) return;
+  const std::vector<HeldJob>& jobs = held_[run].jobs;
+  const auto job =
+      std::find_if(jobs.begin(), jobs.end(), [&](const HeldJob& one) { return one.job.step == event.step; });
+  if (job == jobs.end()) return;
+  const auto found = limits_.find(job->job.queue);
+  if (found == limits_.end() || !found->second.has_budgets()) return;
+  const QueueLimits& limits = found->second;
+  const std::int64_t tokens = parse_stored(record->fields).at("tokens_in");
+  count_tokens(limits.budgets, "the queue " + limits.name, tokens);
+  count_tokens(limits.key_budgets, "the key " + key_of(limits, run) + " of the queue " + limits.name, tokens);
+}
+
+void Checker::count_tokens(const std::vector<UnitBudget>& budgets, const std::string& of, std::int64_t tokens) {
+  for (const UnitBudget& budget : budgets) {
+    std::int64_t& used = tokens_[{of, window_start(budget.per, store_.database_time())}];
+    used += tokens;
+    if (used > budget.cap)
+      found("The steps of " + of + " used " + std::to_string(used) + " tokens in one window, but its budget is " +
+            std::to_string(budget.cap) + ".");
+    if (used == budget.cap) ++full_budgets_;
+  }
 }
 
 void Checker::check_questions(const RunId& run, const RunState& folded) const {

@@ -40,11 +40,13 @@ class Checker {
 
   // No more of the queue's jobs, and of each of its keys', may be held than the concurrency says. In no window of a
   // rate's time may more of them be started than n and the burst: by a claim, or with a start that was taken for a job
-  // that was held already.
+  // that was held already. In no window of a budget do the steps use more tokens than its cap, where each uses what it
+  // reserves.
   void limit(const QueueLimits& limits) { limits_[limits.name] = limits; }
   void taken(const std::string& queue, std::int64_t starts);
   std::int64_t full_windows() const { return full_windows_; }        // with more starts than a burst
   std::int64_t full_keys() const { return full_keys_; }              // of which as many jobs are held as may be
+  std::int64_t full_budgets() const { return full_budgets_; }        // windows of which all is used
   std::int64_t kept_with_start() const { return kept_with_start_; }  // steps that were executed so
   void executed(const RunId& run, StepId step, std::int32_t attempt);
   // By an effect, which begins when its step has been started.
@@ -84,6 +86,8 @@ class Checker {
   void check_held(const QueueLimits& limits);
   void count_start(const QueueLimits& limits, const std::string& key);
   void count_start(std::deque<TimeUs>& starts, const StartRate& rate, const std::string& of);
+  void count_tokens(const RunId& run, const Event& event);
+  void count_tokens(const std::vector<UnitBudget>& budgets, const std::string& of, std::int64_t tokens);
   void check_decisions(const RunId& run, const std::vector<EventRow>& rows) const;
 
   Store& store_;
@@ -93,11 +97,13 @@ class Checker {
   std::map<RunId, Held> held_;
   std::map<BranchId, StepId> reporting_;  // the attempts that the entry under check reports
   std::set<std::tuple<RunId, StepId, std::int32_t>> executed_;
-  std::map<std::string, QueueLimits> limits_;                // by queue
-  std::map<std::string, std::deque<TimeUs>> queue_starts_;   // those of the latest window
-  std::map<std::string, std::deque<TimeUs>> key_starts_;     // likewise, of a queue and one of its keys
-  std::map<std::pair<RunId, StepId>, std::int64_t> claims_;  // that no begun step has used, of queues with a rate
-  std::map<std::string, std::int64_t> taken_;                // starts that no begun step has used, by queue
+  std::map<std::string, QueueLimits> limits_;                      // by queue
+  std::map<std::string, std::deque<TimeUs>> queue_starts_;         // those of the latest window
+  std::map<std::string, std::deque<TimeUs>> key_starts_;           // likewise, of a queue and one of its keys
+  std::map<std::pair<RunId, StepId>, std::int64_t> claims_;        // that no begun step has used, of queues with a rate
+  std::map<std::string, std::int64_t> taken_;                      // starts that no begun step has used, by queue
+  std::map<std::pair<std::string, TimeUs>, std::int64_t> tokens_;  // used in a budget's window that began then
+  std::int64_t full_budgets_ = 0;
   std::int64_t full_windows_ = 0;
   std::int64_t full_keys_ = 0;
   std::int64_t kept_with_start_ = 0;

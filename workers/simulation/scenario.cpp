@@ -143,6 +143,18 @@ void add_keys(QueueLimits& limits, Chance& chance) {
   if (chance.one_in(2)) limits.key_rate = random_rate(chance);
 }
 
+// Each step uses what it reserves: then no window's cap is passed. A run may wait for the next minute.
+void add_budgets(QueueLimits& limits, Chance& chance) {
+  constexpr std::int64_t tokens_of_step = 10;
+  const auto budget = [&] {
+    return UnitBudget{BudgetUnit::tokens, BudgetWindow::minute, tokens_of_step * chance.between(1, 8)};
+  };
+  limits.reserves = {{BudgetUnit::tokens, tokens_of_step}};
+  const bool is_of_keys = limits.has_keys() && chance.one_in(2);
+  if (is_of_keys) limits.key_budgets = {budget()};
+  if (!is_of_keys || chance.one_in(2)) limits.budgets = {budget()};
+}
+
 }  // namespace
 
 std::string_view to_string(Fault::Kind kind) {
@@ -183,6 +195,8 @@ Scenario random_scenario(std::uint64_t seed) {
   if (what.has_queues && chance.one_in(2)) scenario.other_limits.rate = random_rate(chance);
   if (what.has_queues && chance.one_in(3)) add_keys(scenario.other_limits, chance);
   if (what.has_queues && chance.one_in(4)) scenario.other_limits.ageing_us = chance.between(10, 500) * ms;
+  if (what.has_queues && !(scenario.is_comparable && what.has_times) && chance.one_in(4))
+    add_budgets(scenario.other_limits, chance);
   return scenario;
 }
 

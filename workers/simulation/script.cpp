@@ -17,7 +17,7 @@ Failure failure(std::string error, std::string message) { return {std::move(erro
 
 class Fateful {
  public:
-  Fateful(std::uint64_t salt, bool is_bulky) : salt_(salt), is_bulky_(is_bulky) {}
+  Fateful(std::uint64_t salt, bool is_bulky, std::int64_t tokens) : salt_(salt), is_bulky_(is_bulky), tokens_(tokens) {}
 
   Act operator()(const StepInput& input, std::int32_t errors, std::int64_t timeout_ms) const {
     std::string sees = input.tool.empty() ? input.node + input.data.value("trace", Json::array()).dump()
@@ -31,7 +31,9 @@ class Fateful {
     if (errors >= 0 && roll % 5 == 0) {
       act.result = failure("error", "fate");
     } else {
-      act.result = input.tool.empty() ? outcome(input, sees) : Outcome{"", {{"v", fate(sees, salt_) % 50}}, {}};
+      Outcome made = input.tool.empty() ? outcome(input, sees) : Outcome{"", {{"v", fate(sees, salt_) % 50}}, {}};
+      if (tokens_ > 0 && errors >= 0) made.facts.emplace_back(model_call());
+      act.result = std::move(made);
     }
     return act;
   }
@@ -67,8 +69,14 @@ class Fateful {
     return facts;
   }
 
+  Record model_call() const {
+    return {RecordKind::model_called,
+            canonical({{"model", "m"}, {"tokens_in", tokens_}, {"tokens_out", 0}, {"ok", true}})};
+  }
+
   std::uint64_t salt_;
   bool is_bulky_;
+  std::int64_t tokens_;
 };
 
 // --- as drawn, or as the user says ----------------------------------------------------------------------------------
@@ -309,8 +317,8 @@ Act scripted_act(const Json& entry, bool is_tool, TimeUs takes_us) {
   return act;
 }
 
-Conduct fateful_conduct(std::uint64_t salt, bool is_bulky) {
-  return {Fateful(salt, is_bulky),
+Conduct fateful_conduct(std::uint64_t salt, bool is_bulky, std::int64_t tokens) {
+  return {Fateful(salt, is_bulky, tokens),
           [](const RunId&, const std::string&, const Node& node) { return Json("answer to " + node.name); },
           [](const RunId&, StepId, const std::string& signal) { return Json("heard by " + signal); }};
 }

@@ -33,8 +33,9 @@ struct Conduct {
   std::function<std::optional<Json>(const RunId& run, StepId step, const std::string& signal)> signal;
 };
 
-// For random graphs: fails, hangs (where there is a timeout), loops and plans by what it sees.
-Conduct fateful_conduct(std::uint64_t salt, bool is_bulky);
+// For random graphs: fails, hangs (where there is a timeout), loops and plans by what it sees. Each effect that
+// succeeds has asked a model with so many tokens.
+Conduct fateful_conduct(std::uint64_t salt, bool is_bulky, std::int64_t tokens);
 
 // For graphs of users: a node leaves by each of its labels, and fails now and then, as drawn; the built-in data.*
 // handlers do what they do. `says` (or null) gives outcomes by node and tool, answers and signals: {"nodes": {NODE:

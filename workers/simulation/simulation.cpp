@@ -67,6 +67,7 @@ class Simulation {
     course.reached = world_.reached;
     course.reached["windows with more than a burst"] += world_.checker.full_windows();
     course.reached["keys with as many held as may be"] += world_.checker.full_keys();
+    course.reached["windows of budgets that are used up"] += world_.checker.full_budgets();
     course.reached["kept steps with a start"] += world_.checker.kept_with_start();
     course.story = std::move(world_.story);
     for (const RunId& run : world_.checker.runs()) {
@@ -92,6 +93,7 @@ class Simulation {
   bool is_cared_for(TimeUs last);
   void care_for(const RunState& state);
   void ask(const RunId& run, Command command);
+  TimeUs budget_wait_us() const;
   bool is_settled() const;
   bool is_due_later() const;
   Json end_of(const RunId& run) const;
@@ -134,11 +136,14 @@ bool Simulation::is_cared_for(TimeUs last) {
   return true;
 }
 
+// Until the next window of the budgets that there are.
+TimeUs Simulation::budget_wait_us() const { return scenario_.other_limits.has_budgets() ? 60 * second_us : 0; }
+
 void Simulation::play() {
   plan_all();
   while (!is_over_) {
     const TimeUs last = std::max(world_.moved_us, scenario_.faults_end_us);
-    if (world_.agenda.now() > last + heals_within_us && !is_due_later()) {
+    if (world_.agenda.now() > last + heals_within_us + budget_wait_us() && !is_due_later()) {
       if (!scenario_.may_rest) found(stuck());
       if (!is_cared_for(last)) return;
     }

@@ -43,11 +43,13 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
   limit_queue();
   std::vector<GraphRef> all;
   for (const Json& graph : scenario.graphs) all.push_back(graphs.current(graph.at("name").get<std::string>()));
+  const Reserves& reserves = scenario.other_limits.reserves;
   if (cast.conduct)
     conduct = cast.conduct(all);
+  else if (cast.says.is_null())
+    conduct = fateful_conduct(scenario.seed, scenario.is_bulky, reserves.empty() ? 0 : reserves.at(BudgetUnit::tokens));
   else
-    conduct = cast.says.is_null() ? fateful_conduct(scenario.seed, scenario.is_bulky)
-                                  : drawn_conduct(scenario.seed, cast.says, all, cast.handlers, chance);
+    conduct = drawn_conduct(scenario.seed, cast.says, all, cast.handlers, chance);
 }
 
 void World::limit_queue() {
