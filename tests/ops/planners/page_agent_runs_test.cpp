@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <stdlib.h>
 
 #include "tests/ops/planners/planner_runs.hpp"
@@ -113,8 +114,10 @@ constexpr const char* sign_in_page = R"html(<!doctype html><title>Sign in</title
 // The rule book fills in `{{NAME}}` by its name; the program logs all it can.
 TEST(PageAgent, U7_the_rule_book_fills_in_a_secret_and_its_value_is_in_no_log_line_and_no_event) {
   const std::string value = "correct-horse-battery";
+  std::mutex mutex;
   std::string signed_in;
-  testing::LoopbackServer server([&signed_in](const testing::LoopbackServer::Request& request) {
+  testing::LoopbackServer server([&](const testing::LoopbackServer::Request& request) {
+    const std::lock_guard lock(mutex);
     if (request.target() == "/signed") signed_in = request.body();
     return testing::LoopbackServer::Reply{200, request.target() == "/" ? sign_in_page : "", false};
   });
@@ -136,7 +139,10 @@ TEST(PageAgent, U7_the_rule_book_fills_in_a_secret_and_its_value_is_in_no_log_li
   elsewhere["url"] = "http://127.0.0.1:1/";
   EXPECT_NE(cairn({"start", "page_agent", "--input", elsewhere.dump(), "--wait", "--json"}).exit, 0);
   for (const auto& [name, text] : variables) unsetenv(name.c_str());
-  EXPECT_EQ(signed_in, "ann:" + value) << ran.err;
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(signed_in, "ann:" + value) << ran.err;
+  }
   EXPECT_EQ(ran.json()["status"], "done") << ran.out;
   const std::string events = cairn_ok({"events", ran.json()["run"], "--json"}).out;
   EXPECT_TRUE(has(events, "shop_password")) << events;
