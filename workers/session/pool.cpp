@@ -84,7 +84,8 @@ Pool::Slot Pool::start(HeldJob job) { return start(std::move(job), 0, now_); }
 
 Pool::Slot Pool::start(HeldJob job, std::int64_t kept, TimeUs since_us) {
   if (draining_) {
-    release(job, database_);
+    // The process that opened the step may have a clock that is ahead, or the step waits for its backoff.
+    release(job, std::max(job.job.run_at_us, database_));
     return 0;
   }
   const Slot slot = ++last_slot_;

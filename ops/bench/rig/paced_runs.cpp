@@ -10,8 +10,8 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t at_once = 500;
-constexpr std::chrono::microseconds look{200};
+constexpr std::size_t starts_at_once = 500;
+constexpr std::chrono::microseconds paced_look{200};
 
 }  // namespace
 
@@ -22,10 +22,10 @@ std::vector<PacedRun> start_paced(Opened& opened, const std::string& graph, cons
   while (runs.size() < times.size()) {
     const TimeUs now = opened.store->database_time();
     std::vector<Json> inputs;
-    for (std::size_t at = runs.size(); at < times.size() && inputs.size() < at_once && begin + times[at] <= now; ++at)
+    for (std::size_t at = runs.size(); at < times.size() && inputs.size() < starts_at_once && begin + times[at] <= now; ++at)
       inputs.push_back(input(at));
     if (inputs.empty()) {
-      std::this_thread::sleep_for(look);
+      std::this_thread::sleep_for(paced_look);
       continue;
     }
     for (const RunId& run : start_runs(*opened.client, graph, inputs))

@@ -428,6 +428,23 @@ TEST(Pool, what_is_passed_on_is_left_to_others) {
   EXPECT_TRUE(pool.drain_actions().claims.empty());
 }
 
+// Found by the simulator, seed 1303552879.
+TEST(Pool, what_comes_while_it_drains_is_offered_no_earlier_than_its_time) {
+  Pool pool(options());
+  pool.tick(1'000, 500'000);
+  pool.drain();
+  HeldJob later = job(9);
+  later.job.run_at_us = 504'000;  // of a session whose clock is ahead
+  pool.created_held(later);
+  HeldJob now = job(10);
+  now.job.run_at_us = 400'000;
+  pool.created_held(now);
+  const Pool::Actions actions = pool.drain_actions();
+  ASSERT_EQ(actions.releases.size(), 2u);
+  EXPECT_EQ(actions.releases[0].run_at_us, 504'000);
+  EXPECT_EQ(actions.releases[1].run_at_us, 500'000);
+}
+
 TEST(Pool, draining_starts_nothing_and_releases_what_still_comes) {
   Pool pool(options());
   (void)pool.drain_actions();
