@@ -118,7 +118,7 @@ Result<KeepPass> Keeper::pass(std::int32_t portion) {
   pass.is_another_at_it = !alone.query("try_lock_archive").boolean(0, 0);
   if (pass.is_another_at_it) return pass;
   alone.let_go_of_snapshot();
-  Status first = go_on(pass);  // refusal: a file or a graph that cannot be archived must not keep the others
+  Status first = go_on(pass);  // the first refusal; the other files and graphs go on
   for (const KeepPolicy& policy : policies_.current()) {
     const std::vector<RunArchive::Place> page = page_of(policy, portion);
     pass.has_more = pass.has_more || std::ssize(page) == portion;
