@@ -36,8 +36,8 @@ class ForwardingStore : public Store {
   std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
     return store_.histories(requests, limit);
   }
-  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
-    return store_.snapshot(id, fold_version, at_most);
+  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t version, std::int64_t at_most) override {
+    return store_.snapshot(id, version, at_most);
   }
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override { store_.put_snapshot(id, snapshot); }
   void drop_snapshots(const RunId& id) override { store_.drop_snapshots(id); }

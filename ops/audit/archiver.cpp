@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 #include <unistd.h>
+#include <utility>
 
 #include "ops/audit/exporter.hpp"
 #include "ops/requests/input_lines.hpp"
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int32_t candidates_page = 200;
-constexpr std::size_t removed_at_once = 100;
+constexpr std::size_t removed_at_once = 100;  // and removed_events_at_once
 
 Error cannot_write(const std::string& file) {
   return {Code::invalid, "Expected to write the archive " + file + ", but it cannot be written."};
@@ -42,6 +43,11 @@ struct Part {
   Part& operator=(const Part&) = delete;
   const std::string path;
 };
+
+// `run`: itself, or one that it called.
+std::string why_referred(const RunId& root, const RunId& run) {
+  return "an open run continues " + (run == root ? "it" : "run " + to_string(run)) + " or was forked from there";
+}
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
@@ -155,8 +161,7 @@ std::string Archiver::reason_to_keep(const RunId& root, const std::vector<RunArc
     if (std::string why = reason_to_keep(root, member); !why.empty()) return why;
   const std::set<RunId> referred = archive_.kept_for_open_runs(family);
   if (referred.empty()) return "";
-  const RunId& kept = referred.contains(root) ? root : *referred.begin();
-  return "an open run continues " + (kept == root ? "it" : "run " + to_string(kept)) + " or was forked from there";
+  return why_referred(root, referred.contains(root) ? root : *referred.begin());
 }
 
 std::string Archiver::reason_to_keep(const RunId& root, const RunArchive::Member& member) const {
@@ -176,6 +181,10 @@ Status Archiver::check_file(const std::string& file, bool is_own) {
     return Status(Error{Code::conflict, "Expected no file " + file + ", or an archive of this database, but found " +
                                             (head.is_archive ? "another database's." : "an export.")});
   };
+  taker.run = [this](const RunState& state, const Hash&) {
+    if (state.parent) callers_.insert_or_assign(state.id, state.parent->run);
+    return Status(Done{});
+  };
   ExportAudit audit(
       file,
       [&](const Finding& finding) {
@@ -185,6 +194,7 @@ Status Archiver::check_file(const std::string& file, bool is_own) {
           first = first.empty() ? finding.says : first;
       },
       std::move(taker));
+  audit.bound(bounds_);
   if (Status read = audit.run(); !read) return read;
   report_.runs = audit.counts().runs;
   report_.events = audit.counts().events;
@@ -199,33 +209,71 @@ Status Archiver::remove_all(const std::string& file) {
   pattern_.at_us = store_.database_time();
   pattern_.file = fs::absolute(file).lexically_normal().string();
   ExportTaker taker;
-  taker.run = [this](const RunState& state, const Hash& chain_hash) {
-    if (allowed_ && !allowed_->contains(state.id)) return Status(Done{});
-    const Shard shard = shard_of(state.id, store_.shards());
-    std::vector<Tombstone>& going = going_[static_cast<std::size_t>(shard)];
-    going.push_back(pattern_);
-    going.back().shard = shard;
-    going.back().head = {state.id, state.seq, chain_hash};
-    sign(going.back(), store_.identity(), key_);
-    return going.size() < removed_at_once ? Status(Done{}) : remove(shard);
-  };
-  if (Status read = ExportAudit(
-                        file, [](const Finding&) {}, std::move(taker))
-                        .run();
-      !read)
-    return read;
+  taker.run = [this](const RunState& state, const Hash& chain_hash) { return take(state, chain_hash); };
+  ExportAudit audit(
+      file, [](const Finding&) {}, std::move(taker));
+  audit.bound(bounds_);
+  if (Status read = audit.run(); !read) return read;
   for (Shard shard = 0; shard < store_.shards(); ++shard)
     if (Status removed = remove(shard); !removed) return removed;
   return Done{};
 }
 
+// The first of those that called it, as far as the file knows them. A file may say anything, so the way has an end.
+RunId Archiver::root_of(RunId run) const {
+  for (std::size_t left = callers_.size(); left > 0; --left) {
+    const auto caller = callers_.find(run);
+    if (caller == callers_.end()) break;
+    run = caller->second;
+  }
+  return run;
+}
+
+// Those that go together follow one another in the file, and are removed by one transaction.
+Status Archiver::take(const RunState& state, const Hash& chain_hash) {
+  if (allowed_ && !allowed_->contains(state.id)) return Done{};
+  const Shard shard = shard_of(state.id, store_.shards());
+  Going& going = going_[static_cast<std::size_t>(shard)];
+  const RunId root = root_of(state.id);
+  const bool is_enough = going.runs.size() >= removed_at_once || going.events >= removed_events_at_once;
+  if (is_enough && going.roots.back() != root)
+    if (Status removed = remove(shard); !removed) return removed;
+  going.runs.push_back(pattern_);
+  going.runs.back().shard = shard;
+  going.runs.back().head = {state.id, state.seq, chain_hash};
+  sign(going.runs.back(), store_.identity(), key_);
+  going.roots.push_back(root);
+  going.events += state.seq;
+  return Done{};
+}
+
+// An open run may continue one, or have been forked from it, since the file was made.
+void Archiver::keep_referred(Going& going) {
+  std::vector<RunArchive::Member> members;
+  for (const Tombstone& one : going.runs) members.push_back({one.head.run, true});
+  const std::set<RunId> referred = archive_.kept_for_open_runs(members);
+  if (referred.empty()) return;
+  std::map<RunId, RunId> kept;  // root -> the run that is referred to
+  for (std::size_t at = 0; at < going.runs.size(); ++at)
+    if (referred.contains(going.runs[at].head.run)) kept.emplace(going.roots[at], going.runs[at].head.run);
+  for (const auto& [root, run] : kept)
+    if (store_.run(run)) kept_(root, why_referred(root, run));
+  Going left;
+  for (std::size_t at = 0; at < going.runs.size(); ++at) {
+    if (kept.contains(going.roots[at])) continue;
+    left.runs.push_back(std::move(going.runs[at]));
+    left.roots.push_back(going.roots[at]);
+  }
+  going = std::move(left);
+}
+
 Status Archiver::remove(Shard shard) {
-  std::vector<Tombstone>& going = going_[static_cast<std::size_t>(shard)];
-  if (going.empty()) return Done{};
-  const Result<std::int64_t> removed = archive_.remove(shard, going);
+  Going going = std::exchange(going_[static_cast<std::size_t>(shard)], {});
+  if (!going.runs.empty()) keep_referred(going);
+  if (going.runs.empty()) return Done{};
+  const Result<std::int64_t> removed = archive_.remove(shard, going.runs, going.roots);
   if (!removed) return removed.error();
   report_.removed += *removed;
-  going.clear();
   return Done{};
 }
 

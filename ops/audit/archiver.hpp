@@ -31,6 +31,8 @@ class Archiver {
   // REQUIRES: all outlive it.
   Archiver(Store& store, RunArchive& archive, CheckpointTable& checkpoints, const SigningKey& key, Kept kept);
 
+  // Other bounds of a run than those of every export.
+  void bound(const ExportBounds& bounds) { bounds_ = bounds; }
   // Keeps these runs, and the runs that called them.
   void leave_out(const std::set<RunId>& runs);
 
@@ -43,10 +45,11 @@ class Archiver {
   Result<ArchiveReport> archive(const std::string& file, const std::vector<RunId>& roots, const std::string& by);
 
   // Archives the runs that ended before `ended_before`, are wanted and have no calling run in the database, with all
-  // runs that they called; never a run to which an open run refers, nor one that cannot be written or contradicts its
-  // hashes: those are reported to `kept`. `by`: the actor on record. Refuses `invalid` (the file cannot be written),
-  // `corrupt` (a file that was there contradicts its hashes), `unsupported` (this login may not remove runs). A refused
-  // call leaves nothing of a new file.
+  // runs that they called; never a run to which an open run refers, nor one that cannot be written, contradicts its
+  // hashes or is above the bounds of an export: those are reported to `kept`. When a batch is removed, they are looked
+  // for once more: what has gone on since, or is referred to by now, stays with all that goes together with it. `by`:
+  // the actor on record. Refuses `invalid` (the file cannot be written), `corrupt` (a file that was there contradicts
+  // its hashes), `unsupported` (this login may not remove runs). A refused call leaves nothing of a new file.
   Result<ArchiveReport> archive(const std::string& file, TimeUs ended_before,
                                 const std::function<bool(const RunRow&)>& is_wanted, const std::string& by);
 
@@ -61,7 +64,17 @@ class Archiver {
   std::string reason_to_keep(const RunId& root, const std::vector<RunArchive::Member>& family);
   std::string reason_to_keep(const RunId& root, const RunArchive::Member& member) const;
   Status check_file(const std::string& file, bool is_own);
+  // Runs of a shard that were read from the file and not yet removed, and for each the one that goes first of those
+  // that go together with it.
+  struct Going {
+    std::vector<Tombstone> runs;
+    std::vector<RunId> roots;
+    std::int64_t events = 0;
+  };
+  RunId root_of(RunId run) const;
   Status remove_all(const std::string& file);
+  Status take(const RunState& state, const Hash& chain_hash);
+  void keep_referred(Going& going);
   Status remove(Shard shard);
 
   Store& store_;
@@ -74,8 +87,10 @@ class Archiver {
   std::map<RunId, std::string> faulty_;  // runs that cannot be archived, and why
   std::map<RunId, std::string> kept_runs_;
   ArchiveReport report_;
-  Tombstone pattern_;                          // the fields common to all tombstones of the file
-  std::vector<std::vector<Tombstone>> going_;  // by shard: runs read from the file and not yet removed
+  ExportBounds bounds_;
+  std::map<RunId, RunId> callers_;  // of the runs in the file that others called
+  Tombstone pattern_;               // the fields common to all tombstones of the file
+  std::vector<Going> going_;        // by shard
 };
 
 }  // namespace cairn

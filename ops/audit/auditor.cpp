@@ -351,7 +351,8 @@ void Auditor::audit(const std::vector<RunPlace>& places, const std::function<voi
   for (const auto& [shard, here] : by_shard) {
     std::vector<Kept> kept = read_kept(store_, records_, shard, here);
     for (std::size_t at = 0; at < here.size(); ++at) {
-      Audited audited = OneAudit(store_, graphs_, here[at], std::move(kept[at]), signed_until_).audit(extent_);
+      Audited audited =
+          unless_gone(here[at], OneAudit(store_, graphs_, here[at], std::move(kept[at]), signed_until_).audit(extent_));
       done(here[at], has_unsupported(audited) && learn_graphs() ? audit(here[at]) : std::move(audited));
     }
   }
@@ -371,6 +372,16 @@ Audited Auditor::audit(const RunPlace& place) {
 
 Audited Auditor::audit_again(const RunPlace& place) {
   Kept kept{records_.record(place.run, fold_version), store_.database_time(), {}};
+  return unless_gone(place, OneAudit(store_, graphs_, place, std::move(kept), signed_until_).audit(extent_));
+}
+
+// A run that is removed after its row was read, and before its events are, looks like one whose history was cut. It
+// is looked at once more; its tombstone, which checkpoints are compared with, says whether it was removed rightly.
+Audited Auditor::unless_gone(const RunPlace& place, Audited audited) {
+  if (audited.findings.empty()) return audited;
+  RunRecord now = records_.record(place.run, fold_version);
+  if (now.run || !now.run_readable) return audited;
+  Kept kept{std::move(now), store_.database_time(), {}};
   return OneAudit(store_, graphs_, place, std::move(kept), signed_until_).audit(extent_);
 }
 

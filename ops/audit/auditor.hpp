@@ -1,6 +1,7 @@
 // The auditor of a database: checks runs, a page of them at once: the history, its large values and fork origin, and
-// every derived row. Runs may be written meanwhile: the rows are read as of one moment, the events up to that head. Not
-// thread-safe; one per thread, over the same store and records.
+// every derived row. Runs may be written meanwhile: the rows are read as of one moment, the events up to that head; a
+// run that was archived or erased in between is no finding. Not thread-safe; one per thread, over the same store and
+// records.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,7 @@ class Auditor {
   bool learn_graphs();
   bool is_misplaced(const RunPlace& place) const;
   Audited audit_again(const RunPlace& place);
+  Audited unless_gone(const RunPlace& place, Audited audited);
   bool remove_leftover(const RunPlace& place, Audited& audited);
 
   Store& store_;

@@ -172,7 +172,19 @@ void Eraser::leave_out_faulty(Shard shard, std::vector<Family>& families) {
   });
 }
 
-Status Eraser::remove(Shard shard, const std::vector<Family>& families) {
+// As many at once as have removed_events_at_once events, or one.
+Status Eraser::remove(Shard shard, std::span<const Family> families) {
+  while (!families.empty()) {
+    std::size_t count = 0;
+    for (std::int64_t events = 0; count < families.size() && events < removed_events_at_once; ++count)
+      for (const RunErasure::Member& member : families[count].members) events += member.head;
+    if (Status removed = remove_at_once(shard, families.first(count)); !removed) return removed;
+    families = families.subspan(count);
+  }
+  return Done{};
+}
+
+Status Eraser::remove_at_once(Shard shard, std::span<const Family> families) {
   std::vector<Tombstone> tombstones;
   std::vector<RunId> roots;
   const TimeUs now_us = parts_.store.database_time();
@@ -202,8 +214,10 @@ Status Eraser::remove(Shard shard, const std::vector<Family>& families) {
 Status Eraser::remove_by_file() {
   report_.file_was_there = std::filesystem::exists(plan_.file);
   if (roots_.empty() && !report_.file_was_there) return Done{};
+  std::set<RunId> kept;
   Archiver archiver(parts_.store, parts_.archive, parts_.checkpoints, parts_.key,
-                    [this](const RunId& run, const std::string& why) {
+                    [this, &kept](const RunId& run, const std::string& why) {
+                      kept.insert(run);
                       keep(run, "Expected to erase run " + to_string(run) + ", but " + why + ".");
                     });
   const Result<ArchiveReport> done = archiver.erase(plan_.file, roots_, going_, plan_.by);
@@ -211,7 +225,7 @@ Status Eraser::remove_by_file() {
   report_.removed = done->removed;
   if (!report_.file_was_there) return Done{};
   for (const RunId& root : roots_)
-    if (parts_.store.run(root))
+    if (!kept.contains(root) && parts_.store.run(root))
       keep(root, "Expected run " + to_string(root) + " in " + plan_.file +
                      ", which was there before, but it is not; another file takes it.");
   return Done{};

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,7 +72,8 @@ class Eraser {
   Status judge(Shard shard, const std::vector<RunId>& roots);
   std::string reason_to_keep(const Family& family, const std::map<RunId, RunErasure::Heir>& open_heirs) const;
   void leave_out_faulty(Shard shard, std::vector<Family>& families);
-  Status remove(Shard shard, const std::vector<Family>& families);
+  Status remove(Shard shard, std::span<const Family> families);
+  Status remove_at_once(Shard shard, std::span<const Family> families);
   Status remove_by_file();
   Status remove_values();
   void note_keys(const RunRow& run);

@@ -17,9 +17,6 @@ namespace {
 
 constexpr std::size_t graph_bytes_max = 256u * 1024 * 1024;
 constexpr std::size_t node_bytes = 1'000;  // what a parsed node takes besides its text
-constexpr std::size_t measured_every_bytes = 16u * 1024 * 1024;
-constexpr std::size_t state_bytes_max = 128u * 1024 * 1024;
-constexpr std::size_t blobs_max = 1'000'000;  // that one run refers to
 constexpr std::size_t runs_max = 10'000'000;
 constexpr std::int64_t findings_max = 10'000;
 
@@ -228,9 +225,10 @@ void ExportAudit::read_part(const Json& line) {
 void ExportAudit::add_event() {
   const EventRow row = *std::exchange(event_, std::nullopt);
   ++counts_.events;
+  if (!run_->excess.empty()) return;
   run_->unmeasured += row.payload.size();
   run_->audit.add(row);
-  if (run_->unmeasured > measured_every_bytes) measure_state();
+  if (run_->unmeasured > bounds_.measured_every_bytes) measure_state();
   if (run_->audit.state() != nullptr) note_blobs(row);
   if (taker_.event) taker_.event(row);
 }
@@ -239,9 +237,15 @@ void ExportAudit::add_event() {
 void ExportAudit::measure_state() {
   run_->unmeasured = 0;
   const RunState* const state = run_->audit.state();
-  if (state == nullptr || canonical(snapshot_json(*state)).size() <= state_bytes_max) return;
-  throw Fault{"Expected the state of run " + to_string(run_id_) + " to take at most " +
-              std::to_string(state_bytes_max) + " bytes, but it takes more."};
+  if (state == nullptr || canonical(snapshot_json(*state)).size() <= bounds_.state_bytes) return;
+  give_up_run("Expected the state of run " + to_string(run_id_) + " to take at most " +
+              std::to_string(bounds_.state_bytes) + " bytes, but it takes more.");
+}
+
+// Its other lines are only counted, and what was known of it takes no memory any more.
+void ExportAudit::give_up_run(const std::string& says) {
+  run_ = std::make_unique<Run>(run_id_, shard_of(run_id_, head_->shards), graphs_);
+  run_->excess = says;
 }
 
 void ExportAudit::read_left_out(const Json& line) {
@@ -266,7 +270,9 @@ void ExportAudit::note_blobs(const EventRow& row) {
   }
   for (const Hash& hash : named)
     if (run_->blobs.insert(hash).second) run_->missing.insert(hash);
-  if (run_->blobs.size() > blobs_max) throw std::out_of_range("its run refers to more large values than any may");
+  if (run_->blobs.size() > bounds_.blobs)
+    give_up_run("Expected run " + to_string(run_id_) + " to refer to at most " + std::to_string(bounds_.blobs) +
+                " large values, but it refers to more.");
 }
 
 void ExportAudit::read_blob(const Json& line) {
@@ -292,6 +298,11 @@ Status ExportAudit::close_run() {
                 ", but found something else."};
   const std::unique_ptr<Run> run = std::move(run_);
   if (run == nullptr) return Done{};
+  if (!run->excess.empty()) {
+    find({run_id_, 0, "file", run->excess});
+    if (taker_.no_run) taker_.no_run();
+    return Done{};
+  }
   run->audit.end(run->head);
   std::vector<Finding> findings = run->audit.findings();
   if (findings.empty() && run->audit.last_hash() != run->chain_hash)

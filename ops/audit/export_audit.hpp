@@ -32,6 +32,13 @@ struct ExportTaker {
   std::function<void()> no_run;
 };
 
+// The most that one run may take of the reader's memory. One above it is a finding, and the next one is read.
+struct ExportBounds {
+  std::size_t state_bytes = std::size_t{128} << 20;
+  std::size_t measured_every_bytes = std::size_t{16} << 20;  // of payloads: a state is measured as seldom as that
+  std::size_t blobs = 1'000'000;                             // that it refers to
+};
+
 // The end of a run in an export, and the trusted key that signed it.
 struct ExportedHead {
   Head head;
@@ -46,6 +53,7 @@ class ExportAudit {
   ExportAudit(const std::string& path, Found found, ExportTaker taker = {},
               ExportUpcasters upcasters = shipped_export_upcasters());
 
+  void bound(const ExportBounds& bounds) { bounds_ = bounds; }
   // Remembers the heads of all sound runs, up to runs_max of them.
   void keep_heads() { keeps_heads_ = true; }
   // Each run's head must be covered by a checkpoint of one of these keys: otherwise it is a finding of kind `unsigned`.
@@ -56,8 +64,8 @@ class ExportAudit {
   }
   const std::vector<ExportedHead>& heads() const { return heads_; }  // in the order of the runs
 
-  // A fault of the file itself is a finding of kind `file`, and the last one. Refuses `not_found` for a file that
-  // cannot be read, and passes on a refusal of the receiver; then nothing more is read.
+  // A fault of the file itself is a finding of kind `file` of no run, and the last one. Refuses `not_found` for a file
+  // that cannot be read, and passes on a refusal of the receiver; then nothing more is read.
   Status run();
 
   const ExportCounts& counts() const { return counts_; }
@@ -75,6 +83,7 @@ class ExportAudit {
     std::set<Hash> blobs;    // all that were referred to
     std::vector<Finding> blob_faults;
     std::size_t unmeasured = 0;  // bytes of payloads since the state was measured
+    std::string excess;          // a sentence: the run is above a bound and is not looked at any more
   };
 
   Status read_all();
@@ -87,6 +96,7 @@ class ExportAudit {
   void read_part(const Json& line);
   void add_event();
   void measure_state();
+  void give_up_run(const std::string& says);
   void read_left_out(const Json& line);
   Status read_checkpoint(const Json& line);
   void cover(const Head& head, const Hash& key);
@@ -103,6 +113,7 @@ class ExportAudit {
   Found found_;
   ExportTaker taker_;
   ExportUpcasters upcasters_;
+  ExportBounds bounds_;
   std::int64_t version_ = export_version;  // of the file
   std::optional<ExportHead> head_;
   Graphs graphs_;

@@ -26,7 +26,7 @@ namespace cairn {
 //   unsigned     no trusted signature covers the events from `seq` on, though they are older than the processes take to
 //                sign, or stand after a signed end: they were added, or their process was killed
 // Faults of derived rows: run, job, question, snapshot. Rows that cannot be checked: unreadable, misplaced. Findings of
-// no run: graph, checkpoint, file.
+// no run: graph, checkpoint, and file, which names a run if that run alone is more than a reader of exports takes.
 struct Finding {
   RunId run;             // nil: of no run
   std::int64_t seq = 0;  // the event; for a derived row, the head it belongs to; 0: none

@@ -69,11 +69,11 @@ Status Importer::check_run(const RunState& state, const Hash& chain_hash) {
 // The file may be changed meanwhile: only runs that the first reading found are taken.
 Status Importer::write(const std::string& file) {
   std::string fault;
-  for (GraphRow& graph : store_.graphs().names()) names_here_.insert(std::move(graph.name));
+  for (GraphRow& graph : store_.graphs().names())
+    if (graph.current) names_here_.insert(std::move(graph.name));
   ExportTaker taker;
-  taker.graph = [this](GraphRow graph) {
-    graph.current = !names_here_.contains(graph.name);
-    store_.graphs().put(graph);
+  taker.graph = [this](const GraphRow& graph) {
+    store_.graphs().put(graph);  // not as the current one, which is known when all runs are
     return Status(Done{});
   };
   taker.event = [this](const EventRow& event) {
@@ -90,9 +90,11 @@ Status Importer::write(const std::string& file) {
       ExportAudit(
           file, [&fault](const Finding& finding) { fault = fault.empty() ? finding.says : fault; }, std::move(taker))
           .run();
-  make_graphs_current();
   if (!read) return read;
-  if (fault.empty() && written_ == found_.size()) return Done{};
+  if (fault.empty() && written_ == found_.size()) {
+    make_graphs_current();
+    return Done{};
+  }
   return Error{Code::corrupt, "Expected " + file + " to stay as it is while it is imported, but it was changed" +
                                   (fault.empty() ? "." : ": " + fault)};
 }

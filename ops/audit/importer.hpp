@@ -48,10 +48,11 @@ class Importer {
         heads_(parts.heads),
         options_(std::move(options)) {}
 
-  // A graph of a name that is unknown here becomes current, in the version of the run that started last; a known name
-  // keeps its version. Refuses `not_found` (no file), `corrupt` (it contradicts its own hashes, lacks a trusted
-  // signature, or changes while it is read), `limit` (a run above run_bytes_max), `conflict` (another number of shards,
-  // a run that exists with another history), `invalid` (a run that has not ended, without `running`).
+  // A graph of a name that has no current version here becomes current when all runs are there, in the version of the
+  // run that started last; a name that has one keeps it. Refuses `not_found` (no file), `corrupt` (it contradicts its
+  // own hashes, lacks a trusted signature, or changes while it is read), `limit` (a run above run_bytes_max),
+  // `conflict` (another number of shards, a run that exists with another history), `invalid` (a run that has not ended,
+  // without `running`).
   Result<ImportReport> import(const std::string& file);
 
  private:
@@ -77,7 +78,7 @@ class Importer {
     TimeUs started_at = 0;
     std::string version;
   };
-  std::set<std::string> names_here_;            // of graphs, before the import
+  std::set<std::string> names_here_;            // of graphs with a current version, before the import
   std::map<std::string, NewGraph> new_graphs_;  // by name: that of the run which started last
   std::vector<ExportedHead> found_;             // by the first reading, in the order of the runs
   std::size_t written_ = 0;                     // of them, by the second

@@ -71,11 +71,12 @@ class Removing {
   const std::string text_;
 };
 
-// The paths that entries hold.
+// The paths that entries hold. A graph may be named like their folder, and have its files there.
 std::vector<fs::path> files_under_way(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder / "removing", none)) {
+    if (entry.path().extension() != ".path") continue;
     std::ifstream in(entry.path(), std::ios::binary);
     std::string text;
     std::getline(in, text);
@@ -117,16 +118,17 @@ Result<KeepPass> Keeper::pass(std::int32_t portion) {
   pass.is_another_at_it = !alone.query("try_lock_archive").boolean(0, 0);
   if (pass.is_another_at_it) return pass;
   alone.let_go_of_snapshot();
-  if (Status gone_on = go_on(pass); !gone_on) return gone_on.error();
+  Status first = go_on(pass);  // the first refusal; the other files and graphs go on
   for (const KeepPolicy& policy : policies_.current()) {
     const std::vector<RunArchive::Place> page = page_of(policy, portion);
     pass.has_more = pass.has_more || std::ssize(page) == portion;
     if (page.empty()) continue;
     alone.let_go_of_snapshot();  // fails if the connection is gone, and the lock with it
-    if (Status archived = archive(policy, page, pass); !archived) return archived.error();
+    if (Status archived = archive(policy, page, pass); !archived && first) first = archived;
   }
   alone.let_go_of_snapshot();
-  if (Status removed = remove_values(pass); !removed) return removed.error();
+  if (Status removed = remove_values(pass); !removed && first) first = removed;
+  if (!first) return first.error();
   return pass;
 }
 
@@ -167,12 +169,16 @@ Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::P
   return Done{};
 }
 
-// An entry without a file is left by a process that ended before its file was complete.
+// An entry without a file is left by a process that ended before its file was complete. The first refusal.
 Status Keeper::go_on(KeepPass& pass) {
+  Status first = Done{};
   for (const fs::path& file : files_under_way(folder_)) {
     if (fs::exists(file)) {
       const Result<ArchiveReport> report = archive_into(file.string(), {}, "policy");
-      if (!report) return report.error();
+      if (!report) {
+        if (first) first = report.error();
+        continue;
+      }
       pass.removed += report->removed;
       pass.files.push_back(file.string());
     }
@@ -180,13 +186,14 @@ Status Keeper::go_on(KeepPass& pass) {
     fs::remove(file.string() + ".part", ignored);
     Removing(folder_, file).forget();
   }
-  return Done{};
+  return first;
 }
 
 // The log is read to find which values are used.
 Status Keeper::remove_values(KeepPass& pass) {
   const std::int64_t began_us = steady_us();
   if (began_us < values_again_at_us_) return Done{};
+  values_again_at_us_ = next_after(began_us);  // also if it fails: it reads the log again from the beginning
   for (Shard shard = 0; shard < store_.shards(); ++shard) {
     const Result<RunErasure::Values> values = erasure_.remove_values(shard, unused_for_us);
     if (!values) return values.error();

@@ -34,8 +34,8 @@ class Keeper {
 
   // Goes on with files whose runs were not all removed, then archives at most `portion` runs of each graph, with those
   // that they called. A run that may not go yet (an open run refers to it) is looked at again later. At most every ten
-  // minutes removes large values that no run has any more. Refuses as Archiver::archive. Throws StoreUnavailable,
-  // PostgresError, CorruptHistory.
+  // minutes removes large values that no run has any more. Refuses as Archiver::archive, after it has done what else
+  // there is to do: the first refusal. Throws StoreUnavailable, PostgresError, CorruptHistory.
   Result<KeepPass> pass(std::int32_t portion = 1'000);
 
  private:

@@ -112,7 +112,8 @@ Status as_archivist(Placements& placements, Shard shard, const std::function<voi
 }
 
 RunArchive::RunArchive(const std::string& dsn)
-    : placements_(std::make_unique<Placements>(PgConnectOptions{dsn, "cairn archive"}, 1)) {}
+    : placements_(std::make_unique<Placements>(PgConnectOptions{dsn, "cairn archive"}, 1, removal_patience_ms,
+                                               removal_silence_ms)) {}
 RunArchive::~RunArchive() = default;
 
 std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& after, std::int32_t limit) {

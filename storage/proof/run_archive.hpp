@@ -2,6 +2,7 @@
 // Not thread-safe. Throws StoreUnavailable when the database cannot be reached.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +19,14 @@ namespace cairn {
 class PgConnection;
 class Placements;
 class PostgresError;
+
+// The time that a statement of a removal may take: it deletes a batch of runs with their events, or waits for another
+// one that looks for large values. A server that is gone is noticed before (with_network_limits()).
+inline constexpr std::int64_t removal_silence_ms = 3'600'000;
+inline constexpr std::int64_t removal_patience_ms = 10'000;  // with a server that cannot be reached
+
+// The events that are removed at once, more or less: a transaction takes whole runs, and those that go together.
+inline constexpr std::int64_t removed_events_at_once = 20'000;
 
 // The refusal `unsupported` of a login that is no member of the role cairn_archive; nothing: the failure is another
 // one.
@@ -36,7 +45,7 @@ class RunArchive {
   using Place = std::pair<TimeUs, RunId>;  // its start and its id
   std::vector<Place> candidates(TimeUs ended_before, const Place& after, std::int32_t limit);
 
-  // The same, of one graph: by an index, whatever else is in the table.
+  // The same, of one graph: by an index, whatever else is in the table. An import counts as an end.
   std::vector<Place> due(const std::string& graph, TimeUs ended_before, const Place& after, std::int32_t limit);
 
   struct Member {

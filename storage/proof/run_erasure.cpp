@@ -78,7 +78,8 @@ RunErasure::Values remove_unused(PgConnection& connection, Shard shard, std::int
 }  // namespace
 
 RunErasure::RunErasure(const std::string& dsn)
-    : placements_(std::make_unique<Placements>(PgConnectOptions{dsn, "cairn erase"}, 1)) {}
+    : placements_(std::make_unique<Placements>(PgConnectOptions{dsn, "cairn erase"}, 1, removal_patience_ms,
+                                               removal_silence_ms)) {}
 RunErasure::~RunErasure() = default;
 
 std::vector<RunErasure::Member> RunErasure::families(Shard shard, std::span<const RunId> roots) {

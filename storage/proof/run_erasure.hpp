@@ -49,8 +49,8 @@ class RunErasure {
     std::int64_t young = 0;  // put lately: they stay until the next time
   };
   // Removes the shard's large values of archived and erased runs to which no event refers any more and which nothing
-  // has put for `unused_us`. In one transaction; another erasure waits for it, nothing else does. Refuses as
-  // RunArchive::remove.
+  // has put for `unused_us`. In one transaction; whatever archives or erases runs waits for it, nothing else does.
+  // Refuses as RunArchive::remove.
   Result<Values> remove_values(Shard shard, std::int64_t unused_us);
 
  private:

@@ -25,7 +25,8 @@ class SigningKey {
  public:
   // The private key in `file`, PEM form. A missing file is created, readable by its owner alone; several processes that
   // do so at once get the same key. Refuses `unavailable` (cannot be read or created), `invalid` (not such a key, or a
-  // file that others may read or write, or that neither this user nor root owns).
+  // file that others may read or write, or that neither this user nor root owns; one that root gave this service in
+  // $CREDENTIALS_DIRECTORY may be readable by its group, which is how systemd lets the service's user read it).
   static Result<SigningKey> open(const std::string& file);
 
   const PublicKey& public_key() const { return public_key_; }

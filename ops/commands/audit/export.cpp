@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -68,34 +69,30 @@ class Destination {
     std::error_code none;
     if (path_.empty()) return;
     const std::filesystem::file_status found = std::filesystem::symlink_status(path_, none);
-    is_in_parts_ = !std::filesystem::exists(found) || std::filesystem::is_regular_file(found);
-    if (!is_in_parts_ || make_private_file(part())) file_.open(written(), std::ios::binary | std::ios::trunc);
+    if (!std::filesystem::exists(found) || std::filesystem::is_regular_file(found)) part_.emplace(path_ + ".part");
+    if (!part_ || part_->state() == PrivatePart::State::there)
+      file_.open(part_ ? part_->path() : path_, std::ios::binary | std::ios::trunc);
   }
-  ~Destination() {
-    std::error_code ignored;
-    if (is_in_parts_) std::filesystem::remove(part(), ignored);
-  }
-  Destination(const Destination&) = delete;
-  Destination& operator=(const Destination&) = delete;
 
+  // Refuses `conflict`: another export writes to it.
+  Status is_free() const {
+    if (!part_ || part_->state() != PrivatePart::State::taken) return Done{};
+    return Error{Code::conflict,
+                 "Expected no other export to be writing to " + path_ + ", but one has " + part_->path() + "."};
+  }
   std::ostream& stream() { return path_.empty() ? std::cout : file_; }
 
   // Refuses `unavailable`.
   Status finish() {
     if (path_.empty()) return Done{};
     file_.close();
-    std::error_code fault;
-    if (file_ && is_in_parts_) std::filesystem::rename(part(), path_, fault);
-    if (file_ && !fault) return Done{};
+    if (file_ && (!part_ || part_->become(path_))) return Done{};
     return Error{Code::unavailable, "Expected to write the export to " + path_ + ", but it cannot be written."};
   }
 
  private:
-  std::string part() const { return path_ + ".part"; }
-  std::string written() const { return is_in_parts_ ? part() : path_; }
-
-  std::string path_;
-  bool is_in_parts_ = false;
+  const std::string path_;
+  std::optional<PrivatePart> part_;
   std::ofstream file_;
 };
 
@@ -120,6 +117,7 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   if (!where) return where.error();
   if (!options.traces.url.empty()) return export_traces(settings, *opened, *named, *where, *except, options.traces);
   Destination destination(options.out);
+  if (const Status alone = destination.is_free(); !alone) return alone.error();
   std::ostream& out = destination.stream();
   ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); },
                       is_compressed(options));

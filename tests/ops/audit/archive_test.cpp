@@ -3,7 +3,10 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 
+#include "ops/audit/archiver.hpp"
+#include "ops/service/database.hpp"
 #include "tests/ops/audit/emptied_database.hpp"
 
 namespace cairn::program {
@@ -23,6 +26,17 @@ class Archive : public EmptiedDatabase {
   static std::string add_graph(const std::string& text, const std::string& name) {
     cairn_ok({"graph", "add", write_file(name + ".json", text)});
     return name;
+  }
+
+  // Each DELETE of events, whatever it deletes, does this first.
+  void break_deletes(const std::string& body) {
+    execute("create function public.no_more() returns trigger language plpgsql as $$ begin " + body +
+            "; return null; end $$");
+    execute("create trigger no_more before delete on cairn.event for each statement execute function public.no_more()");
+  }
+  void mend_deletes() {
+    execute("drop trigger no_more on cairn.event");
+    execute("drop function public.no_more");
   }
 
   Ran archive(const Arguments& more = {}) {
@@ -222,6 +236,90 @@ TEST_F(Archive, A13_goes_on_past_a_run_that_cannot_be_archived_and_names_it) {
   EXPECT_EQ(runs_left(), std::vector<std::string>{faulty});
   EXPECT_EQ(cairn_ok({"verify", "--file", file_, "--json"}).json()["runs"], 1);
   EXPECT_FALSE(fs::exists(file_ + ".part"));
+}
+
+TEST_F(Archive, a_removal_takes_as_long_as_it_takes) {
+  start("plan_runner");
+  break_deletes("perform pg_sleep(11)");
+  const Ran ran = archive();
+  mend_deletes();
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_TRUE(runs_left().empty());
+}
+
+TEST_F(Archive, waits_for_one_that_looks_for_large_values) {
+  start("plan_runner");
+  PgConnection other({dsn_, "a test", false});
+  other.execute("begin");
+  other.execute(statement("lock_erasing").text);
+  Beside beside({"archive", "--older-than", "0s", "--out", file_});
+  EXPECT_TRUE(wait_until([&] {
+    return text(
+               "select count(*)::text from pg_stat_activity where wait_event_type = 'Lock' and application_name like "
+               "'cairn%' and statement_timestamp() - query_start > interval '11 s'") == "1";
+  }));
+  other.execute("commit");
+  EXPECT_EQ(beside.wait(), 0) << beside.err();
+  EXPECT_TRUE(runs_left().empty());
+}
+
+// Its caller was tried again, or an open run was forked from it, while the file was made or before it was gone on with.
+TEST_F(Archive, what_went_on_since_the_file_was_made_stays_with_all_that_goes_together_with_it) {
+  add_graph(R"({"name": "archive_child", "start": "end", "limits": {"steps": 9}, "nodes": {"end": {"end": "done"}}})",
+            "archive_child");
+  add_graph(R"({"name": "archive_failing", "start": "call", "limits": {"steps": 9}, "nodes": {
+      "call": {"call": "archive_child", "on": {"done": "work", "failed": "work"}},
+      "work": {"do": "tool.call", "with": {"tool": "fail", "inputs": {"message": "no", "times": 1}},
+               "on": {"ok": "finish"}}, "finish": {"end": "done"}}})",
+            "archive_failing");
+  add_graph(ask_graph("archive_ask"), "archive_ask");
+  const std::string plain = start("plan_runner");
+  const std::string caller = cairn({"start", "archive_failing", "--json", "--wait"}).json()["run"];
+  const std::string child = cairn_ok({"runs", "--graph", "archive_child", "--json"}).lines().at(0)["run"];
+  const std::string origin = start("archive_ask");
+  cairn_ok({"answer", origin, "--value", "\"east\""});
+  break_deletes("raise 'the disk is full'");
+  EXPECT_NE(archive().exit, 0);
+  ASSERT_TRUE(fs::exists(file_));
+  mend_deletes();
+  cairn_ok({"retry", caller});
+  const std::string fork = cairn_ok({"fork", origin, "--at", "2", "--json"}).json()["run"];
+  const Json report = archive().json();
+  EXPECT_EQ(report["runs"], 4);
+  EXPECT_EQ(report["removed"], 1) << report;
+  ASSERT_EQ(report["kept"].size(), 1u) << report;
+  EXPECT_EQ(report["kept"][0]["run"], origin);
+  std::vector<std::string> left = {caller, child, origin, fork};
+  std::sort(left.begin(), left.end());
+  EXPECT_EQ(runs_left(), left) << plain;
+  EXPECT_EQ(cairn_ok({"verify", "--all", "--json"}).json()["findings"], Json::array());
+}
+
+TEST_F(Archive, a_sound_run_above_the_bounds_of_an_export_stays_and_the_others_go) {
+  add_graph(R"({"name": "archive_ends", "start": "end", "limits": {"steps": 9}, "nodes": {"end": {"end": "done"}}})",
+            "archive_ends");
+  const auto start_with = [](std::size_t letters) {
+    return start("archive_ends", {"--input", Json{{"note", std::string(letters, 'a')}}.dump()});
+  };
+  start_with(10);
+  const std::string large = start_with(20'000);
+  start_with(20);
+  const std::unique_ptr<Store> store = *open_store(dsn_);
+  const SigningKey key = *open_signing_key(*checkpoint_options({"", (directory() / "data").string()}));
+  RunArchive removal(dsn_);
+  CheckpointTable signatures(dsn_, store->shards());
+  std::map<std::string, std::string> kept;
+  Archiver archiver(*store, removal, signatures, key,
+                    [&](const RunId& run, const std::string& why) { kept.emplace(to_string(run), why); });
+  archiver.bound({.state_bytes = 10'000, .measured_every_bytes = 1'000});
+  const Result<ArchiveReport> report = archiver.archive(
+      file_, store->database_time(), [](const RunRow&) { return true; }, "user:ann");
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->removed, 2);
+  EXPECT_EQ(report->faulty, 1);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_NE(kept[large].find("at most 10000 bytes"), std::string::npos) << kept[large];
+  EXPECT_EQ(runs_left(), std::vector<std::string>{large});
 }
 
 TEST_F(Archive, A13_leaves_no_part_of_a_file_when_it_is_refused) {

@@ -1,8 +1,11 @@
 // Runs go out with all their bytes and come in elsewhere as they were; what was altered on the way is refused.
 #include <algorithm>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <map>
 #include <sstream>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "storage/chain.hpp"
 #include "storage/postgres/connection.hpp"
@@ -162,6 +165,24 @@ TEST(Export, names_runs_or_filters_them_and_is_smaller_compressed) {
   expect_refused(cairn({"import", "/nowhere/at/all"}), 3, "/nowhere/at/all");
 }
 
+TEST(Export, into_a_file_that_another_export_writes_is_refused_and_one_that_was_killed_stands_in_no_way) {
+  const std::string run = start("plan_runner", plan("overlapping"));
+  const std::string into = (directory() / "overlapping.jsonl").string();
+  cairn_ok({"export", run, "--out", into});
+  const std::string whole = read_file(into);
+  const std::string half = "half of what the other one writes";
+  write_file("overlapping.jsonl.part", half);
+  const int other = ::open((into + ".part").c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  expect_refused(cairn({"export", run, "--out", into}), 4, into + ".part");
+  EXPECT_EQ(read_file(into + ".part"), half);
+  EXPECT_EQ(read_file(into), whole);
+  ::close(other);
+  cairn_ok({"export", run, "--out", into});
+  EXPECT_EQ(cairn_ok({"verify", "--file", into, "--json"}).json()["runs"], 1);
+  EXPECT_FALSE(std::filesystem::exists(into + ".part"));
+}
+
 TEST(Import, F18_a_graph_that_is_unknown_there_is_the_one_of_the_newest_run_and_a_known_one_stays) {
   const auto write = [](const std::string& says) {
     return write_file("known_by_import.json", R"({"name": "known_by_import", "start": "say", "limits": {"steps": 9},
@@ -188,6 +209,40 @@ TEST(Import, F18_a_graph_that_is_unknown_there_is_the_one_of_the_newest_run_and_
   cairn_ok({"import", file, "--dsn", third});
   const std::string kept = cairn_ok({"start", "known_by_import", "--wait", "--json", "--dsn", third}).json()["run"];
   EXPECT_NE(version_of(kept, third), version_of(second, third));
+}
+
+// The version of the run that was read last stayed current, for good: its name was known by then.
+TEST(Import, that_was_ended_in_the_middle_leaves_no_old_version_of_a_graph_current) {
+  const auto start_saying = [](const std::string& says) {
+    cairn_ok({"graph", "add",
+              write_file("half_imported.json", R"({"name": "half_imported", "start": "say",
+        "limits": {"steps": 9}, "nodes": {"say": {"do": "data.set", "with": {"set": {"said": ")" +
+                                                   says +
+                                                   R"("}}, "on": {"ok": "finish"}},
+        "finish": {"end": "done"}}})")});
+    return start("half_imported", Json::object());
+  };
+  const std::string first = start_saying("one");
+  const std::string second = start_saying("two");
+  const std::string file = exported({second, first});
+  const std::string other = other_database("half_of_an_import");
+  PgConnection owner({other, "a test"});
+  owner.execute(
+      "create function public.not_now() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end $$");
+  owner.execute("create trigger not_now before insert on cairn.event for each row when (new.run_id = '" + first +
+                "') execute function public.not_now()");
+  EXPECT_NE(cairn({"import", file, "--dsn", other}).exit, 0);
+  EXPECT_EQ(count_in(other, "run"), 1);
+  EXPECT_EQ(count_in(other, "graph where current and name = 'half_imported'"), 0);
+  owner.execute("drop trigger not_now on cairn.event");
+  owner.execute("drop function public.not_now");
+  cairn_ok({"import", file, "--dsn", other});
+  const std::string started = cairn_ok({"start", "half_imported", "--wait", "--json", "--dsn", other}).json()["run"];
+  const auto version_of = [&](const std::string& run) {
+    return cairn_ok({"show", run, "--json", "--dsn", other}).json()["version"];
+  };
+  EXPECT_EQ(version_of(started), version_of(second));
+  EXPECT_NE(version_of(started), version_of(first));
 }
 
 // The process ended between the commit of the run and its checkpoint.

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <gtest/gtest.h>
 
@@ -171,6 +172,35 @@ TEST_F(Keep, a_file_whose_runs_were_not_removed_is_gone_on_with) {
   EXPECT_TRUE(runs_left().empty());
 }
 
+TEST_F(Keep, a_file_under_way_that_is_damaged_is_named_and_keeps_no_other_run) {
+  start(add_graph("keep_second", R"("keep": "1s", )"), 2);
+  age("keep_second", 2);
+  const fs::path of_database = folder_ / text("select id::text from cairn.identity");
+  fs::create_directories(of_database / "removing");
+  std::ofstream(of_database / "damaged.jsonl.zst") << "no archive";
+  std::ofstream(of_database / "removing" / "damaged.jsonl.zst.path") << "damaged.jsonl.zst";
+  const Result<KeepPass> pass = process().keeper.pass();
+  ASSERT_FALSE(pass);
+  EXPECT_EQ(pass.error().code, Code::corrupt) << pass.error().message;
+  EXPECT_TRUE(runs_left().empty());
+  EXPECT_TRUE(fs::exists(of_database / "damaged.jsonl.zst"));
+}
+
+// Its files lie where the entries of files under way do, and their first lines may be longer than a name.
+TEST_F(Keep, a_graph_may_be_named_removing) {
+  start(add_graph("removing", R"("keep": "1s", )"), 2);
+  age("removing", 2);
+  EXPECT_EQ(process().keeper.pass()->removed, 2);
+  const fs::path of_database = folder_ / text("select id::text from cairn.identity");
+  std::ofstream(of_database / "removing" / "like_a_file_of_it") << std::string(300, 'a');
+  start("removing", 1);
+  age("removing", 2);
+  const Result<KeepPass> next = process().keeper.pass();
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_EQ(next->removed, 1);
+  EXPECT_EQ(runs_in_files().size(), 3u);
+}
+
 TEST_F(Keep, what_an_open_run_refers_to_waits_and_is_looked_at_again) {
   const std::string earlier = start(add_graph("keep_second", R"("keep": "1s", )"), 1).front();
   cairn_ok({"graph", "add", write_file("keep_ask.json", ask_graph("keep_ask"))});
@@ -232,6 +262,41 @@ TEST_F(Keep, large_values_go_with_a_later_pass_unless_another_run_has_them) {
   cairn_ok({"import", files().front().string()});
   EXPECT_EQ(text("select count(*)::text from cairn.blob where bytes like '%aaa%'"), "1");
   EXPECT_EQ(cairn_ok({"verify", "--all", "--json"}).json()["findings"], Json::array());
+}
+
+TEST_F(Keep, a_search_for_large_values_that_failed_is_not_made_again_at_once) {
+  const std::string input = Json{{"note", std::string(40'000, 'a')}}.dump();
+  cairn_ok({"start", add_graph("keep_second", R"("keep": "1s", )"), "--wait", "--input",
+            "@" + write_file("keep_large.json", input).string()});
+  age("keep_second", 2);
+  EXPECT_EQ(process().keeper.pass()->removed, 1);
+  execute("update cairn.blob set put_at = put_at - 2 * 3600000000");
+  execute(
+      "create function public.no_more() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end $$");
+  execute("create trigger no_more before delete on cairn.blob execute function public.no_more()");
+  Process one = process();
+  EXPECT_ANY_THROW((void)one.keeper.pass());
+  EXPECT_NO_THROW({
+    const Result<KeepPass> next = one.keeper.pass();
+    EXPECT_TRUE(next) << next.error().message;
+  });
+  execute("drop trigger no_more on cairn.blob");
+  execute("drop function public.no_more");
+  EXPECT_EQ(process().keeper.pass()->values, 1);
+}
+
+TEST_F(Keep, a_run_that_was_imported_stays_as_long_as_one_that_ended_then) {
+  const std::string run = start(add_graph("keep_hour", R"("keep": "1h", )"), 1).front();
+  age("keep_hour", 3'601);
+  Process one = process();
+  EXPECT_EQ(one.keeper.pass()->removed, 1);
+  ASSERT_EQ(files().size(), 1u);
+  cairn_ok({"import", files().front().string()});
+  age("keep_hour", 3'601);  // as the file has it: its end is long ago
+  EXPECT_EQ(process().keeper.pass()->removed, 0);
+  EXPECT_EQ(runs_left(), std::vector<std::string>{run});
+  execute("update cairn.import set at = at - 3601000000");
+  EXPECT_EQ(process().keeper.pass()->removed, 1);
 }
 
 TEST_F(Keep, the_current_version_of_a_graph_decides) {

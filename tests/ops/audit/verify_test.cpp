@@ -3,8 +3,11 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
@@ -13,6 +16,7 @@
 #include "storage/chain.hpp"
 #include "tests/ops/audit/audited_database.hpp"
 #include "tests/paths.hpp"
+#include "tests/storage/forwarding_store.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
 #include "workers/runs/history.hpp"
@@ -152,6 +156,37 @@ TEST_F(Verify, nothing_is_found_while_workers_write) {
   EXPECT_EQ(found_by({"verify", "--all"}), "");
   EXPECT_EQ(cairn_ok(on_it({"verify", "--all", "--json"})).json()["runs"], 300);
   EXPECT_EQ(cairn_ok(on_it({"verify", "--where", "status=done", "--json"})).json()["runs"], 300);
+}
+
+// Its rows were read, and it is removed before its events are.
+class RemovingStore final : public cairn::test::ForwardingStore {
+ public:
+  RemovingStore(Store& store, std::function<void()> remove) : ForwardingStore(store), remove_(std::move(remove)) {}
+  std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
+    if (remove_) std::exchange(remove_, nullptr)();
+    return ForwardingStore::histories(requests, limit);
+  }
+
+ private:
+  std::function<void()> remove_;
+};
+
+TEST_F(Verify, a_run_that_is_archived_meanwhile_is_no_finding) {
+  const RunId run = *parse_run_id(done_run());
+  const std::unique_ptr<Store> whole = store();
+  RemovingStore removing(*whole, [this] {
+    cairn_ok(on_it({"archive", "--older-than", "0s", "--out", (directory() / "meanwhile.jsonl").string()}));
+  });
+  RunRecords records(dsn(), 1, 1);
+  Auditor auditor(removing, records, Auditor::Extent::with_values_and_origin);
+  int audited = 0;
+  auditor.audit({{run, shard_of(run, 1)}}, [&](const RunPlace&, const Audited& found) {
+    ++audited;
+    EXPECT_EQ(found.findings.size(), 0u) << found.findings.front().says;
+  });
+  EXPECT_EQ(audited, 1);
+  EXPECT_FALSE(whole->run(run)) << "it was archived by the way";
+  EXPECT_EQ(found_by({"verify", "--all"}), "");
 }
 
 TEST_F(Verify, a_person_at_a_terminal_sees_how_far_it_is) {

@@ -1,4 +1,5 @@
 // The units of systemd, as systemd-analyze sees them: sound, and with little left that they may do.
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <regex>
 
@@ -72,6 +73,53 @@ TEST(Units, use_commands_and_options_that_exist_and_pass_secrets_as_credentials)
       EXPECT_NE(help.find(at->str()), std::string::npos) << entry.path() << " " << at->str();
   }
   EXPECT_EQ(commands, 4);
+}
+
+// Runs the commands that a unit starts before its own one, each in a shell, with the folders it is given in `place`.
+void prepare(const fs::path& unit, const fs::path& place) {
+  static const std::regex before("ExecStartPre=/bin/sh -c '([^'\\n]*)'");
+  const std::string text = read_file(unit);
+  std::string script = "set -e; umask 0077";
+  for (std::sregex_iterator at(text.begin(), text.end(), before), end; at != end; ++at) script += "; " + at->str(1);
+  setenv("CREDENTIALS_DIRECTORY", (place / "credentials").c_str(), 1);
+  setenv("RUNTIME_DIRECTORY", (place / "run").c_str(), 1);
+  setenv("STATE_DIRECTORY", place.c_str(), 1);
+  const Ran ran = run_program("/bin/sh", {"-c", script});
+  for (const char* variable : {"CREDENTIALS_DIRECTORY", "RUNTIME_DIRECTORY", "STATE_DIRECTORY"}) unsetenv(variable);
+  EXPECT_EQ(ran.exit, 0) << unit << ran.err;
+}
+
+// libpq passes over a file of passwords that a group may read.
+TEST(Units, give_the_driver_a_file_of_passwords_that_is_their_user_s_alone) {
+  int services = 0;
+  for (const auto& entry : fs::directory_iterator(units)) {
+    if (entry.path().extension() != ".service") continue;
+    const fs::path place = directory() / ("unit" + std::to_string(++services));
+    fs::create_directories(place / "credentials");
+    fs::create_directories(place / "run");
+    fs::permissions(write_file(place / "credentials" / "pgpass", "*:*:*:*:secret\n"), fs::perms(0440));
+    prepare(entry.path(), place);
+    EXPECT_EQ(read_file(place / "run" / "pgpass"), "*:*:*:*:secret\n") << entry.path();
+    EXPECT_EQ(fs::status(place / "run" / "pgpass").permissions(), fs::perms(0600)) << entry.path();
+    const std::string text = read_file(entry.path());
+    EXPECT_NE(text.find("RuntimeDirectory=%N\n"), std::string::npos) << entry.path();
+    EXPECT_NE(text.find("PGPASSFILE=%t/%N/pgpass"), std::string::npos) << entry.path();
+  }
+  EXPECT_EQ(services, 4);
+}
+
+// The first night on a large database took longer than it might, and each night left what it had written by then.
+TEST(Units, an_archive_takes_as_long_as_it_takes_and_leaves_no_part_of_a_file) {
+  const fs::path unit = units / "cairn-archive.service";
+  EXPECT_NE(read_file(unit).find("\nTimeoutStartSec=infinity\n"), std::string::npos);
+  const fs::path place = directory() / "archive_unit";
+  for (const char* folder : {"archive", "credentials", "run"}) fs::create_directories(place / folder);
+  write_file(place / "credentials" / "pgpass", "");
+  write_file(place / "archive" / "20261128T030000Z.jsonl.zst", "an archive");
+  write_file(place / "archive" / "20261129T030000Z.jsonl.zst.part", "a part of one");
+  prepare(unit, place);
+  EXPECT_TRUE(fs::exists(place / "archive" / "20261128T030000Z.jsonl.zst"));
+  EXPECT_FALSE(fs::exists(place / "archive" / "20261129T030000Z.jsonl.zst.part"));
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"runs_of_graph", {"run_graph"}},
       {"run_counts", {"run_started_at"}},
       {"run_place", {"run_started_at"}},
-      {"archive_due", {"run_graph"}},
+      {"archive_due", {"run_graph", "import_pkey"}},
       {"kept_for_open_runs", {"run_continues", "run_origin"}},
       {"runs_called", {"event_pkey", "run_pkey"}},
       {"runs_coming_from", {"run_continues", "run_origin"}},

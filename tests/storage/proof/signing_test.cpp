@@ -1,11 +1,13 @@
 // Keys and signatures.
 #include "storage/proof/signing.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "tests/storage/test_database.hpp"
@@ -48,6 +50,29 @@ TEST(Signing, a_key_is_made_once_for_its_owner_alone) {
   ASSERT_EQ(stat(file.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777, 0600u);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1) << "no draft is left";
+}
+
+// systemd 254 gives it as root's, readable by an ACL for the service's user, which shows as a right of the group.
+TEST(Signing, a_key_that_systemd_gave_a_service_may_be_readable_by_a_group) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a file of root's";
+  const std::string folder = new_folder();
+  const std::string elsewhere = new_folder();
+  for (const std::string& place : {folder, elsewhere}) {
+    ASSERT_TRUE(SigningKey::open(place + "/key.pem"));
+    ASSERT_EQ(chmod((place + "/key.pem").c_str(), 0440), 0);
+  }
+  EXPECT_FALSE(SigningKey::open(folder + "/key.pem"));
+  setenv("CREDENTIALS_DIRECTORY", folder.c_str(), 1);
+  EXPECT_TRUE(SigningKey::open(folder + "/key.pem"));
+  EXPECT_FALSE(SigningKey::open(elsewhere + "/key.pem"));
+  for (const mode_t mode : {0460, 0444}) {
+    ASSERT_EQ(chmod((folder + "/key.pem").c_str(), mode), 0);
+    EXPECT_FALSE(SigningKey::open(folder + "/key.pem")) << mode;
+  }
+  ASSERT_EQ(chmod((folder + "/key.pem").c_str(), 0440), 0);
+  ASSERT_EQ(chown((folder + "/key.pem").c_str(), 1, 0), 0);
+  EXPECT_FALSE(SigningKey::open(folder + "/key.pem")) << "it is not root's";
+  unsetenv("CREDENTIALS_DIRECTORY");
 }
 
 TEST(Signing, those_who_make_a_key_at_once_get_the_same) {
