@@ -38,6 +38,12 @@ TEST(BadMcpServer, nonsense_and_answers_to_others_are_no_answers) {
   EXPECT_EQ(desk.outputs("echo", {{"text", "on"}})["text"], "on");
 }
 
+TEST(BadMcpServer, a_listing_that_does_not_come_leaves_a_call_most_of_its_time) {
+  McpDesk desk(SmallServer({"--legacy", "--bad", "mute_list"}), {{"timeout_ms", 2'000}});
+  for (const char* text : {"listed", "changed", "still changed"})
+    EXPECT_EQ(desk.outputs("echo", {{"text", text}})["text"], text);
+}
+
 TEST(BadMcpServer, over_http_an_answer_to_another_request_fails_at_once) {
   const SmallServer server;
   const SmallHttpServer http(server);
