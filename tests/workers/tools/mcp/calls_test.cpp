@@ -106,6 +106,22 @@ TEST_P(McpCalls, a_call_that_is_too_late_is_cancelled_at_the_server) {
   EXPECT_EQ(desk.outputs("echo", {{"text", "on"}})["text"], "on");
 }
 
+TEST_P(McpCalls, a_call_that_is_given_up_is_cancelled_at_the_server) {
+  McpDesk desk(entry());
+  asio::io_context io;
+  asio::cancellation_signal give_up;
+  auto calling = desk.tools->call(desk.call_of("slow"));
+  asio::co_spawn(io, std::move(calling),
+                 asio::bind_cancellation_slot(give_up.slot(), [](const std::exception_ptr&, const ToolAnswer&) {}));
+  ASSERT_TRUE(test::wait_until([&] {
+    io.poll();
+    return std::filesystem::exists(server_.calls() + ".begun");
+  }));
+  give_up.emit(asio::cancellation_type::terminal);
+  io.run();
+  EXPECT_TRUE(server_.wrote(".cancelled"));
+}
+
 TEST_P(McpCalls, many_calls_share_one_server) {
   McpDesk desk(entry());
   asio::io_context io;

@@ -374,7 +374,7 @@ class Door(http.server.BaseHTTPRequestHandler):
         if self.headers["Last-Event-ID"] != "1":
             return self.whole(405, b"")
         if args.bad == "lost_stream":
-            return self.whole(404, b"")
+            return self.whole(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}')
         message = {"jsonrpc": "2.0", "id": rest.pop(session()), "result": text("resumed")}
         body = f"id: 2\ndata: {json.dumps(message)}\n\n".encode()
         self.send_response(200)
