@@ -30,6 +30,8 @@ ApiStream stream_of(std::shared_ptr<RunCall> call, bool is_modern) {
   };
   // Since 2026-07-28 the end of its stream cancels a request; before, a client says so.
   if (is_modern) stream.gone = [call] { call->cancel(); };
+  // The client that was sent away makes the call again: of the same run, or of another one.
+  if (is_modern && !call->is_repeatable()) stream.refused = stream.gone;
   return stream;
 }
 
@@ -68,14 +70,35 @@ void WaitingCalls::leave(const RunId& run) {
   for (const std::shared_ptr<RunCall>& call : calls_of(run)) call->leave();
 }
 
+std::shared_ptr<RunCall> WaitingCalls::find(const std::string& caller, const std::string& session,
+                                            const Json& request_id) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [run, waiting] : calls_)
+    if (std::shared_ptr<RunCall> call = waiting.lock(); call != nullptr && call->is_of(caller, session, request_id))
+      return call;
+  return nullptr;
+}
+
+namespace {
+
+// A call that waits here is known by its request; any other one by the run that its request has started.
+void cancel_in_session(const McpHost& host, WaitingCalls& calls, const std::string& session, const Json& request_id) {
+  if (const std::shared_ptr<RunCall> call = calls.find(host.caller, session, request_id)) {
+    if (cancel_run(host, call->run())) call->leave();
+    return;
+  }
+  if (const auto run = cancel_call(host, session, request_id)) calls.leave(*run);
+}
+
+}  // namespace
+
 ApiAnswer answer_mcp(const McpHostRef& host, WaitingCalls& calls, const ApiRequest& request) {
   if (!takes_stream(request))
     return error_response(not_acceptable_status, "invalid",
                           "Expected Accept to name application/json and text/event-stream, but it does not.");
   const McpHeader header = [&request](const std::string& name) { return request.header(name); };
   McpReply reply = answer_message(host, request.body, header, "");
-  if (!reply.cancelled.is_null())
-    if (const auto run = cancel_call(*host, request.header("mcp-session-id"), reply.cancelled)) calls.leave(*run);
+  if (!reply.cancelled.is_null()) cancel_in_session(*host, calls, request.header("mcp-session-id"), reply.cancelled);
   if (reply.declined) calls.decline(*reply.declined);
   if (reply.call == nullptr) return as_response(reply);
   const std::shared_ptr<RunCall> call = std::move(reply.call);

@@ -23,6 +23,8 @@ class WaitingCalls {
   void add(const RunId& run, const std::shared_ptr<RunCall>& call);
   void decline(const RunId& run);
   void leave(const RunId& run);
+  // The call that is this request of the caller's session; null: none waits here.
+  std::shared_ptr<RunCall> find(const std::string& caller, const std::string& session, const Json& request_id);
 
  private:
   std::vector<std::shared_ptr<RunCall>> calls_of(const RunId& run);

@@ -108,6 +108,11 @@ void RunCall::end_unfinished(Piece& piece, const std::string& text) {
   end(piece, unfinished_result(text, has_schema()));
 }
 
+bool RunCall::is_of(const std::string& caller, const std::string& session, const Json& request_id) const {
+  const bool has_session = !session.empty() && order_.peer.session == session;
+  return has_session && host_->caller == caller && order_.id == request_id;
+}
+
 void RunCall::cancel() { cancel_run(*host_, order_.run); }
 
 bool cancel_run(const McpHost& host, const RunId& run) {

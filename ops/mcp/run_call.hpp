@@ -19,6 +19,7 @@ struct RunCallOrder {
   RunId run;
   GraphRef graph;
   Json progress_token = nullptr;  // null: no progress is wanted
+  bool is_repeatable = false;     // the same request again is a call of the same run
 };
 
 class RunCall {
@@ -43,6 +44,9 @@ class RunCall {
   const Json& id() const { return order_.id; }
   const RunId& run() const { return order_.run; }
   bool is_modern() const { return order_.peer.is_modern; }
+  bool is_repeatable() const { return order_.is_repeatable; }
+  // True: it is this request of a session. From any thread.
+  bool is_of(const std::string& caller, const std::string& session, const Json& request_id) const;
 
  private:
   void read_events(Piece& piece, std::int64_t head);

@@ -162,18 +162,22 @@ McpReply accepted() {
   return reply;
 }
 
-// Takes what a person has entered in a form; a form that was declined or left is no answer.
+// Takes what a person has entered in a form; a form that was declined or left, or that the client could not show, is no
+// answer.
 McpReply reply_to_form(const McpHost& host, const RpcMessage& message) {
   const std::optional<FormPlace> place = form_place(message.id);
   if (!place) return accepted();  // the answer to nothing that was asked
   const ApiResponse shown = host.ask(api_get({"runs", to_string(place->run)}));
   if (const std::string says = refusal_of(shown); !says.empty())
     return refusal(message.id, {rpc::invalid_params, says, http_status::bad_request});
+  McpReply reply = accepted();
+  if (message.result.is_null()) {
+    reply.declined = place->run;
+    return reply;
+  }
   const Json responses = {{place->question, message.result}};
-  if (message.result.is_null()) return accepted();
   const Result<bool, RpcError> given = give_answers(host, parse_stored(shown.body), responses);
   if (!given) return refusal(message.id, {given.error().code, given.error().message, http_status::bad_request});
-  McpReply reply = accepted();
   if (!*given) reply.declined = place->run;
   return reply;
 }

@@ -19,7 +19,7 @@ struct McpReply {
   std::string session;            // that `initialize` has begun; "": none
   std::unique_ptr<RunCall> call;  // gives the messages that follow, the last of which is the answer; null: none
   Json cancelled = nullptr;       // the id of a request that the client wants no answer to any more; null: none
-  std::optional<RunId> declined;  // the run of which a person has declined a question
+  std::optional<RunId> declined;  // the run of which a person has declined a question, or the client could not show it
 };
 
 // `header`: empty on stdio, where `session` is what the reply to `initialize` said.

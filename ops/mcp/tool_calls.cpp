@@ -24,9 +24,7 @@ ToolReply call_operator(const McpHost& host, const OperatorTool& tool, const Jso
   return ToolAnswer(value_result(answer_value(tool, response), is_modern));
 }
 
-ToolReply wait_for(const McpHostRef& host, const McpPeer& peer, const RpcMessage& message, const GraphTool& tool,
-                   const RunId& run) {
-  RunCallOrder order{message.id, peer, run, tool.graph};
+ToolReply wait_for(const McpHostRef& host, const RpcMessage& message, RunCallOrder order) {
   const Json token = message.meta().value("progressToken", Json());
   if (token.is_string() || token.is_number_integer()) order.progress_token = token;
   return ToolAnswer(std::make_unique<RunCall>(host, std::move(order)));
@@ -34,7 +32,8 @@ ToolReply wait_for(const McpHostRef& host, const McpPeer& peer, const RpcMessage
 
 ToolReply begin(const McpHostRef& host, const McpPeer& peer, const RpcMessage& message, const GraphTool& tool,
                 const Json& arguments) {
-  const ApiResponse started = start_run(*host, tool, arguments, run_key(host->caller, peer, message));
+  const std::string key = run_key(host->caller, peer, message);
+  const ApiResponse started = start_run(*host, tool, arguments, key);
   if (!refusal_of(started).empty()) return refused_call(started);
   const std::string run = parse_stored(started.body).at("run");
   if (peer.has_tasks) {
@@ -42,7 +41,7 @@ ToolReply begin(const McpHostRef& host, const McpPeer& peer, const RpcMessage& m
     if (!task) return std::move(task).error();
     return ToolAnswer(*std::move(task));
   }
-  return wait_for(host, peer, message, tool, *parse_run_id(run));
+  return wait_for(host, message, {message.id, peer, *parse_run_id(run), tool.graph, nullptr, !key.empty()});
 }
 
 // The same call once more, with what a person has entered (requestState is the run's id). The run's own scope and roles
@@ -65,7 +64,7 @@ ToolReply go_on(const McpHostRef& host, const McpPeer& peer, const RpcMessage& m
                                             " was declined and stays open: cairn_answer answers it, and cairn_cancel "
                                             "ends the run.",
                                         !result_schema(*tool.graph, true).is_null()));
-  return wait_for(host, peer, message, tool, *run);
+  return wait_for(host, message, {message.id, peer, *run, tool.graph, nullptr, true});
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ struct ApiStream {
   std::string pulse;                           // sent after a while without a piece, to keep the connection open
   std::function<std::optional<Chunk>()> next;  // none: the stream broke
   std::function<void()> gone = {};             // the client left before the last piece; may wait; empty: no matter
+  std::function<void()> refused = {};          // there is no place for it, and it was not begun; likewise
 };
 
 // An answer that another thread gives later, as of a long poll.

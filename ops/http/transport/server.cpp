@@ -460,8 +460,8 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
     co_return false;
   }
   if (streams >= limits.streams()) {
-    if (auto* stream = std::get_if<ApiStream>(&said); stream != nullptr && stream->gone)
-      co_await in_pool<bool>([stream] { return stream->gone(), true; });
+    if (auto* stream = std::get_if<ApiStream>(&said); stream != nullptr && stream->refused)
+      co_await in_pool<bool>([stream] { return stream->refused(), true; });
     co_await refuse(connection, error_response(503, "unavailable",
                                                "Expected fewer than " + std::to_string(limits.streams()) +
                                                    " streams at once, but there are so many; try again."));

@@ -156,6 +156,19 @@ TEST(McpLegacy, a_form_that_is_declined_leaves_the_question_open_and_ends_the_ca
   EXPECT_EQ(server.get(runs + "/" + run).json()["questions"].size(), 1u);
 }
 
+TEST(McpLegacy, a_form_that_the_client_cannot_show_ends_the_call_as_a_declined_one_does) {
+  const Server server;
+  add_graph(server, asking_tool("unshown_ask", {{"type", "boolean"}}));
+  LegacyClient client(server.port(), shows_forms);
+  McpStream stream(server.port(), rpc_request(9, "tools/call", {{"name", "unshown_ask"}}), client.headers());
+  const Json form = stream.next();
+  const Json error = {{"code", -32603}, {"message", "no"}};
+  EXPECT_EQ(client.send({{"jsonrpc", "2.0"}, {"id", form["id"]}, {"error", error}}).status, 202);
+  const Json told = stream.next();
+  EXPECT_NE(text_of(told["result"]).find("stays open"), std::string::npos) << told;
+  EXPECT_EQ(server.get(runs + "?graph=unshown_ask").json()[0]["status"], "waiting");
+}
+
 TEST(McpLegacy, progress_is_sent_where_it_is_asked_for_and_always_increases) {
   const Server server;
   add_graph(server, echo_tool("progress_echo"));
@@ -191,6 +204,22 @@ TEST(McpLegacy, a_call_that_is_cancelled_cancels_its_run_and_gets_no_answer) {
   EXPECT_EQ(server.get(runs + "?graph=cancelled_ask").json()[0]["status"], "aborted");
   EXPECT_EQ(told.status, 200);
   for (const Json& message : told.messages) EXPECT_EQ(message["method"], "elicitation/create") << message;
+}
+
+TEST(McpLegacy, a_call_with_a_key_of_its_own_is_cancelled_by_its_request) {
+  const Server server;
+  add_graph(server, asking_tool("keyed_ask", {{"type", "string"}}));
+  LegacyClient client(server.port(), shows_forms);
+  const Json call = rpc_request(4, "tools/call", {{"name", "keyed_ask"}, {"_meta", {{"cairn/key", "monday"}}}});
+  McpStream stream(server.port(), call, client.headers());
+  EXPECT_EQ(stream.next()["method"], "elicitation/create");
+  const auto cancel = [&](int id) {
+    return client.send({{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", id}}}});
+  };
+  EXPECT_EQ(cancel(5).status, 202);
+  EXPECT_EQ(server.get(runs + "?graph=keyed_ask").json()[0]["status"], "waiting") << "another request";
+  EXPECT_EQ(cancel(4).status, 202);
+  EXPECT_EQ(server.get(runs + "?graph=keyed_ask").json()[0]["status"], "aborted");
 }
 
 TEST(McpLegacy, a_call_on_stdio_is_cancelled_in_the_same_way) {

@@ -1,6 +1,7 @@
 // The Model Context Protocol of 2026-07-28 over HTTP, by its text: no handshake, headers that repeat the message,
 // result types, questions as input requests, runs as tasks.
 #include <gtest/gtest.h>
+#include <set>
 #include <thread>
 
 #include "tests/ops/mcp/mcp_client.hpp"
@@ -238,6 +239,25 @@ TEST(McpModern, tasks_are_for_clients_that_name_the_extension_and_for_known_ids)
     const Told none = send_modern(server.port(), modern_request(1, method, {{"taskId", "x"}}, tasks));
     EXPECT_EQ(none.error()["code"], -32602) << method;
   }
+}
+
+TEST(McpModern, a_call_that_finds_no_place_for_its_stream_keeps_its_run_only_if_it_has_a_key) {
+  const Server server({"--connections", "2"});
+  add_graph(server, echo_tool("placeless_echo"));  // no one works
+  const Json input = {{"text", "x"}};
+  const std::string other = server.post(runs, {{"graph", "placeless_echo"}, {"input", input}}).json()["run"];
+  const Json unkeyed = call_of(1, "placeless_echo", input);
+  Json keyed = call_of(2, "placeless_echo", input);
+  keyed["params"]["_meta"]["cairn/key"] = "monday";
+  {
+    const ApiStreamReader held(server.port(), runs + "/" + other + "/events");
+    EXPECT_EQ(send_modern(server.port(), unkeyed).status, 503);
+    EXPECT_EQ(send_modern(server.port(), keyed).status, 503);
+  }
+  std::multiset<std::string> standing;
+  const Json started = server.get(runs + "?graph=placeless_echo").json();
+  for (const Json& run : started) standing.insert(run["status"]);
+  EXPECT_EQ(standing, (std::multiset<std::string>{"aborted", "running", "running"})) << started;
 }
 
 TEST(McpModern, the_end_of_its_stream_cancels_a_request_and_its_run) {

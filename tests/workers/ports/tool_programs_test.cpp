@@ -142,33 +142,8 @@ TEST_F(Programs, one_that_does_not_exist_is_not_started) {
 }
 
 // D5: a worker that was short of descriptors failed other people's runs.
-class FewDescriptors {  // while it lives, this process opens none
- public:
-  FewDescriptors() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const int next = ::dup(STDIN_FILENO);
-    ::close(next);
-    rlimit few = before_;
-    few.rlim_cur = static_cast<rlim_t>(next);
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-  }
-  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
-
-// The undefined behaviour sanitizer opens a pipe to look at an exception.
-#if defined(__has_feature)
-constexpr bool needs_descriptors_itself = __has_feature(undefined_behavior_sanitizer);
-#else
-constexpr bool needs_descriptors_itself = false;
-#endif
-
 TEST(ToolsShortOfDescriptors, D5_throw_for_every_kind_of_tool_instead_of_failing_the_attempt) {
-  if (needs_descriptors_itself) {
+  if (testing::needs_descriptors_itself) {
     std::cout << "skipped: the sanitizer of this build needs descriptors itself\n";
     return;
   }
@@ -186,7 +161,7 @@ TEST(ToolsShortOfDescriptors, D5_throw_for_every_kind_of_tool_instead_of_failing
   asio::io_context io;
   for (const char* name : {"program", "url", "native"}) {
     EXPECT_TRUE(testing::run(io, tools->call(call_of(name)))) << name;  // also opens what is opened once
-    const FewDescriptors few;
+    const testing::FewDescriptors few;
     try {
       const ToolAnswer answer = testing::run(io, tools->call(call_of(name)));
       ADD_FAILURE() << name << (answer ? " succeeded" : " failed: " + answer.error().message);

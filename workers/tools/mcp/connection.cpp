@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/asio.hpp>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -21,6 +22,7 @@ namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t probe_ms_max = 5'000;               // then a server is taken for one that begins with initialize
+constexpr std::chrono::seconds opening_max{30};            // also if its callers have less
 constexpr std::chrono::milliseconds restart_pause{1'000};  // between two starts of a program
 constexpr std::array<std::string_view, 4> handshaken = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
@@ -105,7 +107,12 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
     co_return Done{};
   }
 
+  asio::awaitable<Answer> refuse_closed() const {
+    co_return failure("unreachable", "Expected " + server_named(name) + " to answer, but it was ended.", true);
+  }
+
   asio::awaitable<Answer> send(Request request) {
+    if (!http && !stdio) return refuse_closed();
     return http ? http->ask(std::move(request)) : stdio->ask(std::move(request));
   }
 
@@ -201,11 +208,12 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
     co_return Done{};
   }
 
-  asio::awaitable<Result<Done, Failure>> open(Clock::time_point deadline) {
+  asio::awaitable<Result<Done, Failure>> open(std::int64_t probe_ms) {
+    const auto deadline = Clock::now() + opening_max;
+    ++openings;
     is_agreed = false;
     Result<Done, Failure> opened = co_await open_channel();
     if (!opened) co_return opened;
-    const std::int64_t probe_ms = std::min(probe_ms_max, std::max<std::int64_t>(time_left(deadline) / 2, 1));
     const Result<bool, Failure> is_newest = co_await probe(probe_ms);
     if (!is_newest) co_return is_newest.error();
     if (*is_newest) {
@@ -220,19 +228,43 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
     co_return Done{};
   }
 
-  // One opens it, the others wait for that.
+  // Goes on when those who wait for it have left: a program may need longer to start than a call has.
+  struct Opening {
+    std::optional<Result<Done, Failure>> outcome;
+    std::exception_ptr fault;
+    bool is_over() const { return outcome.has_value() || fault != nullptr; }
+  };
+
+  static asio::awaitable<void> open_into(std::shared_ptr<Parts> self, std::shared_ptr<Opening> begun,
+                                         std::int64_t probe_ms) {
+    Result<Done, Failure> outcome = co_await self->open(probe_ms);
+    begun->outcome = std::move(outcome);
+  }
+
+  std::shared_ptr<Opening> begin_opening(Clock::time_point deadline) {
+    const auto begun = std::make_shared<Opening>();
+    opening = begun;
+    auto running =
+        open_into(shared_from_this(), begun, std::clamp<std::int64_t>(time_left(deadline) / 2, 1, probe_ms_max));
+    asio::co_spawn(executor, std::move(running), [self = shared_from_this(), begun](std::exception_ptr fault) {
+      begun->fault = std::move(fault);
+      self->opening.reset();
+    });
+    return begun;
+  }
+
+  // One opens it, all wait for that.
   asio::awaitable<Result<Done, Failure>> opened(Clock::time_point deadline) {
-    while (is_opening) {
-      asio::steady_timer soon(executor, std::min(deadline, Clock::now() + std::chrono::milliseconds(20)));
-      co_await soon.async_wait(asio::use_awaitable);
+    if (!opening && is_open()) co_return Done{};
+    const std::shared_ptr<Opening> begun = opening ? opening : begin_opening(deadline);
+    while (!begun->is_over()) {
       if (Clock::now() >= deadline)
         co_return failure("timeout", "Expected " + server_named(name) + " to begin in time, but it did not.", true);
+      asio::steady_timer soon(executor, std::min(deadline, Clock::now() + std::chrono::milliseconds(20)));
+      co_await soon.async_wait(asio::use_awaitable);
     }
-    if (is_open()) co_return Done{};
-    is_opening = true;
-    const std::shared_ptr<bool> at_end(&is_opening, [](bool* opening) { *opening = false; });
-    Result<Done, Failure> result = co_await open(deadline);
-    co_return result;
+    if (begun->fault) std::rethrow_exception(begun->fault);
+    co_return *begun->outcome;
   }
 
   // --- asking -------------------------------------------------------------------------------------------------------
@@ -256,9 +288,12 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
       how.timeout_ms = time_left(deadline);
       Request request = in_its_revision(method, params, how);
       if (how.on_progress) request.params["_meta"]["progressToken"] = request.id;
+      request.may_reopen = times == 0;
+      const int sent_in = openings;
       Answer answer = co_await send(std::move(request));
       const bool is_gone = !answer && answer.error().error == session_gone;
       if (!is_gone || times > 0) co_return answer;
+      if (sent_in != openings) continue;  // another request has met this before
       is_agreed = false;
       if (http) http->forget_session();
     }
@@ -275,7 +310,8 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
   std::string revision;
   std::int64_t last_id = 0;
   bool is_agreed = false;
-  bool is_opening = false;
+  int openings = 0;
+  std::shared_ptr<Opening> opening;  // null: none is under way
 };
 
 Connection::Connection(McpEntry entry, Secrets& secrets, std::function<void()> list_changed)

@@ -22,7 +22,8 @@ class Connection {
   ~Connection();
 
   // A request in the revision that the server speaks, with what that revision adds to it; within `timeout_ms`, the
-  // opening included. A lost session is opened again, once.
+  // opening included, which goes on for the next request if this one cannot wait for it. A lost session, or one with a
+  // server that speaks another revision by now, is opened again, once.
   boost::asio::awaitable<Answer> ask(std::string method, Json params, Request how);
 
   // That of the server that was reached last.

@@ -1,6 +1,7 @@
 #include "workers/tools/mcp/http_channel.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio.hpp>
 #include <chrono>
 #include <exception>
@@ -21,10 +22,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t session_bytes_max = 1024;
 constexpr std::int64_t said_ms_max = 10'000;  // for a message without a reply
 constexpr std::int64_t ended_ms_max = 500;    // for the end of a session
+constexpr int answers_max = 16;               // to the server's own requests, under way at once
 constexpr int resumptions_max = 100;
 constexpr int failures_max = 5;                       // in a row, in resuming one stream
 constexpr std::int64_t listening_ms_max = 3'600'000;  // then it is opened again
 constexpr int ok_status = 200;
+// Codes with which servers refuse a session or a revision that they do not know, whatever the request is.
+constexpr std::array<int, 5> codes_of_strangers = {-32000, -32001, -32600, header_mismatch, unsupported_version};
 
 bool is_session(const std::string& text) {
   return !text.empty() && text.size() <= session_bytes_max &&
@@ -113,8 +117,7 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
     boost::system::error_code cancelled;
     co_await sending->ended.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
     if (sending->fault) std::rethrow_exception(sending->fault);
-    if (!sending->result)
-      co_return HttpFault{HttpFault::Kind::unreachable, "Expected an answer, but it is no longer waited for.", true};
+    if (!sending->result) throw boost::system::system_error(asio::error::operation_aborted);  // it is not waited for
     HttpResult result = *std::move(sending->result);
     co_return result;
   }
@@ -127,7 +130,7 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
       reading.stray = secrets.redacted_line(text, 200);
       return;
     }
-    if (message->kind == Message::Kind::request) return respond(listener.respond(*message));
+    if (message->kind == Message::Kind::request) return respond(*message);
     if (message->kind == Message::Kind::notification) {
       const bool is_ours =
           message->method == "notifications/progress" && message->params.value("progressToken", Json()) == asked.id;
@@ -152,9 +155,19 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
       if (!reading.reply) take(asked, reading, event);
   }
 
-  // While all else goes on; a response that cannot be sent is missed by the server, which then waits in vain.
-  void respond(Json response) {
-    auto speaking = say(std::move(response));
+  // While all else goes on; a response that cannot be sent is missed by the server, which then waits in vain. So is one
+  // too many: each has a connection of its own.
+  void respond(const Message& request) {
+    if (answers >= answers_max) return;
+    ++answers;
+    auto speaking = say(listener.respond(request));
+    asio::co_spawn(executor, std::move(speaking),
+                   [self = shared_from_this()](const std::exception_ptr&) { --self->answers; });
+  }
+
+  void cancel(std::int64_t id) {
+    const Json reason = {{"requestId", id}, {"reason", "The caller no longer waits."}};
+    auto speaking = say(notification_json("notifications/cancelled", reason));
     asio::co_spawn(executor, std::move(speaking), asio::detached);
   }
 
@@ -214,9 +227,12 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
   // A status of 400 or more: with an error of the protocol, which is a reply, or without one.
   Answer refusal(const HttpAnswer& answer, const Request& asked, Reading& reading) {
     take(asked, reading, answer.body);
-    if (reading.reply && reading.reply->error.is_object() && !(answer.status == 404 && !session.empty()))
-      return *reading.reply;
-    if (answer.status == 404 && !session.empty())
+    const bool has_error = reading.reply && reading.reply->error.is_object();
+    const bool is_gone =
+        (answer.status == 404 && !session.empty()) ||
+        (answer.status == 400 && asked.may_reopen && (!reading.reply || is_of_stranger(*reading.reply)));
+    if (has_error && !is_gone) return *reading.reply;
+    if (is_gone)
       return failure(session_gone, "Expected " + server_named(name) + " to know its session, but it does not.", true);
     const std::string body = secrets.redacted_line(answer.body, 200);
     const std::string says = "Expected a reply from " + server_named(name) + ", but it answers with status " +
@@ -225,6 +241,10 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
     Failure failed = failure("error", says, answer.status == 429 || answer.status >= 500);
     failed.pause_ms = std::min(answer.retry_after_ms, pause_ms_max);
     return failed;
+  }
+
+  static bool is_of_stranger(const Reply& reply) {
+    return std::find(codes_of_strangers.begin(), codes_of_strangers.end(), reply.code()) != codes_of_strangers.end();
   }
 
   Failure not_resumed(const Failure& why) const {
@@ -247,8 +267,9 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
       reading->events.begin_again();
       reading->has_begun = false;
       Answer answer = co_await exchange(*std::move(made), asked, reading);
+      const bool is_refused = !answer && (answer.error().error == "error" || answer.error().error == session_gone);
+      if (is_refused) co_return not_resumed(answer.error());
       if (reading->reply) co_return answer;
-      if (!answer && answer.error().error == "error") co_return not_resumed(answer.error());
       if (!answer && (!answer.error().retryable || ++failed == failures_max)) co_return answer;
     }
     co_return failure_of_fault({HttpFault::Kind::timeout, "", true}, asked);
@@ -304,9 +325,7 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
     Wanted(const Wanted&) = delete;
     Wanted& operator=(const Wanted&) = delete;
     ~Wanted() {
-      if (is_ended || parts_->revision == newest_revision) return;
-      const Json reason = {{"requestId", id_}, {"reason", "The caller no longer waits."}};
-      parts_->respond(notification_json("notifications/cancelled", reason));
+      if (!is_ended && parts_->revision != newest_revision) parts_->cancel(id_);
     }
     bool is_ended;
 
@@ -349,6 +368,7 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
   std::string session;
   std::shared_ptr<Sending> listening;
   int listenings = 0;
+  int answers = 0;
 };
 
 HttpChannel::HttpChannel(std::string name, ToolSpec::Http server, Secrets& secrets, Listener listener)

@@ -22,8 +22,8 @@ class HttpChannel {
 
   // Waits for the reply. One that is not waited for any longer is cancelled at the server: its connection is closed.
   // Fails: `timeout`; `unreachable`; `refused`, by a status of 401 or 403, or a secret that may not go there;
-  // session_gone; `error`, another status of 400 or more without a reply; `bad_output`, a body of more than
-  // json_bytes_max, or of another form.
+  // session_gone, by 404, or by 400 where the request may reopen it: nothing was begun; `error`, another status of 400
+  // or more without a reply; `bad_output`, a body of more than json_bytes_max, or of another form.
   boost::asio::awaitable<Answer> ask(Request request);
   boost::asio::awaitable<void> say(Json message);
 

@@ -18,6 +18,7 @@ namespace cairn::mcp {
 inline constexpr std::string_view newest_revision = "2026-07-28";     // since then each message says all
 inline constexpr std::string_view handshake_revision = "2025-11-25";  // the last one that begins with initialize
 
+inline constexpr int header_mismatch = -32020;
 inline constexpr int unsupported_version = -32022;
 inline constexpr int method_not_found = -32601;
 
@@ -42,6 +43,7 @@ struct Request {
   std::int64_t timeout_ms = 60'000;
   std::vector<std::pair<std::string, std::string>> headers = {};  // over HTTP, besides those of every request
   std::function<void(const Json& params)> on_progress = {};       // empty: no one watches
+  bool may_reopen = false;  // over HTTP, a status of 400 may mean a lost session, or a server of another revision
 };
 
 // The answer of a server: a result, or the error of the protocol.
@@ -52,8 +54,8 @@ struct Reply {
   std::string says() const;  // the error's message, as one line
 };
 
-// A reply, or a failed attempt without one: `unreachable`, `timeout`, `bad_output`, `refused`, and
-// session_gone where a server no longer knows the session.
+// A reply, or a failed attempt without one: `unreachable`, `timeout`, `bad_output`, `refused`, and session_gone where a
+// server no longer knows the session, or speaks another revision than it did.
 using Answer = Result<Reply, Failure>;
 inline constexpr const char* session_gone = "session_gone";
 

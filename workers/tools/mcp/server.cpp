@@ -25,6 +25,7 @@ constexpr std::int64_t poll_ms_min = 50;
 constexpr std::int64_t poll_ms_otherwise = 1'000;
 constexpr std::int64_t poll_ms_max = 3'600'000;
 constexpr std::int64_t relist_ms_max = 10'000;
+constexpr std::chrono::seconds relist_pause{60};  // after a listing that failed
 constexpr std::int64_t cancel_ms_max = 5'000;
 constexpr std::size_t task_bytes_max = 1'024;
 
@@ -72,6 +73,7 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
     const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
     Listing read;
     Json params = Json::object();
+    is_stale = false;  // what changes from here on may be missing
     for (int page = 0; page < pages_max; ++page) {
       Request how;
       how.timeout_ms = std::max<std::int64_t>(until(deadline), 1);
@@ -101,7 +103,6 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
   }
 
   void keep(const Listing& read) {
-    is_stale = false;
     fresh_until.reset();
     if (read.ttl_ms > 0)
       fresh_until = Clock::now() + std::chrono::milliseconds(std::min<std::int64_t>(read.ttl_ms, 86'400'000));
@@ -112,13 +113,16 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
                 Json::object());
   }
 
-  // A listing that is old is read again, where that can be done; what is there counts otherwise.
+  // A listing that is old is read again, where that can be done in a part of the call's time; what is there counts
+  // otherwise.
   asio::awaitable<void> refresh(Clock::time_point deadline) {
     const bool is_old = is_stale || (fresh_until && Clock::now() > *fresh_until);
     if (!is_old || is_listing) co_return;
     is_listing = true;
     const std::shared_ptr<bool> at_end(&is_listing, [](bool* listing) { *listing = false; });
-    static_cast<void>(co_await list(std::min(relist_ms_max, std::max<std::int64_t>(until(deadline), 1))));
+    const std::int64_t time_ms = std::clamp<std::int64_t>(until(deadline) / 4, 1, relist_ms_max);
+    const Result<Listing, Failure> listed = co_await list(time_ms);
+    if (!listed) fresh_until = Clock::now() + relist_pause;
   }
 
   // --- requests of a call -------------------------------------------------------------------------------------------
@@ -279,13 +283,19 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     const Json with_id = {{"taskId", id}};
     TaskWanted wanted(shared_from_this(), executor, id);
-    for (;;) {
-      const auto wait = std::chrono::milliseconds(std::min(poll_ms_of(task), until(calling.deadline)));
-      asio::steady_timer pause(executor, wait);
+    for (std::optional<Failure> missed;;) {
+      const std::int64_t poll_ms = std::max(poll_ms_of(task), missed ? missed->pause_ms : 0);
+      asio::steady_timer pause(executor, std::chrono::milliseconds(std::min(poll_ms, until(calling.deadline))));
       co_await pause.async_wait(asio::use_awaitable);
       const Answer answer = co_await ask(calling, "tasks/get", with_id);
-      wanted.is_ended = answer && !answer->error.is_null();  // the server knows no such task
-      if (is_fault(answer)) co_return failed(calling, answer);
+      if (is_fault(answer)) {
+        const Failure fault = failed(calling, answer).error();
+        wanted.is_ended = answer && !fault.retryable;  // the server knows no such task
+        if (!is_passing(calling, fault)) co_return missed&& fault.retryable ? *missed : fault;
+        missed = fault;
+        continue;
+      }
+      missed.reset();
       task = answer->result;
       if (std::optional<ToolAnswer> ended = ended_task(calling, task)) {
         wanted.is_ended = true;
@@ -298,8 +308,15 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
       Json responses = with_id;
       responses["inputResponses"] = responses_by_policy(entry.elicitation, requests);
       const Answer updated = co_await ask(calling, "tasks/update", std::move(responses));
-      if (is_fault(updated)) co_return failed(calling, updated);
+      if (!is_fault(updated)) continue;
+      missed = failed(calling, updated).error();
+      if (!is_passing(calling, *missed)) co_return *missed;
     }
+  }
+
+  // The task goes on without the request that failed so, and there is time for another one.
+  static bool is_passing(const Calling& calling, const Failure& fault) {
+    return fault.retryable && until(calling.deadline) > 0;
   }
 
   static void say_status(const Calling& calling, const Json& task) {
@@ -352,7 +369,7 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
     if (type == "task") {
       const std::string id = task_of(result);
       if (id.empty()) return failure("bad_output", "Expected a task with a taskId, but found none.", false);
-      return working(id, result);
+      return working(id, result, Json::array());
     }
     if (type != "input_required") return complete(completed(calling, result));
     Json previous = Json::object();
@@ -363,8 +380,21 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
     return asks(requests, std::move(previous));
   }
 
-  static ToolAnswer working(const std::string& id, const Json& task) {
-    return Json{{"state", "working"}, {"poll_ms", poll_ms_of(task)}, {"previous", {{"task", id}}}};
+  static ToolAnswer working(const std::string& id, const Json& task, const Json& answered) {
+    return Json{{"state", "working"}, {"poll_ms", poll_ms_of(task)}, {"previous", place_in(id, answered)}};
+  }
+
+  // `answered`: the names of the questions that the task still shows although they were answered.
+  static Json place_in(const std::string& id, const Json& answered) {
+    Json place = {{"task", id}};
+    if (!answered.empty()) place["answered"] = answered;
+    return place;
+  }
+
+  static bool was_answered(const Json& previous, const std::string& name) {
+    const Json names = previous.value("answered", Json::array());
+    return previous.value("requests", Json::object()).contains(name) ||
+           std::find(names.begin(), names.end(), name) != names.end();
   }
 
   static ToolAnswer complete(ToolAnswer outputs) {
@@ -383,7 +413,7 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
   }
 
   asio::awaitable<ToolAnswer> read_task(const Calling& calling, Json previous, Json entered) {
-    const Json id = previous["task"];
+    const std::string id = previous["task"].get<std::string>();
     const Json with_id = {{"taskId", id}};
     if (previous.contains("requests")) {
       Json responses = with_id;
@@ -395,16 +425,18 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
     if (is_fault(answer)) co_return failed(calling, answer);
     const Json& task = answer->result;
     if (std::optional<ToolAnswer> ended = ended_task(calling, task)) co_return complete(*std::move(ended));
-    if (task.value("status", Json()) == "input_required") {
-      const Json asked = previous.value("requests", Json::object());
-      Json requests = Json::object();  // one that was answered may still be there for a moment
-      const Json outstanding = task.value("inputRequests", Json::object());
-      if (!outstanding.is_object()) co_return working(id.get<std::string>(), task);
-      for (const auto& [name, request] : outstanding.items())
-        if (!asked.contains(name)) requests[name] = request;
-      if (!requests.empty()) co_return asks(requests, Json{{"task", id}});
-    }
-    co_return working(id.get<std::string>(), task);
+    const Json outstanding = task.value("inputRequests", Json::object());
+    if (task.value("status", Json()) != "input_required" || !outstanding.is_object())
+      co_return working(id, task, Json::array());
+    Json requests = Json::object();
+    Json answered = Json::array();  // may still be there for a moment
+    for (const auto& [name, request] : outstanding.items())
+      if (was_answered(previous, name))
+        answered.push_back(name);
+      else
+        requests[name] = request;
+    if (requests.empty()) co_return working(id, task, answered);
+    co_return asks(requests, place_in(id, answered));
   }
 
   const McpEntry entry;

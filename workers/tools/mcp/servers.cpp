@@ -4,6 +4,7 @@
 #include <boost/asio.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -44,7 +45,7 @@ Json function_of(const std::string& name, const mcp::ListedTool& tool) {
 }
 
 // A server that is away may be back in a moment; until the deadline.
-asio::awaitable<void> list_patiently(Served& served, Clock::time_point deadline, std::function<void()> is_done) {
+asio::awaitable<void> list_patiently(Served& served, Clock::time_point deadline) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   for (std::optional<Failure> earlier;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -54,13 +55,26 @@ asio::awaitable<void> list_patiently(Served& served, Clock::time_point deadline,
       // A last attempt that had no time says less than the one before.
       const bool says_less = !listed && listed.error().error == "timeout" && earlier;
       served.listed = says_less ? Result<mcp::Listing, Failure>(*earlier) : std::move(listed);
-      break;
+      co_return;
     }
     earlier = listed.error();
     asio::steady_timer pause(executor, again_after);
     co_await pause.async_wait(asio::use_awaitable);
   }
-  is_done();
+}
+
+// This process may lack what a connection needs.
+Failure not_listed(const Served& served, const std::exception_ptr& fault) {
+  std::string says;
+  try {
+    std::rethrow_exception(fault);
+  } catch (const boost::system::system_error& known) {
+    says = known.code().message();
+  } catch (const std::exception& known) {
+    says = known.what();
+  }
+  return failure("unreachable",
+                 "Expected to reach " + mcp::server_named(served.entry.like.name) + ", but: " + says + ".", true);
 }
 
 asio::awaitable<void> end_all(std::vector<std::shared_ptr<mcp::Server>> servers) {
@@ -120,8 +134,11 @@ struct McpServers::Parts {
       changed.notify_one();
     };
     for (Served& one : served) {
-      auto listing = list_patiently(one, deadline, is_done);
-      asio::co_spawn(io, std::move(listing), asio::detached);
+      auto listing = list_patiently(one, deadline);
+      asio::co_spawn(io, std::move(listing), [&one, is_done](const std::exception_ptr& fault) {
+        if (fault) one.listed = not_listed(one, fault);
+        is_done();
+      });
     }
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return open == 0; });

@@ -115,7 +115,7 @@ struct StdioChannel::Parts : std::enable_shared_from_this<StdioChannel::Parts> {
       stray = secrets.redacted_line(text, shown_bytes);
       return;
     }
-    if (message->kind == Message::Kind::request) return say(listener.respond(*message));
+    if (message->kind == Message::Kind::request) return respond(*message);
     if (message->kind == Message::Kind::notification) return take_notification(*message);
     const auto found = message->id.is_number_integer() ? waiting.find(message->id.get<std::int64_t>()) : waiting.end();
     if (found == waiting.end()) {
@@ -138,6 +138,14 @@ struct StdioChannel::Parts : std::enable_shared_from_this<StdioChannel::Parts> {
   }
 
   // --- writing ------------------------------------------------------------------------------------------------------
+
+  std::string says_deaf() const { return "Expected " + server_named(name) + " to read what it gets, but it does not."; }
+
+  // One that asks and never reads the answers is ended: they would fill this process.
+  void respond(const Message& request) {
+    if (unread > unread_bytes_max) return fail_all("unreachable", says_deaf(), true);
+    say(listener.respond(request));
+  }
 
   void say(const Json& message) {
     if (!to.is_open()) return;
@@ -244,9 +252,7 @@ asio::awaitable<std::unique_ptr<StdioChannel>> StdioChannel::start(Named server,
 asio::awaitable<Answer> StdioChannel::ask(Request request) {
   const std::shared_ptr<Parts> parts = parts_;
   if (parts->end_says) co_return *parts->end_says;
-  if (parts->unread > unread_bytes_max)
-    co_return failure("unreachable",
-                      "Expected " + server_named(parts->name) + " to read what it gets, but it does not.", true);
+  if (parts->unread > unread_bytes_max) co_return failure("unreachable", parts->says_deaf(), true);
   WaitingRequest waiting(parts->executor);
   waiting.on_progress = request.on_progress;
   waiting.ended.expires_after(std::chrono::milliseconds(request.timeout_ms));

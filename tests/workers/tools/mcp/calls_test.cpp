@@ -106,6 +106,22 @@ TEST_P(McpCalls, a_call_that_is_too_late_is_cancelled_at_the_server) {
   EXPECT_EQ(desk.outputs("echo", {{"text", "on"}})["text"], "on");
 }
 
+TEST_P(McpCalls, a_call_that_is_given_up_is_cancelled_at_the_server) {
+  McpDesk desk(entry());
+  asio::io_context io;
+  asio::cancellation_signal give_up;
+  auto calling = desk.tools->call(desk.call_of("slow"));
+  asio::co_spawn(io, std::move(calling),
+                 asio::bind_cancellation_slot(give_up.slot(), [](const std::exception_ptr&, const ToolAnswer&) {}));
+  ASSERT_TRUE(test::wait_until([&] {
+    io.poll();
+    return std::filesystem::exists(server_.calls() + ".begun");
+  }));
+  give_up.emit(asio::cancellation_type::terminal);
+  io.run();
+  EXPECT_TRUE(server_.wrote(".cancelled"));
+}
+
 TEST_P(McpCalls, many_calls_share_one_server) {
   McpDesk desk(entry());
   asio::io_context io;
@@ -191,6 +207,37 @@ TEST(McpTasks, a_task_that_is_no_longer_waited_for_is_cancelled_at_the_server) {
   EXPECT_FALSE(std::filesystem::exists(ended.calls() + ".ended"));
 }
 
+TEST(McpTasks, a_look_that_failed_is_made_again_and_cancels_nothing) {
+  for (const char* how : {"cut_look", "busy_look"}) {
+    const SmallServer server({"--bad", how});
+    const SmallHttpServer http(server);
+    McpDesk desk(http);
+    ToolCall call = desk.call_of("task");
+    call.progress = [&](std::string_view) { server.touch(".go"); };
+    const ToolAnswer answer = desk.call(std::move(call));
+    ASSERT_TRUE(answer) << how << ": " << answer.error().message;
+    EXPECT_EQ((*answer)["text"], "after a while");
+    EXPECT_EQ(server.called().size(), 1u);
+    EXPECT_FALSE(std::filesystem::exists(server.calls() + ".ended"));
+  }
+}
+
+TEST(McpTasks, an_answer_that_did_not_arrive_is_given_again) {
+  const SmallServer server({"--bad", "busy_update"});
+  const SmallHttpServer http(server);
+  McpDesk desk(http, {{"elicitation", "defaults"}});
+  EXPECT_EQ(desk.outputs("late")["text"], "hello {'name': 'Nemo'}");
+  EXPECT_EQ(server.called().size(), 1u);
+}
+
+TEST(McpTasks, a_task_that_the_server_does_not_know_is_not_waited_for) {
+  const SmallServer server({"--bad", "lost_task"});
+  McpDesk desk(server);
+  const Failure lost = desk.failure("task");
+  EXPECT_EQ(lost.error, "invalid");
+  EXPECT_FALSE(lost.retryable);
+}
+
 TEST(McpTasks, a_call_in_parts_comes_back_to_its_task_through_another_process) {
   const SmallServer server;
   Json inputs = {{"tool", "s.task"}};
@@ -217,6 +264,19 @@ TEST(McpTasks, a_question_of_a_task_is_asked_once) {
   EXPECT_EQ(asks["state"], "asks");
   inputs["previous"] = asks["previous"];
   inputs["entered"] = {{"name", "Ann"}};
+  EXPECT_EQ(desk.outputs("mcp.call", inputs)["outputs"]["text"], "hello {'name': 'Ann'}");
+}
+
+TEST(McpTasks, a_question_that_stays_for_two_looks_after_its_answer_is_asked_once) {
+  const SmallServer server({"--bad", "keeps_question"});
+  McpDesk desk(server);
+  Json inputs = {{"tool", "s.late"}};
+  for (const char* state : {"working", "asks", "working", "working"}) {
+    const Json part = desk.outputs("mcp.call", inputs);
+    EXPECT_EQ(part["state"], state);
+    inputs["previous"] = part["previous"];
+    if (part["state"] == "asks") inputs["entered"] = {{"name", "Ann"}};
+  }
   EXPECT_EQ(desk.outputs("mcp.call", inputs)["outputs"]["text"], "hello {'name': 'Ann'}");
 }
 

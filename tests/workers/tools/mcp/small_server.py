@@ -1,7 +1,7 @@
 """A small server of the Model Context Protocol, for tests: small_server.py [--legacy] [--http FILE] [--calls FILE]
-[--bad HOW]. On stdin and stdout, or over HTTP at a port that it writes into FILE. Each call is a line in the file of
---calls: its tool, arguments and key. Tasks and their answers are kept in files beside that one, so that they outlive
-the process."""
+[--bad HOW] [--slow-start SECONDS]. On stdin and stdout, or over HTTP at a port that it writes into FILE. Each call is a
+line in the file of --calls: its tool, arguments and key. Tasks and their answers are kept in files beside that one, so
+that they outlive the process. With a file CALLS.rolled it speaks the other revision."""
 import argparse, base64, http.server, json, os, sys, threading, time
 
 args = argparse.ArgumentParser()
@@ -9,16 +9,33 @@ args.add_argument("--legacy", action="store_true")
 args.add_argument("--http", default="")
 args.add_argument("--calls", default="")
 args.add_argument("--bad", default="")
+args.add_argument("--slow-start", type=float, default=0)
 args = args.parse_args()
-REVISION = "2025-11-25" if args.legacy else "2026-07-28"
+time.sleep(args.slow_start)
 META = "io.modelcontextprotocol/"
 lock = threading.Lock()
 cancelled = set()
 rest = {}  # ids of requests whose streams were cut
+deaf = threading.Event()  # it reads no more
+answered = []  # responses to its own requests
+enough = threading.Event()  # they are answered
+listed = threading.Event()
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 STATE = "state-7" + os.environ.get("TOKEN", "")
 FORM = {"type": "object", "properties": {"name": {"type": "string", "default": "Nemo"}}, "required": ["name"]}
+
+
+def legacy():
+    return args.legacy != os.path.exists(args.calls + ".rolled")
+
+
+def revision():
+    return "2025-11-25" if legacy() else "2026-07-28"
+
+
+def touch(suffix):
+    open(args.calls + suffix, "w").close()
 
 
 def tools():
@@ -42,6 +59,8 @@ def tools():
         all += [{"name": "echo", "inputSchema": {"type": "object"}}, {"name": "no_schema"}, 7]
         all += [{"name": "bad_header", "inputSchema": {"type": "object", "properties": {
             "n": {"type": "number", "x-mcp-header": "N"}}}}]
+    if args.bad == "pings":
+        all += [{"name": "pings", "inputSchema": {"type": "object"}}]
     if args.bad == "many":
         all += [{"name": f"tool_{n}", "inputSchema": {"type": "object"}} for n in range(10000)]
     return all
@@ -72,9 +91,12 @@ def task_json(task):
 
 def get_task():
     task = kept("task")
-    if not task:
+    if not task or args.bad == "lost_task":
         raise Refused(-32602, "There is no such task.")
-    if task["tool"] == "late" and not task.get("answers"):
+    keeps = task.get("keeps", 0)  # so many looks show what was answered
+    if keeps > 0:
+        kept("task", {**task, "keeps": keeps - 1})
+    if task["tool"] == "late" and (keeps > 0 or not task.get("answers")):
         return task_json({"resultType": "complete", "status": "input_required", "inputRequests": {
             "who": {"method": "elicitation/create", "params": {"message": "Who is it?", "requestedSchema": FORM}}}})
     if os.path.exists(args.calls + ".go") or task["tool"] == "late":
@@ -83,12 +105,33 @@ def get_task():
     return task_json({"resultType": "complete", "status": "working", "statusMessage": "half done"})
 
 
+def log_call(params):
+    key = params.get("_meta", {}).get("cairn/key")
+    with lock, open(args.calls, "a") as file:
+        print(json.dumps({"tool": params["name"], "arguments": params.get("arguments", {}), "key": key}), file=file)
+
+
+def ping_without_end(send):
+    deaf.set()
+    for n in range(200 if args.http else 100000):
+        send({"jsonrpc": "2.0", "id": str(n) + "x" * 1024, "method": "ping"})
+    seen = 0
+    while args.http and (seen == 0 or seen != len(answered)):
+        seen = len(answered)
+        time.sleep(0.5)
+    enough.set()
+    return text(str(seen))
+
+
 def call(request, send, headers):
     params = request["params"]
     name, arguments, meta = params["name"], params.get("arguments", {}), params.get("_meta", {})
     if args.calls and "inputResponses" not in params:
-        with lock, open(args.calls, "a") as file:
-            print(json.dumps({"tool": name, "arguments": arguments, "key": meta.get("cairn/key")}), file=file)
+        log_call(params)
+    if args.bad == "mute_list":
+        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    if name == "pings":
+        return ping_without_end(send)
     if name == "echo":
         return text(arguments["text"])
     if name == "structured":
@@ -99,6 +142,7 @@ def call(request, send, headers):
             {"type": "image", "mimeType": "image/png", "data": base64.b64encode(b"\x89PNG").decode()},
             {"type": "resource", "resource": {"uri": "test://x", "text": "inside"}}]}
     if name == "slow":
+        touch(".begun")
         for _ in range(600):
             if request["id"] in cancelled:
                 with open(args.calls + ".cancelled", "w") as file:
@@ -135,7 +179,7 @@ def call(request, send, headers):
         send({"jsonrpc": "2.0", "id": 987654, "result": text("for another one")})
         return None
     if name == "ask":
-        if args.legacy:
+        if legacy():
             return text("no form")
         answers = params.get("inputResponses")
         if not answers:
@@ -164,31 +208,34 @@ def page(params):
     result = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public", "tools": all[at:at + size]}
     if at + size < len(all):
         result["nextCursor"] = str(at + size)
+    else:
+        listed.set()
     return result
 
 
 def answer(request, send, headers):
     method, params = request["method"], request.get("params", {})
-    if args.legacy:
+    if legacy():
         if method == "initialize":
-            return {"protocolVersion": REVISION, "capabilities": {"tools": {"listChanged": True}},
+            return {"protocolVersion": revision(), "capabilities": {"tools": {"listChanged": True}},
                     "serverInfo": {"name": "small", "version": "1"}}
     else:
         version = params.get("_meta", {}).get(META + "protocolVersion")
-        if version != REVISION:
-            raise Refused(-32022, "Unsupported protocol version", {"supported": [REVISION], "requested": version})
+        if version != revision():
+            raise Refused(-32022, "Unsupported protocol version", {"supported": [revision()], "requested": version})
         if method == "server/discover":
-            return {"resultType": "complete", "supportedVersions": [REVISION], "capabilities": {"tools": {}}}
+            return {"resultType": "complete", "supportedVersions": [revision()], "capabilities": {"tools": {}}}
         if method == "tasks/get":
             return get_task()
         if method == "tasks/update":
-            kept("task", {**kept("task"), "answers": params["inputResponses"]})
+            keeps = 2 if args.bad == "keeps_question" else 0
+            kept("task", {**kept("task"), "answers": params["inputResponses"], "keeps": keeps})
             return {"resultType": "complete"}
         if method == "tasks/cancel":
             kept("ended", params["taskId"])
             return {"resultType": "complete"}
     if method == "tools/list":
-        return page(params)
+        return None if args.bad == "mute_list" and listed.is_set() else page(params)
     if method == "tools/call":
         return call(request, send, headers)
     raise Refused(-32601, "Method not found: " + method)
@@ -209,6 +256,8 @@ def on_stdio():
             sys.stdout.write(json.dumps(message) + "\n")
             sys.stdout.flush()
     for line in sys.stdin:
+        if deaf.is_set():
+            time.sleep(600)
         message = json.loads(line)
         if message.get("method") == "notifications/cancelled":
             cancelled.add(message["params"]["requestId"])
@@ -225,11 +274,20 @@ class Door(http.server.BaseHTTPRequestHandler):
             if message["method"] == "notifications/cancelled":
                 cancelled.add(message["params"]["requestId"])
             return self.whole(202, b"")
-        if not args.legacy and not self.headers_fit(message):
+        if "method" not in message:
+            answered.append(message["id"])
+            enough.wait(30)
+            return self.whole(202, b"")
+        if not legacy() and not self.headers_fit(message):
             return
-        if args.legacy and message["method"] != "initialize" and self.headers["Mcp-Session-Id"] != session():
+        if self.fails_once(message):
+            return
+        if legacy() and message["method"] != "initialize" and self.headers["Mcp-Session-Id"] != session():
+            if args.bad == "lost_400" or not self.headers["Mcp-Session-Id"]:
+                error = {"code": -32000, "message": "Bad Request: No valid session ID provided"}
+                return self.whole(400, json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode())
             return self.whole(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}')
-        if message.get("params", {}).get("name") in ("steps", "slow", "cut", "open"):
+        if message.get("params", {}).get("name") in ("steps", "slow", "cut", "open", "pings"):
             return self.stream(message)
         said = []
         reply(message, said.append, self.headers)
@@ -238,9 +296,30 @@ class Door(http.server.BaseHTTPRequestHandler):
         more = {"Mcp-Session-Id": session()} if message["method"] == "initialize" else {}
         self.whole(status, json.dumps(said[-1]).encode(), more)
 
+    def fails_once(self, message):
+        """The second look at a task, or the first answer to its question."""
+        wanted = {"cut_look": ("tasks/get", 2), "busy_look": ("tasks/get", 2), "busy_update": ("tasks/update", 1)}
+        method, at = wanted.get(args.bad, ("", 0))
+        if message["method"] != method:
+            return False
+        times = (kept("times") or 0) + 1
+        kept("times", times)
+        if times != at:
+            return False
+        if args.bad == "cut_look":
+            self.send_response(200)
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+            self.wfile.write(b"{")
+            self.close_connection = True
+        else:
+            error = {"code": -32603, "message": "The database is away."}
+            self.whole(503, json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}).encode())
+        return True
+
     def headers_fit(self, message):
         name = message["params"].get("name") or message["params"].get("taskId")
-        wanted = {"Mcp-Method": message["method"], "MCP-Protocol-Version": REVISION, "Mcp-Name": name}
+        wanted = {"Mcp-Method": message["method"], "MCP-Protocol-Version": revision(), "Mcp-Name": name}
         for header, value in wanted.items():
             if self.headers[header] != value:
                 error = {"code": -32020, "message": f"Header mismatch: {header}"}
@@ -260,6 +339,7 @@ class Door(http.server.BaseHTTPRequestHandler):
             write(f"data: {json.dumps(one)}\n\n".encode())
         try:
             if message["params"]["name"] == "cut":  # the reply comes on the stream by GET
+                log_call(message["params"])
                 rest[session()] = message["id"]
                 write(b"id: 1\nretry: 50\ndata: \n\n")
                 return write(b"")
@@ -270,7 +350,8 @@ class Door(http.server.BaseHTTPRequestHandler):
                     write(b": still here\n\n")
                     time.sleep(0.05)
             if message["params"]["name"] == "slow":
-                for _ in range(0 if args.legacy else 600):
+                touch(".begun")
+                for _ in range(0 if legacy() else 600):
                     write(b": still here\n\n")
                     time.sleep(0.05)
             reply(message, send, self.headers)
@@ -292,6 +373,8 @@ class Door(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.headers["Last-Event-ID"] != "1":
             return self.whole(405, b"")
+        if args.bad == "lost_stream":
+            return self.whole(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}')
         message = {"jsonrpc": "2.0", "id": rest.pop(session()), "result": text("resumed")}
         body = f"id: 2\ndata: {json.dumps(message)}\n\n".encode()
         self.send_response(200)
