@@ -27,6 +27,7 @@ struct BatchOptions {
   std::string graph;
   InputsFile inputs;
   std::string out;  // a file; "": stdout, with --json
+  Tags tags;        // of each run, in addition to `batch`
   Waiting waiting;
 };
 
@@ -45,6 +46,7 @@ class Starter {
     StartRun command;
     command.graph = options_.graph;
     command.input = std::move(input);
+    command.tags = options_.tags;
     command.tags["batch"] = tag();
     lines_.push_back(line);
     commands_.emplace_back(std::move(command), key_of(line));
@@ -223,6 +225,8 @@ Waited wait_for_all(Opened& opened, const Starter& starter, const Waiting& waiti
 }
 
 Exit start_batch(const Settings& settings, const BatchOptions& options) {
+  if (options.tags.contains("batch"))
+    return Error{Code::invalid, "Expected tags of the runs, but found batch, which the command gives itself."};
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   if (options.waiting.wait && !options.waiting.no_work)
@@ -252,6 +256,7 @@ void add_batch(CommandLine& line) {
       ->required();
   add_text(command, "--out", "FILE", "Where a line for each run goes (default: stdout with --json)",
            [&](const std::string& path) { return assign(options.out, output_argument(path)); });
+  add_tags(command, "A searchable tag of each run (repeatable)", options.tags);
   add_waiting(line, command, "Execute the runs here; return when all have ended or only questions are left",
               options.waiting);
 }

@@ -264,6 +264,15 @@ TEST(CommandLine, a_batch_starts_nothing_twice) {
   EXPECT_EQ(cairn_ok({"runs", "--limit", "100000", "--json"}).lines().size(), runs);
 }
 
+TEST(CommandLine, the_runs_of_a_batch_have_the_tags_that_are_given) {
+  const std::string inputs = write_file("tagged.jsonl", "{\"n\": 1}\n{\"n\": 2}\n");
+  cairn_ok({"batch", "plan_runner", "--inputs", inputs, "--tag", "customer=acme", "--tag", "day=monday"});
+  const std::vector<Json> rows = cairn_ok({"runs", "--tag", "customer=acme", "--tag", "day=monday", "--json"}).lines();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows[0]["tags"].contains("batch"));
+  expect_refused(cairn({"batch", "plan_runner", "--inputs", inputs, "--tag", "batch=mine"}), 2, "batch, which");
+}
+
 TEST(CommandLine, a_batch_with_a_bad_line_is_refused_whole) {
   const std::size_t runs = cairn_ok({"runs", "--limit", "100000", "--json"}).lines().size();
   const std::string inputs = write_file("bad.jsonl", "{\"goal\": \"g\", \"sub_goals\": []}\n\n{\"goal\": \n");
