@@ -265,12 +265,13 @@ TEST(CommandLine, a_batch_starts_nothing_twice) {
 }
 
 TEST(CommandLine, the_runs_of_a_batch_have_the_tags_that_are_given) {
-  const std::string inputs = write_file("tagged.jsonl", "{\"n\": 1}\n{\"n\": 2}\n");
+  const std::string line = R"({"goal": "tagged", "sub_goals": [{"id": "a", "tool": "echo", "inputs": {}}]})";
+  const std::string inputs = write_file("tagged.jsonl", line + "\n" + line + "\n");
   cairn_ok({"batch", "plan_runner", "--inputs", inputs, "--tag", "customer=acme", "--tag", "day=monday"});
   const std::vector<Json> rows = cairn_ok({"runs", "--tag", "customer=acme", "--tag", "day=monday", "--json"}).lines();
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_TRUE(rows[0]["tags"].contains("batch"));
-  expect_refused(cairn({"batch", "plan_runner", "--inputs", inputs, "--tag", "batch=mine"}), 2, "batch, which");
+  expect_refused(cairn({"batch", "plan_runner", "--inputs", inputs, "--tag", "batch=mine"}), 4, "batch, which");
 }
 
 TEST(CommandLine, a_batch_with_a_bad_line_is_refused_whole) {
