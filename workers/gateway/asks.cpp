@@ -166,10 +166,41 @@ void Asks::end_all_of(SessionId session) {
 // --- claims ---------------------------------------------------------------------------------------------------------
 
 std::vector<AskLines::Claiming> Asks::next_claims() {
-  std::vector<AskLines::Claiming> claims =
-      lines_.next_claims([this](AskId id) { return !sessions_.executes_alone(at(id).answer.session); });
+  std::vector<AskLines::Claiming> claims = lines_.next_claims([this](AskId id) {
+    const SessionId session = at(id).answer.session;
+    return !sessions_.executes_alone(session) && !sessions_.makes_room(session);
+  });
   for (const AskLines::Claiming& one : claims) at(one.ask).at = Asked::At::claims;
   return claims;
+}
+
+std::vector<std::pair<AskLines::Claiming, RunId>> Asks::next_claims_alone() {
+  std::vector<std::pair<AskLines::Claiming, RunId>> claims;
+  for (const auto& [session, run] : sessions_.with_room_made()) {
+    const std::optional<AskId> id = that_waits_alone(session);
+    if (!id) continue;
+    sessions_.claims_for_room(session);
+    lines_.leave(*id);
+    Asked& asked = at(*id);
+    asked.at = Asked::At::claims;
+    claims.push_back({{*id, asked.worker->says().queues, shard_of(run, context_.options.shards)}, run});
+  }
+  return claims;
+}
+
+// Nothing: none waits, or another one is about to bring steps.
+std::optional<AskId> Asks::that_waits_alone(SessionId session) const {
+  std::optional<AskId> waits;
+  for (const auto& [id, asked] : asks_) {
+    if (asked.answer.session != session) continue;
+    if (asked.at == Asked::At::claims || asked.preparing > 0 || !asked.answer.claims.empty()) return std::nullopt;
+    if (!waits && asked.at == Asked::At::waits && asked.room() > 0) waits = id;
+  }
+  return waits;
+}
+
+void Asks::claimed_alone(AskId id) {
+  if (Asked* asked = find(id)) asked->at = Asked::At::works;
 }
 
 void Asks::claimed(AskId id, const AskLines::Queues& queues, Shard shard, bool was_full) {

@@ -65,12 +65,16 @@ class Asks {
 
   // Those that claim now, each from one shard.
   std::vector<AskLines::Claiming> next_claims();
+  // Those that claim a step of this run, with no other one: their sessions have made room for it.
+  std::vector<std::pair<AskLines::Claiming, RunId>> next_claims_alone();
+  void claimed_alone(AskId id);
   void claimed(AskId id, const AskLines::Queues& queues, Shard shard, bool was_full);
   // Answers those that wait no longer.
   void settle_overdue();
   std::set<SessionId> sessions() const;
 
  private:
+  std::optional<AskId> that_waits_alone(SessionId session) const;
   void wait(AskId id, Asked& asked, bool has_something);
   void finish(AskId id, Asked& asked);
 

@@ -168,6 +168,8 @@ void Gateway::learn_sessions(const std::vector<SessionRow>& sessions) {
     for (auto& [name, facts] : tools_of(row)) known_tools_.try_emplace(name, facts);
   }
   for (const SessionId gone : sessions_.forget_all_but(there, refresh_asked_at_)) asks_.end_all_of(gone);
+  sessions_.learn_alone(sessions, refresh_asked_at_);
+  sessions_.look_at_given();
 }
 
 // A step may go on with its worker in a queue that a session serves and nothing limits.

@@ -60,6 +60,12 @@ void FindEnd::carry_out(const CallSite& at) {
   }
 }
 
+void LookAtClaims::carry_out(const CallSite& at) {
+  std::vector<std::pair<RunId, Fence>> holds;
+  for (const ClaimId& claim : claims) holds.emplace_back(claim.run, claim.fence);
+  answer = at.store.standing(holds);
+}
+
 const char* purpose(const GatewayCall& call) {
   return std::visit([](const auto& one) { return one.purpose(); }, call);
 }

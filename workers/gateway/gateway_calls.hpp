@@ -77,9 +77,17 @@ struct FindHolds {
   void carry_out(const CallSite& at) { answer = at.store.sessions().held_by(session, ReapSession::holds_max, {}); }
 };
 
+// Finds out which of these claims are held yet: a report may have come to another process of the API.
+struct LookAtClaims {
+  std::vector<ClaimId> claims;
+  std::vector<HoldStanding> answer = {};  // in their order
+  static const char* purpose() { return "look at the claims of remote sessions"; }
+  void carry_out(const CallSite& at);
+};
+
 using GatewayCall = std::variant<OpenRemote, CloseSession, RefreshGateway, ReadHistories, Commit, CommitLocked,
-                                 KeepSnapshot, DropSnapshots, ClaimSteps, LetGo, SayAlone, FindHolds, ReadBlobs,
-                                 KeepBlobs, FindEnd, ScanSessions, ReapSession, TieEnds>;
+                                 KeepSnapshot, DropSnapshots, ClaimSteps, LetGo, SayAlone, FindHolds, LookAtClaims,
+                                 ReadBlobs, KeepBlobs, FindEnd, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const GatewayCall& call);
 void carry_out(GatewayCall& call, const CallSite& at);

@@ -88,7 +88,8 @@ void RemoteReports::submit(Ticket ticket, Report& report) {
   report.stage = Stage::writes;
   Submission submission{
       .ticket = ticket, .run = report.claim.run, .command = *report.command, .fence = report.claim.fence};
-  if (asks_.at(report.ask).room() > 0 && !report.queue.empty()) submission.keep_in = report.queue;
+  const bool takes_next = asks_.at(report.ask).room() > 0 && !sessions_.makes_room(report.claim.fence.session);
+  if (takes_next && !report.queue.empty()) submission.keep_in = report.queue;
   committer_.submit(std::move(submission));
 }
 

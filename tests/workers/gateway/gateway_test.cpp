@@ -101,6 +101,13 @@ class GatewayTest : public ::testing::Test {
     command.input = Json::object();
     return client_->start(std::move(command), "")->run;
   }
+  RunId start_lost_twice() {
+    const RunId run = start();
+    for (std::int32_t attempt = 1; attempt <= 2; ++attempt)
+      EXPECT_TRUE(client_->command(run, FailStep{1, attempt, {lost_error, "Its worker died.", true, {}}, 7, 0}));
+    pass(100);
+    return run;
+  }
   void pass(int rounds = 1, const Fails& fails = {}) {
     for (int n = 0; n < rounds; ++n) {
       steady_ += round_us;
@@ -362,6 +369,60 @@ TEST_F(GatewayTest, a_step_that_was_lost_twice_is_given_alone_and_the_session_s_
   EXPECT_FALSE(answered(here_, ask_of(alone.session, 5)).claims.empty());
 }
 
+// As behind a balancer of connections, where a worker's asks come to one process, and its reports to another.
+TEST_F(GatewayTest, a_session_whose_step_alone_was_reported_to_another_process_gets_more_steps) {
+  const RunId lost = start_lost_twice();
+  const AskAnswer alone = answered(here_, ask_of(0, 5));
+  ASSERT_EQ(alone.claims.size(), 1u);
+  ASSERT_EQ(alone.claims[0].id.run, lost);
+  EXPECT_EQ(answered(there_, ask_of(alone.session, 0)).session, alone.session);
+  pass(60);
+  EXPECT_EQ(reported(there_, alone.session, done(alone.claims[0].id)).results[0].status, ReportStatus::committed);
+  there_.gateway().hears(alone.session, "token:ann", {});
+  pass(100);
+  EXPECT_EQ(*store_->sessions().all().at(0).alone, "");
+  start();
+  EXPECT_FALSE(answered(here_, ask_of(alone.session, 5, 300'000)).claims.empty());
+}
+
+TEST_F(GatewayTest, claims_that_were_reported_to_another_process_are_forgotten) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  ASSERT_EQ(first.claims.size(), 1u);
+  const Ask::Report broken{first.claims[0].id, Failure{"broken", "It broke.", false, {}}};
+  EXPECT_EQ(reported(there_, first.session, broken).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::failed);
+  pass(300);
+  const RunId lost = start_lost_twice();
+  const AskAnswer alone = answered(here_, ask_of(first.session, 5, 1'500'000));
+  ASSERT_EQ(alone.claims.size(), 1u) << "a claim that has ended stands beside no step";
+  EXPECT_EQ(alone.claims[0].id.run, lost);
+}
+
+TEST_F(GatewayTest, room_is_made_for_a_step_that_was_lost_twice_however_much_there_is_to_do) {
+  const RunId lost = start_lost_twice();
+  for (int n = 0; n < 60; ++n) start();
+  AskAnswer answer = answered(here_, ask_of(0, 2));
+  std::vector<ClaimId> has;
+  bool is_found = false;
+  // It has always one at least, until it is given nothing more.
+  for (int rounds = 0; rounds < 60; ++rounds) {
+    for (const RemoteClaim& claim : answer.claims) {
+      has.push_back(claim.id);
+      is_found = is_found || claim.id.run == lost;
+    }
+    if (is_found) break;
+    Ask ask = ask_of(answer.session, 1, 300'000);
+    if (has.size() == 2 || (answer.claims.empty() && !has.empty())) {
+      ask.finished.push_back(done(has.front()));
+      has.erase(has.begin());
+    }
+    answer = answered(here_, std::move(ask));
+  }
+  ASSERT_EQ(has.size(), 1u) << "it is given, and nothing with it";
+  EXPECT_EQ(has[0].run, lost);
+}
+
 TEST_F(GatewayTest, a_step_alone_that_cannot_begin_leaves_its_session_free) {
   EXPECT_TRUE(client_->add_graph(parse_stored(R"({"name": "blind", "start": "a", "limits": {"steps": 20}, "channels":
         {"count": {}}, "nodes": {
@@ -518,7 +579,7 @@ TEST_F(GatewayTest, a_claim_that_died_with_its_process_before_it_arrived_is_offe
   ASSERT_EQ(lost.claims.size(), 1u);
   Ask more = ask_of(first.session, 0);
   EXPECT_EQ(answered(here_, std::move(more)).session, first.session);
-  for (int n = 0; n < 3; ++n) {
+  for (int n = 0; n < 10; ++n) {
     pass(30);
     ASSERT_TRUE(here_.gateway().hears(first.session, "token:ann", {claim}));
   }
@@ -529,6 +590,27 @@ TEST_F(GatewayTest, a_claim_that_died_with_its_process_before_it_arrived_is_offe
   EXPECT_EQ(standing(claim), HoldStanding::held);
   EXPECT_EQ(standing(lost.claims[0].id), HoldStanding::lost);
   EXPECT_NE(claim.run == run, claim.run == arrived);
+}
+
+TEST_F(GatewayTest, a_claim_that_another_process_has_just_given_is_not_offered_again) {
+  start();
+  const AskAnswer first = answered(there_, ask_of(0, 1));
+  EXPECT_EQ(answered(here_, ask_of(first.session, 0)).session, first.session);
+  pass(60);
+  const RunId run = start();
+  const AskAnswer second = answered(there_, ask_of(first.session, 1));
+  ASSERT_EQ(second.claims.size(), 1u);
+  const ClaimId claim = second.claims[0].id;
+  // The worker wrote these heartbeats before the answer came.
+  here_.gateway().hears(first.session, "token:ann", {first.claims.at(0).id});
+  pass(3);
+  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
+  for (int n = 0; n < 12; ++n) {
+    pass(30);
+    here_.gateway().hears(first.session, "token:ann", {first.claims.at(0).id, claim});
+  }
+  pass(3);
+  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
 }
 
 TEST_F(GatewayTest, the_session_of_a_worker_that_asks_no_more_gets_no_heartbeats) {
