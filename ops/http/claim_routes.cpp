@@ -22,6 +22,14 @@ std::optional<ApiResponse> refuse_queues(const RouteCall& call, const std::vecto
   return {};
 }
 
+// Sub-goals of its tools go to those queues. Of a tool without one: to the first that it serves.
+std::vector<std::string> tool_queues(const RemoteWorkerSays& says) {
+  std::vector<std::string> queues;
+  for (const RemoteTool& tool : says.tools)
+    if (!tool.queue.empty()) queues.push_back(tool.queue);
+  return queues;
+}
+
 ApiResponse unknown_response() {
   return error_response(404, "not_found", "Expected a session of this caller, but there is no such one.");
 }
@@ -142,7 +150,9 @@ RouteReply ask_for_claims(RouteCall& call) {
   if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
   Result<Ask> ask = claims_body(call.request, call.caller->actor);
   if (!ask) return ask.error();
-  if (auto refusal = refuse_queues(call, ask->worker->says().queues)) return *std::move(refusal);
+  const RemoteWorkerSays& says = ask->worker->says();
+  if (auto refusal = refuse_queues(call, says.queues)) return *std::move(refusal);
+  if (auto refusal = refuse_queues(call, tool_queues(says))) return *std::move(refusal);
   std::vector<ClaimId> reported;
   ReportValues values(call.store());
   for (Ask::Report& report : ask->finished) {
