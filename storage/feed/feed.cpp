@@ -16,7 +16,7 @@ namespace {
 constexpr int connections_max = 2;
 constexpr int numbered_at_once = 10'000;
 constexpr std::int64_t at_work_ms = 30'000;
-constexpr int moves_max = 20;  // of one confirm, while others move the same places
+constexpr int place_moves_max = 20;  // of one confirm, while others move the same places
 constexpr std::chrono::seconds writers_wait{60};
 constexpr std::chrono::milliseconds writers_pause{200};
 constexpr auto consumer_columns =
@@ -106,7 +106,7 @@ PgArray numbers_of(std::span<const Shard> shards) {
   return numbers;
 }
 
-std::vector<Shard> common(const std::vector<Shard>& one, const std::vector<Shard>& other) {
+std::vector<Shard> in_both(const std::vector<Shard>& one, const std::vector<Shard>& other) {
   std::vector<Shard> both;
   std::set_intersection(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(both));
   return both;
@@ -278,7 +278,7 @@ bool Feed::move_places(const std::string& name, const PlaceMove& move) {
   const TimeUs now_us = placements_.whole().query("database_time").int8(0, 0);
   std::size_t moved = 0;
   for (const ShardSet& together : reached_together()) {
-    const ShardSet shards = common(together, move.shards);
+    const ShardSet shards = in_both(together, move.shards);
     if (shards.empty()) continue;
     PlaceArrays to, from;
     for (const Shard shard : shards) {
@@ -325,7 +325,7 @@ Status Feed::confirm(const std::string& name, const std::string& text) {
   if (!found) return found.error();
   const Result<FeedCursor> cursor = cursor_of(*found, text);
   if (!cursor) return cursor.error();
-  for (int moves = 0; moves < moves_max; ++moves) {
+  for (int moves = 0; moves < place_moves_max; ++moves) {
     const Result<FeedCursor> before = place_of(*found);
     if (!before) return before.error();
     const std::vector<std::int64_t> last = ends();
@@ -347,7 +347,7 @@ Status Feed::confirm(const std::string& name, const std::string& text) {
 
 void Feed::trim(const ShardSet& changed) {
   for (const ShardSet& together : reached_together()) {
-    const ShardSet shards = common(together, changed);
+    const ShardSet shards = in_both(together, changed);
     if (!shards.empty()) placements_.query(shards.front(), "trim_feed", PgParameters().add(numbers_of(shards)));
   }
 }

@@ -16,7 +16,7 @@ constexpr TimeUs unreadable_pause_us = 60'000'000;  // until a schedule that can
 Result<ScheduleDefinition> stored_definition(const std::string& text) { return parse_schedule(parse_stored(text)); }
 
 // Nothing: the run is there, now or before it was archived, or waits for its turn.
-std::optional<std::string> refusal_of(const Result<Started>& started, const RunId& run) {
+std::optional<std::string> start_refusal(const Result<Started>& started, const RunId& run) {
   if (started && started->standing == StartStanding::skipped && started->run != run)
     return "Expected no run with the key of its start, but run " + to_string(started->run) + " has it.";
   if (started || started.error().code == Code::conflict || started.error().code == Code::closed) return std::nullopt;
@@ -232,7 +232,7 @@ void Scheduler::start_together(const Doings& doings, const std::vector<NamedRun>
   const std::vector<Result<Started>> started = client_.start_many(std::move(commands));
   for (std::size_t n = 0; n < started.size(); ++n) {
     const RunId& run = asked[n].second.run;
-    done[asked[n].first].push_back({run, refusal_of(started[n], run)});
+    done[asked[n].first].push_back({run, start_refusal(started[n], run)});
   }
 }
 
