@@ -100,6 +100,8 @@ void Asks::gone(AskId id) {
   Asked* asked = find(id);
   if (asked == nullptr) return;
   asked->is_gone = true;
+  const bool has_begun = asked->at != Asked::At::opens && asked->at != Asked::At::begins;
+  if (!has_begun && asked->ask.finished.empty() && !asked->ask.closes) return finish(id, *asked);
   settle(id);
 }
 

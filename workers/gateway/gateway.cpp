@@ -82,7 +82,8 @@ void Gateway::later(GatewayCall call) { later_.emplace_back(context_.steady + ag
 void Gateway::call_again_what_failed() {
   std::erase_if(later_, [this](auto& one) {
     if (one.first > context_.steady) return false;
-    context_.call(std::move(one.second));
+    const auto* open = std::get_if<OpenRemote>(&one.second);
+    if (open == nullptr || asks_.find(open->ask) != nullptr) context_.call(std::move(one.second));
     return true;
   });
 }

@@ -49,11 +49,20 @@ struct RefreshGateway {
   void carry_out(const CallSite& at);
 };
 
-// Finds the event by which the claim's attempt ended, to judge a report that comes late or again.
+// The end of a claim's attempt.
+struct FoundEnd {
+  std::optional<EventBody> event = {};  // nothing: it did not end by an event of its own
+  bool has_same_values = false;         // as the outcome of the report
+};
+
+// Finds the end of the claim's attempt, to judge a report that comes late or again. Its values may have been moved out
+// in other parts than those of the record: they are compared as a whole.
 struct FindEnd {
   Ticket ticket = 0;
   ClaimId claim;
-  std::optional<EventBody> answer = {};  // nothing: it did not end by an event of its own
+  Json values = {};              // of the report's outcome; null: it has none
+  std::vector<Blob> moved = {};  // out of them, and kept nowhere else
+  FoundEnd answer = {};
   static const char* purpose() { return "find out how a step has ended"; }
   void carry_out(const CallSite& at);
 };

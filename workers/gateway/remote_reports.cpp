@@ -70,7 +70,10 @@ void RemoteReports::decide(Ticket ticket, Report& report, const RunState* state)
   report.command =
       executor.report(job, began, *std::exchange(report.result, std::nullopt), graph ? *graph : no_graph, blobs);
   if (state != nullptr && never_was(*state, step, claim)) return end(ticket, {ReportStatus::stale, never_held});
-  if (!is_open || claim.fence.session != asked.answer.session) return find_end(ticket, report);
+  if (!is_open || claim.fence.session != asked.answer.session) {
+    report.moved = std::move(blobs);
+    return find_end(ticket, report);
+  }
   if (const std::optional<Job> open = job_of(*state, claim.fence.branch)) report.queue = open->queue;
   if (blobs.empty()) return submit(ticket, report);
   const Shard shard = shard_of(claim.run, context_.options.shards);
@@ -122,7 +125,10 @@ void RemoteReports::find_next() {
   const Ticket ticket = to_find_.front();
   to_find_.pop_front();
   is_finding_ = true;
-  context_.call(FindEnd{ticket, reports_.at(ticket).claim});
+  Report& report = reports_.at(ticket);
+  const auto* complete = std::get_if<CompleteStep>(&*report.command);
+  context_.call(FindEnd{ticket, report.claim, complete == nullptr ? Json() : complete->outcome.patch,
+                        std::exchange(report.moved, {})});
 }
 
 bool RemoteReports::end_found(const FindEnd& found) {
@@ -131,7 +137,7 @@ bool RemoteReports::end_found(const FindEnd& found) {
   const auto entry = reports_.find(found.ticket);
   if (entry == reports_.end()) return true;
   const Report& report = entry->second;
-  if (!found.answer && is_being_written(report.claim)) return false;
+  if (!found.answer.event && is_being_written(report.claim)) return false;
   end(found.ticket, judge_report(*report.command, found.answer, report.claim.fence.session));
   return true;
 }

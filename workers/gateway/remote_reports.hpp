@@ -40,7 +40,8 @@ class RemoteReports {
     std::optional<StepResult> result = {};
     Stage stage = Stage::reads_run;
     std::optional<Command> command = {};
-    std::string queue = {};  // that its row stands in
+    std::vector<Blob> moved = {};  // out of a report that comes late
+    std::string queue = {};        // that its row stands in
   };
   void release(Ticket ticket, Report& report, std::int64_t pause_ms);
   void decide(Ticket ticket, Report& report, const RunState* state);

@@ -10,6 +10,7 @@
 #include "tests/workers/runs/taken_over.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
+#include "workers/gateway/report_rules.hpp"
 #include "workers/ids.hpp"
 
 namespace cairn {
@@ -188,6 +189,50 @@ TEST_F(GatewayTest, the_same_report_again_is_already_there_for_ever_and_another_
   ASSERT_EQ(status(run), RunStatus::done);
   EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::already);
   EXPECT_EQ(store_->run(run)->head, 4);
+}
+
+TEST_F(GatewayTest, the_same_failure_with_a_long_message_is_already_there) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const Ask::Report long_one{first.claims.at(0).id, Failure{"broken", std::string(70'000, 'x'), false, {}}};
+  EXPECT_EQ(reported(here_, first.session, long_one).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::failed);
+  EXPECT_EQ(reported(here_, first.session, long_one).results[0].status, ReportStatus::already);
+}
+
+// None of the values is large, but all of them together are: without its run's graph a report moves them out as one.
+TEST_F(GatewayTest, the_same_list_is_already_there_after_it_has_ended_its_run) {
+  EXPECT_TRUE(client_->add_graph(parse_stored(R"({"name": "lists", "start": "a", "limits": {"steps": 20}, "channels":
+        {"texts": {"reducer": "append"}}, "nodes": {
+        "a": {"do": "py.a", "queue": "py", "labels": ["ok"], "on": {"ok": "z"}}, "z": {"end": "done"}}})")));
+  StartRun command;
+  command.graph = "lists";
+  command.input = Json::object();
+  const RunId run = client_->start(std::move(command), "")->run;
+  pass(30);
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const auto list = [&first](char last) {
+    Json texts = Json::array();
+    for (const char letter : {'a', 'b', last}) texts.push_back(std::string(20'000, letter));
+    return Ask::Report{first.claims.at(0).id, Outcome{"", {{"texts", std::move(texts)}}, {}}};
+  };
+  EXPECT_EQ(reported(here_, first.session, list('c')).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::done);
+  for (Process* process : {&here_, &there_}) {
+    EXPECT_EQ(reported(*process, first.session, list('c')).results[0].status, ReportStatus::already);
+    EXPECT_EQ(reported(*process, first.session, list('d')).results[0].status, ReportStatus::conflict);
+  }
+}
+
+TEST(ReportRules, outputs_that_their_sub_goal_did_not_take_are_already_there) {
+  SubGoalClosed closed;
+  closed.status = GoalStatus::failed;
+  closed.error = "invalid";
+  closed.worker = 7;
+  const Command report = CompleteStep{1, 1, Outcome{"", {{"page", "x"}}, {}}, 7, 0, 0};
+  EXPECT_EQ(judge_report(report, {closed, false}, 7).status, ReportStatus::already);
+  closed.error = "busy";
+  EXPECT_EQ(judge_report(report, {closed, false}, 7).status, ReportStatus::conflict);
 }
 
 TEST_F(GatewayTest, a_report_that_comes_twice_at_once_counts_once) {
@@ -480,6 +525,17 @@ TEST_F(GatewayTest, a_client_that_is_gone_leaves_its_steps_to_others_and_its_rep
   here_.gateway().take_back({second.claims.at(0).id});
   pass(3);
   EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+}
+
+TEST_F(GatewayTest, of_clients_that_are_gone_before_the_database_answers_nothing_is_kept) {
+  std::vector<AskId> asked;
+  for (int n = 0; n < 100; ++n) asked.push_back(here_.ask(ask_of(0, 1, 1'000'000)));
+  pass(20, [](const GatewayCall& call) { return std::holds_alternative<OpenRemote>(call); });
+  EXPECT_FALSE(here_.gateway().is_idle());
+  for (const AskId id : asked) here_.gateway().gone(id);
+  EXPECT_TRUE(here_.gateway().is_idle());
+  pass(40);
+  EXPECT_TRUE(store_->sessions().all().empty()) << "none is opened for them";
 }
 
 // It asks so often that it is always in contact.
