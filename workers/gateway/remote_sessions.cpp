@@ -10,7 +10,7 @@ namespace {
 
 constexpr TimeUs arrives_us = 10'000'000;  // a claim that was given is on its way to the worker for so long at most
 constexpr TimeUs met_us = 2'000'000;       // after that, claims that another process gave are looked for
-constexpr TimeUs room_us = 3'000'000;      // once there is room for a step, it comes by then, or elsewhere
+constexpr TimeUs room_us = 3'000'000;      // a step that has room, and is asked for, comes by then or is elsewhere
 constexpr std::size_t looked_at_once = 10'000;
 
 // The step as well: a hold goes on with the next one.
@@ -247,7 +247,7 @@ std::vector<std::pair<SessionId, RunId>> RemoteSessions::with_room_made() {
   for (auto& [session, remote] : remotes_) {
     if (!remote.room_for || has_claims(session)) continue;
     Room& room = *remote.room_for;
-    if (room.until == 0) room.until = context_.steady + room_us;
+    if (room.until == 0) room.until = context_.steady + context_.options.contact_ms * 1'000;
     if (context_.steady >= room.until) {
       remote.room_for.reset();
     } else if (context_.steady >= room.claim_at) {
@@ -268,7 +268,9 @@ std::vector<RunId> RemoteSessions::passed_by(SessionId session) const {
 void RemoteSessions::claims_for_room(SessionId session) {
   const auto found = remotes_.find(session);
   if (found == remotes_.end() || !found->second.room_for) return;
-  found->second.room_for->claim_at = context_.steady + context_.options.poll_ms * 1'000;
+  Room& room = *found->second.room_for;
+  if (room.claim_at == 0) room.until = context_.steady + room_us;
+  room.claim_at = context_.steady + context_.options.poll_ms * 1'000;
 }
 
 void RemoteSessions::said_alone(SessionId session) {

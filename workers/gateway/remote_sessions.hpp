@@ -62,7 +62,7 @@ class RemoteSessions {
   // The runs whose steps are to have room, which a session with claims would only give back.
   std::vector<RunId> passed_by(SessionId session) const;
   void said_alone(SessionId session);  // its row names that claim
-  // What the rows name, as they were at a moment after `asked_at` (steady); other processes of the API write them too.
+  // The holds that the rows name at a moment after `asked_at` (steady); other processes of the API write them too.
   void learn_alone(const std::vector<SessionRow>& rows, TimeUs asked_at);
 
  private:
