@@ -66,6 +66,7 @@ struct UnderWay {
 template <class Respond>
 ApiLater later_of(const RouteCall& call, Ask ask, Respond respond) {
   GatewayDriver& gateway = call.parts.gateway;
+  ask.bytes = call.request.body.size();
   const auto under_way = std::make_shared<UnderWay>();
   const auto asked = std::make_shared<Ask>(std::move(ask));
   ApiLater later;

@@ -6,7 +6,8 @@
 namespace cairn {
 namespace {
 
-constexpr TimeUs overdue_us = 500'000;  // past its time an ask is answered, whatever else it might do
+constexpr std::size_t gone_bytes_max = 64u << 20;  // of asks whose clients are gone
+constexpr TimeUs overdue_us = 500'000;             // past its time an ask is answered, whatever else it might do
 
 RemoteWorkerRef make_nobody() { return std::make_shared<RemoteWorker>(RemoteWorkerSays{"", "", {"default"}, {}, {}}); }
 
@@ -98,11 +99,32 @@ std::set<SessionId> Asks::sessions() const {
 
 void Asks::gone(AskId id) {
   Asked* asked = find(id);
-  if (asked == nullptr) return;
+  if (asked == nullptr || asked->is_gone) return;
   asked->is_gone = true;
-  const bool has_begun = asked->at != Asked::At::opens && asked->at != Asked::At::begins;
-  if (!has_begun && asked->ask.finished.empty() && !asked->ask.closes) return finish(id, *asked);
+  if (!has_begun(id) && asked->ask.finished.empty() && !asked->ask.closes) return finish(id, *asked);
+  gone_.push_back(id);
+  gone_bytes_ += asked->ask.bytes;
   settle(id);
+}
+
+std::optional<AskId> Asks::one_gone_too_many() {
+  if (gone_bytes_ <= gone_bytes_max || gone_.empty()) return std::nullopt;
+  const AskId id = gone_.front();
+  gone_.pop_front();
+  gone_bytes_ -= at(id).ask.bytes;
+  return id;
+}
+
+bool Asks::has_begun(AskId id) const {
+  const Asked::At now = asks_.at(id).at;
+  return now != Asked::At::opens && now != Asked::At::begins;
+}
+
+void Asks::drop(AskId id) {
+  Asked& asked = at(id);
+  asked.ask.closes = false;
+  asked.answer = {.session = 0, .is_unknown = true, .results = {}, .claims = {}};
+  finish(id, asked);
 }
 
 void Asks::hurry(AskId id) {
@@ -141,6 +163,7 @@ void Asks::wait(AskId id, Asked& asked, bool has_something) {
 
 void Asks::finish(AskId id, Asked& asked) {
   if (asked.at == Asked::At::waits) lines_.leave(id);
+  if (asked.is_gone && std::erase(gone_, id) > 0) gone_bytes_ -= asked.ask.bytes;
   const SessionId session = asked.answer.session;
   const bool closes = asked.ask.closes && !asked.answer.is_unknown && session != 0;
   if (closes) sessions_.close(session);

@@ -95,6 +95,12 @@ void Gateway::ask(AskId id, Ask ask) {
   if (asks_.add(id, std::move(ask)) && is_ready_) begin(id);
 }
 
+void Gateway::gone(AskId id) {
+  asks_.gone(id);
+  while (const std::optional<AskId> old = asks_.one_gone_too_many())
+    asks_.has_begun(*old) ? reports_.give_up(*old) : asks_.drop(*old);
+}
+
 void Gateway::begin(AskId id) {
   asks_.at(id).at = Asked::At::works;
   reports_.begin(id);

@@ -33,6 +33,13 @@ void RemoteReports::begin(AskId id) {
   }
 }
 
+void RemoteReports::give_up(AskId id) {
+  std::vector<Ticket> left;
+  for (const auto& [ticket, report] : reports_)
+    if (report.ask == id && report.stage != Stage::writes) left.push_back(ticket);
+  for (const Ticket ticket : left) end(ticket, {ReportStatus::stale, "Its client was gone, and it is to come again."});
+}
+
 // The store leaves a hold alone that is no more as the fence says.
 void RemoteReports::release(Ticket ticket, Report& report, std::int64_t pause_ms) {
   if (report.claim.fence.session == asks_.at(report.ask).answer.session) {
@@ -121,6 +128,7 @@ void RemoteReports::find_end(Ticket ticket, Report& report) {
 }
 
 void RemoteReports::find_next() {
+  while (!to_find_.empty() && !has(to_find_.front())) to_find_.pop_front();  // given up
   if (is_finding_ || to_find_.empty()) return;
   const Ticket ticket = to_find_.front();
   to_find_.pop_front();

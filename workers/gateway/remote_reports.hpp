@@ -20,7 +20,8 @@ class RemoteReports {
                 Committer& committer)
       : context_(context), asks_(asks), sessions_(sessions), claims_(claims), committer_(committer) {}
 
-  void begin(AskId id);  // all that the ask has brought
+  void begin(AskId id);    // all that the ask has brought
+  void give_up(AskId id);  // those of the ask that are not being written; they come again
   bool has(Ticket ticket) const { return reports_.contains(ticket); }
   void add_holds(std::set<std::string>& known) const;
 

@@ -145,6 +145,22 @@ class GatewayTest : public ::testing::Test {
     ask.finished = std::move(reports);
     return ask;
   }
+  // A hundred requests of a MiB report the first of the claims to the other process. How many are given up when their
+  // clients are gone.
+  std::size_t given_up_of(const AskAnswer& first, const Fails& fails) {
+    std::vector<AskId> asked;
+    for (int n = 0; n < 100; ++n) {
+      Ask ask = reports_of(first.session, {done(first.claims.at(0).id)});
+      ask.bytes = 1u << 20;
+      asked.push_back(there_.ask(std::move(ask)));
+    }
+    pass(20, fails);
+    for (const AskId id : asked) there_.gateway().gone(id);
+    pass(1, fails);
+    std::size_t given_up = 0;
+    for (const AskId id : asked) given_up += there_.answer_of(id) ? 1u : 0u;
+    return given_up;
+  }
   RunStatus status(const RunId& run) { return store_->run(run)->status; }
 
   TimeUs steady_ = 0;
@@ -536,6 +552,26 @@ TEST_F(GatewayTest, of_clients_that_are_gone_before_the_database_answers_nothing
   EXPECT_TRUE(here_.gateway().is_idle());
   pass(40);
   EXPECT_TRUE(store_->sessions().all().empty()) << "none is opened for them";
+}
+
+TEST_F(GatewayTest, reports_of_clients_that_are_gone_are_bounded_while_no_session_can_be_read) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const auto fails = [](const GatewayCall& call) { return std::holds_alternative<OpenRemote>(call); };
+  EXPECT_EQ(given_up_of(first, fails), 36u) << "64 MiB are kept";
+  pass(200);
+  EXPECT_TRUE(there_.gateway().is_idle());
+  EXPECT_EQ(store_->run(run)->head, 2) << "the others count, once";
+}
+
+TEST_F(GatewayTest, reports_of_clients_that_are_gone_are_bounded_while_no_history_can_be_read) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const auto fails = [](const GatewayCall& call) { return std::holds_alternative<ReadHistories>(call); };
+  EXPECT_EQ(given_up_of(first, fails), 36u) << "64 MiB are kept";
+  pass(200);
+  EXPECT_TRUE(there_.gateway().is_idle());
+  EXPECT_EQ(store_->run(run)->head, 2) << "the others count, once";
 }
 
 // It asks so often that it is always in contact.
