@@ -221,6 +221,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/hooks/hook_reader_test.cpp
   tests/workers/hooks/hook_rules_test.cpp
   tests/workers/hooks/hook_sender_test.cpp
+  tests/workers/schedules/scheduler_test.cpp
   tests/workers/schedules/zone_files_test.cpp
   tests/workers/starts/starts_by_policy_test.cpp
   tests/workers/session/commands_in_flight_test.cpp

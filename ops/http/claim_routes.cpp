@@ -4,7 +4,9 @@
 #include <future>
 
 #include "ops/answers/claim_json.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bodies/claim_bodies.hpp"
+#include "ops/http/bodies/fields.hpp"
 #include "ops/http/bodies/large_values.hpp"
 #include "workers/ports/progress_board.hpp"
 
@@ -20,6 +22,14 @@ std::optional<ApiResponse> refuse_queues(const RouteCall& call, const std::vecto
       return forbidden_response("Expected queues in the scope of token " + call.caller->token + ", but found " +
                                 excerpt(Json(queue), 60) + ".");
   return {};
+}
+
+// Sub-goals of its tools go to those queues. Of a tool without one: to the first that it serves.
+std::vector<std::string> tool_queues(const RemoteWorkerSays& says) {
+  std::vector<std::string> queues;
+  for (const RemoteTool& tool : says.tools)
+    if (!tool.queue.empty()) queues.push_back(tool.queue);
+  return queues;
 }
 
 ApiResponse unknown_response() {
@@ -56,6 +66,7 @@ struct UnderWay {
 template <class Respond>
 ApiLater later_of(const RouteCall& call, Ask ask, Respond respond) {
   GatewayDriver& gateway = call.parts.gateway;
+  ask.bytes = call.request.body.size();
   const auto under_way = std::make_shared<UnderWay>();
   const auto asked = std::make_shared<Ask>(std::move(ask));
   ApiLater later;
@@ -142,7 +153,9 @@ RouteReply ask_for_claims(RouteCall& call) {
   if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
   Result<Ask> ask = claims_body(call.request, call.caller->actor);
   if (!ask) return ask.error();
-  if (auto refusal = refuse_queues(call, ask->worker->says().queues)) return *std::move(refusal);
+  const RemoteWorkerSays& says = ask->worker->says();
+  if (auto refusal = refuse_queues(call, says.queues)) return *std::move(refusal);
+  if (auto refusal = refuse_queues(call, tool_queues(says))) return *std::move(refusal);
   std::vector<ClaimId> reported;
   ReportValues values(call.store());
   for (Ask::Report& report : ask->finished) {

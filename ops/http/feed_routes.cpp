@@ -12,6 +12,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t streamed_at_once = 500;
+constexpr int empty_pages_max = 20;  // read for one piece of a stream
 
 // It lets nothing pass that the scope does not cover.
 bool lies_within(const FeedFilter& filter, const Scope& scope) {
@@ -43,11 +44,15 @@ Status narrow(FeedFilter& filter, const Scope& scope) {
       "runs.");
 }
 
+// Pages of which the filter leaves nothing are read on, some at a time. The client has the cursor after them as well.
 Result<ApiStream::Chunk> next_of_feed(Feed& feed, const std::string& name, std::string& cursor) {
-  const Result<FeedPage> page = feed.page(name, cursor, streamed_at_once);
+  Result<FeedPage> page = feed.page(name, cursor, streamed_at_once);
+  for (int n = 1; n < empty_pages_max && page && page->events.empty() && page->has_more; ++n)
+    page = feed.page(name, to_text(page->cursor), streamed_at_once);
   if (!page) return page.error();
   cursor = to_text(page->cursor);
-  ApiStream::Chunk chunk;
+  ApiStream::Chunk chunk{.text = {}, .is_last = false, .has_more = page->has_more};
+  if (page->events.empty() && page->has_more) chunk.text = "id: " + cursor + "\n\n";
   for (std::size_t at = 0; at < page->events.size(); ++at) {
     if (at + 1 == page->events.size()) chunk.text += "id: " + cursor + "\n";
     chunk.text += "data: " + canonical(feed_line(page->events[at])) + "\n\n";

@@ -16,6 +16,7 @@ namespace {
 constexpr int connections_max = 2;
 constexpr int numbered_at_once = 10'000;
 constexpr std::int64_t at_work_ms = 30'000;
+constexpr int place_moves_max = 20;  // of one confirm, while others move the same places
 constexpr std::chrono::seconds writers_wait{60};
 constexpr std::chrono::milliseconds writers_pause{200};
 constexpr auto consumer_columns =
@@ -77,10 +78,45 @@ bool passes(const FeedFilter& filter, const LoggedEvent& event) {
   return (filter.graph.empty() || filter.graph == event.graph) && has_type(filter, event) && has_tags(filter, event);
 }
 
+Error moved_by_others(const std::string& name) {
+  return {Code::conflict, "Expected the place of consumer " + name +
+                              " to stay while it is confirmed, but other readers move it all the time."};
+}
+
+// The places of some shards, as the statements take them.
+class PlaceArrays {
+ public:
+  void add(const FeedPlace& place) {
+    positions_.add(place.position);
+    skips_.add(place.skip);
+    runs_.add(place.history ? std::optional(place.history->run) : std::nullopt);
+    seqs_.add(place.history ? std::optional(place.history->seq) : std::nullopt);
+  }
+  void move_into(PgParameters& parameters) {
+    parameters.add(std::move(positions_)).add(std::move(skips_)).add(std::move(runs_)).add(std::move(seqs_));
+  }
+
+ private:
+  PgArray positions_{PgType::int8}, skips_{PgType::int8}, runs_{PgType::uuid}, seqs_{PgType::int8};
+};
+
 PgArray numbers_of(std::span<const Shard> shards) {
   PgArray numbers(PgType::int4);
   for (const Shard shard : shards) numbers.add(shard);
   return numbers;
+}
+
+std::vector<Shard> in_both(const std::vector<Shard>& one, const std::vector<Shard>& other) {
+  std::vector<Shard> both;
+  std::set_intersection(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(both));
+  return both;
+}
+
+std::vector<Shard> changed_between(const FeedCursor& before, const FeedCursor& after) {
+  std::vector<Shard> changed;
+  for (std::size_t shard = 0; shard < before.places.size(); ++shard)
+    if (before.places[shard] != after.places[shard]) changed.push_back(static_cast<Shard>(shard));
+  return changed;
 }
 
 }  // namespace
@@ -130,8 +166,9 @@ Status Feed::add(const FeedConsumer& consumer, FeedStart from) {
   PgArray types(PgType::text);
   for (const std::string& type : consumer.filter.types) types.add(type);
   const TimeUs now_us = placements_.whole().query("database_time").int8(0, 0);
+  const std::string id = new_consumer_id();
   PgParameters row;
-  row.add(consumer.name).add(new_consumer_id());
+  row.add(consumer.name).add(id);
   consumer.filter.graph.empty() ? row.add_null(PgType::text) : row.add(consumer.filter.graph);
   row.add(canonical(Json(consumer.filter.tags))).add(std::move(types)).add(now_us).add(consumer.created_by);
   if (placements_.whole().query("add_feed_consumer", row).rows() == 0)
@@ -141,25 +178,45 @@ Status Feed::add(const FeedConsumer& consumer, FeedStart from) {
     if (const Status undone = remove(consumer.name); !undone) return undone;
     return waited;
   }
+  begin_at_end({consumer.name, {}, {}, 0, id}, from);
+  const Result<FeedConsumer> kept = this->consumer(consumer.name);
+  if (kept && kept->id == id) return Done{};
+  remove_places(consumer.name);
+  return Error{Code::conflict,
+               "Expected to add consumer " + consumer.name + " of the feed, but it was removed meanwhile."};
+}
+
+// Until it has a place, others who confirm have rows removed that come after it. Behind one no more rows are removed;
+// so it moves to the end as it is then, where nothing is missing.
+void Feed::begin_at_end(const FeedConsumer& consumer, FeedStart from) {
   give_positions();
-  std::vector<FeedPlace> places;
-  for (const std::int64_t end : ends()) places.push_back({end, 0, {}});
-  if (from == FeedStart::history)
-    for (const Shard shard : shards_with_history()) places[static_cast<std::size_t>(shard)].history = HistoryPlace{};
-  ShardSet all(places.size());
+  FeedCursor place{consumer.id, {}};
+  for (const std::int64_t end : ends()) place.places.push_back({end, 0, {}});
+  ShardSet all(place.places.size());
   std::iota(all.begin(), all.end(), Shard{0});
-  put_places(consumer.name, places, all);
-  return Done{};
+  if (from == FeedStart::history)
+    for (const Shard shard : shards_with_history())
+      place.places[static_cast<std::size_t>(shard)].history = HistoryPlace{};
+  put_places(consumer, place.places);
+  give_positions();
+  FeedCursor after = place;
+  const std::vector<std::int64_t> last = ends();
+  for (std::size_t shard = 0; shard < last.size(); ++shard) after.places[shard].position = last[shard];
+  move_places(consumer.name, {place, after, changed_between(place, after)});
 }
 
 Status Feed::remove(const std::string& name) {
-  if (placements_.whole().query("remove_feed_consumer", PgParameters().add(name)).rows() == 0)
-    return no_such_consumer(name);
+  const bool was_there = placements_.whole().query("remove_feed_consumer", PgParameters().add(name)).rows() > 0;
+  remove_places(name);  // there may be some of one that was removed while it was added
+  if (!was_there) return no_such_consumer(name);
+  return Done{};
+}
+
+void Feed::remove_places(const std::string& name) {
   for (const ShardSet& shards : reached_together()) {
     placements_.query(shards.front(), "remove_feed_places", PgParameters().add(name));
     placements_.query(shards.front(), "trim_feed", PgParameters().add(numbers_of(shards)));
   }
-  return Done{};
 }
 
 Error no_such_consumer(const std::string& name) {
@@ -204,30 +261,37 @@ std::vector<Feed::ShardSet> Feed::reached_together() {
   return alone;
 }
 
-void Feed::put_places(const std::string& name, const std::vector<FeedPlace>& places, const ShardSet& changed) {
+void Feed::put_places(const FeedConsumer& consumer, const std::vector<FeedPlace>& places) {
   const TimeUs now_us = placements_.whole().query("database_time").int8(0, 0);
   for (const ShardSet& shards : reached_together()) {
-    PgArray numbers(PgType::int4), positions(PgType::int8), skips(PgType::int8), runs(PgType::uuid), seqs(PgType::int8);
-    for (const Shard shard : shards) {
-      if (std::find(changed.begin(), changed.end(), shard) == changed.end()) continue;
-      const FeedPlace& place = places[static_cast<std::size_t>(shard)];
-      numbers.add(shard);
-      positions.add(place.position);
-      skips.add(place.skip);
-      runs.add(place.history ? std::optional(place.history->run) : std::nullopt);
-      seqs.add(place.history ? std::optional(place.history->seq) : std::nullopt);
-    }
-    if (numbers.size() == 0) continue;
-    placements_.query(shards.front(), "put_feed_places",
-                      PgParameters()
-                          .add(name)
-                          .add(now_us)
-                          .add(std::move(numbers))
-                          .add(std::move(positions))
-                          .add(std::move(skips))
-                          .add(std::move(runs))
-                          .add(std::move(seqs)));
+    PlaceArrays arrays;
+    for (const Shard shard : shards) arrays.add(places[static_cast<std::size_t>(shard)]);
+    PgParameters parameters;
+    parameters.add(consumer.name).add(now_us).add(numbers_of(shards));
+    arrays.move_into(parameters);
+    placements_.query(shards.front(), "put_feed_places", parameters.add(consumer.id));
   }
+}
+
+// False: some of them were moved by others since they were read.
+bool Feed::move_places(const std::string& name, const PlaceMove& move) {
+  const TimeUs now_us = placements_.whole().query("database_time").int8(0, 0);
+  std::size_t moved = 0;
+  for (const ShardSet& together : reached_together()) {
+    const ShardSet shards = in_both(together, move.shards);
+    if (shards.empty()) continue;
+    PlaceArrays to, from;
+    for (const Shard shard : shards) {
+      to.add(move.to.places[static_cast<std::size_t>(shard)]);
+      from.add(move.from.places[static_cast<std::size_t>(shard)]);
+    }
+    PgParameters parameters;
+    parameters.add(name).add(now_us).add(numbers_of(shards));
+    to.move_into(parameters);
+    from.move_into(parameters);
+    moved += static_cast<std::size_t>(placements_.query(shards.front(), "move_feed_places", parameters).rows());
+  }
+  return moved == move.shards.size();
 }
 
 Result<FeedCursor> Feed::place_of(const FeedConsumer& consumer) {
@@ -261,27 +325,31 @@ Status Feed::confirm(const std::string& name, const std::string& text) {
   if (!found) return found.error();
   const Result<FeedCursor> cursor = cursor_of(*found, text);
   if (!cursor) return cursor.error();
-  const Result<FeedCursor> before = place_of(*found);
-  if (!before) return before.error();
-  const std::vector<std::int64_t> last = ends();
-  for (std::size_t shard = 0; shard < last.size(); ++shard)
-    if (cursor->places[shard].position > last[shard]) return ahead_of_history(name);
-  ShardSet changed;
-  for (std::size_t shard = 0; shard < before->places.size(); ++shard)
-    if (before->places[shard] != cursor->places[shard]) changed.push_back(static_cast<Shard>(shard));
-  if (changed.empty()) return Done{};
-  for (const Shard shard : changed) {
-    const std::int64_t position = cursor->places[static_cast<std::size_t>(shard)].position;
-    const bool goes_back = position < before->places[static_cast<std::size_t>(shard)].position;
-    if (goes_back && !has_all_after(placements_, shard, position)) return behind_removed(name);
+  for (int moves = 0; moves < place_moves_max; ++moves) {
+    const Result<FeedCursor> before = place_of(*found);
+    if (!before) return before.error();
+    const std::vector<std::int64_t> last = ends();
+    for (std::size_t shard = 0; shard < last.size(); ++shard)
+      if (cursor->places[shard].position > last[shard]) return ahead_of_history(name);
+    const ShardSet changed = changed_between(*before, *cursor);
+    if (changed.empty()) return Done{};
+    for (const Shard shard : changed) {
+      const std::int64_t position = cursor->places[static_cast<std::size_t>(shard)].position;
+      const bool goes_back = position < before->places[static_cast<std::size_t>(shard)].position;
+      if (goes_back && !has_all_after(placements_, shard, position)) return behind_removed(name);
+    }
+    if (!move_places(name, {*before, *cursor, changed})) continue;
+    trim(changed);
+    return Done{};
   }
-  put_places(name, cursor->places, changed);
-  for (const ShardSet& shards : reached_together()) {
-    ShardSet trimmed;
-    std::set_intersection(shards.begin(), shards.end(), changed.begin(), changed.end(), std::back_inserter(trimmed));
-    if (!trimmed.empty()) placements_.query(shards.front(), "trim_feed", PgParameters().add(numbers_of(trimmed)));
+  return moved_by_others(name);
+}
+
+void Feed::trim(const ShardSet& changed) {
+  for (const ShardSet& together : reached_together()) {
+    const ShardSet shards = in_both(together, changed);
+    if (!shards.empty()) placements_.query(shards.front(), "trim_feed", PgParameters().add(numbers_of(shards)));
   }
-  return Done{};
 }
 
 Feed::ShardSet Feed::shards_with_history() {

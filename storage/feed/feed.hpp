@@ -68,8 +68,8 @@ class Feed {
 
   // All functions throw StoreUnavailable and PostgresError as the store does.
 
-  // Waits for commits under way. Refuses `conflict`: the name is taken, or a session is at work whose program leaves
-  // no rows in the feed; `unavailable`: a writer did not make way in a minute.
+  // Waits for commits under way. Refuses `conflict`: the name is taken, the consumer was removed meanwhile, or a
+  // session is at work whose program leaves no rows in the feed; `unavailable`: a writer did not make way in a minute.
   Status add(const FeedConsumer& consumer, FeedStart from);
   std::vector<FeedStanding> consumers();  // writes nothing: a replica answers too
   // Refuses `not_found`.
@@ -84,11 +84,16 @@ class Feed {
   // REQUIRES: limit >= 1.
   Result<FeedPage> page(const std::string& name, const std::string& cursor, std::int32_t limit);
   // The consumer has all before the cursor, which becomes its place. Rows that every consumer has are removed. Refuses
-  // as page().
+  // as page(), and `conflict` while other readers move the place all the time.
   Status confirm(const std::string& name, const std::string& cursor);
 
  private:
   using ShardSet = std::vector<Shard>;
+  struct PlaceMove {
+    const FeedCursor& from;
+    const FeedCursor& to;
+    const ShardSet& shards;  // the others stay
+  };
 
   Result<FeedCursor> cursor_of(const FeedConsumer& consumer, const std::string& text);
   Result<FeedCursor> place_of(const FeedConsumer& consumer);
@@ -98,7 +103,11 @@ class Feed {
   std::vector<std::int64_t> ends();
   std::vector<ShardSet> reached_together();
   ShardSet shards_with_history();
-  void put_places(const std::string& name, const std::vector<FeedPlace>& places, const ShardSet& changed);
+  void begin_at_end(const FeedConsumer& consumer, FeedStart from);
+  void put_places(const FeedConsumer& consumer, const std::vector<FeedPlace>& places);
+  bool move_places(const std::string& name, const PlaceMove& move);
+  void remove_places(const std::string& name);
+  void trim(const ShardSet& changed);
 
   const std::int32_t shards_;
   Placements placements_;

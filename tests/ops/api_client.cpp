@@ -172,6 +172,7 @@ std::optional<StreamedEvent> ApiStreamReader::read_next() {
     if (piece.starts_with(':')) continue;
     if (piece.starts_with("data: ")) return StreamedEvent{"", Json::parse(piece.substr(6))};
     const std::size_t data = piece.find("\ndata: ");
+    if (piece.starts_with("id: ") && piece.find('\n') == std::string::npos) continue;  // a place without an event
     if (piece.starts_with("event: ") && data != std::string::npos)
       return StreamedEvent{"", Json::parse(piece.substr(data + 7)), piece.substr(7, data - 7)};
     EXPECT_TRUE(piece.starts_with("id: ") && data != std::string::npos) << piece;

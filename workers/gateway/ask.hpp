@@ -25,6 +25,7 @@ struct Ask {
   std::int32_t max = 0;       // steps it takes
   TimeUs wait_us = 0;         // how long it waits for one, if it reports nothing
   bool closes = false;        // it ends: its session is closed once its reports are committed
+  std::size_t bytes = 0;      // of the request
   bool by_reference = false;  // steps come with {"$blob", "bytes"} in the place of large values
 };
 

@@ -6,7 +6,8 @@
 namespace cairn {
 namespace {
 
-constexpr TimeUs overdue_us = 500'000;  // past its time an ask is answered, whatever else it might do
+constexpr std::size_t gone_bytes_max = 64u << 20;  // of asks whose clients are gone
+constexpr TimeUs overdue_us = 500'000;             // past its time an ask is answered, whatever else it might do
 
 RemoteWorkerRef make_nobody() { return std::make_shared<RemoteWorker>(RemoteWorkerSays{"", "", {"default"}, {}, {}}); }
 
@@ -98,9 +99,32 @@ std::set<SessionId> Asks::sessions() const {
 
 void Asks::gone(AskId id) {
   Asked* asked = find(id);
-  if (asked == nullptr) return;
+  if (asked == nullptr || asked->is_gone) return;
   asked->is_gone = true;
+  if (!has_begun(id) && asked->ask.finished.empty() && !asked->ask.closes) return finish(id, *asked);
+  gone_.push_back(id);
+  gone_bytes_ += asked->ask.bytes;
   settle(id);
+}
+
+std::optional<AskId> Asks::one_gone_too_many() {
+  if (gone_bytes_ <= gone_bytes_max || gone_.empty()) return std::nullopt;
+  const AskId id = gone_.front();
+  gone_.pop_front();
+  gone_bytes_ -= at(id).ask.bytes;
+  return id;
+}
+
+bool Asks::has_begun(AskId id) const {
+  const Asked::At now = asks_.at(id).at;
+  return now != Asked::At::opens && now != Asked::At::begins;
+}
+
+void Asks::drop(AskId id) {
+  Asked& asked = at(id);
+  asked.ask.closes = false;
+  asked.answer = {.session = 0, .is_unknown = true, .results = {}, .claims = {}};
+  finish(id, asked);
 }
 
 void Asks::hurry(AskId id) {
@@ -139,6 +163,7 @@ void Asks::wait(AskId id, Asked& asked, bool has_something) {
 
 void Asks::finish(AskId id, Asked& asked) {
   if (asked.at == Asked::At::waits) lines_.leave(id);
+  if (asked.is_gone && std::erase(gone_, id) > 0) gone_bytes_ -= asked.ask.bytes;
   const SessionId session = asked.answer.session;
   const bool closes = asked.ask.closes && !asked.answer.is_unknown && session != 0;
   if (closes) sessions_.close(session);
@@ -166,10 +191,41 @@ void Asks::end_all_of(SessionId session) {
 // --- claims ---------------------------------------------------------------------------------------------------------
 
 std::vector<AskLines::Claiming> Asks::next_claims() {
-  std::vector<AskLines::Claiming> claims =
-      lines_.next_claims([this](AskId id) { return !sessions_.executes_alone(at(id).answer.session); });
+  std::vector<AskLines::Claiming> claims = lines_.next_claims([this](AskId id) {
+    const SessionId session = at(id).answer.session;
+    return !sessions_.executes_alone(session) && !sessions_.makes_room(session);
+  });
   for (const AskLines::Claiming& one : claims) at(one.ask).at = Asked::At::claims;
   return claims;
+}
+
+std::vector<std::pair<AskLines::Claiming, RunId>> Asks::next_claims_alone() {
+  std::vector<std::pair<AskLines::Claiming, RunId>> claims;
+  for (const auto& [session, run] : sessions_.with_room_made()) {
+    const std::optional<AskId> id = that_waits_alone(session);
+    if (!id) continue;
+    sessions_.claims_for_room(session);
+    lines_.leave(*id);
+    Asked& asked = at(*id);
+    asked.at = Asked::At::claims;
+    claims.push_back({{*id, asked.worker->says().queues, shard_of(run, context_.options.shards)}, run});
+  }
+  return claims;
+}
+
+// Nothing: none waits, or another one is about to bring steps.
+std::optional<AskId> Asks::that_waits_alone(SessionId session) const {
+  std::optional<AskId> waits;
+  for (const auto& [id, asked] : asks_) {
+    if (asked.answer.session != session) continue;
+    if (asked.at == Asked::At::claims || asked.preparing > 0 || !asked.answer.claims.empty()) return std::nullopt;
+    if (!waits && asked.at == Asked::At::waits && asked.room() > 0) waits = id;
+  }
+  return waits;
+}
+
+void Asks::claimed_alone(AskId id) {
+  if (Asked* asked = find(id)) asked->at = Asked::At::works;
 }
 
 void Asks::claimed(AskId id, const AskLines::Queues& queues, Shard shard, bool was_full) {

@@ -3,7 +3,9 @@
 // Not thread-safe.
 #pragma once
 
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,6 +54,11 @@ class Asks {
   bool opened(const OpenRemote& open);
   std::vector<AskId> that_begin() const;
   void gone(AskId id);
+  // The oldest of those whose clients are gone while they keep too much together, as when the database is away: it is
+  // to be given up, and its client reports again. Each is named once.
+  std::optional<AskId> one_gone_too_many();
+  bool has_begun(AskId id) const;
+  void drop(AskId id);  // REQUIRES: it has not begun
   void hurry(AskId id);
   // Answers the ask if nothing more is to come; else it waits in its line.
   void settle(AskId id);
@@ -65,12 +72,16 @@ class Asks {
 
   // Those that claim now, each from one shard.
   std::vector<AskLines::Claiming> next_claims();
+  // Those that claim a step of this run, with no other one: their sessions have made room for it.
+  std::vector<std::pair<AskLines::Claiming, RunId>> next_claims_alone();
+  void claimed_alone(AskId id);
   void claimed(AskId id, const AskLines::Queues& queues, Shard shard, bool was_full);
   // Answers those that wait no longer.
   void settle_overdue();
   std::set<SessionId> sessions() const;
 
  private:
+  std::optional<AskId> that_waits_alone(SessionId session) const;
   void wait(AskId id, Asked& asked, bool has_something);
   void finish(AskId id, Asked& asked);
 
@@ -79,6 +90,8 @@ class Asks {
   AskLines lines_;
   const RemoteWorkerRef nobody_;
   std::map<AskId, Asked> asks_;
+  std::deque<AskId> gone_;      // with reports, the oldest first
+  std::size_t gone_bytes_ = 0;  // of them
 };
 
 }  // namespace cairn

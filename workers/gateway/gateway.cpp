@@ -82,7 +82,8 @@ void Gateway::later(GatewayCall call) { later_.emplace_back(context_.steady + ag
 void Gateway::call_again_what_failed() {
   std::erase_if(later_, [this](auto& one) {
     if (one.first > context_.steady) return false;
-    context_.call(std::move(one.second));
+    const auto* open = std::get_if<OpenRemote>(&one.second);
+    if (open == nullptr || asks_.find(open->ask) != nullptr) context_.call(std::move(one.second));
     return true;
   });
 }
@@ -92,6 +93,12 @@ void Gateway::call_again_what_failed() {
 void Gateway::ask(AskId id, Ask ask) {
   sessions_.heard();
   if (asks_.add(id, std::move(ask)) && is_ready_) begin(id);
+}
+
+void Gateway::gone(AskId id) {
+  asks_.gone(id);
+  while (const std::optional<AskId> old = asks_.one_gone_too_many())
+    asks_.has_begun(*old) ? reports_.give_up(*old) : asks_.drop(*old);
 }
 
 void Gateway::begin(AskId id) {
@@ -168,6 +175,8 @@ void Gateway::learn_sessions(const std::vector<SessionRow>& sessions) {
     for (auto& [name, facts] : tools_of(row)) known_tools_.try_emplace(name, facts);
   }
   for (const SessionId gone : sessions_.forget_all_but(there, refresh_asked_at_)) asks_.end_all_of(gone);
+  sessions_.learn_alone(sessions, refresh_asked_at_);
+  sessions_.look_at_given();
 }
 
 // A step may go on with its worker in a queue that a session serves and nothing limits.

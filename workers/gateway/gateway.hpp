@@ -38,7 +38,7 @@ class Gateway {
   void tick(TimeUs steady_us);
   void notified() { asks_.lines().notified(); }
   void ask(AskId id, Ask ask);
-  void gone(AskId id) { asks_.gone(id); }    // its client; reports are committed all the same, and claims offered again
+  void gone(AskId id);                       // its client; reports are committed all the same, and claims offered again
   void hurry(AskId id) { asks_.hurry(id); }  // it waits for steps no longer
   void take_back(const std::vector<ClaimId>& claims) {
     sessions_.take_back(claims);

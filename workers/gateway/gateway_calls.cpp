@@ -14,6 +14,27 @@ bool ends(const Event& event, const ClaimId& claim) {
   return false;
 }
 
+// Null: it has none.
+Json values_of(const EventBody& end) {
+  if (const auto* succeeded = std::get_if<StepSucceeded>(&end)) return parse_stored(succeeded->patch);
+  const auto* closed = std::get_if<SubGoalClosed>(&end);
+  return closed != nullptr && closed->status == GoalStatus::succeeded ? parse_stored(closed->outputs) : Json();
+}
+
+bool has_same_values(Store& store, const FindEnd& find, const EventBody& end) {
+  Json recorded = values_of(end), reported = find.values;
+  if (recorded == reported) return true;
+  const Shard shard = shard_of(find.claim.run, store.shards());
+  const ReadBlob read = [&](const Hash& hash) {
+    for (const Blob& one : find.moved)
+      if (one.hash == hash) return blob_text(one.bytes);
+    return blob_text(store.blob(shard, hash));
+  };
+  static_cast<void>(put_back({&recorded}, read));
+  static_cast<void>(put_back({&reported}, read));
+  return recorded == reported;
+}
+
 }  // namespace
 
 void OpenRemote::carry_out(const CallSite& at) {
@@ -45,19 +66,25 @@ void RefreshGateway::carry_out(const CallSite& at) {
 }
 
 void FindEnd::carry_out(const CallSite& at) {
-  answer.reset();
+  answer = {};
   std::int64_t after = claim.head;
   for (;;) {
     const std::vector<EventRow> rows = at.store.events(claim.run, after, history_page);
     for (const EventRow& row : rows) {
       const Result<Event> event = event_of(row);
       if (!event || !ends(*event, claim)) continue;
-      answer = event->body;
+      answer = {event->body, has_same_values(at.store, *this, event->body)};
       return;
     }
     if (std::ssize(rows) < history_page) return;
     after = rows.back().seq;
   }
+}
+
+void LookAtClaims::carry_out(const CallSite& at) {
+  std::vector<std::pair<RunId, Fence>> holds;
+  for (const ClaimId& claim : claims) holds.emplace_back(claim.run, claim.fence);
+  answer = at.store.standing(holds);
 }
 
 const char* purpose(const GatewayCall& call) {

@@ -49,11 +49,20 @@ struct RefreshGateway {
   void carry_out(const CallSite& at);
 };
 
-// Finds the event by which the claim's attempt ended, to judge a report that comes late or again.
+// The end of a claim's attempt.
+struct FoundEnd {
+  std::optional<EventBody> event = {};  // nothing: it did not end by an event of its own
+  bool has_same_values = false;         // as the outcome of the report
+};
+
+// Finds the end of the claim's attempt, to judge a report that comes late or again. Its values may have been moved out
+// in other parts than those of the record: they are compared as a whole.
 struct FindEnd {
   Ticket ticket = 0;
   ClaimId claim;
-  std::optional<EventBody> answer = {};  // nothing: it did not end by an event of its own
+  Json values = {};              // of the report's outcome; null: it has none
+  std::vector<Blob> moved = {};  // out of them, and kept nowhere else
+  FoundEnd answer = {};
   static const char* purpose() { return "find out how a step has ended"; }
   void carry_out(const CallSite& at);
 };
@@ -77,9 +86,17 @@ struct FindHolds {
   void carry_out(const CallSite& at) { answer = at.store.sessions().held_by(session, ReapSession::holds_max, {}); }
 };
 
+// Finds out which of these claims are held yet: a report may have come to another process of the API.
+struct LookAtClaims {
+  std::vector<ClaimId> claims;
+  std::vector<HoldStanding> answer = {};  // in their order
+  static const char* purpose() { return "look at the claims of remote sessions"; }
+  void carry_out(const CallSite& at);
+};
+
 using GatewayCall = std::variant<OpenRemote, CloseSession, RefreshGateway, ReadHistories, Commit, CommitLocked,
-                                 KeepSnapshot, DropSnapshots, ClaimSteps, LetGo, SayAlone, FindHolds, ReadBlobs,
-                                 KeepBlobs, FindEnd, ScanSessions, ReapSession, TieEnds>;
+                                 KeepSnapshot, DropSnapshots, ClaimSteps, LetGo, SayAlone, FindHolds, LookAtClaims,
+                                 ReadBlobs, KeepBlobs, FindEnd, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const GatewayCall& call);
 void carry_out(GatewayCall& call, const CallSite& at);

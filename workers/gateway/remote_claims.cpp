@@ -25,25 +25,35 @@ std::size_t bytes_of(const StepInput& input) {
 // --- claimed --------------------------------------------------------------------------------------------------------
 
 void RemoteClaims::claim_for_waiting() {
-  for (AskLines::Claiming& one : asks_.next_claims()) {
-    const Asked& asked = asks_.at(one.ask);
-    ClaimSteps claim;
-    claim.ask = one.ask;
-    claim.request.shard = one.shard;
-    claim.request.queues = std::move(one.queues);
-    claim.request.session = asked.answer.session;
-    claim.request.limit = asked.room();
-    claim.request.now_us = context_.now;
-    claim.request.default_timeout_ms = context_.options.default_timeout_ms;
-    claim.request.short_history_max = short_history_events;
-    context_.call(std::move(claim));
-  }
+  for (auto& [one, run] : asks_.next_claims_alone()) claim(std::move(one), run);
+  for (AskLines::Claiming& one : asks_.next_claims()) claim(std::move(one), {});
   asks_.settle_overdue();
 }
 
-void RemoteClaims::claimed(ClaimSteps& claim) {
-  const bool was_full = std::ssize(claim.answer.jobs) >= claim.request.limit;
+// `only`: one step of this run.
+void RemoteClaims::claim(AskLines::Claiming one, std::optional<RunId> only) {
+  const Asked& asked = asks_.at(one.ask);
+  ClaimSteps claim;
+  claim.ask = one.ask;
+  claim.request.shard = one.shard;
+  claim.request.queues = std::move(one.queues);
+  claim.request.session = asked.answer.session;
+  claim.request.limit = only ? 1 : asked.room();
+  if (only) claim.request.only_runs = {*only};
+  if (!only) claim.request.not_of = sessions_.passed_by(asked.answer.session);
+  claim.request.now_us = context_.now;
+  claim.request.default_timeout_ms = context_.options.default_timeout_ms;
+  claim.request.short_history_max = short_history_events;
+  context_.call(std::move(claim));
+}
+
+void RemoteClaims::end_claim(const ClaimSteps& claim, bool was_full) {
+  if (!claim.request.only_runs.empty()) return asks_.claimed_alone(claim.ask);
   asks_.claimed(claim.ask, claim.request.queues, claim.request.shard, was_full);
+}
+
+void RemoteClaims::claimed(ClaimSteps& claim) {
+  end_claim(claim, std::ssize(claim.answer.jobs) >= claim.request.limit);
   for (ShortHistory& one : claim.answer.histories)
     short_histories_.insert_or_assign(one.run, History{.run = one.run, .snapshot = {}, .rows = std::move(one.events)});
   for (HeldJob& job : claim.answer.jobs) take(claim.ask, std::move(job));
@@ -51,7 +61,7 @@ void RemoteClaims::claimed(ClaimSteps& claim) {
 }
 
 void RemoteClaims::claim_failed(const ClaimSteps& claim) {
-  asks_.claimed(claim.ask, claim.request.queues, claim.request.shard, false);
+  end_claim(claim, false);
   asks_.settle(claim.ask);
 }
 
@@ -112,13 +122,15 @@ void RemoteClaims::replied(const Reply& reply) {
 }
 
 // A step that was lost twice is given to a session that has no other one, and its row says so first: if the worker dies
-// of it, no other step is charged. False: it is left to others, or its turn comes when the row says it.
+// of it, no other step is charged. False: it is left to others, or claimed again once its session has no other one, or
+// its turn comes when the row says it.
 bool RemoteClaims::may_begin(Ticket ticket, Claim& claim, const RunState& state) {
   const Step* step = find_step(state, claim.job.job.step);
   if (claim.is_alone || step == nullptr || !runs_alone(*step)) return true;
   Asked& asked = asks_.at(claim.ask);
   if (sessions_.has_claims(claim.job.session) || asked.preparing > 1 || !asked.answer.claims.empty()) {
-    leave(ticket, context_.now + lacking_pause_us);
+    const bool makes_room = sessions_.make_room(claim.job.session, claim.job.run);
+    leave(ticket, context_.now + (makes_room ? 0 : lacking_pause_us));
     return false;
   }
   asked.ask.max = 1;
@@ -128,6 +140,7 @@ bool RemoteClaims::may_begin(Ticket ticket, Claim& claim, const RunState& state)
 }
 
 void RemoteClaims::said_alone(const SayAlone& said) {
+  if (!said.hold.empty()) sessions_.said_alone(said.session);
   const auto found = claims_.find(said.ticket);
   if (found == claims_.end()) return;
   found->second.is_alone = true;
@@ -137,7 +150,6 @@ void RemoteClaims::said_alone(const SayAlone& said) {
 // `state` null: the run cannot be read now.
 void RemoteClaims::prepare(Ticket ticket, Claim& claim, const RunState* state) {
   if (state == nullptr) return leave(ticket, context_.now + refused_pause_us);
-  if (!may_begin(ticket, claim, *state)) return;
   const Asked& asked = asks_.at(claim.ask);
   const Executor executor = asked.worker->executor(claim.job.session);
   Prepared prepared = NotOpen{};
@@ -158,6 +170,7 @@ void RemoteClaims::prepare(Ticket ticket, Claim& claim, const RunState* state) {
     return leave(ticket, context_.now + lacking_pause_us);
   }
   if (auto* command = std::get_if<Command>(&prepared)) return submit(ticket, claim, std::move(*command));
+  if (!may_begin(ticket, claim, *state)) return;
   Work& work = std::get<Work>(prepared);
   const bool reads_none = work.blobs.empty() || asked.ask.by_reference;
   if (reads_none && !work.recorded) return give(ticket, claim, std::move(work));

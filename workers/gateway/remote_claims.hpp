@@ -42,6 +42,8 @@ class RemoteClaims {
     bool is_alone = false;    // its session's row says so
     bool is_written = false;  // what is recorded in the worker's place is being written
   };
+  void claim(AskLines::Claiming one, std::optional<RunId> only);
+  void end_claim(const ClaimSteps& claim, bool was_full);
   void prepare(Ticket ticket, Claim& claim, const RunState* state);
   bool may_begin(Ticket ticket, Claim& claim, const RunState& state);
   void give(Ticket ticket, Claim& claim, Work work);

@@ -33,6 +33,13 @@ void RemoteReports::begin(AskId id) {
   }
 }
 
+void RemoteReports::give_up(AskId id) {
+  std::vector<Ticket> left;
+  for (const auto& [ticket, report] : reports_)
+    if (report.ask == id && report.stage != Stage::writes) left.push_back(ticket);
+  for (const Ticket ticket : left) end(ticket, {ReportStatus::stale, "Its client was gone, and it is to come again."});
+}
+
 // The store leaves a hold alone that is no more as the fence says.
 void RemoteReports::release(Ticket ticket, Report& report, std::int64_t pause_ms) {
   if (report.claim.fence.session == asks_.at(report.ask).answer.session) {
@@ -70,7 +77,10 @@ void RemoteReports::decide(Ticket ticket, Report& report, const RunState* state)
   report.command =
       executor.report(job, began, *std::exchange(report.result, std::nullopt), graph ? *graph : no_graph, blobs);
   if (state != nullptr && never_was(*state, step, claim)) return end(ticket, {ReportStatus::stale, never_held});
-  if (!is_open || claim.fence.session != asked.answer.session) return find_end(ticket, report);
+  if (!is_open || claim.fence.session != asked.answer.session) {
+    report.moved = std::move(blobs);
+    return find_end(ticket, report);
+  }
   if (const std::optional<Job> open = job_of(*state, claim.fence.branch)) report.queue = open->queue;
   if (blobs.empty()) return submit(ticket, report);
   const Shard shard = shard_of(claim.run, context_.options.shards);
@@ -88,7 +98,8 @@ void RemoteReports::submit(Ticket ticket, Report& report) {
   report.stage = Stage::writes;
   Submission submission{
       .ticket = ticket, .run = report.claim.run, .command = *report.command, .fence = report.claim.fence};
-  if (asks_.at(report.ask).room() > 0 && !report.queue.empty()) submission.keep_in = report.queue;
+  const bool takes_next = asks_.at(report.ask).room() > 0 && !sessions_.makes_room(report.claim.fence.session);
+  if (takes_next && !report.queue.empty()) submission.keep_in = report.queue;
   committer_.submit(std::move(submission));
 }
 
@@ -117,11 +128,15 @@ void RemoteReports::find_end(Ticket ticket, Report& report) {
 }
 
 void RemoteReports::find_next() {
+  while (!to_find_.empty() && !has(to_find_.front())) to_find_.pop_front();  // given up
   if (is_finding_ || to_find_.empty()) return;
   const Ticket ticket = to_find_.front();
   to_find_.pop_front();
   is_finding_ = true;
-  context_.call(FindEnd{ticket, reports_.at(ticket).claim});
+  Report& report = reports_.at(ticket);
+  const auto* complete = std::get_if<CompleteStep>(&*report.command);
+  context_.call(FindEnd{ticket, report.claim, complete == nullptr ? Json() : complete->outcome.patch,
+                        std::exchange(report.moved, {})});
 }
 
 bool RemoteReports::end_found(const FindEnd& found) {
@@ -130,7 +145,7 @@ bool RemoteReports::end_found(const FindEnd& found) {
   const auto entry = reports_.find(found.ticket);
   if (entry == reports_.end()) return true;
   const Report& report = entry->second;
-  if (!found.answer && is_being_written(report.claim)) return false;
+  if (!found.answer.event && is_being_written(report.claim)) return false;
   end(found.ticket, judge_report(*report.command, found.answer, report.claim.fence.session));
   return true;
 }

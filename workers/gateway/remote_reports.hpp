@@ -20,7 +20,8 @@ class RemoteReports {
                 Committer& committer)
       : context_(context), asks_(asks), sessions_(sessions), claims_(claims), committer_(committer) {}
 
-  void begin(AskId id);  // all that the ask has brought
+  void begin(AskId id);    // all that the ask has brought
+  void give_up(AskId id);  // those of the ask that are not being written; they come again
   bool has(Ticket ticket) const { return reports_.contains(ticket); }
   void add_holds(std::set<std::string>& known) const;
 
@@ -40,7 +41,8 @@ class RemoteReports {
     std::optional<StepResult> result = {};
     Stage stage = Stage::reads_run;
     std::optional<Command> command = {};
-    std::string queue = {};  // that its row stands in
+    std::vector<Blob> moved = {};  // out of a report that comes late
+    std::string queue = {};        // that its row stands in
   };
   void release(Ticket ticket, Report& report, std::int64_t pause_ms);
   void decide(Ticket ticket, Report& report, const RunState* state);

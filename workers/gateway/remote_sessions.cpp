@@ -9,7 +9,12 @@ namespace cairn {
 namespace {
 
 constexpr TimeUs arrives_us = 10'000'000;  // a claim that was given is on its way to the worker for so long at most
-constexpr TimeUs met_us = 2'000'000;       // the same, for claims that another process gave
+constexpr TimeUs met_us = 2'000'000;       // after that, claims that another process gave are looked for
+constexpr TimeUs room_us = 3'000'000;      // a step that has room, and is asked for, comes by then or is elsewhere
+constexpr std::size_t looked_at_once = 10'000;
+
+// The step as well: a hold goes on with the next one.
+std::string held_step_text(const HeldJob& job) { return hold_text(job) + " " + std::to_string(job.job.step); }
 
 }  // namespace
 
@@ -90,7 +95,8 @@ QueueNames RemoteSessions::queues() const {
 void RemoteSessions::give(SessionId session, const std::vector<RemoteClaim>& claims) {
   const auto remote = remotes_.find(session);
   if (remote == remotes_.end()) return;
-  for (const RemoteClaim& claim : claims) remote->second.given[to_text(claim.id)] = {context_.steady, claim.input.node};
+  for (const RemoteClaim& claim : claims)
+    remote->second.given[to_text(claim.id)] = {context_.steady, claim.input.node, context_.steady};
 }
 
 void RemoteSessions::forget(const ClaimId& claim) {
@@ -99,8 +105,10 @@ void RemoteSessions::forget(const ClaimId& claim) {
   if (remote == remotes_.end()) return;
   const std::string text = to_text(claim);
   remote->second.given.erase(text);
-  if (text != remote->second.alone) return;
-  remote->second.alone.clear();
+  const bool is_alone = text == remote->second.alone;
+  if (is_alone) remote->second.alone.clear();
+  if (!is_alone && remote->second.row_alone != hold_of(claim)) return;
+  remote->second.row_alone.clear();
   context_.call(SayAlone{{session, ""}, 0});
 }
 
@@ -135,6 +143,7 @@ std::optional<std::vector<std::string>> RemoteSessions::hears(SessionId session,
     const std::string text = to_text(claim);
     const auto given = remote.given.find(text);
     nodes.push_back(given == remote.given.end() ? "" : given->second.node);
+    if (given != remote.given.end()) given->second.seen_at = context_.steady;
     there.insert(text);
   }
   std::vector<ClaimId> lost;
@@ -145,23 +154,57 @@ std::optional<std::vector<std::string>> RemoteSessions::hears(SessionId session,
   return nodes;
 }
 
-// The process before may have died between a claim and the answer that was to bring it.
+// The process before may have died between a claim and the answer that was to bring it. Or it lives, and gives claims:
+// one that is on its way is named by the worker the next time.
 void RemoteSessions::find_unknown_holds(SessionId session, Remote& remote, const std::vector<ClaimId>& has) {
-  if (!remote.was_opened_elsewhere || context_.steady - remote.met_at < met_us) return;
-  remote.was_opened_elsewhere = false;
+  if (!remote.was_opened_elsewhere || remote.is_finding || context_.steady - remote.met_at < met_us) return;
+  if (remote.unnamed_at > 0 && context_.steady - remote.unnamed_at < arrives_us) return;
+  remote.is_finding = true;
   FindHolds find{session};
   for (const ClaimId& claim : has) find.known.insert(hold_of(claim));
   context_.call(std::move(find));
 }
 
 void RemoteSessions::found(FindHolds& holds) {
-  const Remote* remote = find(holds.session);
-  if (remote == nullptr) return;
-  for (const auto& [text, given] : remote->given) holds.known.insert(hold_of(*parse_claim_id(text)));
+  const auto entry = remotes_.find(holds.session);
+  if (entry == remotes_.end()) return;
+  Remote& remote = entry->second;
+  remote.is_finding = false;
+  for (const auto& [text, given] : remote.given) holds.known.insert(hold_of(*parse_claim_id(text)));
+  const bool is_first_look = remote.unnamed_at == 0;
+  remote.unnamed_at = context_.steady;
   LetGo lost{{}, context_.now};
-  for (const HeldJob& job : holds.answer)
-    if (!holds.known.contains(hold_text(job))) lost.holds.emplace_back(job.run, claim_of(job, 0).fence);
+  for (const HeldJob& job : holds.answer) {
+    if (holds.known.contains(hold_text(job))) continue;
+    if (is_first_look) remote.unnamed.insert(held_step_text(job));
+    if (!is_first_look && remote.unnamed.contains(held_step_text(job)))
+      lost.holds.emplace_back(job.run, claim_of(job, 0).fence);
+  }
+  remote.was_opened_elsewhere = is_first_look && !remote.unnamed.empty();
+  if (!remote.was_opened_elsewhere) remote.unnamed.clear();
   if (!lost.holds.empty()) context_.call(std::move(lost));
+}
+
+void RemoteSessions::look_at_given() {
+  if (is_looking_) return;
+  LookAtClaims look;
+  for (auto& [session, remote] : remotes_) {
+    for (auto& [text, given] : remote.given) {
+      if (look.claims.size() >= looked_at_once) break;
+      if (context_.steady - given.seen_at < arrives_us) continue;
+      given.seen_at = context_.steady;
+      look.claims.push_back(*parse_claim_id(text));
+    }
+  }
+  if (look.claims.empty()) return;
+  is_looking_ = true;
+  context_.call(std::move(look));
+}
+
+void RemoteSessions::looked(const LookAtClaims& look) {
+  is_looking_ = false;
+  for (std::size_t at = 0; at < look.claims.size(); ++at)
+    if (look.answer[at] != HoldStanding::held) forget(look.claims[at]);
 }
 
 // --- alone ----------------------------------------------------------------------------------------------------------
@@ -177,7 +220,73 @@ bool RemoteSessions::has_claims(SessionId session) const {
 }
 
 void RemoteSessions::execute_alone(SessionId session, const ClaimId& claim) {
-  remotes_.at(session).alone = to_text(claim);
+  Remote& remote = remotes_.at(session);
+  remote.alone = to_text(claim);
+  remote.alone_said_at = 0;
+  for (auto& [other, one] : remotes_)
+    if (one.room_for && one.room_for->run == claim.run) one.room_for.reset();
+}
+
+// A worker with several slots may never be without a claim by itself.
+bool RemoteSessions::make_room(SessionId session, const RunId& run) {
+  for (const auto& [other, remote] : remotes_)
+    if (remote.room_for) return other == session && remote.room_for->run == run;
+  const auto found = remotes_.find(session);
+  if (found == remotes_.end()) return false;
+  found->second.room_for = Room{run, 0, 0};
+  return true;
+}
+
+bool RemoteSessions::makes_room(SessionId session) const {
+  const Remote* remote = find(session);
+  return remote != nullptr && remote->room_for.has_value();
+}
+
+std::vector<std::pair<SessionId, RunId>> RemoteSessions::with_room_made() {
+  std::vector<std::pair<SessionId, RunId>> free;
+  for (auto& [session, remote] : remotes_) {
+    if (!remote.room_for || has_claims(session)) continue;
+    Room& room = *remote.room_for;
+    if (room.until == 0) room.until = context_.steady + context_.options.contact_ms * 1'000;
+    if (context_.steady >= room.until) {
+      remote.room_for.reset();
+    } else if (context_.steady >= room.claim_at) {
+      free.emplace_back(session, room.run);
+    }
+  }
+  return free;
+}
+
+std::vector<RunId> RemoteSessions::passed_by(SessionId session) const {
+  std::vector<RunId> runs;
+  if (!has_claims(session)) return runs;
+  for (const auto& [other, remote] : remotes_)
+    if (remote.room_for) runs.push_back(remote.room_for->run);
+  return runs;
+}
+
+void RemoteSessions::claims_for_room(SessionId session) {
+  const auto found = remotes_.find(session);
+  if (found == remotes_.end() || !found->second.room_for) return;
+  Room& room = *found->second.room_for;
+  if (room.claim_at == 0) room.until = context_.steady + room_us;
+  room.claim_at = context_.steady + context_.options.poll_ms * 1'000;
+}
+
+void RemoteSessions::said_alone(SessionId session) {
+  if (const auto found = remotes_.find(session); found != remotes_.end()) found->second.alone_said_at = context_.steady;
+}
+
+// A report of what it executes alone may have come to another process of the API, which says so in the row.
+void RemoteSessions::learn_alone(const std::vector<SessionRow>& rows, TimeUs asked_at) {
+  for (const SessionRow& row : rows) {
+    const auto found = remotes_.find(row.id);
+    if (found == remotes_.end()) continue;
+    Remote& remote = found->second;
+    remote.row_alone = row.alone.value_or("");
+    if (remote.alone.empty() || remote.alone_said_at == 0 || remote.alone_said_at >= asked_at) continue;
+    if (remote.row_alone != hold_of(*parse_claim_id(remote.alone))) remote.alone.clear();
+  }
 }
 
 }  // namespace cairn

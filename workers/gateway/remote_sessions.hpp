@@ -41,18 +41,40 @@ class RemoteSessions {
   // they are known; nothing: the session is not known here, or it is another caller's.
   std::optional<std::vector<std::string>> hears(SessionId session, const std::string& caller,
                                                 const std::vector<ClaimId>& has);
-  // Holds that another process of the API had claimed for the session: those not `known` are offered again.
+  // Holds that another process of the API had claimed for the session: those not `known`, now and a while before, are
+  // offered again.
   void found(FindHolds& holds);
+  // Looks at those that were given a while ago: what has ended by another process of the API is forgotten.
+  void look_at_given();
+  void looked(const LookAtClaims& look);
 
   // --- a claim that is executed with no other one ---
   bool executes_alone(SessionId session) const;
   bool has_claims(SessionId session) const;
   void execute_alone(SessionId session, const ClaimId& claim);  // REQUIRES: the session is known
+  // While it makes room for a run's step, the session takes no other one. False: another step is to have room, in this
+  // session or another one.
+  bool make_room(SessionId session, const RunId& run);
+  bool makes_room(SessionId session) const;
+  // Those that have no claim any more, with the runs whose steps they may claim now.
+  std::vector<std::pair<SessionId, RunId>> with_room_made();
+  void claims_for_room(SessionId session);
+  // The runs whose steps are to have room, which a session with claims would only give back.
+  std::vector<RunId> passed_by(SessionId session) const;
+  void said_alone(SessionId session);  // its row names that claim
+  // The holds that the rows name at a moment after `asked_at` (steady); other processes of the API write them too.
+  void learn_alone(const std::vector<SessionRow>& rows, TimeUs asked_at);
 
  private:
   struct Given {
     TimeUs at = 0;  // steady
     std::string node;
+    TimeUs seen_at = 0;  // steady; the last time that it was known to be held
+  };
+  struct Room {
+    RunId run;
+    TimeUs until = 0;     // steady; 0: there are other claims yet
+    TimeUs claim_at = 0;  // steady
   };
   struct Remote {
     std::string caller;
@@ -62,7 +84,13 @@ class RemoteSessions {
     TimeUs opened_at = 0;                     // steady; the last time that its row was seen to be there
     TimeUs met_at = 0;                        // steady
     bool was_opened_elsewhere = false;        // and claims of there may never have arrived
+    bool is_finding = false;                  // them
+    std::set<std::string> unnamed = {};       // held steps that its worker had not named at the first look
+    TimeUs unnamed_at = 0;                    // steady; 0: that look is to come
     std::string alone = {};                   // the claim that it executes with no other one; "": none
+    std::optional<Room> room_for = {};        // a step that is to be executed alone
+    TimeUs alone_said_at = 0;                 // steady; 0: its row does not name that claim yet
+    std::string row_alone = {};               // the hold that its row names, as far as is known
   };
   const Remote* find(SessionId session) const;
   void find_unknown_holds(SessionId session, Remote& remote, const std::vector<ClaimId>& has);
@@ -70,6 +98,7 @@ class RemoteSessions {
   GatewayContext& context_;
   TimeUs contact_at_ = 0;  // steady; the last of any session
   std::map<SessionId, Remote> remotes_;
+  bool is_looking_ = false;  // at claims that were given
 };
 
 // As hold_text() names it.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/bounds.hpp"
 #include "workers/runs/executor.hpp"
 
 namespace cairn {
@@ -9,23 +10,30 @@ namespace {
 
 constexpr const char* no_label = "ok";
 
-bool is_same(const Command& report, const EventBody& end) {
-  if (const auto* complete = std::get_if<CompleteStep>(&report)) {
-    if (const auto* succeeded = std::get_if<StepSucceeded>(&end))
-      return (complete->outcome.label.empty() || succeeded->label == complete->outcome.label) &&
-             parse_stored(succeeded->patch) == complete->outcome.patch;
-    // An outcome that its node does not take is recorded as a failed attempt.
-    const auto* failed = std::get_if<StepFailed>(&end);
-    if (failed != nullptr) return failed->error == "invalid";
-    const auto* closed = std::get_if<SubGoalClosed>(&end);
-    return closed != nullptr && closed->status == GoalStatus::succeeded &&
-           parse_stored(closed->outputs) == complete->outcome.patch;
-  }
-  const Failure& failure = std::get<FailStep>(report).failure;
-  if (const auto* failed = std::get_if<StepFailed>(&end))
-    return failed->error == failure.error && failed->message == failure.message;
+// An outcome that its node, or its sub-goal, does not take is recorded as a failed attempt.
+constexpr const char* not_taken = "invalid";
+
+bool is_same_outcome(const Outcome& outcome, const FoundEnd& end) {
+  if (const auto* succeeded = std::get_if<StepSucceeded>(&*end.event))
+    return (outcome.label.empty() || succeeded->label == outcome.label) && end.has_same_values;
+  if (const auto* failed = std::get_if<StepFailed>(&*end.event)) return failed->error == not_taken;
+  const auto* closed = std::get_if<SubGoalClosed>(&*end.event);
+  if (closed == nullptr) return false;
+  return closed->status == GoalStatus::succeeded ? end.has_same_values : closed->error == not_taken;
+}
+
+// Long texts are cut when they are recorded.
+bool is_same_failure(const Failure& failure, const EventBody& end) {
+  const std::string error = recordable(failure.error, name_bytes_max);
+  const std::string message = recordable(failure.message, message_bytes_max);
+  if (const auto* failed = std::get_if<StepFailed>(&end)) return failed->error == error && failed->message == message;
   const auto* closed = std::get_if<SubGoalClosed>(&end);
-  return closed != nullptr && closed->error == failure.error && closed->message == failure.message;
+  return closed != nullptr && closed->error == error && closed->message == message;
+}
+
+bool is_same(const Command& report, const FoundEnd& end) {
+  if (const auto* complete = std::get_if<CompleteStep>(&report)) return is_same_outcome(complete->outcome, end);
+  return is_same_failure(std::get<FailStep>(report).failure, *end.event);
 }
 
 SessionId worker_of(const EventBody& end) {
@@ -49,11 +57,11 @@ void complete_report(StepResult& result, const RunState& state, const Step& step
   if (handler != nullptr) result = Executor::made_by(*handler, std::move(result));
 }
 
-ReportReply judge_report(const Command& report, const std::optional<EventBody>& end, SessionId session) {
-  if (!end) return {ReportStatus::stale, "The hold was lost, or the step was cancelled."};
-  if (is_lost(*end) || worker_of(*end) != session)
+ReportReply judge_report(const Command& report, const FoundEnd& end, SessionId session) {
+  if (!end.event) return {ReportStatus::stale, "The hold was lost, or the step was cancelled."};
+  if (is_lost(*end.event) || worker_of(*end.event) != session)
     return {ReportStatus::stale, "The hold was lost, and another attempt counts."};
-  if (is_same(report, *end)) return {ReportStatus::already, ""};
+  if (is_same(report, end)) return {ReportStatus::already, ""};
   return {ReportStatus::conflict, "The attempt has ended by another report of this claim."};
 }
 

@@ -2,20 +2,18 @@
 // after its attempt has ended. Pure functions, safe from any thread.
 #pragma once
 
-#include <optional>
-
 #include "engine/command.hpp"
 #include "engine/event.hpp"
 #include "engine/state.hpp"
 #include "workers/gateway/ask.hpp"
+#include "workers/gateway/gateway_calls.hpp"
 
 namespace cairn {
 
 // Adds to an outcome, as the worker has declared the handler: its version, and its label if it has only one.
 void complete_report(StepResult& result, const RunState& state, const Step& step, const HandlerTable& handlers);
 
-// A report that was not written. `end`: the event by which its attempt ended; nothing: it did not end by an event of
-// its own. REQUIRES: `report` completes or fails a step.
-ReportReply judge_report(const Command& report, const std::optional<EventBody>& end, SessionId session);
+// A report that was not written. REQUIRES: it completes or fails a step.
+ReportReply judge_report(const Command& report, const FoundEnd& end, SessionId session);
 
 }  // namespace cairn

@@ -50,21 +50,20 @@ Status HookDesk::add(const std::string& name, const HookDefinition& hook, const 
   const std::optional<std::int64_t> fence = calls_.add(row, add_lease_us, note);
   if (!fence) return name_is_taken(name, is_there(calls_, name));
   row.fence = *fence;
-  if (const Status made = make_consumer(feed_, name, hook); !made) {
-    if (const Status undone = remove(name, actor); !undone) return undone;
-    return made;
-  }
-  return keep_ready(std::move(row));
+  const Status made = make_consumer(feed_, name, hook);
+  row.is_ready = made.ok();
+  if (!calls_.keep({row, {}, made ? 0 : add_lease_us})) return lost_meanwhile(name);
+  if (made) return Done{};
+  if (const Status undone = remove(name, actor); !undone) return undone;
+  return made;
 }
 
-// A hook that was removed meanwhile leaves no consumer.
-Status HookDesk::keep_ready(HookRow row) {
-  row.is_ready = true;
-  if (calls_.keep({row, {}, 0})) return Done{};
-  if (is_there(calls_, row.name))
-    return Error{Code::conflict, "Expected to add hook " + row.name + ", but another process adds it as well."};
-  if (const Status removed = remove_consumer(feed_, row.name); !removed) return removed;
-  return Error{Code::conflict, "Expected to add hook " + row.name + ", but it was removed meanwhile."};
+// A hook that was removed meanwhile leaves no consumer; one that another process makes keeps its own.
+Status HookDesk::lost_meanwhile(const std::string& name) {
+  if (is_there(calls_, name))
+    return Error{Code::conflict, "Expected to add hook " + name + ", but another process adds it as well."};
+  if (const Status removed = remove_consumer(feed_, name); !removed) return removed;
+  return Error{Code::conflict, "Expected to add hook " + name + ", but it was removed meanwhile."};
 }
 
 Result<HookDefinition> HookDesk::edit(const std::string& name, const Json& fields, const std::string& actor) {

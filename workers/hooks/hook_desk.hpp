@@ -35,7 +35,7 @@ class HookDesk {
   Status skip(const std::string& name, const std::string& id, const std::string& actor);
 
  private:
-  Status keep_ready(HookRow row);
+  Status lost_meanwhile(const std::string& name);
   Result<std::int64_t> again(const std::string& name, const std::string& id, bool passes);
 
   const HookCalls calls_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "engine/bounds.hpp"
 #include "engine/nearest.hpp"
@@ -9,9 +10,16 @@
 namespace cairn {
 namespace {
 
+constexpr int backfill_tries_max = 20;
+
 Error stale_edit(const ScheduleRow& row, std::int64_t expected) {
   return {Code::stale, "Expected revision " + std::to_string(expected) + " of schedule " + row.name +
                            " to edit, but it has revision " + std::to_string(row.revision) + " by now."};
+}
+
+Error changes_all_the_time(const std::string& name) {
+  return {Code::unavailable,
+          "Expected schedule " + name + " to stay as it is for a moment, but it changes all the time."};
 }
 
 // The fields that are set, over those that are there.
@@ -29,13 +37,17 @@ Status ScheduleDesk::check(const ScheduleDefinition& definition, TimeUs now_us) 
   const auto zone = zones_.find(definition.zone);
   if (!zone) return zone.error();
   client_.load_graphs();
-  if (client_.graphs().current(definition.graph) == nullptr) {
+  const GraphRef graph = client_.graphs().current(definition.graph);
+  if (graph == nullptr) {
     std::vector<std::string> names;
     for (const GraphRow& row : store_.graphs().names())
       if (row.current) names.push_back(row.name);
     return Error{Code::not_found, "Expected a graph to start, but none is named " + definition.graph +
                                       did_you_mean(definition.graph, names) + "."};
   }
+  if (graph->starts && graph->starts->singleton() == nullptr)
+    return Error{Code::invalid, "Expected a graph of which each start is a run, but several of " + definition.graph +
+                                    " become one (" + std::string(graph->starts->word()) + ")."};
   if (Status fits = client_.check_input(definition.graph, definition.input); !fits) return fits;
   if (next_time(definition.times, (*zone)->zone, now_us / 1'000'000)) return Done{};
   return Error{Code::invalid, "Expected times that are still to come, but none is: " + in_words(definition) + "."};
@@ -140,14 +152,26 @@ Result<std::vector<ScheduleNote>> ScheduleDesk::trigger(const std::string& name,
   });
 }
 
+// A backfill of the same times by another process starts runs of which this one must know: it decides only if there are
+// no notes since it has read which of them have runs.
 Result<std::vector<ScheduleNote>> ScheduleDesk::backfill(const std::string& name, const BackfillRange& range,
                                                          const std::string& actor) {
-  const std::vector<TimeUs> started = calls_.started(name, range.from, range.until);
-  const std::set<TimeUs> have_runs(started.begin(), started.end());
-  return scheduler_.change(name, [&](ScheduleInHand& schedule, const ScheduleView& view) {
+  std::int64_t seen = -1;  // the last note of before `have_runs` was read
+  std::set<TimeUs> have_runs;
+  bool is_current = false;
+  const auto change = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleDecision> {
+    is_current = std::exchange(seen, schedule.row.notes) == schedule.row.notes;
+    if (!is_current) return changes_all_the_time(name);
     return backfill_schedule(
         schedule.state, view, range, [&have_runs](TimeUs at) { return have_runs.contains(at); }, actor);
-  });
+  };
+  Result<std::vector<ScheduleNote>> filled = scheduler_.change(name, change);
+  for (int tries = 0; tries < backfill_tries_max && seen >= 0 && !is_current; ++tries) {
+    const std::vector<TimeUs> started = calls_.started(name, range.from, range.until);
+    have_runs = {started.begin(), started.end()};
+    filled = scheduler_.change(name, change);
+  }
+  return filled;
 }
 
 }  // namespace cairn

@@ -27,8 +27,8 @@ class ScheduleDesk {
 
   // All functions throw StoreUnavailable; what was asked may then have happened or not.
 
-  // Refuses `invalid` (the name, an input that the graph does not take, times that never come), `not_found` (the graph,
-  // the zone), `conflict` (there is one of that name).
+  // Refuses `invalid` (the name, a graph of which several starts become one run, an input that it does not take, times
+  // that never come), `not_found` (the graph, the zone), `conflict` (there is one of that name).
   Status add(const std::string& name, const ScheduleDefinition& definition, const std::string& actor);
   // Returns the new revision; nothing changed: the one that is. Refuses `not_found`, `stale` (it has another revision
   // by now), and as add().
@@ -42,7 +42,8 @@ class ScheduleDesk {
   // The notes of the occurrence of now. Refuses `not_found`.
   Result<std::vector<ScheduleNote>> trigger(const std::string& name, std::optional<Overlap> overlap,
                                             const std::string& actor);
-  // The notes of each time in the range that has passed and has no run yet. Refuses `not_found`, `limit`.
+  // The notes of each time in the range that has passed and has no run yet. Refuses `not_found`, `limit`, `unavailable`
+  // (others change it all the time).
   Result<std::vector<ScheduleNote>> backfill(const std::string& name, const BackfillRange& range,
                                              const std::string& actor);
 

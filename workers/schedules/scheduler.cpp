@@ -15,9 +15,12 @@ constexpr TimeUs unreadable_pause_us = 60'000'000;  // until a schedule that can
 
 Result<ScheduleDefinition> stored_definition(const std::string& text) { return parse_schedule(parse_stored(text)); }
 
-// An answer that means that the run is there, now or before it was archived.
-bool has_started(const Result<Started>& started) {
-  return started || started.error().code == Code::conflict || started.error().code == Code::closed;
+// Nothing: the run is there, now or before it was archived, or waits for its turn.
+std::optional<std::string> start_refusal(const Result<Started>& started, const RunId& run) {
+  if (started && started->standing == StartStanding::skipped && started->run != run)
+    return "Expected no run with the key of its start, but run " + to_string(started->run) + " has it.";
+  if (started || started.error().code == Code::conflict || started.error().code == Code::closed) return std::nullopt;
+  return started.error().message;
 }
 
 }  // namespace
@@ -98,8 +101,26 @@ void Scheduler::check_open_runs(const std::vector<ScheduleInHand>& schedules) {
   std::sort(open.begin(), open.end());
   open.erase(std::unique(open.begin(), open.end()), open.end());
   if (open.empty()) return;
-  const std::vector<std::optional<RunHead>> heads = store_.heads(open);
-  for (std::size_t n = 0; n < open.size(); ++n) ended_[open[n]] = !heads[n] || is_ended(heads[n]->status);
+  for (const RunId& run : look_at_heads(open)) ended_[run] = !waits_for_its_turn(run);
+}
+
+// Returns those that have none.
+std::vector<RunId> Scheduler::look_at_heads(const std::vector<RunId>& runs) {
+  const std::vector<std::optional<RunHead>> heads = store_.heads(runs);
+  std::vector<RunId> without;
+  for (std::size_t n = 0; n < runs.size(); ++n) {
+    ended_[runs[n]] = !heads[n] || is_ended(heads[n]->status);
+    if (!heads[n]) without.push_back(runs[n]);
+  }
+  return without;
+}
+
+// As a start of a singleton whose key another run has. One that is no longer among them may have begun just now.
+bool Scheduler::waits_for_its_turn(const RunId& run) {
+  const std::optional<FoundStart> start = store_.starts().start_of_run(run);
+  if (start) return !start->start.refusal;
+  const std::optional<RunHead> head = store_.heads(std::vector{run}).front();
+  return head && !is_ended(head->status);
 }
 
 std::vector<ScheduleWrite> Scheduler::decide_rows(TimeUs now_us, const std::vector<ScheduleRow>& rows,
@@ -210,9 +231,8 @@ void Scheduler::start_together(const Doings& doings, const std::vector<NamedRun>
   }
   const std::vector<Result<Started>> started = client_.start_many(std::move(commands));
   for (std::size_t n = 0; n < started.size(); ++n) {
-    StartedOccurrence one{asked[n].second.run, {}};
-    if (!has_started(started[n])) one.refusal = started[n].error().message;
-    done[asked[n].first].push_back(std::move(one));
+    const RunId& run = asked[n].second.run;
+    done[asked[n].first].push_back({run, start_refusal(started[n], run)});
   }
 }
 

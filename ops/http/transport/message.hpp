@@ -67,8 +67,9 @@ ApiResponse problem_response(ApiResponse response);
 // An answer that is sent piece by piece: `next` is polled for the next piece.
 struct ApiStream {
   struct Chunk {
-    std::string text;      // "": nothing new
-    bool is_last = false;  // nothing can follow it
+    std::string text;       // "": nothing new
+    bool is_last = false;   // nothing can follow it
+    bool has_more = false;  // is there already: asked for at once
   };
   std::string type;
   std::string pulse;                           // sent after a while without a piece, to keep the connection open

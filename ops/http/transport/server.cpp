@@ -618,9 +618,9 @@ asio::awaitable<StreamEnd> HttpServer::Parts::send_chunks(Connection& connection
     std::optional<ApiStream::Chunk> chunk =
         co_await in_pool<std::optional<ApiStream::Chunk>>([&said] { return said.next(); });
     if (!chunk) co_return StreamEnd::broke;
-    const bool is_last = chunk->is_last;
+    const bool is_last = chunk->is_last, has_more = chunk->has_more;
     const auto now = std::chrono::steady_clock::now();
-    if (!chunk->text.empty()) wait = poll_first;
+    if (!chunk->text.empty() || has_more) wait = poll_first;
     if (chunk->text.empty() && now - spoke > pulse_after) chunk->text = said.pulse;
     if (!chunk->text.empty()) {
       spoke = now;
@@ -628,7 +628,7 @@ asio::awaitable<StreamEnd> HttpServer::Parts::send_chunks(Connection& connection
     }
     chunk.reset();  // a stream that rests holds nothing
     if (is_last) co_return StreamEnd::whole;
-    co_await pause(wait);
+    if (!has_more) co_await pause(wait);
   }
   co_return StreamEnd::whole;
 }

@@ -1,4 +1,5 @@
 // The feed as its users see it: the command, the API, and a consumer that is killed again and again.
+#include <chrono>
 #include <csignal>
 #include <gtest/gtest.h>
 #include <map>
@@ -157,6 +158,29 @@ TEST(FeedOverHttp, has_pages_streams_and_places) {
   ApiConnection connection(api.port());
   EXPECT_EQ(connection.ask("DELETE", consumers + "/copy").status, 200);
   EXPECT_EQ(connection.ask("DELETE", consumers + "/copy").status, 404);
+}
+
+TEST(FeedOverHttp, a_stream_reads_on_over_what_its_filter_passes_over) {
+  const std::string dsn = new_database();
+  const Server api({"--dsn", dsn});
+  const std::string run = started(dsn);
+  const Json rare = {{"name", "rare"}, {"from", "now"}, {"types", {"run_finished"}}};
+  EXPECT_EQ(api.post("/api/v1/consumers", rare).status, 201);
+  // Commits of its first event, and then one of its last.
+  test::ask(dsn,
+            "insert into cairn.feed (shard, lsn, run_id, at, runs, firsts, lasts) "
+            "select r.shard, '0/0'::pg_lsn + n, r.run_id, 0, array[r.run_id], array[e.seq], array[e.seq] "
+            "from cairn.run r cross join generate_series(1, 20001) n "
+            "cross join lateral (select case n when 20001 then r.head else 1 end as seq) e "
+            "where r.run_id = '" +
+                run + "'");
+  const auto asked_at = std::chrono::steady_clock::now();
+  ApiStreamReader stream(api.port(), "/api/v1/feed?consumer=rare&follow=true");
+  const std::optional<StreamedEvent> event = stream.next();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->data["run"], run);
+  EXPECT_LT(std::chrono::steady_clock::now() - asked_at, std::chrono::seconds(8)) << "it paused after each page";
+  stream.close();
 }
 
 // Its reader goes on from the consumer's place: who moves that leaves notices out, and no record says so.

@@ -258,6 +258,9 @@ TEST(ClaimTokens, a_worker_s_token_claims_from_its_queues_and_uses_its_own_sessi
   Json elsewhere = asked();
   elsewhere["queues"] = {"default"};
   EXPECT_EQ(server.post(claims, elsewhere, bearer(ann)).status, 403);
+  Json sends_elsewhere = asked("", 0);
+  sends_elsewhere["tools"] = Json::array({Json{{"name", "charge"}, {"queue", "nowhere"}}});
+  EXPECT_EQ(server.post(claims, sends_elsewhere, bearer(ann)).status, 403) << "sub-goals that name it would go there";
   const Json answer = server.post(claims, asked("", 1, 5'000), bearer(ann)).json();
   const std::string claim = answer["claims"].at(0)["claim"];
   EXPECT_EQ(server.post(claims, asked(answer["session"]), bearer(eve)).status, 404);

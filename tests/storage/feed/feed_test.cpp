@@ -164,6 +164,21 @@ TEST_P(FeedTest, keeps_nothing_that_all_consumers_have) {
   EXPECT_EQ(ask_number(dsn_, "select count(*) from cairn.feed_place"), 0);
 }
 
+TEST_P(FeedTest, a_place_without_its_consumer_holds_nothing_up_and_is_removed_by_its_name) {
+  add("one");
+  ask(dsn_,
+      "insert into cairn.feed_place (shard, consumer, position, skip, moved_at) "
+      "select n, 'gone', 0, 0, 0 from generate_series(0, 7) n");
+  commit_some();
+  Got got;
+  ASSERT_TRUE(feed_->confirm("one", read_all("one", got)));
+  EXPECT_EQ(rows(), shards_of_feed);
+  const Status removed = feed_->remove("gone");
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, Code::not_found);
+  EXPECT_EQ(ask_number(dsn_, "select count(*) from cairn.feed_place"), shards_of_feed) << "those of the other one stay";
+}
+
 TEST_P(FeedTest, says_how_far_each_consumer_is) {
   commit_some();
   add("reader");
@@ -398,6 +413,84 @@ TEST_P(LateCommit, that_began_before_the_consumer_is_waited_for) {
   Got got;
   read_all("new", got);
   EXPECT_EQ(got, (Got{{run.id(), {1, 2}}}));
+}
+
+TEST_P(LateCommit, holds_up_a_consumer_that_is_removed_meanwhile_and_leaves_no_places) {
+  add("other");
+  PgConnection slow({dsn_, "slow", false});
+  slow.execute("BEGIN");
+  slow.execute(
+      "insert into cairn.feed (shard, lsn, run_id, at, runs, firsts, lasts) select 6, '0/0', gen_random_uuid(), 0, "
+      "'{}', '{}', '{}' where false");
+  std::future<Status> added =
+      std::async(std::launch::async, [&] { return feed_->add({.name = "new"}, FeedStart::history); });
+  ASSERT_TRUE(wait_until([&] {
+    return ask_number(dsn_, "select count(*) from pg_locks where not granted and relation = 'cairn.feed'::regclass") >
+           0;
+  }));
+  ASSERT_TRUE(feed_->remove("new"));
+  slow.execute("COMMIT");
+  const Status refused = added.get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "Expected to add consumer new of the feed, but it was removed meanwhile.");
+  EXPECT_EQ(ask_number(dsn_, "select count(*) from cairn.feed_place where consumer = 'new'"), 0);
+  commit_some();
+  Got got;
+  ASSERT_TRUE(feed_->confirm("other", read_all("other", got)));
+  EXPECT_EQ(rows(), shards_of_feed);
+}
+
+// Its places cannot be put while another transaction has one of them in hand.
+TEST_P(LateCommit, a_consumer_that_is_being_added_misses_nothing_that_others_confirm_meanwhile) {
+  add("quick");
+  PgConnection slow({dsn_, "slow", false});
+  slow.execute("BEGIN");
+  slow.execute("insert into cairn.feed_place (shard, consumer, position, skip, moved_at) values (0, 'new', 0, 0, 0)");
+  std::future<Status> added =
+      std::async(std::launch::async, [&] { return feed_->add({.name = "new"}, FeedStart::now); });
+  ASSERT_TRUE(wait_until([&] {
+    return ask_number(dsn_, "select count(*) from pg_locks where not granted and locktype = 'transactionid'") > 0;
+  }));
+  commit_some();
+  Got got;
+  ASSERT_TRUE(feed_->confirm("quick", read_all("quick", got)));
+  EXPECT_EQ(rows(), shards_of_feed);
+  slow.execute("ROLLBACK");
+  ASSERT_TRUE(added.get());
+  TestRun& run = new_run(3);
+  commit(run, 2);
+  got.clear();
+  read_all("new", got);
+  EXPECT_EQ(got, (Got{{run.id(), {1, 2}}}));
+}
+
+TEST_P(LateCommit, a_slow_confirm_does_not_move_a_place_back_before_rows_that_are_gone) {
+  add("both", FeedStart::now);
+  TestRun& first = new_run(0);
+  commit(first);
+  TestRun& second = new_run(5);
+  for (int n = 0; n < 3; ++n) commit(second);
+  Result<FeedCursor> slow_one = parse_feed_cursor(to_text(feed_->page("both", "", 1)->cursor), shards_of_feed);
+  ASSERT_TRUE(slow_one);
+  for (FeedPlace& place : slow_one->places) place = {};
+  FeedCursor quick_one = *slow_one;
+  slow_one->places[0].position = slow_one->places[5].position = 1;
+  quick_one.places[5].position = 3;
+  PgConnection holder({dsn_, "holder", false});
+  holder.execute("BEGIN; SELECT FROM cairn.feed_place WHERE shard = 0 FOR UPDATE");
+  std::future<Status> slow = std::async(std::launch::async, [&] { return feed_->confirm("both", to_text(*slow_one)); });
+  ASSERT_TRUE(wait_until([&] {
+    return ask_number(dsn_, "select count(*) from pg_locks where not granted and locktype = 'transactionid'") > 0;
+  }));
+  ASSERT_TRUE(feed_->confirm("both", to_text(quick_one)));
+  holder.execute("COMMIT");
+  const Status refused = slow.get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::conflict);
+  commit(second, 2);
+  Got got;
+  read_all("both", got);
+  EXPECT_EQ(got, (Got{{second.id(), {4, 5}}}));
 }
 
 TEST_P(LateCommit, of_a_worker_of_an_earlier_release_would_be_missed_so_the_consumer_is_refused) {

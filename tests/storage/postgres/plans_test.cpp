@@ -152,8 +152,9 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
       {"feed_batches", {"feed_position"}},
       {"feed_events", {"run_pkey", "event_pkey"}},
       {"feed_history", {"event_pkey", "run_pkey"}},
-      {"put_feed_places", {"feed_place_pkey"}},
-      {"trim_feed", {"feed_position"}},
+      {"put_feed_places", {"feed_place_pkey", "feed_consumer_pkey"}},
+      {"move_feed_places", {"feed_place_pkey"}},
+      {"trim_feed", {"feed_position", "feed_consumer_pkey"}},
   };
   for (const auto& [name, indexes] : expected) {
     const std::string plan = plan_of(name);

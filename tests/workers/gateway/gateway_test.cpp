@@ -10,6 +10,7 @@
 #include "tests/workers/runs/taken_over.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
+#include "workers/gateway/report_rules.hpp"
 #include "workers/ids.hpp"
 
 namespace cairn {
@@ -101,6 +102,13 @@ class GatewayTest : public ::testing::Test {
     command.input = Json::object();
     return client_->start(std::move(command), "")->run;
   }
+  RunId start_lost_twice() {
+    const RunId run = start();
+    for (std::int32_t attempt = 1; attempt <= 2; ++attempt)
+      EXPECT_TRUE(client_->command(run, FailStep{1, attempt, {lost_error, "Its worker died.", true, {}}, 7, 0}));
+    pass(100);
+    return run;
+  }
   void pass(int rounds = 1, const Fails& fails = {}) {
     for (int n = 0; n < rounds; ++n) {
       steady_ += round_us;
@@ -136,6 +144,22 @@ class GatewayTest : public ::testing::Test {
     Ask ask = ask_of(session, 0);
     ask.finished = std::move(reports);
     return ask;
+  }
+  // A hundred requests of a MiB report the first of the claims to the other process. How many are given up when their
+  // clients are gone.
+  std::size_t given_up_of(const AskAnswer& first, const Fails& fails) {
+    std::vector<AskId> asked;
+    for (int n = 0; n < 100; ++n) {
+      Ask ask = reports_of(first.session, {done(first.claims.at(0).id)});
+      ask.bytes = 1u << 20;
+      asked.push_back(there_.ask(std::move(ask)));
+    }
+    pass(20, fails);
+    for (const AskId id : asked) there_.gateway().gone(id);
+    pass(1, fails);
+    std::size_t given_up = 0;
+    for (const AskId id : asked) given_up += there_.answer_of(id) ? 1u : 0u;
+    return given_up;
   }
   RunStatus status(const RunId& run) { return store_->run(run)->status; }
 
@@ -181,6 +205,50 @@ TEST_F(GatewayTest, the_same_report_again_is_already_there_for_ever_and_another_
   ASSERT_EQ(status(run), RunStatus::done);
   EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::already);
   EXPECT_EQ(store_->run(run)->head, 4);
+}
+
+TEST_F(GatewayTest, the_same_failure_with_a_long_message_is_already_there) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const Ask::Report long_one{first.claims.at(0).id, Failure{"broken", std::string(70'000, 'x'), false, {}}};
+  EXPECT_EQ(reported(here_, first.session, long_one).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::failed);
+  EXPECT_EQ(reported(here_, first.session, long_one).results[0].status, ReportStatus::already);
+}
+
+// None of the values is large, but all of them together are: without its run's graph a report moves them out as one.
+TEST_F(GatewayTest, the_same_list_is_already_there_after_it_has_ended_its_run) {
+  EXPECT_TRUE(client_->add_graph(parse_stored(R"({"name": "lists", "start": "a", "limits": {"steps": 20}, "channels":
+        {"texts": {"reducer": "append"}}, "nodes": {
+        "a": {"do": "py.a", "queue": "py", "labels": ["ok"], "on": {"ok": "z"}}, "z": {"end": "done"}}})")));
+  StartRun command;
+  command.graph = "lists";
+  command.input = Json::object();
+  const RunId run = client_->start(std::move(command), "")->run;
+  pass(30);
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const auto list = [&first](char last) {
+    Json texts = Json::array();
+    for (const char letter : {'a', 'b', last}) texts.push_back(std::string(20'000, letter));
+    return Ask::Report{first.claims.at(0).id, Outcome{"", {{"texts", std::move(texts)}}, {}}};
+  };
+  EXPECT_EQ(reported(here_, first.session, list('c')).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::done);
+  for (Process* process : {&here_, &there_}) {
+    EXPECT_EQ(reported(*process, first.session, list('c')).results[0].status, ReportStatus::already);
+    EXPECT_EQ(reported(*process, first.session, list('d')).results[0].status, ReportStatus::conflict);
+  }
+}
+
+TEST(ReportRules, outputs_that_their_sub_goal_did_not_take_are_already_there) {
+  SubGoalClosed closed;
+  closed.status = GoalStatus::failed;
+  closed.error = "invalid";
+  closed.worker = 7;
+  const Command report = CompleteStep{1, 1, Outcome{"", {{"page", "x"}}, {}}, 7, 0, 0};
+  EXPECT_EQ(judge_report(report, {closed, false}, 7).status, ReportStatus::already);
+  closed.error = "busy";
+  EXPECT_EQ(judge_report(report, {closed, false}, 7).status, ReportStatus::conflict);
 }
 
 TEST_F(GatewayTest, a_report_that_comes_twice_at_once_counts_once) {
@@ -362,6 +430,60 @@ TEST_F(GatewayTest, a_step_that_was_lost_twice_is_given_alone_and_the_session_s_
   EXPECT_FALSE(answered(here_, ask_of(alone.session, 5)).claims.empty());
 }
 
+// As behind a balancer of connections, where a worker's asks come to one process, and its reports to another.
+TEST_F(GatewayTest, a_session_whose_step_alone_was_reported_to_another_process_gets_more_steps) {
+  const RunId lost = start_lost_twice();
+  const AskAnswer alone = answered(here_, ask_of(0, 5));
+  ASSERT_EQ(alone.claims.size(), 1u);
+  ASSERT_EQ(alone.claims[0].id.run, lost);
+  EXPECT_EQ(answered(there_, ask_of(alone.session, 0)).session, alone.session);
+  pass(60);
+  EXPECT_EQ(reported(there_, alone.session, done(alone.claims[0].id)).results[0].status, ReportStatus::committed);
+  there_.gateway().hears(alone.session, "token:ann", {});
+  pass(100);
+  EXPECT_EQ(*store_->sessions().all().at(0).alone, "");
+  start();
+  EXPECT_FALSE(answered(here_, ask_of(alone.session, 5, 300'000)).claims.empty());
+}
+
+TEST_F(GatewayTest, claims_that_were_reported_to_another_process_are_forgotten) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  ASSERT_EQ(first.claims.size(), 1u);
+  const Ask::Report broken{first.claims[0].id, Failure{"broken", "It broke.", false, {}}};
+  EXPECT_EQ(reported(there_, first.session, broken).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::failed);
+  pass(300);
+  const RunId lost = start_lost_twice();
+  const AskAnswer alone = answered(here_, ask_of(first.session, 5, 1'500'000));
+  ASSERT_EQ(alone.claims.size(), 1u) << "a claim that has ended stands beside no step";
+  EXPECT_EQ(alone.claims[0].id.run, lost);
+}
+
+TEST_F(GatewayTest, room_is_made_for_a_step_that_was_lost_twice_however_much_there_is_to_do) {
+  const RunId lost = start_lost_twice();
+  for (int n = 0; n < 60; ++n) start();
+  AskAnswer answer = answered(here_, ask_of(0, 2));
+  std::vector<ClaimId> has;
+  bool is_found = false;
+  // It has always one at least, until it is given nothing more.
+  for (int rounds = 0; rounds < 60; ++rounds) {
+    for (const RemoteClaim& claim : answer.claims) {
+      has.push_back(claim.id);
+      is_found = is_found || claim.id.run == lost;
+    }
+    if (is_found) break;
+    Ask ask = ask_of(answer.session, 1, 300'000);
+    if (has.size() == 2 || (answer.claims.empty() && !has.empty())) {
+      ask.finished.push_back(done(has.front()));
+      has.erase(has.begin());
+    }
+    answer = answered(here_, std::move(ask));
+  }
+  ASSERT_EQ(has.size(), 1u) << "it is given, and nothing with it";
+  EXPECT_EQ(has[0].run, lost);
+}
+
 TEST_F(GatewayTest, a_step_alone_that_cannot_begin_leaves_its_session_free) {
   EXPECT_TRUE(client_->add_graph(parse_stored(R"({"name": "blind", "start": "a", "limits": {"steps": 20}, "channels":
         {"count": {}}, "nodes": {
@@ -419,6 +541,37 @@ TEST_F(GatewayTest, a_client_that_is_gone_leaves_its_steps_to_others_and_its_rep
   here_.gateway().take_back({second.claims.at(0).id});
   pass(3);
   EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+}
+
+TEST_F(GatewayTest, of_clients_that_are_gone_before_the_database_answers_nothing_is_kept) {
+  std::vector<AskId> asked;
+  for (int n = 0; n < 100; ++n) asked.push_back(here_.ask(ask_of(0, 1, 1'000'000)));
+  pass(20, [](const GatewayCall& call) { return std::holds_alternative<OpenRemote>(call); });
+  EXPECT_FALSE(here_.gateway().is_idle());
+  for (const AskId id : asked) here_.gateway().gone(id);
+  EXPECT_TRUE(here_.gateway().is_idle());
+  pass(40);
+  EXPECT_TRUE(store_->sessions().all().empty()) << "none is opened for them";
+}
+
+TEST_F(GatewayTest, reports_of_clients_that_are_gone_are_bounded_while_no_session_can_be_read) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const auto fails = [](const GatewayCall& call) { return std::holds_alternative<OpenRemote>(call); };
+  EXPECT_EQ(given_up_of(first, fails), 36u) << "64 MiB are kept";
+  pass(200);
+  EXPECT_TRUE(there_.gateway().is_idle());
+  EXPECT_EQ(store_->run(run)->head, 2) << "the others count, once";
+}
+
+TEST_F(GatewayTest, reports_of_clients_that_are_gone_are_bounded_while_no_history_can_be_read) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const auto fails = [](const GatewayCall& call) { return std::holds_alternative<ReadHistories>(call); };
+  EXPECT_EQ(given_up_of(first, fails), 36u) << "64 MiB are kept";
+  pass(200);
+  EXPECT_TRUE(there_.gateway().is_idle());
+  EXPECT_EQ(store_->run(run)->head, 2) << "the others count, once";
 }
 
 // It asks so often that it is always in contact.
@@ -518,7 +671,7 @@ TEST_F(GatewayTest, a_claim_that_died_with_its_process_before_it_arrived_is_offe
   ASSERT_EQ(lost.claims.size(), 1u);
   Ask more = ask_of(first.session, 0);
   EXPECT_EQ(answered(here_, std::move(more)).session, first.session);
-  for (int n = 0; n < 3; ++n) {
+  for (int n = 0; n < 10; ++n) {
     pass(30);
     ASSERT_TRUE(here_.gateway().hears(first.session, "token:ann", {claim}));
   }
@@ -529,6 +682,27 @@ TEST_F(GatewayTest, a_claim_that_died_with_its_process_before_it_arrived_is_offe
   EXPECT_EQ(standing(claim), HoldStanding::held);
   EXPECT_EQ(standing(lost.claims[0].id), HoldStanding::lost);
   EXPECT_NE(claim.run == run, claim.run == arrived);
+}
+
+TEST_F(GatewayTest, a_claim_that_another_process_has_just_given_is_not_offered_again) {
+  start();
+  const AskAnswer first = answered(there_, ask_of(0, 1));
+  EXPECT_EQ(answered(here_, ask_of(first.session, 0)).session, first.session);
+  pass(60);
+  const RunId run = start();
+  const AskAnswer second = answered(there_, ask_of(first.session, 1));
+  ASSERT_EQ(second.claims.size(), 1u);
+  const ClaimId claim = second.claims[0].id;
+  // The worker wrote these heartbeats before the answer came.
+  here_.gateway().hears(first.session, "token:ann", {first.claims.at(0).id});
+  pass(3);
+  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
+  for (int n = 0; n < 12; ++n) {
+    pass(30);
+    here_.gateway().hears(first.session, "token:ann", {first.claims.at(0).id, claim});
+  }
+  pass(3);
+  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
 }
 
 TEST_F(GatewayTest, the_session_of_a_worker_that_asks_no_more_gets_no_heartbeats) {

@@ -74,6 +74,28 @@ TEST_F(HookReaderTest, a_hook_that_is_removed_while_it_is_made_leaves_no_consume
   EXPECT_TRUE(consumers_.empty());
 }
 
+// As the feed refuses a consumer that was removed while it was added.
+TEST_F(HookReaderTest, a_maker_whose_consumer_was_removed_leaves_the_hook_to_those_who_have_it_now) {
+  std::function<void()> meanwhile = [this] { ASSERT_TRUE(desk().remove("h", "user:ben").ok()); };
+  HookFeed slow = feed_;
+  slow.add = [&meanwhile](const FeedConsumer&) -> Status {
+    meanwhile();
+    return Error{Code::conflict, "Expected to add it, but it was removed meanwhile."};
+  };
+  const Status removed = HookDesk(hooks_.calls(), slow).add("h", hook_with(), "user:ann");
+  ASSERT_FALSE(removed.ok());
+  EXPECT_EQ(removed.error().message, "Expected to add hook h, but it was removed meanwhile.");
+  meanwhile = [this] {
+    now_us_ += 121 * second_us;
+    ASSERT_TRUE(reader().scan()) << "another process makes it";
+  };
+  const Status taken = HookDesk(hooks_.calls(), slow).add("h", hook_with(), "user:ann");
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.error().message, "Expected to add hook h, but another process adds it as well.");
+  EXPECT_EQ(hooks_.calls().hooks().size(), 1u);
+  EXPECT_TRUE(consumers_.contains("hook@h"));
+}
+
 TEST_F(HookReaderTest, one_whose_addition_broke_off_can_be_added_again_as_it_was) {
   HookCalls calls = hooks_.calls();
   calls.add = [this](const HookRow& row, TimeUs lease_us, const HookNote& note) -> std::optional<std::int64_t> {
