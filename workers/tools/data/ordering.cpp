@@ -51,7 +51,7 @@ class Ordering : private TermReader {
   void read_superlatives() {
     for (std::size_t i = 0; i < clauses_.size(); ++i) {
       if (!clauses_.is_open(i)) continue;
-      if (clauses_.word(i) == "top" && clauses_.number(i + 1)) {
+      if (clauses_.word(i) == "top" && clauses_.number(i + 1) && *clauses_.number(i + 1) >= 1) {
         sketch_.limit = static_cast<std::int64_t>(*clauses_.number(i + 1));
         parts_.is_top = true;
         clauses_.use(i, i + 1);

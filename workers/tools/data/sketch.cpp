@@ -97,6 +97,11 @@ class Writing {
       if (!joining_.reach(table))
         return Error{Code::invalid, "Expected " + schema_.tables()[base_].name + " to be linked to " +
                                         schema_.tables()[table].name + " by a key or a name, but it is not."};
+    for (const std::size_t table : sketch_.absent)
+      if (none_in(table).empty())
+        return Error{Code::invalid, "Expected " + schema_.tables()[base_].name + " to be linked to " +
+                                        schema_.tables()[table].name +
+                                        " by a key, or through one table, but it is not."};
     split();
     SketchQuery query;
     query.doubts = sketch_.doubts;
@@ -264,24 +269,44 @@ class Writing {
 
   std::string where() const {
     std::string text = conditions_sql(sketch_.conditions, "\n  and ");
-    for (const std::size_t table : sketch_.absent)
-      if (const std::string none = none_in(table); !none.empty()) text += (text.empty() ? "" : "\n  and ") + none;
+    for (const std::size_t table : sketch_.absent) text += (text.empty() ? "" : "\n  and ") + none_in(table);
     if (sketch_.order && sketch_.limit > 0 && !sketch_.order->is_figure())
       text += (text.empty() ? "" : "\n  and ") + term_sql(*sketch_.order) + " is not null";
     return text.empty() ? "" : "\nwhere " + text;
   }
 
+  std::string on(const SchemaLink& link) const {
+    std::string text;
+    for (const auto& [from, to] : link.columns)
+      text += (text.empty() ? "" : " and ") + schema_.quoted_column(from) + " = " + schema_.quoted_column(to);
+    return text;
+  }
+
+  // "" if neither a key nor the keys of one table between them link it.
   std::string none_in(std::size_t table) const {
     for (const SchemaLink& link : schema_.links()) {
       if (link.table == base_ && link.to_table == table)
         return schema_.quoted_column(link.columns[0].first) + " is null";
       if (link.table != table || link.to_table != base_) continue;
-      std::string on;
-      for (const auto& [from, to] : link.columns)
-        on += (on.empty() ? "" : " and ") + schema_.quoted_column(from) + " = " + schema_.quoted_column(to);
-      return "not exists (select from " + quoted_table(schema_.tables()[table].name) + " where " + on + ")";
+      return "not exists (select from " + quoted_table(schema_.tables()[table].name) + " where " + on(link) + ")";
     }
-    return "";
+    return none_through_another(table);
+  }
+
+  std::string none_through_another(std::size_t table) const {
+    const SchemaLink* to_base = nullptr;
+    const SchemaLink* to_table = nullptr;
+    for (const SchemaLink& one : schema_.links())
+      for (const SchemaLink& other : schema_.links()) {
+        if (one.table != other.table || one.to_table != base_ || other.to_table != table || one.table == base_)
+          continue;
+        if (to_base != nullptr && to_base->cost + to_table->cost <= one.cost + other.cost) continue;
+        to_base = &one;
+        to_table = &other;
+      }
+    if (to_base == nullptr) return "";
+    return "not exists (select from " + quoted_table(schema_.tables()[to_base->table].name) + " join " +
+           quoted_table(schema_.tables()[table].name) + " on " + on(*to_table) + " where " + on(*to_base) + ")";
   }
 
   std::string group_by() const {
