@@ -21,6 +21,7 @@ namespace asio = boost::asio;
 
 constexpr std::size_t source_bytes_max = 1000;
 constexpr std::size_t passage_bytes_wanted = 800;
+constexpr std::size_t heading_bytes_max = 300;  // each passage repeats it
 constexpr std::size_t corpus_name_bytes_max = 63;
 constexpr std::int64_t program_timeout_ms = 60'000;
 constexpr std::size_t unread_named_max = 3;  // in a refusal
@@ -45,8 +46,8 @@ class PassageMaker {
     if (line.empty() || !heading.empty() || is_item(line)) end_paragraph();
     if (!heading.empty()) {
       end_passage();
-      heading_ = heading;
-      if (title.empty()) title = heading;
+      heading_ = readable_line(heading, heading_bytes_max);
+      if (title.empty()) title = heading_;
       return;
     }
     if (line.empty()) return;
@@ -193,7 +194,12 @@ Result<std::string> read_document(const fs::path& path) {
   if (ending == ".pdf")
     return "# " + readable_line(path.stem().string(), source_bytes_max) + "\n" + text_of_pages(*text);
   if (ending == ".docx") return text_of_word(*text);
-  if (ending == ".csv") return text_of_csv(*text);
+  if (ending == ".csv") {
+    std::string rows = text_of_csv(*text);
+    if (rows.size() <= table_text_bytes_max) return rows;
+    return unreadable("Expected a table whose rows are at most " + std::to_string(table_text_bytes_max) +
+                      " bytes of text with the names of its columns, but they are more.");
+  }
   if (ending == ".html" || ending == ".htm") return text_of_html(*text);
   return text;
 }
@@ -220,7 +226,8 @@ Document document_of(std::string source, std::string_view text) {
   }
   Document document;
   document.passages = maker.passages();
-  document.title = maker.title.empty() ? fs::path(source).stem().string() : maker.title;
+  document.title =
+      maker.title.empty() ? readable_line(fs::path(source).stem().string(), heading_bytes_max) : maker.title;
   document.source = std::move(source);
   return document;
 }
