@@ -105,6 +105,8 @@ class Writing {
     split();
     SketchQuery query;
     query.doubts = sketch_.doubts;
+    is_ordered_ = sketch_.order && !(sketch_.sorts && is_distinct() && !is_selected(*sketch_.order));
+    if (sketch_.order && !is_ordered_) query.doubts.emplace_back("The rows are not in the order that is asked for.");
     if (joining_.is_guessed())
       query.doubts.emplace_back("The tables are joined by columns of like names, not by declared keys.");
     if (joining_.multiplies() && adds_up())
@@ -261,8 +263,12 @@ class Writing {
       }
       list += (list.empty() ? "" : ", ") + term_sql(*selected_[i]);
     }
-    const bool is_distinct = !is_grouped_ && (sketch_.is_distinct || joining_.multiplies());
-    return std::string("select ") + (is_distinct && !sketch_.order ? "distinct " : "") + list;
+    return std::string("select ") + (is_distinct() && (!sketch_.order || sketch_.sorts) ? "distinct " : "") + list;
+  }
+
+  bool is_distinct() const { return !is_grouped_ && (sketch_.is_distinct || joining_.multiplies()); }
+  bool is_selected(const Term& term) const {
+    return std::any_of(selected_.begin(), selected_.end(), [&](const Term* one) { return is_same_term(*one, term); });
   }
 
   std::string from() const { return "\nfrom " + joining_.text(); }
@@ -334,7 +340,7 @@ class Writing {
   }
 
   std::string order_by() const {
-    if (sketch_.order)
+    if (is_ordered_)
       return "\norder by " + term_sql(*sketch_.order) + (sketch_.is_descending ? " desc nulls last" : " nulls last");
     if (is_grouped_ && !groups_.empty()) return "\norder by 1";
     return "";
@@ -389,7 +395,7 @@ class Writing {
     if (!sketch_.conditions.empty()) text += ", where " + conditions_says(sketch_.conditions);
     for (const std::size_t table : sketch_.absent) text += ", without " + schema_.tables()[table].name;
     for (const Having& having : sketch_.havings) text += ", with " + term_says(having.term) + " " + having.sql;
-    if (sketch_.order)
+    if (is_ordered_)
       text += ", by " + term_says(*sketch_.order) + (sketch_.is_descending ? ", largest first" : ", smallest first");
     return text;
   }
@@ -401,9 +407,15 @@ class Writing {
   std::vector<Term> groups_;
   std::vector<const Term*> selected_;
   bool is_grouped_ = false;
+  bool is_ordered_ = false;
 };
 
 }  // namespace
+
+bool is_same_term(const Term& one, const Term& other) {
+  return one.function == other.function && one.column == other.column && one.table == other.table &&
+         one.part == other.part && one.minus == other.minus && one.only.empty() && other.only.empty();
+}
 
 Result<SketchQuery> write_sketch(const Sketch& sketch, const DataSchema& schema) {
   if (sketch.outputs.empty() && sketch.groups.empty())

@@ -120,6 +120,26 @@ TEST(DataReading, an_or_that_joins_nothing_is_a_doubt) {
   EXPECT_TRUE(contains(canonical(query.value("doubts", Json())), "was taken for \\\"and\\\"")) << query;
 }
 
+TEST(DataReading, an_order_that_is_asked_for_sorts_the_rows_and_ends_before_a_condition) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"List the names of ships sorted by length", "select ship.name from ship order by ship.length nulls last"},
+      {"List the ships sorted by length in descending order",
+       "select ship.name from ship order by ship.length desc nulls last"},
+      {"How many calls were there for each port, ordered by the number of calls in descending order?",
+       "select port.name, count(*) from call join port on call.port_id = port.port_id group by port.name, port.port_id "
+       "order by count(*) desc nulls last"},
+      {"List the ships sorted by length and built after 2020",
+       "select ship.name from ship where ship.built_on >= date '2021-01-01' order by ship.length nulls last"}};
+  for (const auto& [question, expected] : cases) {
+    const Json query = read_query(question);
+    EXPECT_EQ(in_one_line(query["text"]), expected) << question;
+    EXPECT_FALSE(contains(canonical(query.value("doubts", Json())), "order")) << query;
+  }
+  const Json by_others = read_query("List the ports sorted by the number of calls");
+  EXPECT_EQ(in_one_line(by_others["text"]), "select port.name from port") << "ports without calls are ports too";
+  EXPECT_TRUE(contains(canonical(by_others.value("doubts", Json())), "not in the order that is asked for"));
+}
+
 TEST(DataReading, an_hour_is_not_counted_from_midnight) {
   for (const char* question : {"How many calls were there in the last hour?", "How many calls were there this hour?"}) {
     const std::string text = read_query(question)["text"];
