@@ -177,6 +177,14 @@ Status check_size(const fs::path& path, std::size_t most) {
                "Expected at most " + std::to_string(most) + " bytes, but it has " + std::to_string(bytes) + "."};
 }
 
+// For unzip, which takes *, ? and [ in a file's name, but not in its folder's, for signs of a pattern.
+std::string as_pattern(const fs::path& file) {
+  std::string pattern = (file.parent_path() / "").string();
+  for (const char c : file.filename().string())
+    pattern += c == '*' || c == '?' || c == '[' ? std::string("[") + c + "]" : std::string(1, c);
+  return pattern;
+}
+
 // The text of a file in the form that document_of reads.
 Result<std::string> read_document(const fs::path& path) {
   const std::string ending = ending_of(path);
@@ -185,9 +193,10 @@ Result<std::string> read_document(const fs::path& path) {
     return fits.error();
   if (!is_utf8(path.string())) return unreadable("Expected a file name in UTF-8, but it is not.");
   const std::string file = fs::absolute(path).string();  // begins with a slash, so that it is no option
-  Result<std::string> text = ending == ".pdf"    ? printed_by({"pdftotext", "-enc", "UTF-8", file, "-"})
-                             : ending == ".docx" ? printed_by({"unzip", "-p", file, "word/document.xml"})
-                                                 : read_text_file(path.string(), "the document");
+  Result<std::string> text = ending == ".pdf" ? printed_by({"pdftotext", "-enc", "UTF-8", file, "-"})
+                             : ending == ".docx"
+                                 ? printed_by({"unzip", "-p", as_pattern(fs::path(file)), "word/document.xml"})
+                                 : read_text_file(path.string(), "the document");
   if (!text) return text;
   if (!is_utf8(*text) || text->find('\0') != std::string::npos)
     return unreadable("Expected UTF-8 text, but it is not.");

@@ -192,7 +192,8 @@ class Meaning {
       for (FoundPassage& passage : passages) {
         const auto [place, is_new] = places.emplace(name_of(passage), all.size());
         if (is_new) all.push_back(std::move(passage));
-        ranking.push_back(place->second);
+        const bool is_again = std::find(ranking.begin(), ranking.end(), place->second) != ranking.end();
+        if (!is_again) ranking.push_back(place->second);  // equal passages of a document are one
       }
       return ranking;
     };

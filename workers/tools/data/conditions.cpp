@@ -31,7 +31,7 @@ std::string escaped(const std::string& text) {
   return pattern;
 }
 
-// Whether "or" joins what begins at `first` to what stands before it; "or" may join a value, table or number instead.
+// True if "or" joins what begins at `first` to what stands before it, and not a value, table or number between them.
 bool follows_or(const QuestionParts& parts, std::size_t first) {
   const Clauses& clauses = parts.clauses;
   for (std::size_t k = first; k-- > 0 && first - k <= 4;) {

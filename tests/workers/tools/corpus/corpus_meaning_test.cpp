@@ -220,6 +220,17 @@ TEST_F(CorpusMeaning, a_model_whose_vectors_have_another_size_begins_again) {
   EXPECT_EQ(texts_asked(), 8U) << "twice three passages and the question";
 }
 
+TEST_F(CorpusMeaning, equal_passages_of_a_document_count_once) {
+  const std::string often = "Bicycle cost.";
+  const std::vector<Document> town = {{"d/a.md", "A", {often, often, often, often}},
+                                      {"d/b.md", "B", {"Bicycle cost and fee."}}};
+  search_ = with_meaning(corpora_in_memory({{"town", town}}), passages_in_memory({{"town", town}}),
+                         {server_.url("/v1"), "e", ""}, "");
+  const Json outputs = *search("bicycle cost fee");
+  ASSERT_EQ(outputs["hits"].size(), 2U) << outputs;
+  EXPECT_EQ(outputs["hits"][0]["source"], "d/b.md") << "it is first in the ranking by words and has all of them";
+}
+
 TEST_F(CorpusMeaning, vectors_from_the_folder_count_for_the_bound_of_memory) {
   const TemporaryFolder folder;
   const std::string place = (folder.path() / "vectors").string();

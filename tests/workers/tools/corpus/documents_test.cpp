@@ -144,6 +144,25 @@ std::string pdf_of(const std::string& line) {
          start + "\n%%EOF\n";
 }
 
+TEST(DocumentFiles, a_name_with_signs_of_a_pattern_is_that_file_alone) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(test::scratch_directory()) / "patterns";
+  fs::create_directories(root / "in [1]");
+  const auto docx = [](const std::string& text) {
+    return archive_of("word/document.xml", "<w:document><w:p><w:r><w:t>" + text + "</w:t></w:r></w:p></w:document>");
+  };
+  std::ofstream(root / "a 1.docx") << docx("First.");
+  std::ofstream(root / "a [1].docx") << docx("Second.");
+  std::ofstream(root / "in [1]" / "b?.docx") << docx("Third.");
+  std::ofstream(root / "in [1]" / "bc.docx") << docx("Fourth.");
+  const Result<Folder> folder = read_documents(root.string());
+  fs::remove_all(root);
+  ASSERT_TRUE(folder) << folder.error().message;
+  std::vector<std::string> texts;
+  for (const Document& document : folder->documents) texts.push_back(document.passages.at(0));
+  EXPECT_EQ(texts, (std::vector<std::string>{"First.", "Second.", "Third.", "Fourth."}));
+}
+
 TEST(DocumentFiles, U1_pdf_docx_html_and_csv_files_are_read) {
   namespace fs = std::filesystem;
   const fs::path root = fs::path(test::scratch_directory()) / "mixed";

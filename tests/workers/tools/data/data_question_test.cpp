@@ -149,7 +149,7 @@ TEST(DataResults, an_unknown_figure_is_not_counted_as_zero) {
   EXPECT_EQ(analysis.text, "Over 2 rows, n comes to 10, 5 on average; the largest is 6 (c), the smallest 4 (b).");
 }
 
-TEST(DataResults, a_change_whose_whole_was_cut_off_is_not_told_as_none) {
+TEST(DataResults, a_change_whose_whole_was_cut_off_is_not_taken_for_none) {
   const ResultAnalysis analysis =
       analyze_results(Json::parse(R"({"columns": [{"name": "part", "type": "text"}, {"name": "value", "type": "text"},
       {"name": "before", "type": "number"}, {"name": "now", "type": "number"}], "more": true, "rows": [
