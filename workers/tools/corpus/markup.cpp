@@ -334,7 +334,7 @@ std::string text_of_word(std::string_view xml) {
 
 std::string text_of_csv(std::string_view csv) {
   if (csv.starts_with("\xEF\xBB\xBF")) csv.remove_prefix(3);
-  const std::string_view first = csv.substr(0, csv.find('\n'));
+  const std::string_view first = csv.substr(0, csv.find_first_of("\r\n"));
   char mark = ',';
   for (const char each : {';', '\t'})
     if (std::count(first.begin(), first.end(), each) > std::count(first.begin(), first.end(), mark)) mark = each;
@@ -371,7 +371,7 @@ std::string text_of_csv(std::string_view csv) {
       is_quoted = !is_quoted;
     } else if (!is_quoted && c == mark) {
       end_cell();
-    } else if (!is_quoted && c == '\n') {
+    } else if (!is_quoted && (c == '\n' || (c == '\r' && csv.substr(at + 1, 1) != "\n"))) {
       end_row();
     } else if (c == '\n' || c == '\r') {
       if (is_quoted && c == '\n') cell += ' ';

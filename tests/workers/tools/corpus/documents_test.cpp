@@ -44,6 +44,10 @@ TEST(Markup, numbers_of_two_elements_do_not_run_together) {
   EXPECT_EQ(text_of_html("10<hr>20<aside>30</aside><button>4</button><button>5</button>"), "10\n\n20\n\n30\n\n4 5\n");
 }
 
+TEST(Markup, csv_lines_may_end_with_a_carriage_return_alone) {
+  EXPECT_EQ(text_of_csv("a;b\r1;2\r3;4"), "- a: 1; b: 2\n- a: 3; b: 4\n");
+}
+
 TEST(Markup, a_small_table_makes_no_large_text) {
   std::string csv = std::string(2000, 'x') + "\n";
   for (int i = 0; i < 1000; ++i) csv += "1\n";
