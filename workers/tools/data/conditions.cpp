@@ -35,7 +35,8 @@ std::string escaped(const std::string& text) {
 bool follows_or(const QuestionParts& parts, std::size_t first) {
   const Clauses& clauses = parts.clauses;
   for (std::size_t k = first; k-- > 0 && first - k <= 4;) {
-    if (clauses[k].sentence != clauses[first].sentence || clauses.is(k, {"and", ","}) || clauses.number(k))
+    if (clauses[k].sentence != clauses[first].sentence || clauses.is(k, {"and", ",", "more", "less", "fewer"}) ||
+        clauses.number(k))
       return false;
     if (clauses.word(k) == "or") return true;
     const Mention* mention = clauses[k].mention;
