@@ -79,13 +79,14 @@ Result<CorpusLoad> Corpora::load(const std::string& corpus, const std::string& f
 
 Result<std::vector<FoundPassage>> Corpora::search(const CorpusQuery& query) {
   return database_->use([&](Administration& database) -> Result<std::vector<FoundPassage>> {
-    const AdminRows rows = database.query("corpus_search", {query.corpus, query.words, std::to_string(query.limit)});
+    const AdminRows rows =
+        database.query("corpus_search", {query.corpus, query.words, std::to_string(query.limit), unread_title});
     if (rows.size() == 0 && !database.query("corpus_exists", {query.corpus}).boolean(0, 0))
       return no_corpus(query.corpus);
     rows.expect_columns({"source", "title", "text"});
     std::vector<FoundPassage> found;
     for (std::size_t row = 0; row < rows.size(); ++row)
-      if (rows.text(row, 1) != unread_title) found.push_back({rows.text(row, 0), rows.text(row, 1), rows.text(row, 2)});
+      found.push_back({rows.text(row, 0), rows.text(row, 1), rows.text(row, 2)});
     return found;
   });
 }

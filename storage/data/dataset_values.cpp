@@ -77,9 +77,10 @@ class Searching {
   }
 
  private:
-  // Runs within the time that is left. True if it did; a query that ran out of time is no refusal.
-  Result<bool> ask(const std::string& text) {
-    const std::int64_t left_ms = (ends_at_us_ - steady_us()) / 1'000;
+  // Runs within one of so many shares of the time that is left. True if it did; a query that ran out of time is no
+  // refusal.
+  Result<bool> ask(const std::string& text, std::size_t shares = 1) {
+    const std::int64_t left_ms = (ends_at_us_ - steady_us()) / 1'000 / static_cast<std::int64_t>(shares);
     if (left_ms <= 0) return false;
     Dataset timed = dataset_;
     timed.limits.timeout_ms = left_ms;
@@ -135,16 +136,16 @@ class Searching {
            ") as cell(name, value) where length(cell.value) <= " + std::to_string(value_letters_max);
   }
 
-  Status search(const std::vector<TextTable>& batch) {
+  Status search(const std::vector<TextTable>& batch, std::size_t shares = 1) {
     if (batch.empty()) return Done{};
     std::string text;
     for (const TextTable& table : batch)
       text += (text.empty() ? "" : "\nunion all ") + matched(table.name, cells_of(table));
-    const Result<bool> looked = ask(text);
+    const Result<bool> looked = ask(text, batch.size() > 1 ? 2 : shares);
     if (!looked) return looked.error();
-    if (!*looked && batch.size() > 1) {  // one of them may be what took so long
-      for (const TextTable& table : batch)
-        if (Status alone = search({table}); !alone) return alone;
+    if (!*looked && batch.size() > 1) {  // one of them may be what took so long: it leaves time for the others
+      for (std::size_t i = 0; i < batch.size(); ++i)
+        if (Status alone = search({batch[i]}, batch.size() - i); !alone) return alone;
       return Done{};
     }
     for (const TextTable& table : batch) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <utility>
 
@@ -114,6 +115,30 @@ struct Readings {
     if (text[at] == '"' || text[at] == '/') add(text[at], at + 1);
     if (text.substr(at, 3) == "u00") add_hex(text, at + 3);
   }
+  // &lt;, &amp;lt;, &amp;amp;lt;, &#60;, &#x3c; ...; and &amp;, &amp;amp; ... for an ampersand.
+  void add_references(std::string_view text) {
+    std::size_t at = 1;
+    for (std::size_t depth = 0; depth < escape_depth_max && text.substr(at, 4) == "amp;"; ++depth) {
+      at += 4;
+      add('&', at);
+    }
+    constexpr std::array<std::pair<std::string_view, char>, 4> names = {
+        {{"lt;", '<'}, {"gt;", '>'}, {"quot;", '"'}, {"apos;", '\''}}};
+    for (const auto& [name, byte] : names)
+      if (text.substr(at).starts_with(name)) add(byte, at + name.size());
+    if (text.substr(at, 1) == "#") add_number(text, at + 1);
+  }
+  // 60; or x3c; of a reference.
+  void add_number(std::string_view text, std::size_t at) {
+    const bool is_hex = text.substr(at, 1) == "x" || text.substr(at, 1) == "X";
+    if (is_hex) ++at;
+    const std::string_view digits = text.substr(at, text.substr(at, 8).find(';'));
+    unsigned code = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), code, is_hex ? 16 : 10);
+    const std::size_t end = at + digits.size();
+    const bool is_whole = read.ec == std::errc() && read.ptr == digits.data() + digits.size() && end < text.size();
+    if (is_whole && text[end] == ';' && code < 128) add(static_cast<char>(code), end + 1);
+  }
   void add_hex(std::string_view text, std::size_t at) {
     if (at + 1 >= text.size()) return;
     const int high = hex_digit(text[at]);
@@ -131,6 +156,7 @@ Readings readings_of(std::string_view text) {
   if (text[0] == '%') readings.add_percents(text);
   if (text[0] == '+') readings.add(' ', 1);
   if (text[0] == '\\') readings.add_backslashes(text);
+  if (text[0] == '&') readings.add_references(text);
   return readings;
 }
 
@@ -233,7 +259,7 @@ void SecretTrie::add(const std::string& text) {
   for (int c = 0; c < 256; ++c) {
     const auto byte = static_cast<char>(c);
     const bool is_first = is_base64 ? in_base64(byte) == in_base64(text[0]) : byte == text[0];
-    const bool is_escape = byte == '%' || byte == '\\' || byte == '+';
+    const bool is_escape = byte == '%' || byte == '\\' || byte == '+' || byte == '&';
     if (is_first || is_escape) begins[static_cast<std::size_t>(c)] = true;
   }
   std::uint32_t at = 0;

@@ -72,8 +72,8 @@ class Secrets {
   // Whether it may be filled into a page there: only one that is bound to URLs may.
   bool may_go_to_page(const std::string& name, std::string_view url) const;
 
-  // The text with "***" in the place of every value that was read so far: as it stands, escaped for a URL or for JSON,
-  // also more than once, and within base64.
+  // The text with "***" in the place of every value that was read so far: as it stands, escaped for a URL, for JSON or
+  // for HTML, also more than once, and within base64.
   std::string redacted(std::string_view text) const;
   // One line of it for a sentence (readable_line()), cut after it was redacted: half of a value would not be found.
   // Looks at no more of the text than the line needs.

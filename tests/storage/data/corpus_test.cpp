@@ -114,8 +114,8 @@ TEST_F(CorpusTest, the_search_uses_its_index) {
       "select 'c', 'big/' || n, 1, 'Title ' || n, 'word' || n || ' and more' from generate_series(1, 20000) n");
   ask(dsn, "analyze cairn.passage");
   std::string sql(statement("corpus_search").text);
-  for (const auto& [parameter, value] :
-       std::map<std::string, std::string>{{"$1::text", "'c'"}, {"$2::text", "'word77'"}, {"$3::int", "5"}})
+  for (const auto& [parameter, value] : std::map<std::string, std::string>{
+           {"$1::text", "'c'"}, {"$2::text", "'word77'"}, {"$3::int", "5"}, {"$4::text", "''"}})
     sql.replace(sql.find(parameter), parameter.size(), value);
   const PgResult rows = ask(dsn, "explain " + sql);
   std::string plan;

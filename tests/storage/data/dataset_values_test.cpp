@@ -93,6 +93,23 @@ TEST(DatasetValues, issue_20_2_tables_that_the_time_does_not_suffice_for_are_nam
   EXPECT_EQ(none.not_searched, (std::vector<std::string>{"guide", "lyonese", "visit"}));
 }
 
+TEST(DatasetValues, one_slow_view_keeps_no_other_table_from_being_searched) {
+  Dataset dataset = data_in("slow");
+  Administration(*dataset.dsn, "test", no_limit)
+      .execute(
+          "create table slow.a_town (name text); insert into slow.a_town values ('Oslo'); "
+          "create view slow.b_view as select 'x' || pg_sleep(60)::text as word; "
+          "create table slow.c_town (name text); insert into slow.c_town values ('Oslo'); "
+          "grant select on all tables in schema slow to finder; analyze slow.a_town, slow.c_town");
+  const Result<DataCatalog> catalog = read_catalog(dataset);
+  ASSERT_TRUE(catalog) << catalog.error().message;
+  dataset.limits.timeout_ms = 5'000;
+  const Result<FoundValues> values = find_values(dataset, *catalog, {{"oslo"}, {}, {"a_town", "b_view", "c_town"}});
+  ASSERT_TRUE(values) << values.error().message;
+  EXPECT_EQ(places(*values), "a_town.name = Oslo; c_town.name = Oslo");
+  EXPECT_EQ(values->not_searched, std::vector<std::string>{"b_view"});
+}
+
 TEST(DatasetValues, issue_20_2_what_is_left_out_of_too_many_places_is_told) {
   Dataset dataset = data_in("wide");
   std::string columns;

@@ -117,6 +117,18 @@ TEST(Secrets, are_redacted_however_they_are_written) {
   }
 }
 
+TEST(Secrets, are_redacted_in_the_references_of_a_page) {
+  const Secrets secrets = with_value("ab&cd<ef1");
+  EXPECT_EQ(secrets.redacted("x ab&amp;cd&lt;ef1 y"), "x *** y");
+  const Secrets all = with_value("&ab<\"cd>'&");
+  for (const std::string echo :
+       {"&ab<\"cd>'&", "&amp;ab&lt;&quot;cd&gt;&apos;&amp;", "&#38;ab&#60;&#34;cd&#62;&#39;&#38;",
+        "&#x26;ab&#X3C;&#x22;cd&#x3e;&#x0027;&#x26;", "&amp;amp;ab&amp;lt;&amp;quot;cd&amp;gt;&amp;#39;&amp;amp;"})
+    EXPECT_EQ(all.redacted("<" + echo + ">"), "<***>") << echo;
+  for (const std::string text : {"&", "&amp", "&#", "&#x;", "&#38", "&#99999999;", "&amp;ab", "a & b &lt; c"})
+    EXPECT_EQ(all.redacted(text), text);
+}
+
 TEST(Secrets, one_without_a_name_is_redacted_if_it_is_long_enough) {
   const Secrets secrets = Secrets::unnamed(value);
   EXPECT_EQ(secrets.redacted(std::string("It is ") + value + "."), "It is ***.");

@@ -21,6 +21,7 @@ namespace asio = boost::asio;
 
 constexpr std::size_t source_bytes_max = 1000;
 constexpr std::size_t passage_bytes_wanted = 800;
+constexpr std::size_t heading_bytes_max = 300;  // each passage repeats it
 constexpr std::size_t corpus_name_bytes_max = 63;
 constexpr std::int64_t program_timeout_ms = 60'000;
 constexpr std::size_t unread_named_max = 3;  // in a refusal
@@ -45,8 +46,8 @@ class PassageMaker {
     if (line.empty() || !heading.empty() || is_item(line)) end_paragraph();
     if (!heading.empty()) {
       end_passage();
-      heading_ = heading;
-      if (title.empty()) title = heading;
+      heading_ = readable_line(heading, heading_bytes_max);
+      if (title.empty()) title = heading_;
       return;
     }
     if (line.empty()) return;
@@ -176,6 +177,14 @@ Status check_size(const fs::path& path, std::size_t most) {
                "Expected at most " + std::to_string(most) + " bytes, but it has " + std::to_string(bytes) + "."};
 }
 
+// For unzip, which takes *, ? and [ in a file's name, but not in its folder's, for signs of a pattern.
+std::string as_pattern(const fs::path& file) {
+  std::string pattern = (file.parent_path() / "").string();
+  for (const char c : file.filename().string())
+    pattern += c == '*' || c == '?' || c == '[' ? std::string("[") + c + "]" : std::string(1, c);
+  return pattern;
+}
+
 // The text of a file in the form that document_of reads.
 Result<std::string> read_document(const fs::path& path) {
   const std::string ending = ending_of(path);
@@ -184,16 +193,22 @@ Result<std::string> read_document(const fs::path& path) {
     return fits.error();
   if (!is_utf8(path.string())) return unreadable("Expected a file name in UTF-8, but it is not.");
   const std::string file = fs::absolute(path).string();  // begins with a slash, so that it is no option
-  Result<std::string> text = ending == ".pdf"    ? printed_by({"pdftotext", "-enc", "UTF-8", file, "-"})
-                             : ending == ".docx" ? printed_by({"unzip", "-p", file, "word/document.xml"})
-                                                 : read_text_file(path.string(), "the document");
+  Result<std::string> text = ending == ".pdf" ? printed_by({"pdftotext", "-enc", "UTF-8", file, "-"})
+                             : ending == ".docx"
+                                 ? printed_by({"unzip", "-p", as_pattern(fs::path(file)), "word/document.xml"})
+                                 : read_text_file(path.string(), "the document");
   if (!text) return text;
   if (!is_utf8(*text) || text->find('\0') != std::string::npos)
     return unreadable("Expected UTF-8 text, but it is not.");
   if (ending == ".pdf")
     return "# " + readable_line(path.stem().string(), source_bytes_max) + "\n" + text_of_pages(*text);
   if (ending == ".docx") return text_of_word(*text);
-  if (ending == ".csv") return text_of_csv(*text);
+  if (ending == ".csv") {
+    std::string rows = text_of_csv(*text);
+    if (rows.size() <= table_text_bytes_max) return rows;
+    return unreadable("Expected a table whose rows are at most " + std::to_string(table_text_bytes_max) +
+                      " bytes of text with the names of its columns, but they are more.");
+  }
   if (ending == ".html" || ending == ".htm") return text_of_html(*text);
   return text;
 }
@@ -220,7 +235,8 @@ Document document_of(std::string source, std::string_view text) {
   }
   Document document;
   document.passages = maker.passages();
-  document.title = maker.title.empty() ? fs::path(source).stem().string() : maker.title;
+  document.title =
+      maker.title.empty() ? readable_line(fs::path(source).stem().string(), heading_bytes_max) : maker.title;
   document.source = std::move(source);
   return document;
 }

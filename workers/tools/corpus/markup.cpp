@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "engine/text.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::size_t csv_columns_max = 200;
+constexpr std::size_t csv_head_bytes_max = 200;  // of a column: each row repeats it
+constexpr std::size_t reference_bytes_max = 12;  // of "&name;"
 
 bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -55,8 +58,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> entities
 
 // The character of a reference like "&amp;" or "&#8364;" at `at`, which it passes; a lone & is itself.
 void add_reference(std::string_view text, std::size_t& at, std::string& made) {
-  const std::size_t end = text.find(';', at);
-  const std::string_view name = end == std::string_view::npos || end - at > 12 ? "" : text.substr(at + 1, end - at - 1);
+  const std::size_t size = text.substr(at, reference_bytes_max + 1).find(';');
+  const std::string_view name = size == std::string_view::npos ? "" : text.substr(at + 1, size - 1);
+  const std::size_t end = at + size;
   if (name.starts_with("#")) {
     const bool is_hex = name.size() > 1 && lowered(name[1]) == 'x';
     std::uint32_t code = 0;
@@ -168,17 +172,21 @@ bool is_in(const std::array<std::string_view, size>& names, std::string_view nam
 }
 
 constexpr std::array<std::string_view, 9> unread_elements = {"script", "style", "noscript", "template", "svg",
-                                                             "nav",    "head",  "select",   "iframe"};
-constexpr std::array<std::string_view, 16> blocks = {"p",      "div",     "section", "article", "main", "ul",
-                                                     "ol",     "table",   "header",  "footer",  "pre",  "blockquote",
-                                                     "figure", "caption", "dl",      "address"};
+                                                             "nav",    "title", "select",   "iframe"};
+constexpr std::array<std::string_view, 25> blocks = {
+    "p",      "div",  "section", "article",    "main",   "ul",      "ol",      "table",   "header",
+    "footer", "pre",  "aside",   "blockquote", "figure", "caption", "dl",      "address", "figcaption",
+    "hr",     "form", "details", "summary",    "legend", "search",  "fieldset"};
+constexpr std::array<std::string_view, 4> words_apart = {"br", "label", "button", "option"};
 
 // Where the element that was opened ends: after its closing tag.
 std::size_t after_element(std::string_view html, std::size_t at, const std::string& name) {
   for (at = html.find("</", at); at != std::string_view::npos; at = html.find("</", at + 2)) {
     const std::string_view there = html.substr(at + 2, name.size());
-    const bool is_it = std::equal(there.begin(), there.end(), name.begin(), name.end(),
-                                  [](char left, char right) { return lowered(left) == right; });
+    const std::string_view after = html.substr(std::min(at + 2 + name.size(), html.size()), 1);
+    const bool is_whole = after.empty() || after == ">" || after == "/" || is_blank_char(after[0]);
+    const bool is_it = is_whole && std::equal(there.begin(), there.end(), name.begin(), name.end(),
+                                              [](char left, char right) { return lowered(left) == right; });
     if (!is_it) continue;
     take_tag(html, at);
     return at;
@@ -202,6 +210,19 @@ std::string title_in(std::string_view html) {
   return "";
 }
 
+std::string titled(const std::string& title, std::string text) {
+  LineMaker heading;
+  heading.add(title);
+  const std::string first = heading.text();
+  return first.empty() ? text : "# " + first + "\n" + text;
+}
+
+// "m<sup>2</sup>" and a footnote's mark: no digit of the number before it.
+std::string raised(std::string text, bool is_raised) {
+  const bool is_digit = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  return is_raised && is_digit ? "^" + text : text;
+}
+
 // A cell may not look like the end of a row.
 void begin_cell(LineMaker& lines) {
   if (lines.is_at_start())
@@ -215,7 +236,8 @@ void begin_cell(LineMaker& lines) {
 std::string text_of_html(std::string_view html) {
   LineMaker lines;
   bool has_heading = false;
-  int cells = 0;  // of this row
+  bool is_raised = false;  // at the begin of a <sup>
+  int cells = 0;           // of this row
   std::size_t at = 0;
   while (at < html.size()) {
     if (html[at] != '<') {
@@ -224,7 +246,8 @@ std::string text_of_html(std::string_view html) {
         add_reference(html, at, text);
       else
         text = html[at++];
-      lines.add(text);
+      lines.add(raised(std::move(text), is_raised));
+      is_raised = false;
       continue;
     }
     const char next = at + 1 < html.size() ? html[at + 1] : ' ';
@@ -249,19 +272,21 @@ std::string text_of_html(std::string_view html) {
     } else if ((tag.name == "td" || tag.name == "th") && !tag.closes) {
       if (cells++ == 0) lines.end_line();
       begin_cell(lines);
-    } else if (tag.name == "br") {
+    } else if (tag.name == "dd") {
+      lines.end_line();
+    } else if (tag.name == "sup") {
+      is_raised = !tag.closes;
+    } else if (is_in(words_apart, tag.name)) {
       lines.add(" ");
     } else if (is_in(blocks, tag.name)) {
-      if (cells == 0 || tag.name == "table") lines.end_block();
+      if (cells == 0 || tag.name == "table")
+        lines.end_block();
+      else
+        lines.add(" ");
       if (tag.name == "table") cells = 0;
     }
   }
-  const std::string title = has_heading ? "" : title_in(html);
-  std::string text = lines.text();
-  LineMaker heading;
-  heading.add(title);
-  const std::string first = heading.text();
-  return first.empty() ? text : "# " + first + "\n" + text;
+  return has_heading ? lines.text() : titled(title_in(html), lines.text());
 }
 
 std::string text_of_word(std::string_view xml) {
@@ -309,7 +334,7 @@ std::string text_of_word(std::string_view xml) {
 
 std::string text_of_csv(std::string_view csv) {
   if (csv.starts_with("\xEF\xBB\xBF")) csv.remove_prefix(3);
-  const std::string_view first = csv.substr(0, csv.find('\n'));
+  const std::string_view first = csv.substr(0, csv.find_first_of("\r\n"));
   char mark = ',';
   for (const char each : {';', '\t'})
     if (std::count(first.begin(), first.end(), each) > std::count(first.begin(), first.end(), mark)) mark = each;
@@ -325,8 +350,8 @@ std::string text_of_csv(std::string_view csv) {
     end_cell();
     const bool is_blank = std::all_of(row.begin(), row.end(), [](const std::string& each) { return each.empty(); });
     if (!is_blank && head.empty()) {
-      head = row;
-    } else if (!is_blank) {
+      for (const std::string& each : row) head.push_back(readable_line(each, csv_head_bytes_max));
+    } else if (!is_blank && text.size() <= table_text_bytes_max) {
       std::string line;
       for (std::size_t i = 0; i < row.size(); ++i) {
         if (row[i].empty()) continue;
@@ -346,7 +371,7 @@ std::string text_of_csv(std::string_view csv) {
       is_quoted = !is_quoted;
     } else if (!is_quoted && c == mark) {
       end_cell();
-    } else if (!is_quoted && c == '\n') {
+    } else if (!is_quoted && (c == '\n' || (c == '\r' && csv.substr(at + 1, 1) != "\n"))) {
       end_row();
     } else if (c == '\n' || c == '\r') {
       if (is_quoted && c == '\n') cell += ' ';

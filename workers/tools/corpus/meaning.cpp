@@ -72,7 +72,8 @@ class Meaning {
     if (!lock.owns_lock())
       return Error{Code::unavailable, "Expected the vectors of corpus " + query.corpus +
                                           " in time, but another search is still asking for them."};
-    const Status filled = fill(*known, query.corpus, *passages, until_us);
+    const Status filled = fill(*known, query.corpus, *passages, asked->front().size(), until_us);
+    account(*known);
     report.known = static_cast<std::size_t>(std::count_if(passages->begin(), passages->end(), [&](const auto& passage) {
       return known->vectors.contains(key_of(passage));
     }));
@@ -96,10 +97,12 @@ class Meaning {
     return known;
   }
 
-  // Asks for what is missing, in parts; those that have come stay, also when a later one fails.
+  // Asks for what is missing, in parts; those that have come stay, also when a later one fails. Vectors of another size
+  // than `parts` are of a model that had this name before.
   Status fill(KnownVectors& known, const std::string& corpus, const std::vector<FoundPassage>& passages,
-              TimeUs until_us) {
+              std::size_t parts, TimeUs until_us) {
     read_kept(known, corpus);
+    std::erase_if(known.vectors, [parts](const auto& one) { return one.second.size() != parts; });
     std::map<Hash, std::string> missing;
     std::set<Hash> present;
     for (const FoundPassage& passage : passages) {
@@ -129,7 +132,7 @@ class Meaning {
       }
       Result<std::vector<Vector>> vectors = embed(endpoint_, texts, left_ms(until_us));
       if (!vectors) return vectors.error();
-      // A model of this name that has other vectors than before: those go.
+      // The model may have been exchanged since the words were asked for.
       const std::size_t size = vectors->front().size();
       std::erase_if(known.vectors, [size](const auto& one) { return one.second.size() != size; });
       for (std::size_t i = 0; i < keys.size(); ++i) known.vectors[keys[i]] = std::move((*vectors)[i]);
@@ -144,17 +147,24 @@ class Meaning {
       if (auto vectors = decode_vectors(source, *bytes)) known.vectors = *std::move(vectors);
   }
 
-  void keep(KnownVectors& known, const std::string& corpus) {
+  void keep(const KnownVectors& known, const std::string& corpus) {
     if (folder_.is_there() && !known.vectors.empty())
       folder_.write(source_of(corpus), encode_vectors(source_of(corpus), known.vectors));
-    const std::size_t parts = known.vectors.empty() ? 0 : known.vectors.begin()->second.size();
+  }
+
+  // Beyond the bound of memory the corpora used longest ago go, but not this one, which would never be whole then.
+  void account(KnownVectors& current) {
+    const std::size_t parts = current.vectors.empty() ? 0 : current.vectors.begin()->second.size();
     const std::lock_guard lock(mutex_);
-    known.bytes = known.vectors.size() * (sizeof(Hash) + sizeof(Vector) + parts * sizeof(float));
+    current.bytes = current.vectors.size() * (sizeof(Hash) + sizeof(Vector) + parts * sizeof(float));
     std::size_t sum = 0;
     for (const auto& [name, one] : known_) sum += one->bytes;
-    while (sum > limits_.memory_bytes_max && !known_.empty()) {
-      const auto oldest = std::min_element(
-          known_.begin(), known_.end(), [](const auto& a, const auto& b) { return a.second->used < b.second->used; });
+    while (sum > limits_.memory_bytes_max) {
+      auto oldest = known_.end();
+      for (auto at = known_.begin(); at != known_.end(); ++at)
+        if (at->second.get() != &current && (oldest == known_.end() || at->second->used < oldest->second->used))
+          oldest = at;
+      if (oldest == known_.end()) break;
       sum -= oldest->second->bytes;
       known_.erase(oldest);
     }
@@ -182,7 +192,8 @@ class Meaning {
       for (FoundPassage& passage : passages) {
         const auto [place, is_new] = places.emplace(name_of(passage), all.size());
         if (is_new) all.push_back(std::move(passage));
-        ranking.push_back(place->second);
+        const bool is_again = std::find(ranking.begin(), ranking.end(), place->second) != ranking.end();
+        if (!is_again) ranking.push_back(place->second);  // equal passages of a document are one
       }
       return ranking;
     };

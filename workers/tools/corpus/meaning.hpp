@@ -14,8 +14,9 @@
 namespace cairn {
 
 struct MeaningLimits {
-  std::size_t passages_max = 20'000;                      // of a corpus; a larger one is searched by words alone
-  std::size_t memory_bytes_max = std::size_t{256} << 20;  // of all vectors; those of the corpus used longest ago go
+  std::size_t passages_max = 20'000;  // of a corpus; a larger one is searched by words alone
+  // For all vectors: those of the corpus used longest ago go, never those of the corpus that is searched.
+  std::size_t memory_bytes_max = std::size_t{256} << 20;
   std::size_t folder_bytes_max = std::size_t{1} << 30;
   std::int64_t embedding_ms_max = 20'000;  // of one search; what is missing then comes with later ones
 };

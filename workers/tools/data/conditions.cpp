@@ -31,6 +31,26 @@ std::string escaped(const std::string& text) {
   return pattern;
 }
 
+// True if "or" joins what begins at `first` to what stands before it, and not a value, table or number between them.
+bool follows_or(const QuestionParts& parts, std::size_t first) {
+  const Clauses& clauses = parts.clauses;
+  for (std::size_t k = first; k-- > 0 && first - k <= 4;) {
+    if (clauses[k].sentence != clauses[first].sentence || clauses.is(k, {"and", ",", "more", "less", "fewer"}) ||
+        clauses.number(k))
+      return false;
+    if (clauses.word(k) == "or") return true;
+    const Mention* mention = clauses[k].mention;
+    if (mention != nullptr && (parts.picker.is_value(*mention) || parts.picker.table(*mention))) return false;
+  }
+  return false;
+}
+
+// "or" before the first condition of its kind, which joins nothing then.
+void doubt_or(QuestionParts& parts, std::size_t first) {
+  parts.sketch.doubts.push_back("The \"or\" before \"" + parts.clauses[first].token->text +
+                                "\" was taken for \"and\".");
+}
+
 bool is_number_column(const SchemaColumn& column) { return column.kind == ColumnKind::number; }
 bool is_text_column(const SchemaColumn& column) { return column.kind == ColumnKind::text; }
 bool is_date_column(const SchemaColumn& column) { return column.kind == ColumnKind::date; }
@@ -92,8 +112,10 @@ class Comparing {
     if (!value) return std::nullopt;
     found.number = next;
     found.end = next + clauses_.number_length(next);
-    if (clauses_.word(found.end) == "or" && clauses_.is(found.end + 1, {"more", "higher", "above", "less", "fewer"}))
-      found.end += 2;
+    const bool has_tail = clauses_.word(found.end) == "or" &&
+                          clauses_.is(found.end + 1, {"more", "higher", "above", "less", "fewer"}) &&
+                          !at(found.end + 1);  // "or more", not "or more than 200"
+    if (has_tail) found.end += 2;
     found.sql = found.op + " " + sql_number(*value);
     return found;
   }
@@ -172,7 +194,12 @@ class Comparing {
   Clauses& clauses_;
 };
 
-Condition number_condition(std::size_t column, const std::string& sql) { return {column, sql, sql, "", false, false}; }
+// After "or" an alternative to the comparison before it, if that is a condition too.
+Condition number_condition(QuestionParts& parts, std::size_t column, const Comparison& found, bool has_earlier) {
+  const bool is_either = follows_or(parts, found.first);
+  if (is_either && !has_earlier) doubt_or(parts, found.first);
+  return {column, found.sql, found.sql, "", false, is_either && has_earlier};
+}
 
 // --- periods ---------------------------------------------------------------------------------------------------------
 struct Period {
@@ -207,6 +234,10 @@ class Periods {
   void read(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       if (!clauses_.is_open(i)) continue;
+      if (const std::optional<Comparison> compared = Comparing(parts_).at(i)) {  // its number is no year
+        i = compared->end - 1;
+        continue;
+      }
       if (clauses_.word(i) == "between" && read_between(i)) continue;
       const bool is_bound = clauses_.is(i, {"after", "since", "before", "until", "from", "starting"});
       if (is_bound && read_bound(i)) continue;
@@ -259,7 +290,8 @@ class Periods {
     const std::size_t at = lower(i + 1) == "iso" ? i + 2 : i + 1;
     if (!is_of(lower(at), units) || lower(at).ends_with('s')) return std::nullopt;
     const std::string unit = lower(at);
-    const std::string start = "date_trunc('" + unit + "', current_date)";
+    const bool is_short = unit == "hour" || unit == "minute";
+    const std::string start = "date_trunc('" + unit + "', " + (is_short ? "now()" : "current_date") + ")";
     if (is_this) return Period{at + 1, start, start + " + " + interval_of(1, unit), "in this " + unit, 0};
     return Period{at + 1, start + " - " + interval_of(1, unit), start, "in the last " + unit, 0};
   }
@@ -377,7 +409,23 @@ class Periods {
       if (!until.empty())
         sql += (sql.empty() ? "" : " and " + parts_.schema.quoted_column(*column) + " ") + ("< " + until);
     }
-    parts_.sketch.conditions.push_back({*column, sql, "is " + period.says, "", false, false});
+    const bool is_closed = !from.empty() && !until.empty();
+    const bool is_either = is_alternative(i, *column, is_closed);
+    parts_.sketch.conditions.push_back({*column, sql, "is " + period.says, "", false, is_either});
+    earlier_ = Earlier{*column, period.end, is_closed};
+  }
+
+  // A period after "or"; also after "and" if both have two ends: no date lies in two of them.
+  bool is_alternative(std::size_t first, std::size_t column, bool is_closed) {
+    if (follows_or(parts_, first)) {
+      if (earlier_) return true;
+      doubt_or(parts_, first);
+      return false;
+    }
+    if (!earlier_ || earlier_->column != column || !earlier_->is_closed || !is_closed) return false;
+    for (std::size_t k = earlier_->end; k < first; ++k)
+      if (!clauses_.is(k, {"and", ",", "in", "on", "during", "for", "within"})) return false;
+    return true;
   }
 
   // A date that is named close by, or the one of the table that is asked.
@@ -424,8 +472,15 @@ class Periods {
     return found;
   }
 
+  struct Earlier {  // the period before
+    std::size_t column = 0;
+    std::size_t end = 0;
+    bool is_closed = false;
+  };
+
   QuestionParts& parts_;
   Clauses& clauses_;
+  std::optional<Earlier> earlier_ = {};
 };
 
 // --- values ----------------------------------------------------------------------------------------------------------
@@ -564,6 +619,7 @@ class Values {
 
 void read_comparisons(QuestionParts& parts) {
   Comparing comparing(parts);
+  bool has_earlier = false;
   for (std::size_t i = 0; i < parts.clauses.size(); ++i) {
     const std::optional<Comparison> found = comparing.at(i);
     if (!found) continue;
@@ -571,15 +627,17 @@ void read_comparisons(QuestionParts& parts) {
     const std::optional<std::size_t> column = comparing.column(*found, counted);
     parts.clauses.use(found->first, found->end - 1);
     if (column) {
-      parts.sketch.conditions.push_back(number_condition(*column, found->sql));
+      parts.sketch.conditions.push_back(number_condition(parts, *column, *found, has_earlier));
     } else if (counted) {
       Term term;
       term.function = "count";
       term.table = counted;
+      if (follows_or(parts, found->first)) doubt_or(parts, found->first);
       parts.sketch.havings.push_back({term, found->sql});
     } else {
       parts.faults.push_back("Expected a figure that is " + found->sql + ", but it is not clear which one.");
     }
+    has_earlier = column.has_value();
   }
 }
 
@@ -593,7 +651,7 @@ std::vector<Condition> read_own_comparisons(QuestionParts& parts, std::size_t fi
     const std::optional<std::size_t> column = comparing.column(*found, counted);
     parts.clauses.use(found->first, found->end - 1);
     if (column)
-      conditions.push_back(number_condition(*column, found->sql));
+      conditions.push_back(number_condition(parts, *column, *found, !conditions.empty()));
     else
       parts.faults.push_back("Expected a figure that is " + found->sql + ", but it is not clear which one.");
   }

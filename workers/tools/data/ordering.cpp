@@ -35,23 +35,36 @@ class Ordering : private TermReader {
       const std::size_t last = clauses_.sentence_end(i);
       bool has_by = lower == "in";
       for (; end < last; ++end) {
-        const std::string& at = clauses_[end].token->lower;
-        has_by = has_by || at == "by";
-        if (end > i && at == "descending") sketch_.is_descending = true;
-        if (end > i && at == "ascending") sketch_.is_descending = false;
+        has_by = has_by || clauses_[end].token->lower == "by";
         const bool is_verb_again = end > i + 2 && clauses_.is(end, {"give", "return", "show", "include", "list"});
         if (is_verb_again) break;
       }
       if (!has_by) continue;
+      end = read_wanted(i, end);
       clauses_.use(i, end - 1);
       if (i > 0 && clauses_.is(i - 1, {",", "and"})) clauses_.use(i - 1);
     }
   }
 
+  void place_order() {
+    if (!parts_.wanted_order || sketch_.order) return;
+    std::optional<Term> by = parts_.wanted_order->term;
+    const auto is_figure = [](const Term& term) { return term.is_figure(); };
+    if (!parts_.wanted_order->is_named && std::count_if(sketch_.outputs.begin(), sketch_.outputs.end(), is_figure) == 1)
+      by = *std::find_if(sketch_.outputs.begin(), sketch_.outputs.end(), is_figure);
+    if (!by || !may_sort(*by)) {
+      sketch_.doubts.emplace_back("The rows are not in the order that is asked for.");
+      return;
+    }
+    sketch_.order = std::move(by);
+    sketch_.is_descending = parts_.wanted_order->is_descending.value_or(parts_.is_top);
+    sketch_.sorts = !parts_.is_top;
+  }
+
   void read_superlatives() {
     for (std::size_t i = 0; i < clauses_.size(); ++i) {
       if (!clauses_.is_open(i)) continue;
-      if (clauses_.word(i) == "top" && clauses_.number(i + 1)) {
+      if (clauses_.word(i) == "top" && clauses_.number(i + 1) && *clauses_.number(i + 1) >= 1) {
         sketch_.limit = static_cast<std::int64_t>(*clauses_.number(i + 1));
         parts_.is_top = true;
         clauses_.use(i, i + 1);
@@ -68,6 +81,47 @@ class Ordering : private TermReader {
   }
 
  private:
+  // The words of an order from `i` on; gives where they end: conditions that follow them are read as such.
+  std::size_t read_wanted(std::size_t i, std::size_t end) {
+    WantedOrder wanted;
+    std::size_t rest = end;
+    for (std::size_t k = i; k < end; ++k) {
+      if (clauses_.is(k, {"descending", "decreasing", "desc"})) wanted.is_descending = true;
+      if (clauses_.is(k, {"ascending", "increasing", "asc"})) wanted.is_descending = false;
+      const bool names =
+          clauses_.word(k) == "by" || (k > i && clauses_.word(k) == "of" && clauses_.word(k - 1) == "order");
+      if (wanted.is_named || !names) continue;
+      wanted.is_named = true;
+      Picker own(picker_);  // its doubts are none of the answer's
+      QuestionParts aside{schema_, clauses_, own};
+      aside.main = parts_.main;
+      std::size_t at = k + 1;
+      wanted.term = TermReader(aside).term_at(at);
+      if (wanted.term) rest = at;
+    }
+    parts_.wanted_order = std::move(wanted);
+    while (rest < end &&
+           clauses_.is(rest, {"in", "descending", "decreasing", "desc", "ascending", "increasing", "asc", "order"}))
+      ++rest;
+    for (std::size_t k = rest; k < end; ++k) {
+      const bool is_value = clauses_[k].mention != nullptr && picker_.is_value(*clauses_[k].mention);
+      if (is_value || clauses_.number(k) || clauses_[k].token->kind == TokenKind::date) return rest;
+    }
+    return end;
+  }
+
+  // By what is shown, or by a column of the table whose rows are shown as they are.
+  bool may_sort(const Term& by) const {
+    const auto is_it = [&by](const Term& term) { return is_same_term(term, by); };
+    if (std::any_of(sketch_.groups.begin(), sketch_.groups.end(), is_it)) return true;
+    if (sketch_.is_ratio) return false;
+    if (std::any_of(sketch_.outputs.begin(), sketch_.outputs.end(), is_it)) return true;
+    const bool is_plain = sketch_.groups.empty() && sketch_.havings.empty() && !by.is_figure();
+    return is_plain && std::all_of(sketch_.outputs.begin(), sketch_.outputs.end(), [&](const Term& term) {
+             return !term.is_figure() && schema_.columns()[*term.column].table == schema_.columns()[*by.column].table;
+           });
+  }
+
   // "from the best ratings to the lowest": what it goes by is shown too.
   void read_from_to(std::size_t i) {
     const std::size_t last = clauses_.sentence_end(i);
@@ -231,6 +285,7 @@ class Ordering : private TermReader {
 }  // namespace
 
 void read_order(QuestionParts& parts) { Ordering(parts).read_order(); }
+void place_order(QuestionParts& parts) { Ordering(parts).place_order(); }
 void read_superlatives(QuestionParts& parts) { Ordering(parts).read_superlatives(); }
 
 }  // namespace cairn

@@ -139,7 +139,8 @@ class Tables {
     text_ = quoted_table(base_);
   }
 
-  void reach(const std::string& table) {
+  // `word`: "join", or "left join" where a row that names none counts too.
+  void reach(const std::string& table, const std::string& word = "join") {
     if (joined_.contains(table)) return;
     std::map<std::string, const Json*> by;  // table -> the link that leads to it
     std::deque<std::string> open(joined_.begin(), joined_.end());
@@ -154,20 +155,28 @@ class Tables {
       }
     }
     if (!by.contains(table)) refuse("Expected " + base_ + " to be linked to " + table + " by a key, but it is not.");
-    join(table, by);
+    join(table, by, word);
   }
 
   const std::string& base() const { return base_; }
   const std::string& text() const { return text_; }
 
  private:
-  void join(const std::string& table, const std::map<std::string, const Json*>& by) {
+  void join(const std::string& table, const std::map<std::string, const Json*>& by, const std::string& word) {
     if (joined_.contains(table)) return;
     const Json& link = *by.at(table);
     const std::string from = link.at("table");
-    join(from, by);
-    text_ += "\njoin " + quoted_table(table) + " on " + quoted_table(from) + "." + quoted_name(link.at("column")) +
-             " = " + quoted_table(table) + "." + quoted_name(link.at("to_column"));
+    join(from, by, word);
+    const auto add_pair = [&](const Json& column, const Json& to_column) {
+      text_ +=
+          quoted_table(from) + "." + quoted_name(column) + " = " + quoted_table(table) + "." + quoted_name(to_column);
+    };
+    text_ += "\n" + word + " " + quoted_table(table) + " on ";
+    add_pair(link.at("column"), link.at("to_column"));
+    for (const Json& pair : link.value("and", Json::array())) {
+      text_ += " and ";
+      add_pair(pair.at(0), pair.at(1));
+    }
     joined_.insert(table);
   }
 
@@ -337,7 +346,7 @@ class Query {
     for (const Json& link : names_.links()) {
       const std::optional<Column> label = names_.label_of(link.at("to_table"));
       if (link.at("table") != tables_.base() || !label) continue;
-      tables_.reach(label->table);
+      tables_.reach(label->table, "left join");
       add(label->quoted() + " as " + quoted_name(plain_word(label->table)));
     }
     std::string order = key;
@@ -361,7 +370,7 @@ class Query {
     };
     for (const Json& link : names_.links()) {
       if (link.at("table") != tables_.base()) continue;
-      tables_.reach(link.at("to_table"));
+      tables_.reach(link.at("to_table"), "left join");
       add_texts(link.at("to_table"));
     }
     add_texts(tables_.base());
@@ -369,7 +378,7 @@ class Query {
     return found;
   }
 
-  // Each part's figure in the month and in the one before it.
+  // Each part's figure in the month and in the one before it: that of all rows first, then what changed most.
   Json change() {
     if (number_of(analysis_, "month") == 0)
       refuse("Expected a month to compare with the one before, but none is named.");
@@ -377,19 +386,20 @@ class Query {
     const std::string on = date().quoted();
     const std::string start = period_start();
     std::string part = "case";
-    std::string value = "coalesce(";
+    std::string value = "case";
     std::string sets = "()";
     for (const Column& column : columns) {
       part += " when grouping(" + column.quoted() + ") = 0 then " + quoted_text(column.in_words());
-      value += column.quoted() + "::text, ";
+      value += " when grouping(" + column.quoted() + ") = 0 then coalesce(" + column.quoted() + "::text, '–')";
       sets += ", (" + column.quoted() + ")";
     }
     filters_.push_back(on + " >= " + start + " - interval '1 month' and " + on + " < " + start +
                        " + interval '1 month'");
     const std::string sum = "coalesce(sum(" + measure().quoted() + ") filter (where " + on;
-    return query("select " + part + " else 'all' end as part, " + value + "'all') as value,\n  " + sum + " < " + start +
-                     "), 0) as before,\n  " + sum + " >= " + start + "), 0) as now\nfrom " + tables_.text() + where() +
-                     "\ngroup by grouping sets (" + sets + ")\norder by 1, 2",
+    return query("select * from (select " + part + " else 'all' end as part, " + value +
+                     " else 'all' end as value,\n  " + sum + " < " + start + "), 0) as before,\n  " + sum +
+                     " >= " + start + "), 0) as now\nfrom " + tables_.text() + where() + "\ngroup by grouping sets (" +
+                     sets + ")) as parts\norder by part <> 'all', abs(now - before) desc, part, value",
                  "the sum of " + measure().in_words() + " in " + period_in_words() + where_in_words() +
                      ", against the month before");
   }

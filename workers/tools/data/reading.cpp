@@ -29,6 +29,7 @@ class Reading {
     read_absence(parts_);
     read_flags(parts_);
     read_rest();
+    place_order(parts_);
     if (!parts_.faults.empty()) return Error{Code::invalid, parts_.faults.front()};
     if (!sketch().order) sketch().limit = 0;
     for (std::string& doubt : picker_.take_doubts()) sketch().doubts.push_back(std::move(doubt));

@@ -12,14 +12,16 @@ namespace {
 constexpr std::size_t causes_max = 3;
 
 std::string number_text(double value) {
+  const bool is_small = value != 0 && std::abs(value) < 0.01;
   char text[64];
-  std::snprintf(text, sizeof text, std::floor(value) == value ? "%.0f" : "%.2f", value);
+  std::snprintf(text, sizeof text, std::floor(value) == value ? "%.0f" : is_small ? "%.3g" : "%.2f", value);
   return text;
 }
 
 std::string value_text(const Json& value) {
   if (value.is_null()) return "–";
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_integer()) return value.dump();
   if (value.is_number()) return number_text(value.get<double>());
   return canonical(value);
 }
@@ -112,6 +114,9 @@ std::string from_to(const Part& part) { return "from " + number_text(part.before
 ResultAnalysis analyze_change(const Json& results) {
   const std::vector<Part> parts = parts_of(results);
   const auto whole = std::find_if(parts.begin(), parts.end(), [](const Part& part) { return part.name == "all"; });
+  const bool is_cut = results.value("more", false);
+  if (whole == parts.end() && is_cut)
+    return {"The sum of the two months is not among the rows that were looked at.", false};
   if (whole == parts.end() || whole->change() == 0) return {"Nothing changed between the two months.", true};
   const bool fell = whole->change() < 0;
   const std::vector<Part> strongest = causes(parts, *whole);
@@ -119,7 +124,7 @@ ResultAnalysis analyze_change(const Json& results) {
   std::string text = (says.empty() ? "It " : capital(says) + ": it ") + (fell ? "fell" : "rose") + " by " +
                      number_text(std::abs(whole->change())) + " (" + percent(whole->change(), whole->before) + "), " +
                      from_to(*whole) + ".";
-  text += strongest.empty() ? " All parts moved alike."
+  text += strongest.empty() ? is_cut ? " No part that was looked at moved more." : " All parts moved alike."
                             : std::string(" These ") + (fell ? "fell" : "rose") + " more than the rest:";
   for (const Part& part : strongest)
     text += "\n- " + part.name + " " + part.value + ": " + from_to(part) + ", " +
@@ -130,21 +135,21 @@ ResultAnalysis analyze_change(const Json& results) {
 // --- figures ---------------------------------------------------------------------------------------------------------
 ResultAnalysis analyze_figures(const Json& results) {
   const Json& columns = results.at("columns");
-  const Json& rows = results.at("rows");
   std::size_t figure = columns.size();
   for (std::size_t c = columns.size(); c-- > 0;)
     if (columns[c].at("type") == "number" && figure == columns.size()) figure = c;
-  if (rows.empty() || figure == columns.size()) return {"There is no figure to analyse.", true};
-  const auto less = [figure](const Json& a, const Json& b) {
-    const auto value = [figure](const Json& row) { return row.at(figure).is_number() ? row[figure].get<double>() : 0; };
-    return value(a) < value(b);
-  };
+  Json known = Json::array();  // an unknown figure is not 0
+  for (const Json& row : results.at("rows"))
+    if (figure < columns.size() && row.at(figure).is_number()) known.push_back(row);
+  if (known.empty()) return {"There is no figure to analyse.", true};
+  const auto value = [figure](const Json& row) { return row[figure].get<double>(); };
   double total = 0;
-  for (const Json& row : rows) total += row.at(figure).is_number() ? row[figure].get<double>() : 0;
-  const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), less);
+  for (const Json& row : known) total += value(row);
+  const auto [least, most] = std::minmax_element(
+      known.begin(), known.end(), [&value](const Json& a, const Json& b) { return value(a) < value(b); });
   const std::string name = columns[figure].at("name");
-  return {"Over " + std::to_string(rows.size()) + " rows, " + name + " comes to " + number_text(total) + ", " +
-              number_text(total / static_cast<double>(rows.size())) + " on average; the largest is " +
+  return {"Over " + std::to_string(known.size()) + " rows, " + name + " comes to " + number_text(total) + ", " +
+              number_text(total / static_cast<double>(known.size())) + " on average; the largest is " +
               value_text((*most)[figure]) + " (" + value_text((*most)[0]) + "), the smallest " +
               value_text((*least)[figure]) + " (" + value_text((*least)[0]) + ").",
           !results.value("more", false)};

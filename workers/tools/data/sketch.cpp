@@ -97,9 +97,16 @@ class Writing {
       if (!joining_.reach(table))
         return Error{Code::invalid, "Expected " + schema_.tables()[base_].name + " to be linked to " +
                                         schema_.tables()[table].name + " by a key or a name, but it is not."};
+    for (const std::size_t table : sketch_.absent)
+      if (none_in(table).empty())
+        return Error{Code::invalid, "Expected " + schema_.tables()[base_].name + " to be linked to " +
+                                        schema_.tables()[table].name +
+                                        " by a key, or through one table, but it is not."};
     split();
     SketchQuery query;
     query.doubts = sketch_.doubts;
+    is_ordered_ = sketch_.order && !(sketch_.sorts && is_distinct() && !is_selected(*sketch_.order));
+    if (sketch_.order && !is_ordered_) query.doubts.emplace_back("The rows are not in the order that is asked for.");
     if (joining_.is_guessed())
       query.doubts.emplace_back("The tables are joined by columns of like names, not by declared keys.");
     if (joining_.multiplies() && adds_up())
@@ -256,32 +263,56 @@ class Writing {
       }
       list += (list.empty() ? "" : ", ") + term_sql(*selected_[i]);
     }
-    const bool is_distinct = !is_grouped_ && (sketch_.is_distinct || joining_.multiplies());
-    return std::string("select ") + (is_distinct && !sketch_.order ? "distinct " : "") + list;
+    return std::string("select ") + (is_distinct() && (!sketch_.order || sketch_.sorts) ? "distinct " : "") + list;
+  }
+
+  bool is_distinct() const { return !is_grouped_ && (sketch_.is_distinct || joining_.multiplies()); }
+  bool is_selected(const Term& term) const {
+    return std::any_of(selected_.begin(), selected_.end(), [&](const Term* one) { return is_same_term(*one, term); });
   }
 
   std::string from() const { return "\nfrom " + joining_.text(); }
 
   std::string where() const {
     std::string text = conditions_sql(sketch_.conditions, "\n  and ");
-    for (const std::size_t table : sketch_.absent)
-      if (const std::string none = none_in(table); !none.empty()) text += (text.empty() ? "" : "\n  and ") + none;
+    for (const std::size_t table : sketch_.absent) text += (text.empty() ? "" : "\n  and ") + none_in(table);
     if (sketch_.order && sketch_.limit > 0 && !sketch_.order->is_figure())
       text += (text.empty() ? "" : "\n  and ") + term_sql(*sketch_.order) + " is not null";
     return text.empty() ? "" : "\nwhere " + text;
   }
 
+  std::string on(const SchemaLink& link) const {
+    std::string text;
+    for (const auto& [from, to] : link.columns)
+      text += (text.empty() ? "" : " and ") + schema_.quoted_column(from) + " = " + schema_.quoted_column(to);
+    return text;
+  }
+
+  // "" if neither a key nor the keys of one table between them link it.
   std::string none_in(std::size_t table) const {
     for (const SchemaLink& link : schema_.links()) {
       if (link.table == base_ && link.to_table == table)
         return schema_.quoted_column(link.columns[0].first) + " is null";
       if (link.table != table || link.to_table != base_) continue;
-      std::string on;
-      for (const auto& [from, to] : link.columns)
-        on += (on.empty() ? "" : " and ") + schema_.quoted_column(from) + " = " + schema_.quoted_column(to);
-      return "not exists (select from " + quoted_table(schema_.tables()[table].name) + " where " + on + ")";
+      return "not exists (select from " + quoted_table(schema_.tables()[table].name) + " where " + on(link) + ")";
     }
-    return "";
+    return none_through_another(table);
+  }
+
+  std::string none_through_another(std::size_t table) const {
+    const SchemaLink* to_base = nullptr;
+    const SchemaLink* to_table = nullptr;
+    for (const SchemaLink& one : schema_.links())
+      for (const SchemaLink& other : schema_.links()) {
+        if (one.table != other.table || one.to_table != base_ || other.to_table != table || one.table == base_)
+          continue;
+        if (to_base != nullptr && to_base->cost + to_table->cost <= one.cost + other.cost) continue;
+        to_base = &one;
+        to_table = &other;
+      }
+    if (to_base == nullptr) return "";
+    return "not exists (select from " + quoted_table(schema_.tables()[to_base->table].name) + " join " +
+           quoted_table(schema_.tables()[table].name) + " on " + on(*to_table) + " where " + on(*to_base) + ")";
   }
 
   std::string group_by() const {
@@ -309,7 +340,7 @@ class Writing {
   }
 
   std::string order_by() const {
-    if (sketch_.order)
+    if (is_ordered_)
       return "\norder by " + term_sql(*sketch_.order) + (sketch_.is_descending ? " desc nulls last" : " nulls last");
     if (is_grouped_ && !groups_.empty()) return "\norder by 1";
     return "";
@@ -364,7 +395,7 @@ class Writing {
     if (!sketch_.conditions.empty()) text += ", where " + conditions_says(sketch_.conditions);
     for (const std::size_t table : sketch_.absent) text += ", without " + schema_.tables()[table].name;
     for (const Having& having : sketch_.havings) text += ", with " + term_says(having.term) + " " + having.sql;
-    if (sketch_.order)
+    if (is_ordered_)
       text += ", by " + term_says(*sketch_.order) + (sketch_.is_descending ? ", largest first" : ", smallest first");
     return text;
   }
@@ -376,9 +407,15 @@ class Writing {
   std::vector<Term> groups_;
   std::vector<const Term*> selected_;
   bool is_grouped_ = false;
+  bool is_ordered_ = false;
 };
 
 }  // namespace
+
+bool is_same_term(const Term& one, const Term& other) {
+  return one.function == other.function && one.column == other.column && one.table == other.table &&
+         one.part == other.part && one.minus == other.minus && one.only.empty() && other.only.empty();
+}
 
 Result<SketchQuery> write_sketch(const Sketch& sketch, const DataSchema& schema) {
   if (sketch.outputs.empty() && sketch.groups.empty())

@@ -32,6 +32,8 @@ struct Term {
   bool is_figure() const { return !function.empty(); }
 };
 
+bool is_same_term(const Term& one, const Term& other);
+
 struct Having {
   Term term;
   std::string sql;  // "> 3"
@@ -44,6 +46,7 @@ struct Sketch {
   std::vector<Having> havings;
   std::optional<Term> order;
   bool is_descending = true;
+  bool sorts = false;  // the order chooses no rows and none may come or go by it
   std::int64_t limit = 0;
   bool is_ratio = false;  // the last two outputs, the first by the second
   double ratio_times = 1;

@@ -12,6 +12,13 @@
 
 namespace cairn {
 
+// "sorted by X in descending order".
+struct WantedOrder {
+  bool is_named = false;  // by X, whether that was understood or not
+  std::optional<Term> term = {};
+  std::optional<bool> is_descending = {};
+};
+
 struct QuestionParts {
   const DataSchema& schema;
   Clauses& clauses;
@@ -20,6 +27,7 @@ struct QuestionParts {
   bool finds_parts = false;              // values are looked for within texts
   bool is_top = false;                   // the first so many rows are asked for
   std::vector<Term> shown = {};          // besides what is asked for
+  std::optional<WantedOrder> wanted_order = {};
   Sketch sketch = {};
   std::vector<std::string> faults = {};  // what cannot be left out and was not understood
 

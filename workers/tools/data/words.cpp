@@ -207,11 +207,22 @@ class Tokenizing {
   void next() {
     const char c = text_[at_];
     if (is_quote(c)) return quoted(c);
-    if (is_name_digit(c)) return number();
+    if (begins_number()) return number();
     if (is_name_letter(c)) return word();
     if (std::string_view(",<>=()&!").find(c) != std::string_view::npos && !(c == '!' && peek(1) != '=')) return sign();
     if ((c == '.' || c == '?' || c == '!' || c == ';') && !tokens_.empty()) tokens_.back().ends_sentence = true;
     ++at_;
+  }
+
+  // Also "-5" and ".5", but not the end of "2019-2020" or of "7.".
+  bool begins_number() const {
+    if (is_name_digit(peek(0))) return true;
+    const bool is_open = at_ == 0 || std::string_view(" \t\n,<>=(").find(text_[at_ - 1]) != std::string_view::npos;
+    const bool is_after_number =
+        !tokens_.empty() && (tokens_.back().kind == TokenKind::number || tokens_.back().kind == TokenKind::date);
+    if (!is_open || (peek(0) == '-' && is_after_number && text_[at_ - 1] == ' ')) return false;
+    const std::size_t digit = peek(0) == '-' && peek(1) == '.' ? 2 : 1;
+    return (peek(0) == '-' || peek(0) == '.') && is_name_digit(peek(digit));
   }
 
   // An apostrophe inside of a word is none.
@@ -247,6 +258,7 @@ class Tokenizing {
     }
     std::string digits;
     std::size_t end = at_;
+    if (text_[end] == '-') digits += text_[end++];
     for (; end < text_.size(); ++end) {
       const bool has_next = end + 1 < text_.size() && is_name_digit(text_[end + 1]);
       if (is_name_digit(text_[end]) || (text_[end] == '.' && has_next))

@@ -23,8 +23,8 @@ struct Token {
   std::size_t end = 0;
 };
 
-// Words, numbers ("1,000", "4.5", "70%"), dates (2023-04-01), texts in quotes as one, and the signs , < > = ( ) & of
-// which two side by side are one.
+// Words, numbers ("1,000", "4.5", "-5", "70%"), dates (2023-04-01), texts in quotes as one, and the signs , < > = ( ) &
+// of which two side by side are one.
 std::vector<Token> tokens_of(std::string_view question);
 
 // Lower case, without the endings of number and tense; irregular forms by their base.

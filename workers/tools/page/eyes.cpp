@@ -54,12 +54,14 @@ bool is_readable(const std::string& url) { return !url.starts_with("chrome"); }
 Browser::Answer Eyes::look() {
   if (const auto dialog = browser_.guard().dialog()) return with_dialog(*dialog);
   frames_ = {{browser_.top(), 0, 0}};
+  shows_ = false;
   Json seen;
   Result<std::string, BrowserFault> dom = look_into(0, seen);
   if (const auto dialog = browser_.guard().dialog()) return with_dialog(*dialog);
   if (!dom) return std::move(dom).error();
   last_ = {{"url", seen.value("url", "")}, {"title", seen.value("title", "")}, {"dom", *std::move(dom)}};
   last_["ready"] = seen.value("ready", false);
+  if (shows_) last_["shows"] = true;
   if (Json all = tabs(); all.size() > 1) last_["tabs"] = std::move(all);
   return last_;
 }
@@ -76,6 +78,7 @@ Result<std::string, BrowserFault> Eyes::look_into(std::size_t frame, Json& seen)
   if (!answer) return std::move(answer).error();
   seen = *std::move(answer);
   next_ = seen.value("next", next_);
+  shows_ = shows_ || seen.value("shows", false);
   std::string text = seen.value("dom", "");
   std::string whole;
   for (std::size_t at_byte = 0; at_byte < text.size();) {

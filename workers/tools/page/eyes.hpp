@@ -30,7 +30,8 @@ class Eyes {
  public:
   explicit Eyes(Browser& browser) : browser_(browser) {}  // which outlives it
 
-  // {"url", "title", "dom", "tabs"?, "dialog"?}. `tabs`, if there are several: [{"number", "title", "url", "chosen"?}].
+  // {"url", "title", "dom", "shows"?, "tabs"?, "dialog"?}. `shows`: true if the characters of a secret that was filled
+  // in can be read in its field. `tabs`, if there are several: [{"number", "title", "url", "chosen"?}].
   // `dialog`: {"type", "message", "value"?} of alert, confirm or prompt; then the page is as it was seen before.
   Browser::Answer look();
   // An act begins: what changes from now on is waited for.
@@ -60,6 +61,7 @@ class Eyes {
   std::vector<SeenFrame> frames_;
   std::int64_t next_ = 1;
   Json last_ = Json::object();
+  bool shows_ = false;  // in the frames that were looked into
 };
 
 }  // namespace cairn

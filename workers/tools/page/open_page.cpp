@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "workers/ports/secrets.hpp"
 #include "workers/tools/page/dom.hpp"
 
 namespace cairn {
@@ -34,6 +35,12 @@ bool types_keys(PageAction::Kind kind) {
 
 Json fault_json(const ActFault& fault) {
   return {{"performed", false}, {"fault", {{"kind", fault.kind}, {"says", fault.says}}}};
+}
+
+// However the page writes it.
+bool has_secret(const std::string& text, const std::vector<std::string>& secrets) {
+  return std::any_of(secrets.begin(), secrets.end(),
+                     [&text](const std::string& secret) { return Secrets::unnamed(secret).redacted(text) != text; });
 }
 
 constexpr const char* storage_script =
@@ -135,19 +142,14 @@ Json OpenPage::see() {
   for (const PageDialog& dialog : browser_.guard().dismissed())
     dismissed.push_back({{"type", dialog.type}, {"message", dialog.message}});
   if (!dismissed.empty()) seen["dismissed"] = std::move(dismissed);
-  const std::string text = seen.value("dom", "");
-  shows_secret_ = std::any_of(secrets_.begin(), secrets_.end(),
-                              [&text](const std::string& secret) { return text.find(secret) != std::string::npos; });
+  shows_secret_ = seen.value("shows", false) || has_secret(seen.value("dom", ""), secrets_);
+  seen.erase("shows");
   return seen;
 }
 
 // A page may store what was filled in: such an entry is not kept.
 bool OpenPage::tells_secret(const Json& entry) const {
-  if (entry.is_string()) {
-    const std::string& text = entry.get_ref<const std::string&>();
-    return std::any_of(secrets_.begin(), secrets_.end(),
-                       [&text](const std::string& secret) { return text.find(secret) != std::string::npos; });
-  }
+  if (entry.is_string()) return has_secret(entry.get_ref<const std::string&>(), secrets_);
   return entry.is_structured() &&
          std::any_of(entry.begin(), entry.end(), [this](const Json& part) { return tells_secret(part); });
 }

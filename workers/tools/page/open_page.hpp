@@ -41,7 +41,7 @@ class OpenPage {
   // {"cookies", "storage": {ORIGIN: {"local", "session"}}}: what a person's browser would still know tomorrow, without
   // what has the value of a secret that was filled in.
   Json keep();
-  // In base64; "" while a secret that was filled in stands in the page as text, or a dialog is open.
+  // In base64; "" while a secret that was filled in can be read on the page, or a dialog is open.
   std::string screenshot(const std::string& format);
   // Where the element stands; "" if it is gone.
   std::string url_around(std::int64_t number) { return hands_.url_around(number); }

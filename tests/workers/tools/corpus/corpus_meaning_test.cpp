@@ -214,7 +214,59 @@ TEST_F(CorpusMeaning, a_model_whose_vectors_have_another_size_begins_again) {
     for (Json& row : answer["data"]) row["embedding"].push_back(0.001);
     return Served{.body = answer.dump()};
   };
-  EXPECT_EQ((*search("cost of a bicycle"))["meaning"]["known"], 3);
+  const Json outputs = *search("cost of a bicycle");
+  EXPECT_EQ(outputs["meaning"]["known"], 3);
+  EXPECT_EQ(outputs["hits"][0]["found_by"], Json({"meaning"}));
+  EXPECT_EQ(texts_asked(), 8U) << "twice three passages and the question";
+}
+
+TEST_F(CorpusMeaning, equal_passages_of_a_document_count_once) {
+  const std::string often = "Bicycle cost.";
+  const std::vector<Document> town = {{"d/a.md", "A", {often, often, often, often}},
+                                      {"d/b.md", "B", {"Bicycle cost and fee."}}};
+  search_ = with_meaning(corpora_in_memory({{"town", town}}), passages_in_memory({{"town", town}}),
+                         {server_.url("/v1"), "e", ""}, "");
+  const Json outputs = *search("bicycle cost fee");
+  ASSERT_EQ(outputs["hits"].size(), 2U) << outputs;
+  EXPECT_EQ(outputs["hits"][0]["source"], "d/b.md") << "it is first in the ranking by words and has all of them";
+}
+
+TEST_F(CorpusMeaning, vectors_from_the_folder_count_for_the_bound_of_memory) {
+  const TemporaryFolder folder;
+  const std::string place = (folder.path() / "vectors").string();
+  const auto ask = [this](const std::string& corpus) {
+    ToolCall call;
+    call.inputs = {{"corpus", corpus}, {"query", "cost of a bicycle"}, {"limit", 2}};
+    EXPECT_TRUE(std::get<NativeTool>(corpus_tool(search_).does)(call)) << corpus;
+  };
+  const auto begin = [&](std::size_t memory_bytes_max) {
+    MeaningLimits limits;
+    limits.memory_bytes_max = memory_bytes_max;
+    search_ = with_meaning(corpora_in_memory({{"town", documents()}, {"city", documents()}}),
+                           passages_in_memory({{"town", documents()}, {"city", documents()}}),
+                           {server_.url("/v1"), "e", ""}, place, limits);
+  };
+  begin(std::size_t{1} << 20);
+  ask("town");
+  ask("city");
+  EXPECT_EQ(texts_asked(), 8U);
+  begin(1000);  // for one of them
+  ask("town");
+  ask("city");
+  EXPECT_EQ(texts_asked(), 10U);
+  std::filesystem::remove_all(place);
+  ask("city");
+  EXPECT_EQ(texts_asked(), 11U) << "the last one is in memory";
+  ask("town");
+  EXPECT_EQ(texts_asked(), 15U) << "the first one is not any more";
+}
+
+TEST_F(CorpusMeaning, one_corpus_beyond_the_bound_of_memory_stays_while_it_is_searched) {
+  MeaningLimits limits;
+  limits.memory_bytes_max = 1;
+  ASSERT_TRUE(search("cost of a bicycle", limits));
+  ASSERT_TRUE(search("rain in the north", limits));
+  EXPECT_EQ(texts_asked(), 5U);
 }
 
 TEST(CorpusMeaningInDatabase, passages_come_from_the_database) {

@@ -225,6 +225,18 @@ TEST(Corpora, U1_files_that_could_not_be_read_are_named_in_every_answer_and_neve
   EXPECT_FALSE((*call(tool, {{"corpus", "energy"}, {"query", "heat"}})).contains("unreadable")) << "it is gone";
 }
 
+TEST(Corpora, rows_of_unread_files_take_no_place_of_a_hit) {
+  const std::string dsn = test::new_database(1);
+  const auto place = [dsn]() -> Result<std::string> { return dsn; };
+  std::vector<UnreadFile> unread;
+  for (int i = 0; i < 6; ++i)
+    unread.push_back({"docs/" + std::to_string(i) + ".pdf", "Expected heat, but it is cold."});
+  ASSERT_TRUE(Corpora(place).load("energy", "docs", {document_of("docs/a.md", "Heat pumps last.")}, unread));
+  const Json outputs =
+      *call(corpus_tool(corpora_in_database(place)), {{"corpus", "energy"}, {"query", "heat"}, {"limit", 5}});
+  EXPECT_EQ(outputs["hits"].size(), 1U) << outputs;
+}
+
 TEST(Corpora, a_database_that_is_away_is_worth_another_attempt) {
   const ToolSpec tool =
       corpus_tool(corpora_in_database([]() -> Result<std::string> { return std::string("host=/nowhere dbname=x"); }));

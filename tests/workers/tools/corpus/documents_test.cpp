@@ -9,6 +9,7 @@
 
 #include "tests/storage/test_database.hpp"
 #include "workers/tools/corpus/markup.hpp"
+#include "workers/tools/corpus/sentences.hpp"
 
 namespace cairn {
 namespace {
@@ -25,6 +26,54 @@ TEST(Markup, U1_html_is_its_text_without_scripts_and_with_its_tables) {
   EXPECT_EQ(text_of_html("<h1>Own</h1>Text"), "# Own\n\nText\n");
   for (const char* broken : {"<", "<p", "<!--", "<script>", "a &", "&#;", "&#99999999999;", "</", "<a href=\"x"})
     text_of_html(broken);
+}
+
+TEST(Markup, html_without_the_end_of_its_head_is_read) {
+  EXPECT_EQ(text_of_html("<!doctype html><html><head><title>Prices</title><body><p>Bread costs 3 EUR.</p>"),
+            "# Prices\n\nBread costs 3 EUR.\n\n");
+  EXPECT_EQ(text_of_html("<html><head><title>Prices</title><meta charset=utf-8><p>Bread.<header>Ours</header>"),
+            "# Prices\n\nBread.\n\nOurs\n\n");
+  EXPECT_EQ(text_of_html("<nav>Home</navigation>Away</nav>Text"), "Text\n") << "a name is compared whole";
+}
+
+TEST(Markup, numbers_of_two_elements_do_not_run_together) {
+  EXPECT_EQ(text_of_html("<dl><dt>Sold<dd>10</dd><dd>20</dd></dl>"), "- Sold\n10\n20\n\n");
+  EXPECT_EQ(text_of_html("EUR 2,850<sup>1</sup> for 5 m<sup><b>2</b></sup>, the 1<sup>st</sup>"),
+            "EUR 2,850^1 for 5 m^2, the 1st\n");
+  EXPECT_EQ(text_of_html("<table><tr><td><p>10</p><p>20</p></td><td>30</td></tr></table>"), "- 10 20 | 30\n\n");
+  EXPECT_EQ(text_of_html("10<hr>20<aside>30</aside><button>4</button><button>5</button>"), "10\n\n20\n\n30\n\n4 5\n");
+}
+
+TEST(Markup, csv_lines_may_end_with_a_carriage_return_alone) {
+  EXPECT_EQ(text_of_csv("a;b\r1;2\r3;4"), "- a: 1; b: 2\n- a: 3; b: 4\n");
+}
+
+TEST(Markup, a_small_table_makes_no_large_text) {
+  std::string csv = std::string(2000, 'x') + "\n";
+  for (int i = 0; i < 1000; ++i) csv += "1\n";
+  EXPECT_LT(text_of_csv(csv).size(), 300'000U);
+  std::string wide;
+  for (int i = 0; i < 200; ++i) wide += std::string(200, 'x') + ",";
+  wide += "\n";
+  std::string row;
+  for (int i = 0; i < 200; ++i) row += "1,";
+  for (int i = 0; i < 3000; ++i) wide += row + "\n";
+  EXPECT_LT(text_of_csv(wide).size(), table_text_bytes_max + 100'000);
+}
+
+TEST(Markup, a_text_of_signs_or_blanks_is_read_in_time) {
+  EXPECT_EQ(text_of_html(std::string(1'000'000, '&')).size(), 1'000'001U);
+  EXPECT_EQ(sentences_of("a" + std::string(1'000'000, ' ') + "b.").size(), 1U);
+  EXPECT_EQ(sentences_of(std::string(1'000'000, '\n') + "b.").size(), 1U);
+}
+
+TEST(Documents, a_heading_is_cut_and_has_no_character_that_marks_something) {
+  const Document document = document_of(
+      "d/a.md", "# " + std::string(100'000, 'x') + "\n\nText.\n\n## " + std::string(100'000, 'y') + "\n\nMore.");
+  EXPECT_LT(document.title.size(), 310U);
+  ASSERT_EQ(document.passages.size(), 2U);
+  EXPECT_LT(document.passages[1].size(), 400U);
+  EXPECT_EQ(document_of("d/b.txt", "# \x01unread\n\nText.").title.find('\x01'), std::string::npos);
 }
 
 TEST(Markup, U1_csv_says_in_each_row_what_its_numbers_are) {
@@ -97,6 +146,25 @@ std::string pdf_of(const std::string& line) {
   const std::string start = std::to_string(text.size());
   return text + "xref\n0 6\n0000000000 65535 f \n" + places + "trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n" +
          start + "\n%%EOF\n";
+}
+
+TEST(DocumentFiles, a_name_with_signs_of_a_pattern_is_that_file_alone) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(test::scratch_directory()) / "patterns";
+  fs::create_directories(root / "in [1]");
+  const auto docx = [](const std::string& text) {
+    return archive_of("word/document.xml", "<w:document><w:p><w:r><w:t>" + text + "</w:t></w:r></w:p></w:document>");
+  };
+  std::ofstream(root / "a 1.docx") << docx("First.");
+  std::ofstream(root / "a [1].docx") << docx("Second.");
+  std::ofstream(root / "in [1]" / "b?.docx") << docx("Third.");
+  std::ofstream(root / "in [1]" / "bc.docx") << docx("Fourth.");
+  const Result<Folder> folder = read_documents(root.string());
+  fs::remove_all(root);
+  ASSERT_TRUE(folder) << folder.error().message;
+  std::vector<std::string> texts;
+  for (const Document& document : folder->documents) texts.push_back(document.passages.at(0));
+  EXPECT_EQ(texts, (std::vector<std::string>{"First.", "Second.", "Third.", "Fourth."}));
 }
 
 TEST(DocumentFiles, U1_pdf_docx_html_and_csv_files_are_read) {

@@ -131,6 +131,33 @@ TEST(DataResults, are_shown_as_a_value_or_a_table) {
   EXPECT_EQ(show_results(none), "The number of loans: there is nothing.");
 }
 
+TEST(DataResults, show_the_figures_that_the_rows_have) {
+  const auto shown = [](const std::string& value) {
+    return show_results(
+        Json::parse(R"({"columns": [{"name": "n", "type": "number"}], "more": false, "rows": [[)" + value + "]]}"));
+  };
+  EXPECT_EQ(shown("1234567890123456789"), "n: 1234567890123456789.");
+  EXPECT_EQ(shown("0.003"), "n: 0.003.");
+  EXPECT_EQ(shown("-0.00012"), "n: -0.00012.");
+  EXPECT_EQ(shown("0.25"), "n: 0.25.");
+}
+
+TEST(DataResults, an_unknown_figure_is_not_counted_as_zero) {
+  const ResultAnalysis analysis =
+      analyze_results(Json::parse(R"({"columns": [{"name": "shop", "type": "text"}, {"name": "n", "type": "number"}],
+                      "rows": [["a", null], ["b", 4], ["c", 6]], "more": false})"));
+  EXPECT_EQ(analysis.text, "Over 2 rows, n comes to 10, 5 on average; the largest is 6 (c), the smallest 4 (b).");
+}
+
+TEST(DataResults, a_change_whose_whole_was_cut_off_is_not_taken_for_none) {
+  const ResultAnalysis analysis =
+      analyze_results(Json::parse(R"({"columns": [{"name": "part", "type": "text"}, {"name": "value", "type": "text"},
+      {"name": "before", "type": "number"}, {"name": "now", "type": "number"}], "more": true, "rows": [
+      ["account.name", "A", 100, 60]]})"));
+  EXPECT_FALSE(analysis.is_sure);
+  EXPECT_FALSE(has(analysis.text, "Nothing changed")) << analysis.text;
+}
+
 TEST(DataResults, a_change_is_told_by_the_parts_that_made_it) {
   const Json change = Json::parse(R"({"columns": [{"name": "part", "type": "text"}, {"name": "value", "type": "text"},
       {"name": "before", "type": "number"}, {"name": "now", "type": "number"}], "more": false, "rows": [

@@ -59,7 +59,7 @@ std::string in_one_line(std::string text) {
   for (char& c : text) c = c == '\n' ? ' ' : c;
   std::string plain;
   for (const char c : text)
-    if (c != '"') plain += c;
+    if (c != '"' && !(c == ' ' && plain.ends_with(' '))) plain += c;
   return plain;
 }
 
@@ -78,6 +78,81 @@ TEST(DataReading, questions_become_queries) {
        "select ship.name from ship where ship.length is not null order by ship.length desc nulls last limit 3"}};
   for (const auto& [question, expected] : cases)
     EXPECT_EQ(in_one_line(read_query(question)["text"]), expected) << question;
+}
+
+TEST(DataReading, a_number_that_is_compared_is_no_year) {
+  const std::string longer = "select count(*) from ship where ship.length > 2000";
+  for (const char* question : {"How many ships are longer than 2000?", "How many ships have a length above 2000?",
+                               "How many ships have a length above 2,000?"}) {
+    const Json query = read_query(question);
+    EXPECT_EQ(in_one_line(query["text"]), longer) << question;
+  }
+  EXPECT_EQ(in_one_line(read_query("How many ships are longer than 200 and were built in 2020?")["text"]),
+            "select count(*) from ship where ship.built_on >= date '2020-01-01' and ship.built_on < date '2021-01-01' "
+            "and ship.length > 200");
+}
+
+TEST(DataReading, two_periods_or_comparisons_of_one_column_are_alternatives) {
+  const std::string two_years =
+      "select count(*) from call where (call.arrived_on >= date '2021-01-01' and call.arrived_on < date '2022-01-01' "
+      "or "
+      "call.arrived_on >= date '2022-01-01' and call.arrived_on < date '2023-01-01')";
+  const std::string short_or_long = "select count(*) from ship where (ship.length < 50 or ship.length > 200)";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"How many calls were there in 2021 and 2022?", two_years},
+      {"How many calls were there in 2021 or in 2022?", two_years},
+      {"How many ships have a length below 50 or over 200?", short_or_long},
+      {"How many ships have a length below 50 or above 200?", short_or_long},
+      {"How many calls were there after 2020 and before 2023?",
+       "select count(*) from call where call.arrived_on >= date '2021-01-01' and call.arrived_on < date '2023-01-01'"},
+      {"How many ships have a length above 50 and below 200?",
+       "select count(*) from ship where ship.length > 50 and ship.length < 200"}};
+  for (const auto& [question, expected] : cases) {
+    const Json query = read_query(question);
+    EXPECT_EQ(in_one_line(query["text"]), expected) << question;
+    EXPECT_FALSE(query.contains("doubts")) << query;
+  }
+}
+
+TEST(DataReading, an_or_that_joins_nothing_is_a_doubt) {
+  const Json query = read_query("How many ships are from Norway or longer than 200?",
+                                {{"ship", "flag_state", "Norway", "norway", true, false}});
+  EXPECT_TRUE(contains(canonical(query.value("doubts", Json())), "was taken for \\\"and\\\"")) << query;
+}
+
+TEST(DataReading, an_order_that_is_asked_for_sorts_the_rows_and_ends_before_a_condition) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"List the names of ships sorted by length", "select ship.name from ship order by ship.length nulls last"},
+      {"List the ships sorted by length in descending order",
+       "select ship.name from ship order by ship.length desc nulls last"},
+      {"How many calls were there for each port, ordered by the number of calls in descending order?",
+       "select port.name, count(*) from call join port on call.port_id = port.port_id group by port.name, port.port_id "
+       "order by count(*) desc nulls last"},
+      {"List the ships sorted by length and built after 2020",
+       "select ship.name from ship where ship.built_on >= date '2021-01-01' order by ship.length nulls last"}};
+  for (const auto& [question, expected] : cases) {
+    const Json query = read_query(question);
+    EXPECT_EQ(in_one_line(query["text"]), expected) << question;
+    EXPECT_FALSE(contains(canonical(query.value("doubts", Json())), "order")) << query;
+  }
+  const Json by_others = read_query("List the ports sorted by the number of calls");
+  EXPECT_EQ(in_one_line(by_others["text"]), "select port.name from port") << "ports without calls are ports too";
+  EXPECT_TRUE(contains(canonical(by_others.value("doubts", Json())), "not in the order that is asked for"));
+}
+
+TEST(DataReading, an_hour_is_not_counted_from_midnight) {
+  for (const char* question : {"How many calls were there in the last hour?", "How many calls were there this hour?"}) {
+    const std::string text = read_query(question)["text"];
+    EXPECT_TRUE(contains(text, "date_trunc('hour', now())")) << text;
+    EXPECT_FALSE(contains(text, "current_date")) << text;
+  }
+}
+
+TEST(DataReading, what_has_none_is_found_through_the_table_between_or_refused) {
+  EXPECT_TRUE(contains(in_one_line(read_query("Which ships have no ports?")["text"]),
+                       "where not exists (select from call join port on call.port_id = port.port_id where "
+                       "call.ship_id = ship.ship_id)"));
+  EXPECT_TRUE(contains(read_query("Which ships have no lifts?")["text"], "Expected ship to be linked to lift"));
 }
 
 TEST(DataReading, groups_are_joined_by_keys_and_two_columns_when_the_key_has_two) {
@@ -240,6 +315,40 @@ TEST(DataReading, issue_20_2_a_ratio_is_a_share_of_all_or_of_one_figure_to_anoth
   EXPECT_TRUE(contains(in_one_line(read_query("What is the ratio of calls to ports in 2024?")["text"]), "2024"));
   EXPECT_EQ(read_query("What is the ratio of ships?")["text"],
             "Expected a part and a whole, but it is not clear which.");
+}
+
+TEST(DataQuery, by_words_joins_by_all_columns_of_a_key_and_keeps_rows_without_a_partner) {
+  DataCatalog catalog = orders();
+  catalog.columns.insert(catalog.columns.begin(), plain_column("order_header", "ordered_on", "date"));
+  const Json metadata = question_metadata({{"price"}, "Why did the price fall in May?"}, catalog, {});
+  const Json change = {{"kind", "change"}, {"measure", "price"}, {"month", 5}};
+  const Json page = {{"kind", "list"}, {"measure", "price"}, {"page", 1}, {"question", "Show the prices, page 1"}};
+  for (const Json& analysis : {change, page}) {
+    const Result<Json> query = sql_query(analysis, metadata);
+    ASSERT_TRUE(query.ok()) << query.error().message;
+    EXPECT_TRUE(contains(in_one_line((*query)["text"]),
+                         "left join customer on order_header.company_id = customer.company_id and "
+                         "order_header.customer_no = customer.customer_no"))
+        << (*query)["text"];
+  }
+}
+
+TEST(DataQuery, a_change_has_the_whole_first_and_then_what_changed_most) {
+  DataCatalog catalog = orders();
+  catalog.columns.insert(catalog.columns.begin(), plain_column("order_header", "ordered_on", "date"));
+  const Json metadata = question_metadata({{"price"}, "Why did the price fall in May?"}, catalog, {});
+  const Result<Json> query = sql_query({{"kind", "change"}, {"measure", "price"}, {"month", 5}}, metadata);
+  ASSERT_TRUE(query.ok()) << query.error().message;
+  EXPECT_TRUE(contains((*query)["text"], "order by part <> 'all', abs(now - before) desc")) << (*query)["text"];
+}
+
+TEST(DataWords, numbers_have_signs_and_may_begin_with_a_point) {
+  EXPECT_EQ(tokens_of("below -5")[1].number, -5);
+  EXPECT_EQ(tokens_of("above .5")[1].number, 0.5);
+  EXPECT_EQ(tokens_of("2019-2020")[1].number, 2020);
+  EXPECT_EQ(tokens_of("5 -7")[1].number, 7);
+  EXPECT_EQ(in_one_line(read_query("How many ships have a length below -5?")["text"]),
+            "select count(*) from ship where ship.length < -5");
 }
 
 TEST(DataWords, stems_and_names_are_alike) {

@@ -295,6 +295,56 @@ TEST(PageTools, U4_a_picture_is_evidence_and_shows_no_secret) {
   EXPECT_TRUE(names[0].ends_with("-1.png")) << names[0];
 }
 
+struct SecretField {
+  std::string value;
+  std::string page;  // with one field, labelled Pin
+};
+
+// The answer of an act that fills the secret in, with a picture asked for; and how many pictures there are then.
+std::pair<Json, int> filled_in(const SecretField& field) {
+  const testing::LoopbackServer server([&field](const testing::LoopbackServer::Request&) {
+    return testing::LoopbackServer::Reply{200, "<!doctype html>" + field.page, false};
+  });
+  ::setenv("CAIRN_TEST_FIELD", field.value.c_str(), 1);
+  const testing::TemporaryFolder pictures;
+  PageToolOptions options = {server.url("/"), pictures.path().string()};
+  const Json place = {{"env", "CAIRN_TEST_FIELD"}, {"urls", Json::array({server.url("/")})}};
+  options.secrets = *Secrets::open(*parse_secrets({{"pin", place}}));
+  const auto tools = browser_tools(std::move(options));
+  Calls calls(*tools);
+  const Json page = calls.observe(server.url("/"));
+  const ToolAnswer acted = calls.call(
+      "page.act",
+      {{"url", page["url"]}, {"action", "setSecret(" + number_of(page, "Pin") + ", \"pin\")"}, {"screenshot", true}},
+      2);
+  EXPECT_TRUE(acted.ok()) << acted.error().message;
+  const auto files = fs::directory_iterator(pictures.path());
+  return {acted ? *acted : Json::object(), static_cast<int>(std::distance(fs::begin(files), fs::end(files)))};
+}
+
+TEST(PageTools, no_picture_shows_a_secret_that_can_be_read_in_its_field) {
+  const auto [text, text_pictures] = filled_in({"4711-4712", "<label>Pin <input></label>"});
+  EXPECT_EQ(text["performed"], true) << text;
+  EXPECT_FALSE(text.contains("screenshot"));
+  EXPECT_EQ(text_pictures, 1) << "of the page before";
+  const auto [dots, dots_pictures] = filled_in({"4711-4712", "<label>Pin <input type=password></label>"});
+  EXPECT_EQ(dots["performed"], true) << dots;
+  EXPECT_TRUE(dots.contains("screenshot")) << "it shows dots";
+  EXPECT_EQ(dots_pictures, 2);
+}
+
+TEST(PageTools, a_secret_with_signs_of_markup_is_in_no_answer_and_no_picture) {
+  const auto [answer, pictures] =
+      filled_in({"ab&cd<ef1",
+                 "<label>Pin <input type=password oninput=\"document.getElementById('e').textContent = "
+                 "this.value\"></label><p id=e></p>"});
+  EXPECT_EQ(answer["performed"], true) << answer;
+  EXPECT_FALSE(answer.contains("screenshot"));
+  EXPECT_EQ(pictures, 1) << "of the page before";
+  EXPECT_FALSE(shows(answer.dump(), "cd&lt;ef1")) << answer;
+  EXPECT_TRUE(shows(answer.dump(), "***")) << answer;
+}
+
 TEST(PageTools, only_pages_that_the_worker_allows_are_opened) {
   const auto tools = browser_tools({"http://127.0.0.1:1/allowed", ""});
   Calls calls(*tools);

@@ -241,15 +241,20 @@ const covered = new Set();
 const overlays = new Set();
 const holders = new Set();  // with something in them that can be acted upon
 let watched = 0;
+let shows = false;  // the characters of a secret that was filled in
 
 function isDialog(element) {
   return element.localName === 'dialog' || ['dialog', 'alertdialog'].includes(element.getAttribute('role')) ||
     element.getAttribute('aria-modal') === 'true' || overlays.has(element);
 }
 
+const showsValue = (element) => element.type !== 'password' && isShown(element) &&
+  Boolean(element.value ?? element.textContent);
+
 function collect(node, clips) {
   if (node.nodeType !== Node.ELEMENT_NODE || unread.has(node.localName) || isNone(node)) return;
   if (++watched > 50000) return;
+  if (seen.secrets.has(node)) shows ||= showsValue(node);
   if (node.shadowRoot && seen.watch) seen.watch(node.shadowRoot);
   const inside = clipsIn(node, clips);
   const outer = styleOf(node).position === 'absolute' ? clips.placed :
@@ -473,4 +478,4 @@ for (const other of document.documentElement.children)
   if (other !== document.body && other.localName !== 'head') dom += tell(other, clips);
 if (left <= 0) dom += '<p>(The rest of the page is not told: it is too long.)</p>\n';
 return {url: location.href, title: document.title, dom: dom, next: next, frames: seen.frames.length,
-  ready: document.readyState === 'complete'};
+  ready: document.readyState === 'complete', shows: shows};
