@@ -65,7 +65,7 @@ RouteReply list_runs(RouteCall& call) {
   for (const RunRow& row : rows) lines.push_back(run_json(row));
   RouteReply reply = list_response(call.request, lines);
   const bool may_be_more = static_cast<std::int64_t>(rows.size()) == filter->limit;
-  if (reply && may_be_more && !filter->lineage)
+  if (reply && may_be_more)
     std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_link(call.request, cursor_of(rows.back())));
   return reply;
 }
