@@ -53,7 +53,7 @@ struct RefreshGateway {
 struct FindEnd {
   Ticket ticket = 0;
   ClaimId claim;
-  std::optional<EventBody> answer = {};  // nothing: it did not end by an event of its own
+  std::optional<EventBody> answer = {};  // nothing: no event has ended it
   static const char* purpose() { return "find out how a step has ended"; }
   void carry_out(const CallSite& at);
 };

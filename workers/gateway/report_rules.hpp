@@ -14,8 +14,8 @@ namespace cairn {
 // Adds to an outcome, as the worker has declared the handler: its version, and its label if it has only one.
 void complete_report(StepResult& result, const RunState& state, const Step& step, const HandlerTable& handlers);
 
-// A report that was not written. `end`: the event by which its attempt ended; nothing: it did not end by an event of
-// its own. REQUIRES: `report` completes or fails a step.
+// A report that was not written. `end`: the event by which its attempt ended, which may be that of its run; nothing:
+// there is none. REQUIRES: `report` completes or fails a step.
 ReportReply judge_report(const Command& report, const std::optional<EventBody>& end, SessionId session);
 
 }  // namespace cairn

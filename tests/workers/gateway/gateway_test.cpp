@@ -289,6 +289,27 @@ TEST_F(GatewayTest, a_hold_that_was_lost_is_stale_and_nothing_is_written) {
   EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::stale);
 }
 
+TEST_F(GatewayTest, a_report_of_a_step_that_its_run_closed_is_closed) {
+  Json tidies = twice;
+  tidies["name"] = "tidies";
+  tidies["finally"] = "b";
+  ASSERT_TRUE(client_->add_graph(tidies));
+  for (const char* graph : {"twice", "tidies"}) {
+    StartRun command;
+    command.graph = graph;
+    command.input = Json::object();
+    const RunId run = client_->start(std::move(command), "")->run;
+    const AskAnswer first = answered(here_, ask_of(0, 1));
+    ASSERT_EQ(first.claims.size(), 1u);
+    ASSERT_TRUE(client_->command(run, Cancel{"enough", false}));
+    const std::int64_t head = store_->run(run)->head;
+    for (Process* process : {&here_, &there_})
+      EXPECT_EQ(reported(*process, first.session, done(first.claims[0].id)).results.at(0).status, ReportStatus::closed)
+          << graph;
+    EXPECT_EQ(store_->run(run)->head, head);
+  }
+}
+
 TEST_F(GatewayTest, another_process_goes_on_with_the_session_and_its_claims) {
   const RunId run = start();
   const AskAnswer first = answered(here_, ask_of(0, 1));
