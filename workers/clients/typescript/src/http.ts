@@ -124,7 +124,7 @@ export class Transport {
       const refusal = await refusalOf(response);
       const wasLost = lostAt.has(response.status);
       if (!wasLost && !busyAt.has(response.status)) throw refusal;
-      const retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 0) || 0;
+      const retryMs = retryMsOf(response);
       return { ok: false, fault: refusal.message, retryMs, mayHaveArrived: wasLost, isBroken: false };
     } catch (thrown) {
       if (thrown instanceof Refused) throw thrown;
@@ -159,7 +159,12 @@ export function passes(thrown: unknown): boolean {
   return busyAt.has(thrown.status) || lostAt.has(thrown.status);
 }
 
-function isAddress(url: string): boolean {
+// The pause that the answer asks for.
+export function retryMsOf(response: Response): number {
+  return 1000 * Number(response.headers.get("Retry-After") ?? 0) || 0;
+}
+
+export function isAddress(url: string): boolean {
   try {
     return /^https?:$/.test(new URL(url).protocol);
   } catch {
@@ -219,7 +224,7 @@ async function refusalOf(response: Response): Promise<Refused> {
 }
 
 // A signal that is aborted after a time, or with another one.
-function limited(ms: number, outer: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
+export function limited(ms: number, outer: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
   const abort = () => controller.abort(outer?.reason);
   const late = () => controller.abort(new Error(`Expected an answer within ${ms} ms.`));
