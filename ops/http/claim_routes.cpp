@@ -45,6 +45,7 @@ ApiResponse claims_response(const std::vector<ClaimId>& reported, const AskAnswe
   for (std::size_t at = 0; at < reported.size(); ++at)
     said["results"].push_back(report_json(reported[at], answer.results[at]));
   for (const RemoteClaim& claim : answer.claims) said["claims"].push_back(claim_json(claim));
+  if (answer.drains) said["drain"] = true;
   return json_response(said);
 }
 

@@ -7,6 +7,7 @@
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bodies/fields.hpp"
 #include "ops/http/console/answer_link.hpp"
+#include "ops/http/list_page.hpp"
 #include "ops/service/run_commands.hpp"
 
 namespace cairn {
@@ -68,17 +69,17 @@ Result<AnswerLink> link_in(RouteCall& call, Fields& body) {
 }  // namespace
 
 RouteReply list_views(RouteCall& call) {
-  if (const Status known = only_query(call.request, {}); !known) return known.error();
   if (auto refusal = refuse_scope(call, views_are_for_all)) return *std::move(refusal);
   const Result<std::vector<SavedView>> views = call.parts.views.list();
   if (!views) return views.error();
-  std::vector<Json> lines;
+  std::vector<KeyedLine> lines;
   for (const SavedView& view : *views)
-    lines.push_back({{"name", view.name},
-                     {"address", view.address},
-                     {"created_at", time_text(view.created_at)},
-                     {"created_by", view.created_by}});
-  return list_response(call.request, lines);
+    lines.push_back({view.name,
+                     {{"name", view.name},
+                      {"address", view.address},
+                      {"created_at", time_text(view.created_at)},
+                      {"created_by", view.created_by}}});
+  return page_response(call.request, std::move(lines));
 }
 
 RouteReply save_view(RouteCall& call) {

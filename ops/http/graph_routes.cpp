@@ -74,10 +74,8 @@ ApiResponse faulty_response(const std::vector<std::string>& faults) {
 }  // namespace
 
 std::optional<ApiResponse> check_queues(const Scope& scope, const Graph& graph) {
-  const std::optional<std::string> queue = queue_outside(scope, graph);
-  if (!queue) return {};
-  return forbidden_response("Expected a graph that works on this token's queues, but " + graph.name + " names " +
-                            *queue + ".");
+  const std::string says = queues_refusal(scope, graph);
+  return says.empty() ? Refusal() : forbidden_response(says);
 }
 
 Result<GraphRef, ApiResponse> brought_graph(RouteCall& call, const Json& text) {

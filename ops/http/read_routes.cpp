@@ -65,7 +65,7 @@ RouteReply list_runs(RouteCall& call) {
   for (const RunRow& row : rows) lines.push_back(run_json(row));
   RouteReply reply = list_response(call.request, lines);
   const bool may_be_more = static_cast<std::int64_t>(rows.size()) == filter->limit;
-  if (reply && may_be_more && !filter->lineage)
+  if (reply && may_be_more)
     std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_link(call.request, cursor_of(rows.back())));
   return reply;
 }
@@ -278,17 +278,29 @@ RouteReply show_queue_age(RouteCall& call) {
 // The keys are of anybody's inputs: only a token that may see all runs sees them.
 RouteReply budgets_of_queue(RouteCall& call) {
   constexpr std::int32_t keys_max = 10'000;
-  if (const Status known = only_query(call.request, {"limit"}); !known) return known.error();
+  if (const Status known = only_query(call.request, {"limit", "after"}); !known) return known.error();
   const Result<std::int32_t> limit = limit_query(call.request, keys_max);
   if (!limit) return limit.error();
+  const Result<std::int64_t> after = number_query(call.request, "after", {0, keys_max});
+  if (!after) return after.error();
   if (!call.scope().covers_queue(call.name))
     return Error{Code::not_found, "Expected a queue named " + call.name + ", but there is none."};
+  const auto last = static_cast<std::int32_t>(std::min<std::int64_t>(*after + *limit, keys_max));
   const Result<std::vector<BudgetLine>> budgets =
-      budget_lines(call.store(), call.name, call.scope().covers_all_runs() ? *limit : 0);
+      budget_lines(call.store(), call.name, call.scope().covers_all_runs() ? last : 0);
   if (!budgets) return budgets.error();
   std::vector<Json> lines;
-  for (const BudgetLine& line : *budgets) lines.push_back(budget_line_json(line));
-  return list_response(call.request, lines);
+  std::map<std::pair<BudgetUnit, BudgetWindow>, std::int32_t> ranks;  // of the keys of each budget, who used most first
+  bool may_be_more = false;
+  for (const BudgetLine& line : *budgets) {
+    const std::int32_t rank = line.key ? ++ranks[{line.budget.unit, line.budget.per}] : 0;
+    if (rank > *after || *after == 0) lines.push_back(budget_line_json(line));
+    may_be_more = may_be_more || (rank == last && last < keys_max);
+  }
+  RouteReply reply = list_response(call.request, lines);
+  if (reply && may_be_more)
+    std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_link(call.request, std::to_string(last)));
+  return reply;
 }
 
 RouteReply history_of_queue(RouteCall& call) {

@@ -50,16 +50,31 @@ std::string fewer_runs(const Caller& caller) {
 
 }  // namespace
 
-MayFork fork_from_quota(const RouteCall& call, std::optional<std::int64_t>& until_run) {
-  return [&call, &until_run]() -> Status {
-    until_run = call.parts.quotas.take_run(*call.caller);
+std::string queues_refusal(const Scope& scope, const Graph& graph) {
+  const std::optional<std::string> queue = queue_outside(scope, graph);
+  if (!queue) return "";
+  return "Expected a graph that works on this token's queues, but " + graph.name + " names " + *queue + ".";
+}
+
+MayFork fork_of_caller(const RouteCall& call, std::optional<ApiResponse>& refusal) {
+  return [&call, &refusal](const RunState& origin) -> Status {
+    if (const std::string says = queues_refusal(call.scope(), *origin.graph); !says.empty()) {
+      refusal = forbidden_response(says);
+      return Error{Code::conflict, says};
+    }
+    const std::optional<std::int64_t> until_run = call.parts.quotas.take_run(*call.caller);
     if (!until_run) return Done{};
+    refusal = quota_response(*call.caller, *until_run);
     return Error{Code::limit, fewer_runs(*call.caller)};
   };
 }
 
 std::optional<ApiResponse> refuse_scope(const RouteCall& call, const std::string& which) {
-  if (call.scope().covers_all_runs()) return {};
+  return call.scope().covers_all_runs() ? std::nullopt : refuse_any_scope(call, which);
+}
+
+std::optional<ApiResponse> refuse_any_scope(const RouteCall& call, const std::string& which) {
+  if (call.scope().covers_all_runs() && call.scope().queues.empty()) return {};
   return forbidden_response("Expected a token without a scope " + which + ", but " + call.caller->token + " has one.");
 }
 

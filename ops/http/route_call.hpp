@@ -113,14 +113,19 @@ Result<RunId> run_named(const RouteCall& call, const std::string& text);
 Result<RunId> run_of(const RouteCall& call);
 Status check_run(const RouteCall& call, const RunId& run);
 
-// Takes each fork from the caller's quota of runs, as POST /fork does. Refuses `limit`; `until_run` becomes the seconds
-// until there is enough again. REQUIRES: both outlive it.
-MayFork fork_from_quota(const RouteCall& call, std::optional<std::int64_t>& until_run);
+// "": the scope covers all queues that the graph names; else the sentence of its refusal.
+std::string queues_refusal(const Scope& scope, const Graph& graph);
+
+// Holds each fork to the caller's scope, and takes it from the quota of runs, as POST /fork does; `refusal` becomes the
+// answer of the last one that it refuses. REQUIRES: both outlive it.
+MayFork fork_of_caller(const RouteCall& call, std::optional<ApiResponse>& refusal);
 // 429, with when to come again.
 ApiResponse quota_response(const Caller& caller, std::int64_t until_run);
 
 // 403 for a caller whose scope does not cover all runs; `which` goes on after "without a scope".
 std::optional<ApiResponse> refuse_scope(const RouteCall& call, const std::string& which);
+// Also for one whose scope has queues alone.
+std::optional<ApiResponse> refuse_any_scope(const RouteCall& call, const std::string& which);
 // 403, as for a caller without the role.
 ApiResponse forbidden_response(const std::string& message);
 ApiResponse role_refusal(const Caller& caller, ApiRole role);

@@ -13,6 +13,8 @@ constexpr std::int32_t schedules_at_once = 1'000;
 constexpr std::int32_t notes_max = 10'000;
 
 std::optional<ApiResponse> refuse_schedules(const RouteCall& call) { return refuse_scope(call, "for schedules"); }
+// A schedule starts runs of any graph, on any queue.
+std::optional<ApiResponse> refuse_changes(const RouteCall& call) { return refuse_any_scope(call, "for schedules"); }
 
 // A desk for one call, with zones of its own.
 struct CallDesk {
@@ -86,7 +88,7 @@ RouteReply list_schedules(RouteCall& call) {
 }
 
 RouteReply add_schedule_asked(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
   Result<Json> body = json_body(call.request);
   if (!body) return body.error();
   const auto name = body->is_object() ? body->find("name") : body->end();
@@ -108,7 +110,7 @@ RouteReply show_schedule(RouteCall& call) {
 }
 
 RouteReply edit_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
   Result<Json> body = json_body(call.request);
   if (!body) return body.error();
   if (!body->is_object()) return bad_request("Expected an object with what is changed, but found another value.");
@@ -127,7 +129,7 @@ RouteReply edit_schedule(RouteCall& call) {
 }
 
 RouteReply remove_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
   if (const Status none = no_body(call.request); !none) return none.error();
   CallDesk desk(call);
   if (const Status removed = desk.desk.remove(call.name, call.caller->actor); !removed) return removed.error();
@@ -182,7 +184,7 @@ RouteReply explain_a_schedule(RouteCall& call) {
 }
 
 RouteReply pause_a_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
   Fields fields(call.request, {"reason"});
   const Result<std::string> reason = fields.result(fields.text("reason"));
   if (!reason) return reason.error();
@@ -192,7 +194,7 @@ RouteReply pause_a_schedule(RouteCall& call) {
 }
 
 RouteReply resume_a_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
   if (const Status none = no_body(call.request); !none) return none.error();
   CallDesk desk(call);
   if (const Status resumed = desk.desk.resume(call.name, call.caller->actor); !resumed) return resumed.error();
@@ -200,7 +202,7 @@ RouteReply resume_a_schedule(RouteCall& call) {
 }
 
 RouteReply trigger_a_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
   Fields fields(call.request, {"overlap"});
   const Result<std::optional<Overlap>> overlap = overlap_field(fields);
   if (!overlap) return overlap.error();
@@ -212,7 +214,7 @@ RouteReply trigger_a_schedule(RouteCall& call) {
 }
 
 RouteReply backfill_a_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
   Fields fields(call.request, {"from", "until", "overlap"});
   const std::string from = fields.needed_text("from"), until = fields.text("until");
   const Result<std::optional<Overlap>> overlap = overlap_field(fields);

@@ -179,6 +179,17 @@ RouteReply start_run(RouteCall& call) {
                           : created_response(std::move(shown), "runs", to_string(started->run));
 }
 
+namespace {
+
+// A fork goes on with the graph of its origin.
+Refusal check_queues_of(const RouteCall& call, const RunId& run) {
+  const std::optional<RunRow> row = call.store().run(run);
+  const GraphRef graph = row ? call.client.find_version(row->version) : nullptr;
+  return graph == nullptr ? Refusal() : check_queues(call.scope(), *graph);
+}
+
+}  // namespace
+
 RouteReply fork_run(RouteCall& call) {
   Result<ForkRequest> request = fork_body(call.request);
   if (!request) return request.error();
@@ -190,6 +201,8 @@ RouteReply fork_run(RouteCall& call) {
     Result<GraphRef, ApiResponse> brought = brought_graph(call, *text);
     if (!brought) return std::move(brought).error();
     graph = *brought;
+  } else if (Refusal outside = check_queues_of(call, *run)) {
+    return *std::move(outside);
   }
   Result<ForkOptions> fork = fork_options(call.client, *request);
   if (!fork) return fork.error();
@@ -229,10 +242,10 @@ namespace {
 RouteReply control(RouteCall& call, const ControlRequest& request) {
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
-  std::optional<std::int64_t> until_run;
+  std::optional<ApiResponse> refusal;
   const Result<Controlled> done =
-      control_runs(call.client, call.store(), {*run}, request, fork_from_quota(call, until_run)).front();
-  if (until_run) return quota_response(*call.caller, *until_run);
+      control_runs(call.client, call.store(), {*run}, request, fork_of_caller(call, refusal)).front();
+  if (refusal) return *std::move(refusal);
   if (!done) return done.error();
   if (!done->fork) return json_response({{"run", to_string(*run)}, {"status", done->status}});
   const std::string forked = to_string(done->fork->run);

@@ -75,9 +75,9 @@ Asked command_of(const std::string& run, const std::string& part, const Json& bo
 Query next_query(const Answered& answer) {
   const auto link = answer.headers.find("link");
   if (link == answer.headers.end() || link->second.find("rel=\"next\"") == std::string::npos) return {};
-  const std::size_t begin = link->second.find('<'), end = link->second.find('>');
+  const std::size_t begin = link->second.find('?'), end = link->second.find('>');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
-  const Result<ApiRequest> next = request_of("GET", link->second.substr(begin + 1, end - begin - 1));
+  const Result<ApiRequest> next = request_of("GET", "/" + link->second.substr(begin, end - begin));
   return next ? next->query : Query();
 }
 
@@ -204,17 +204,17 @@ void Client::follow(const std::string& run, const std::function<void(const Json&
       lines.take(more);
     });
     if (std::chrono::steady_clock::now() - began > short_stream) breaks = 0;  // nothing has happened, and no more
-    check_status(answer);
-    const Json now = state(run);
+    const bool is_to_begin = answer.status == 404 && lines.after() == 0;
+    if (!is_to_begin) check_status(answer);
+    const Json now = state(run);  // refused, unless the run is there or its start waits
+    breaks = is_to_begin ? 0 : breaks;
     if (has_ended(now) && now.value("seq", std::int64_t{0}) <= lines.after()) return;
     std::this_thread::sleep_for(follow_pause);
   }
   throw Unavailable("Expected the events of run " + run + ", but their stream breaks again and again.");
 }
 
-Json Client::explain(const std::string& run, const std::string& at) {
-  return ask(*transport_, read_of(run, "explain", at_query(at)));
-}
+Json Client::explain(const std::string& run) { return ask(*transport_, read_of(run, "explain")); }
 
 std::vector<Json> Client::plan(const std::string& run, const std::string& at) {
   const Answered answer = transport_->exchange(read_of(run, "plan", at_query(at)));

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "ops/http/transport/message.hpp"
 #include "workers/ids.hpp"
 #include "workers/ports/http_client.hpp"
 
@@ -98,9 +99,8 @@ class HttpWay {
     boost::urls::url url = base_;
     for (const std::string& segment : asked.path)
       if (!segment.empty()) url.segments().push_back(segment);
-    for (const auto& [name, value] : asked.query) url.params().append({name, value});
     HttpRequest request;
-    request.url = url.buffer();
+    request.url = std::string(url.buffer()) + query_of(asked.query);
     request.method = asked.method;
     request.headers = {{"content-type", "application/json"}, {"accept", "application/json"}};
     if (!token_.empty()) request.headers.emplace_back("authorization", "Bearer " + token_);

@@ -134,7 +134,7 @@ Result<SecondTry> forked(Client& client, Store& store, const RunState& state, st
                     to_string(state.id) + " goes on " + to_string(*earlier) + ".");
   if (options.is_dry) return SecondTry{state.id, seq};
   if (options.may_fork)
-    if (Status may = options.may_fork(); !may) return may.error();
+    if (Status may = options.may_fork(state); !may) return may.error();
   const Result<Started> started = client.fork(state.id, {.seq = seq, .reason = options.reason});
   if (!started) return started.error();
   if (const Status moves = resumed_as(client, state, started->run); !moves) return moves.error();

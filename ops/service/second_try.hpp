@@ -19,8 +19,8 @@ struct SecondTry {
   std::optional<std::int64_t> forked_at = {};  // after this event of the origin; nothing: in place
 };
 
-// Asked before each fork that would be made; its refusal stands in place of the fork. Empty: all may be.
-using MayFork = std::function<Status()>;
+// Asked with the origin before each fork of it; its refusal stands in place of the fork. Empty: all may be made.
+using MayFork = std::function<Status(const RunState& origin)>;
 
 struct SecondTryOptions {
   std::string reason = {};  // for the record: in the event of the run that goes on

@@ -33,7 +33,7 @@ enum class ReportStatus : std::uint8_t {
   committed,
   already,   // by the same report, before
   stale,     // the hold was lost; another attempt counts
-  closed,    // the run has ended, or the step was cancelled
+  closed,    // the run has ended, or its end has begun, which cancelled the step
   conflict,  // the attempt ended by another report of this claim
   invalid,   // the run does not take it; the step is still held, and another report may follow
 };
@@ -56,6 +56,7 @@ struct AskAnswer {
   bool is_unknown = false;           // the caller has no such session, or no more; nothing was done
   std::vector<ReportReply> results;  // in the order of the reports
   std::vector<RemoteClaim> claims;
+  bool drains = false;  // this process ends, and gives no more steps
 };
 
 using AskId = std::uint64_t;

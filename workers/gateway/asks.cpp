@@ -131,6 +131,7 @@ void Asks::hurry(AskId id) {
   Asked* asked = find(id);
   if (asked == nullptr) return;
   asked->until = context_.steady;
+  asked->answer.drains = true;
   if (asked->at == Asked::At::waits) lines_.hurry(id);
   settle(id);
 }

@@ -5,8 +5,15 @@
 namespace cairn {
 namespace {
 
-// Whether the event ends the attempt of the claim, by this report or another.
+bool is_closed_by(const Closed& closed, StepId step) {
+  return std::find(closed.steps.begin(), closed.steps.end(), step) != closed.steps.end();
+}
+
+// Whether the event ends the attempt of the claim: by this report or another, or with its run.
 bool ends(const Event& event, const ClaimId& claim) {
+  if (const auto* ending = std::get_if<RunEnding>(&event.body)) return is_closed_by(ending->closed, claim.fence.step);
+  if (const auto* finished = std::get_if<RunFinished>(&event.body))
+    return is_closed_by(finished->closed, claim.fence.step);
   if (event.step != claim.fence.step) return false;
   if (const auto* succeeded = std::get_if<StepSucceeded>(&event.body)) return succeeded->attempt == claim.attempt;
   if (const auto* failed = std::get_if<StepFailed>(&event.body)) return failed->attempt == claim.attempt;

@@ -51,7 +51,7 @@ struct RefreshGateway {
 
 // The end of a claim's attempt.
 struct FoundEnd {
-  std::optional<EventBody> event = {};  // nothing: it did not end by an event of its own
+  std::optional<EventBody> event = {};  // nothing: no event has ended it
   bool has_same_values = false;         // as the outcome of the report
 };
 

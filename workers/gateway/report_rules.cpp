@@ -42,6 +42,11 @@ SessionId worker_of(const EventBody& end) {
   return std::get<SubGoalClosed>(end).worker;
 }
 
+// The run's end, or its cleaning up before it, has closed the step.
+bool is_with_run(const EventBody& end) {
+  return std::holds_alternative<RunFinished>(end) || std::holds_alternative<RunEnding>(end);
+}
+
 bool is_lost(const EventBody& end) {
   const auto* failed = std::get_if<StepFailed>(&end);
   return failed != nullptr && failed->error == lost_error;
@@ -59,6 +64,7 @@ void complete_report(StepResult& result, const RunState& state, const Step& step
 
 ReportReply judge_report(const Command& report, const FoundEnd& end, SessionId session) {
   if (!end.event) return {ReportStatus::stale, "The hold was lost, or the step was cancelled."};
+  if (is_with_run(*end.event)) return {ReportStatus::closed, "The run has ended, or its end has begun."};
   if (is_lost(*end.event) || worker_of(*end.event) != session)
     return {ReportStatus::stale, "The hold was lost, and another attempt counts."};
   if (is_same(report, end)) return {ReportStatus::already, ""};

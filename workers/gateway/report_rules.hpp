@@ -13,7 +13,7 @@ namespace cairn {
 // Adds to an outcome, as the worker has declared the handler: its version, and its label if it has only one.
 void complete_report(StepResult& result, const RunState& state, const Step& step, const HandlerTable& handlers);
 
-// A report that was not written. REQUIRES: it completes or fails a step.
+// A report that was not written; its attempt may have ended with its run. REQUIRES: it completes or fails a step.
 ReportReply judge_report(const Command& report, const FoundEnd& end, SessionId session);
 
 }  // namespace cairn

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <boost/beast/http/status.hpp>
+#include <boost/url/encode.hpp>
 #include <boost/url/parse.hpp>
+#include <boost/url/rfc/unreserved_chars.hpp>
 #include <boost/url/url.hpp>
 #include <boost/url/url_view.hpp>
 
@@ -63,9 +65,12 @@ Result<ApiRequest> request_of(const std::string& method, const std::string& targ
 }
 
 std::string query_of(const std::vector<std::pair<std::string, std::string>>& parameters) {
-  boost::urls::url url;
-  for (const auto& [name, value] : parameters) url.params().append({name, value});
-  return url.buffer();
+  // Boost's own appending leaves '+' as it is, which its parsing takes for a space.
+  const auto encoded = [](const std::string& text) { return boost::urls::encode(text, boost::urls::unreserved_chars); };
+  std::string query;
+  for (const auto& [name, value] : parameters)
+    query += (query.empty() ? "?" : "&") + encoded(name) + "=" + encoded(value);
+  return query;
 }
 
 ApiResponse json_response(const Json& document, unsigned status) { return {status, canonical(document) + "\n"}; }

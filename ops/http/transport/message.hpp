@@ -32,7 +32,7 @@ struct ApiRequest {
 // Refuses `invalid`: a target that is no path, or whose path or query is not UTF-8 or has a NUL.
 Result<ApiRequest> request_of(const std::string& method, const std::string& target);
 
-// "?name=value&...", encoded.
+// "?name=value&...", encoded: request_of makes these parameters of it.
 std::string query_of(const std::vector<std::pair<std::string, std::string>>& parameters);
 
 struct ApiResponse {

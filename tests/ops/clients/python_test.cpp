@@ -354,6 +354,25 @@ TEST(Python, unit_tests_have_the_real_engine_with_virtual_time_and_crashes) {
   EXPECT_NE(ran.out.find("5 passed"), std::string::npos) << ran.out;
 }
 
+TEST(Python, pytest_finds_the_fixture_of_an_installed_wheel_by_itself) {
+  const std::string install = R"(set -e
+"$1/pack" "$2/dist"
+/usr/bin/python3 -m venv --system-site-packages --without-pip "$2/venv"
+/usr/bin/python3 -m zipfile -e "$2"/dist/*.whl "$2"/venv/lib/python3*/site-packages
+)";
+  const auto client = std::filesystem::path(testing::source_dir()) / "workers/clients/python";
+  const std::filesystem::path place = directory() / "wheel";
+  std::filesystem::create_directories(place);
+  const Ran installed = run_program("/bin/sh", {write_file("wheel.sh", install), client, place});
+  ASSERT_EQ(installed.exit, 0) << installed.out << installed.err;
+  const Variable path("PYTHONPATH", ""), program("CAIRN_PROGRAM", testing::cairn_program());
+  const Variable pure("PYTHONDONTWRITEBYTECODE", "1");
+  const std::string file = write_file("test_installed.py", tests_in_python).string();
+  const Ran ran = run_program(place / "venv/bin/python", {"-m", "pytest", "-q", "-p", "no:cacheprovider", file});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("5 passed"), std::string::npos) << ran.out;
+}
+
 TEST(Python, its_types_hold_by_mypy_strict_for_python_3_9) {
   const auto root = std::filesystem::path(testing::source_dir());
   const Variable cache("MYPY_CACHE_DIR", (directory() / "mypy").string());

@@ -1,11 +1,13 @@
 // The client and the worker for TypeScript, packed as npm would have them and run by Node against a real server: what
 // functions return and throw, a worker that is killed, a server that is killed and comes back, SIGTERM, types.
+#include <atomic>
 #include <csignal>
 #include <gtest/gtest.h>
 
 #include "tests/ops/clients/client_test.hpp"
 #include "tests/ops/clients/odd_server.hpp"
 #include "tests/paths.hpp"
+#include "tests/workers/ports/loopback.hpp"
 
 namespace cairn::program {
 namespace {
@@ -42,6 +44,10 @@ worker.handler("ts.count", async (settings, context) => {
   return { letters: text.length };
 });
 worker.handler("ts.later", { labels: ["ok", "other"] }, () => label("other", { letters: 1 }));
+worker.handler("ts.model", { labels: ["ok", "other"] }, async (settings, context) => {
+  const reply = await context.model(settings.text, { schema: { type: "object" } });
+  return { letters: reply.value.letters };
+});
 worker.tool("ts.fetch", { about: "fetches" }, (inputs) => ({ n: inputs.n + 1 }));
 
 await worker.run();
@@ -74,6 +80,26 @@ const other = await run.fork(2);
 await other.answer("south");
 assert.equal((await other.wait({ timeoutMs: 60_000 })).output.region, "south");
 assert.equal((await client.runs({ graph: name, tag: "team=a" })).length, 2);
+const listed = [];
+for await (const row of client.eachRun({ graph: name, tag: "team=a" })) listed.push(row.run);
+assert.deepEqual(new Set(listed), new Set([run.id, other.id]));
+assert.deepEqual(await run.plan(), []);
+assert.deepEqual(await run.plan({ at: 1 }), []);
+assert.equal((await run.diff(run)).same, true);
+assert.equal((await run.diff(other)).same, false);
+await assert.rejects(run.retry(), (refusal) => refusal instanceof Refused && refusal.status === 409);
+const again = await other.reset(2);
+assert.notEqual(again.id, other.id);
+await again.pause("it moves");
+assert.equal((await again.state()).status, "paused");
+await again.resume("it is back");
+const asked = async () => {
+  for await (const one of client.questions({ graph: name })) if (one.run === again.id) return one.question;
+};
+let question;
+while ((question = await asked()) === undefined) await new Promise((resolve) => setTimeout(resolve, 50));
+await again.answer("east", question, "ann");
+assert.equal((await again.wait({ timeoutMs: 60_000 })).output.region, "east");
 const third = await client.start(name, {});
 assert.equal((await third.signal("none", 1)), undefined);
 await assert.rejects(third.wait({ signal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
@@ -159,11 +185,47 @@ TEST(TypeScriptRules, what_may_have_arrived_goes_again_only_if_that_changes_noth
   EXPECT_EQ(ask("start", OddServer("busy", 1)).size(), 2u);
 }
 
-TEST(TypeScriptRules, its_tests_at_a_server_that_breaks_refuses_and_forgets_hold) {
-  const fs::path tests = fs::path(testing::source_dir()) / "tests/ops/clients/typescript/rules.test.mjs";
-  const Ran ran = run_program("/usr/bin/env", {"node", "--test", in_place("rules.test.mjs", read_file(tests))});
+void expect_passed(const std::string& name, int count) {
+  const fs::path tests = fs::path(testing::source_dir()) / "tests/ops/clients/typescript" / name;
+  const Ran ran = run_program("/usr/bin/env", {"node", "--test", in_place(name, read_file(tests))});
   EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
-  EXPECT_NE(ran.out.find("pass 9"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("pass " + std::to_string(count)), std::string::npos) << ran.out;
+}
+
+TEST(TypeScriptRules, its_tests_at_a_server_that_breaks_refuses_and_forgets_hold) {
+  expect_passed("rules.test.mjs", 27);
+}
+
+TEST(TypeScriptRules, its_tests_at_a_model_hold) { expect_passed("model.test.mjs", 11); }
+
+TEST_F(TypeScriptClient, a_model_is_asked_again_after_its_pause_and_each_call_is_on_record) {
+  std::atomic<int> asked = 0;
+  const testing::LoopbackServer model([&asked](const auto&) {
+    testing::LoopbackServer::Reply reply;
+    if (++asked == 1) return reply.status = 429, reply.retry_after = "1", reply.body = "busy", reply;
+    reply.body = R"({"id": "c", "model": "small", "usage": {"prompt_tokens": 1000000, "completion_tokens": 2},
+      "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "{\"letters\": 4}"}}]})";
+    return reply;
+  });
+  const Variable url("CAIRN_MODEL_URL", model.url("/v1")), name("CAIRN_MODEL", "m"), cost("CAIRN_MODEL_COST_IN", "3");
+  cairn_ok(
+      {"graph", "add", write_file("ts_model.json", counted_graph("ts_model", "ts", "ts.model", "ts.later").dump())});
+  Beside working = worker();
+  const std::string run = start("four", "ts_model");
+  EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_EQ(shown(run)["output"], (Json{{"letters", 5}})) << cairn_ok({"explain", run}).out;
+  std::vector<Json> calls;
+  for (Json& event : cairn_ok({"events", run, "--json"}).lines())
+    if (event["type"] == "model_called") calls.push_back(std::move(event));
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0]["ok"], false);
+  EXPECT_EQ(calls[0]["error"], "refused");
+  EXPECT_EQ(calls[1]["request"]["messages"], (Json{{{"role", "user"}, {"content", "four"}}}));
+  EXPECT_EQ(calls[1]["request"]["schema"], (Json{{"type", "object"}}));
+  for (const char* field : {"node", "model", "reply", "tokens_in", "tokens_out", "cost", "latency_ms", "finish_reason"})
+    EXPECT_TRUE(calls[1].contains(field)) << field << " in " << calls[1];
+  const Json report = cairn_ok({"report", "--graph", "ts_model", "--json"}).json();
+  EXPECT_NE(report.dump().find("\"cost\":3.0"), std::string::npos) << report;
 }
 
 TEST_F(TypeScriptClient, functions_return_throw_and_record_what_the_graph_goes_by) {

@@ -178,6 +178,7 @@ TEST_F(Claims, a_heartbeat_says_what_was_cancelled_and_shows_progress) {
   EXPECT_EQ(ok(server.post(claims + "/heartbeat", body))["cancel"], Json::array({claim}));
   const Reply late = server.post(claims + "/" + claim.get<std::string>() + "/complete", Json::object());
   EXPECT_EQ(late.status, 409) << late.body;
+  EXPECT_EQ(late.json()["error"]["code"], "closed");
 }
 
 TEST_F(Claims, a_client_that_hangs_up_while_it_waits_takes_no_step_with_it) {
@@ -203,6 +204,8 @@ TEST_F(Claims, a_server_that_stops_answers_those_that_wait) {
   waiting.join();
   EXPECT_EQ(other.process().wait(), 0);
   EXPECT_TRUE(ok(reply)["claims"].empty());
+  EXPECT_EQ(ok(reply)["drain"], true);
+  EXPECT_FALSE(ok(server.post(claims, asked("", 0))).contains("drain")) << "one that goes on";
 }
 
 TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {

@@ -62,6 +62,18 @@ TEST(Description, an_open_route_needs_no_token_and_each_other_one_says_that_it_m
     }
 }
 
+// A quota of bytes is asked of each request with a body.
+TEST(Description, each_operation_with_a_body_may_be_too_much_for_a_quota) {
+  std::size_t count = 0;
+  for (const auto& [path, item] : description()["paths"].items())
+    for (const auto& [method, operation] : item.items()) {
+      if (!operation.contains("requestBody")) continue;
+      EXPECT_TRUE(operation["responses"].contains("429")) << method << " " << path;
+      ++count;
+    }
+  EXPECT_GT(count, 30U);
+}
+
 TEST(Description, each_operation_has_a_name_of_its_own) {
   std::set<std::string> names;
   std::size_t operations = 0;

@@ -1,5 +1,6 @@
 // GET /questions and GET /report: what waits for a person, and what runs took.
 #include <gtest/gtest.h>
+#include <set>
 
 #include "tests/ops/api_client.hpp"
 
@@ -23,9 +24,9 @@ std::vector<std::string> runs_of(const Json& lines) {
 }
 
 // The target of a Link header, on the path.
-std::string link_of(const Reply& reply) {
+std::string link_of(const Reply& reply, const std::string& path = questions) {
   const std::string link = reply.header("Link");
-  return link.empty() ? "" : questions + link.substr(1, link.find('>') - 1);
+  return link.empty() ? "" : path + link.substr(1, link.find('>') - 1);
 }
 
 TEST(ApiInbox, F26_open_questions_come_oldest_first_with_what_a_person_needs_to_answer) {
@@ -120,6 +121,41 @@ TEST(ApiInbox, lineage_takes_the_first_letters_of_an_id) {
   const Server server({"--dsn", dsn});
   EXPECT_EQ(runs_of(server.get(runs + "?lineage=" + run.substr(0, 20)).json()), (std::vector<std::string>{run}));
   EXPECT_EQ(server.get(runs + "?lineage=ffffffff").status, 404);
+}
+
+TEST(ApiInbox, a_lineage_has_pages_as_any_list_of_runs) {
+  const std::string dsn = new_database();
+  add_graph(dsn, "inbox_a");
+  const std::string run = start(dsn, "inbox_a", "jane");
+  const Server server({"--dsn", dsn});
+  std::set<std::string> family = {run}, found;
+  for (int fork = 0; fork < 3; ++fork)
+    family.insert(server.post(runs + "/" + run + "/fork", {{"at", 1}}).json().at("run").get<std::string>());
+  for (std::string at = runs + "?limit=2&lineage=" + run; !at.empty();) {
+    const Reply page = server.get(at);
+    ASSERT_EQ(page.status, 200) << at << page.body;
+    for (const std::string& one : runs_of(page.json())) EXPECT_TRUE(found.insert(one).second) << "twice: " << one;
+    at = link_of(page, runs);
+  }
+  EXPECT_EQ(found, family);
+}
+
+TEST(ApiInbox, the_next_page_of_a_filter_is_of_the_same_runs) {
+  const std::string dsn = new_database();
+  add_graph(dsn, "inbox_a");
+  const std::string zone = "UTC+1, or so; a&b=c";
+  std::set<std::string> tagged, found;
+  for (int run = 0; run < 3; ++run) tagged.insert(start(dsn, "inbox_a", zone));
+  start(dsn, "inbox_a", "UTC 1, or so; a&b=c");
+  const Server server({"--dsn", dsn});
+  std::string at = runs + "?limit=1&tag=customer%3DUTC%2B1%2C%20or%20so%3B%20a%26b%3Dc";
+  for (at += "&since=2020-01-01T00%3A00%3A00%2B01%3A00"; !at.empty();) {
+    const Reply page = server.get(at);
+    ASSERT_EQ(page.status, 200) << at << page.body;
+    for (const std::string& one : runs_of(page.json())) found.insert(one);
+    at = link_of(page, runs);
+  }
+  EXPECT_EQ(found, tagged);
 }
 
 TEST(ApiInbox, forks_made_by_reset_and_bulk_take_from_the_quota_of_runs) {

@@ -167,6 +167,54 @@ TEST(LibraryWaiting, streams_that_end_without_an_event_are_opened_again_however_
   EXPECT_EQ(followed, (std::vector<Json>{{{"seq", 2}}}));
 }
 
+// The first page of a list, the second, and a run that begins when its state was read twice.
+struct PagedWay {
+  library::Answered exchange(const library::Asked& asked) {
+    queries.push_back(asked.query);
+    if (asked.path.size() > 1 && is_gone) return {404, refusal, {}};
+    if (asked.path.size() > 1)
+      return {200, begun() ? R"({"status":"done","seq":1})" : R"({"status":"waiting","seq":0})", {}};
+    if (queries.size() > 1) return {200, R"([{"run":"b"}])", {}};
+    return {200, R"([{"run":"a"}])", {{"link", "<?tag=zone%3DUTC%2B1&limit=500&after=a>; rel=\"next\""}}};
+  }
+  library::Answered stream(const std::string&, std::int64_t, const library::Transport::OnMore& on_more) {
+    if (!begun()) return {404, refusal, {}};
+    on_more("data: {\"seq\":1}\n\n");
+    return {200, "", {}};
+  }
+  bool begun() const { return queries.size() >= 2; }
+
+  bool is_gone = false;
+  std::vector<library::Query> queries = {};
+  const std::string refusal = R"({"error":{"code":"not_found","message":"Expected a run that has begun."}})";
+};
+
+TEST(LibraryWaiting, a_start_that_still_waits_has_events_to_come) {
+  const auto way = std::make_shared<PagedWay>();
+  std::vector<Json> followed;
+  const auto on_event = [&](const Json& event) { followed.push_back(event); };
+  library::Client(library::transport_of(way)).follow("r", on_event);
+  EXPECT_EQ(followed, (std::vector<Json>{{{"seq", 1}}}));
+  const auto gone = std::make_shared<PagedWay>(PagedWay{.is_gone = true});
+  EXPECT_THROW(library::Client(library::transport_of(gone)).follow("r", on_event), library::Refused);
+}
+
+TEST(LibraryLists, pages_follow_each_other_until_there_is_no_next_one) {
+  const auto way = std::make_shared<PagedWay>();
+  EXPECT_EQ(library::Client(library::transport_of(way)).runs().size(), 2u);
+  ASSERT_EQ(way->queries.size(), 2u);
+  EXPECT_EQ(way->queries[1], (library::Query{{"tag", "zone=UTC+1"}, {"limit", "500"}, {"after", "a"}}));
+}
+
+TEST_F(LibraryClient, a_filter_is_asked_for_as_it_was_given) {
+  add(ask_graph("library_zones"));
+  const std::string run = client_.start("library_zones", Json::object(), {.tags = {{"zone", "UTC+1, or so;"}}});
+  client_.start("library_zones", Json::object(), {.tags = {{"zone", "UTC 1, or so;"}}});
+  const std::vector<Json> found = client_.runs({{"graph", "library_zones"}, {"tag", "zone=UTC+1, or so;"}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0]["run"], run);
+}
+
 TEST(LibraryTransport, where_no_server_is_the_patience_ends_in_one_sentence) {
   library::Client client = client_at(free_port(), milliseconds(200));
   try {

@@ -111,7 +111,14 @@ TEST_F(Budgets, a_team_that_has_used_its_cost_of_the_day_waits_and_others_go_on)
   EXPECT_EQ(most[1]["used"], 0.02);
 
   const Server server;
-  EXPECT_EQ(server.get("/api/v1/queues/teams/budgets").json(), Json(most));
+  const std::string budgets = "/api/v1/queues/teams/budgets";
+  EXPECT_EQ(server.get(budgets).json(), Json(most));
+  const Reply first = server.get(budgets + "?limit=1");
+  EXPECT_EQ(first.json(), Json::array({most[0]}));
+  EXPECT_EQ(first.header("Link"), "<?limit=1&after=1>; rel=\"next\"");
+  EXPECT_EQ(server.get(budgets + "?limit=1&after=1").json(), Json::array({most[1]}));
+  EXPECT_EQ(server.get(budgets + "?limit=1&after=2").json(), Json::array());
+  EXPECT_EQ(server.get(budgets + "?after=x").status, 400);
   const Json changed = server
                            .post("/api/v1/queues/teams",
                                  {{"key_budgets", Json::array({{{"unit", "cost"}, {"cap", 1}, {"per", "month"}}})}})

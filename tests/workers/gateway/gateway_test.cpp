@@ -357,6 +357,27 @@ TEST_F(GatewayTest, a_hold_that_was_lost_is_stale_and_nothing_is_written) {
   EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::stale);
 }
 
+TEST_F(GatewayTest, a_report_of_a_step_that_its_run_closed_is_closed) {
+  Json tidies = twice;
+  tidies["name"] = "tidies";
+  tidies["finally"] = "b";
+  ASSERT_TRUE(client_->add_graph(tidies));
+  for (const char* graph : {"twice", "tidies"}) {
+    StartRun command;
+    command.graph = graph;
+    command.input = Json::object();
+    const RunId run = client_->start(std::move(command), "")->run;
+    const AskAnswer first = answered(here_, ask_of(0, 1));
+    ASSERT_EQ(first.claims.size(), 1u);
+    ASSERT_TRUE(client_->command(run, Cancel{"enough", false}));
+    const std::int64_t head = store_->run(run)->head;
+    for (Process* process : {&here_, &there_})
+      EXPECT_EQ(reported(*process, first.session, done(first.claims[0].id)).results.at(0).status, ReportStatus::closed)
+          << graph;
+    EXPECT_EQ(store_->run(run)->head, head);
+  }
+}
+
 TEST_F(GatewayTest, another_process_goes_on_with_the_session_and_its_claims) {
   const RunId run = start();
   const AskAnswer first = answered(here_, ask_of(0, 1));
@@ -840,13 +861,46 @@ TEST_F(GatewayTest, failures_go_by_the_graph) {
 }
 
 TEST_F(GatewayTest, its_tools_are_known_to_plans_and_their_sub_goals_go_to_its_queue) {
-  answered(here_, ask_of(0, 1));
+  ASSERT_TRUE(client_->add_graph(parse_stored(R"({"name": "pages", "start": "plan", "limits": {"steps": 20}, "nodes": {
+        "plan": {"do": "py.a", "queue": "py", "labels": ["ok"], "on": {"ok": "work"}},
+        "work": {"map": "sub_goals", "on": {"joined": "z"}}, "z": {"end": "done"}}})")));
+  StartRun command;
+  command.graph = "pages";
+  command.input = Json::object();
+  const RunId run = client_->start(std::move(command), "")->run;
+  const auto worker = std::make_shared<RemoteWorker>(
+      RemoteWorkerSays{"w",
+                       "token:ann",
+                       {"py", "pages"},
+                       {{.name = "py.a"}},
+                       {{.name = "crawl", .queue = "pages", .about = "fetches a page"}}});
+  const auto ask = [&worker](SessionId session, std::int32_t max) {
+    Ask one = ask_of(session, max);
+    one.worker = worker;
+    return one;
+  };
+  const AskAnswer first = answered(here_, ask(0, 1));
+  ASSERT_EQ(first.claims.size(), 1u);
   pass(60);
   const SessionRow row = store_->sessions().all().at(0);
   EXPECT_EQ(*row.caller, "token:ann");
   EXPECT_EQ(row.tools, std::vector<std::string>{"crawl"});
   EXPECT_EQ(row.handlers, std::vector<std::string>{"py.a"});
   EXPECT_NE(row.declares->find("fetches a page"), std::string::npos);
+  SubGoalOpened goal;
+  goal.sub_goal = "a";
+  goal.tool = "crawl";
+  Ask planned = ask(first.session, 0);
+  planned.finished.push_back({first.claims[0].id, Outcome{"ok", Json::object(), {goal}}});
+  ASSERT_EQ(answered(here_, std::move(planned)).results.at(0).status, ReportStatus::committed);
+  ASSERT_EQ(store_->jobs(run).size(), 1u);
+  EXPECT_EQ(store_->jobs(run)[0].job.queue, "pages");
+  const AskAnswer second = answered(here_, ask(first.session, 1));
+  ASSERT_EQ(second.claims.size(), 1u);
+  EXPECT_EQ(second.claims[0].input.tool, "crawl");
+  EXPECT_EQ(second.claims[0].handler, "");
+  EXPECT_EQ(reported(here_, first.session, done(second.claims[0].id)).results.at(0).status, ReportStatus::committed);
+  EXPECT_EQ(status(run), RunStatus::done);
 }
 
 // Two processes, eight workers; calls of the store fail, answers get lost, clients give up and report again elsewhere.

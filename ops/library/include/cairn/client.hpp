@@ -73,7 +73,7 @@ class Client {
   // breaks. Passes on what `on_event` throws.
   void follow(const std::string& run, const std::function<void(const Json& event)>& on_event, std::int64_t after = 0);
   // The reasons for its status: each thing that it waits for, or why it has ended.
-  Json explain(const std::string& run, const std::string& at = "");
+  Json explain(const std::string& run);
   std::vector<Json> plan(const std::string& run, const std::string& at = "");
   // The two runs compared from the first event that differs.
   Json diff(const std::string& run, const std::string& other);

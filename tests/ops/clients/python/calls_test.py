@@ -22,46 +22,51 @@ def events(*numbers: int) -> bytes:
 END = b"0\r\n\r\n"
 
 
+WENT_ON: Dict[str, Any] = {"run": "other"}
+# A call, what is answered, and the request that is sent.
+CASES: List[Any] = [
+    (lambda c: c.run("r").explain(), {"reasons": []}, "GET /api/v1/runs/r/explain", None),
+    (lambda c: c.run("r").state(at=3), DONE, "GET /api/v1/runs/r?at=3", None),
+    (lambda c: c.run("r").plan(at=3), [], "GET /api/v1/runs/r/plan?at=3", None),
+    (lambda c: c.run("r").plan(), [], "GET /api/v1/runs/r/plan", None),
+    (lambda c: c.run("a/b").state(), DONE, "GET /api/v1/runs/a%2Fb", None),
+    (lambda c: c.run("r").diff("o"), {"same": True, "first": None}, "GET /api/v1/runs/r/diff?with=o", None),
+    (lambda c: c.run("r").diff(c.run("o")), {"same": True, "first": None}, "GET /api/v1/runs/r/diff?with=o",
+     None),
+    (lambda c: c.run("r").pause(), {}, "POST /api/v1/runs/r/pause", {}),
+    (lambda c: c.run("r").resume(), {}, "POST /api/v1/runs/r/resume", {}),
+    (lambda c: c.run("r").pause("it moves"), {}, "POST /api/v1/runs/r/pause", {"reason": "it moves"}),
+    (lambda c: c.run("r").resume("it is back"), {}, "POST /api/v1/runs/r/resume", {"reason": "it is back"}),
+    (lambda c: c.run("r").cancel("enough", now=True), {}, "POST /api/v1/runs/r/cancel",
+     {"reason": "enough", "now": True}),
+    (lambda c: c.run("r").retry(), WENT_ON, "POST /api/v1/runs/r/retry", {}),
+    (lambda c: c.run("r").retry("mended"), WENT_ON, "POST /api/v1/runs/r/retry", {"reason": "mended"}),
+    (lambda c: c.run("r").reset(7), WENT_ON, "POST /api/v1/runs/r/reset", {"to": "7"}),
+    (lambda c: c.run("r").reset("a", "wrong"), WENT_ON, "POST /api/v1/runs/r/reset",
+     {"to": "a", "reason": "wrong"}),
+    (lambda c: c.run("r").fork(2, answer={"q": None}, tags={"a": "b"}), WENT_ON, "POST /api/v1/runs/r/fork",
+     {"at": 2, "answer": {"q": None}, "tags": {"a": "b"}}),
+    (lambda c: c.run("r").answer(None, "q1", by="ann"), {}, "POST /api/v1/runs/r/answers",
+     {"value": None, "question": "q1", "by": "ann"}),
+    (lambda c: c.run("r").signal("go", id="s"), {}, "POST /api/v1/runs/r/signals",
+     {"name": "go", "value": None, "id": "s"}),
+    (lambda c: c.start("g", {"a": 1}, key="k", tags={"t": "v"}), WENT_ON, "POST /api/v1/runs",
+     {"graph": "g", "input": {"a": 1}, "key": "k", "tags": {"t": "v"}}),
+    (lambda c: c.add_graph({"name": "g"}), {"version": "v"}, "POST /api/v1/graphs", {"name": "g"}),
+]
+
+
 class Calls(unittest.TestCase):
     def test_each_call_goes_to_its_path_with_its_body(self) -> None:
-        went_on: Dict[str, Any] = {"run": "other"}
-        cases: List[Any] = [
-            (lambda c: c.run("r").explain(at=3), {"reasons": []}, "GET /api/v1/runs/r/explain?at=3", None),
-            (lambda c: c.run("r").plan(), [], "GET /api/v1/runs/r/plan", None),
-            (lambda c: c.run("a/b").state(), DONE, "GET /api/v1/runs/a%2Fb", None),
-            (lambda c: c.run("r").diff("o"), {"same": True, "first": None}, "GET /api/v1/runs/r/diff?with=o", None),
-            (lambda c: c.run("r").diff(c.run("o")), {"same": True, "first": None}, "GET /api/v1/runs/r/diff?with=o",
-             None),
-            (lambda c: c.run("r").pause(), {}, "POST /api/v1/runs/r/pause", {}),
-            (lambda c: c.run("r").resume(), {}, "POST /api/v1/runs/r/resume", {}),
-            (lambda c: c.run("r").pause("it moves"), {}, "POST /api/v1/runs/r/pause", {"reason": "it moves"}),
-            (lambda c: c.run("r").resume("it is back"), {}, "POST /api/v1/runs/r/resume", {"reason": "it is back"}),
-            (lambda c: c.run("r").cancel("enough", now=True), {}, "POST /api/v1/runs/r/cancel",
-             {"reason": "enough", "now": True}),
-            (lambda c: c.run("r").retry(), went_on, "POST /api/v1/runs/r/retry", {}),
-            (lambda c: c.run("r").retry("mended"), went_on, "POST /api/v1/runs/r/retry", {"reason": "mended"}),
-            (lambda c: c.run("r").reset(7), went_on, "POST /api/v1/runs/r/reset", {"to": "7"}),
-            (lambda c: c.run("r").reset("a", "wrong"), went_on, "POST /api/v1/runs/r/reset",
-             {"to": "a", "reason": "wrong"}),
-            (lambda c: c.run("r").fork(2, answer={"q": None}, tags={"a": "b"}), went_on, "POST /api/v1/runs/r/fork",
-             {"at": 2, "answer": {"q": None}, "tags": {"a": "b"}}),
-            (lambda c: c.run("r").answer(None, "q1", by="ann"), {}, "POST /api/v1/runs/r/answers",
-             {"value": None, "question": "q1", "by": "ann"}),
-            (lambda c: c.run("r").signal("go", id="s"), {}, "POST /api/v1/runs/r/signals",
-             {"name": "go", "value": None, "id": "s"}),
-            (lambda c: c.start("g", {"a": 1}, key="k", tags={"t": "v"}), went_on, "POST /api/v1/runs",
-             {"graph": "g", "input": {"a": 1}, "key": "k", "tags": {"t": "v"}}),
-            (lambda c: c.add_graph({"name": "g"}), {"version": "v"}, "POST /api/v1/graphs", {"name": "g"}),
-        ]
         for client in BOTH:
-            for call, reply, request, body in cases:
+            for call, reply, request, body in CASES:
                 with self.subTest(client=client.__name__, request=request), ScriptedServer(answer(reply)) as server:
                     result = asked(client, server.url, call, token="t0")
                     head = server.requests[0].decode().split("\r\n")
                     self.assertEqual(head[0], request + " HTTP/1.1")
                     self.assertIn("Authorization: Bearer t0", head)
                     self.assertEqual(server.body(0) if body is not None else None, body)
-                    if reply is went_on:
+                    if reply is WENT_ON:
                         self.assertEqual(result.id, "other")
 
     def test_a_start_that_may_have_arrived_goes_again_with_the_same_key(self) -> None:
@@ -172,6 +177,18 @@ class Events(unittest.TestCase):
                 self.assertEqual([event["seq"] for event in found], [1, 2, 3])
 
 
+    def test_a_start_that_still_waits_has_events_to_come(self) -> None:
+        not_yet = answer({"error": {"code": "not_found", "message": "Expected run r to have begun."}}, 404)
+        waits = answer({"run": "r", "status": "waiting", "seq": 0})
+        for client in BOTH:
+            with ScriptedServer(not_yet, waits, events(1, 2, 3) + END, answer(DONE)) as server:
+                found = asked(client, server.url, lambda one: one.run("r").events())
+                self.assertEqual([event["seq"] for event in found], [1, 2, 3])
+            with ScriptedServer(not_yet) as server, self.assertRaisesRegex(Refused, "to have begun"):
+                asked(client, server.url, lambda one: one.run("r").events())
+            self.assertEqual(server.paths(), ["/api/v1/runs/r/events", "/api/v1/runs/r"])
+
+
 class Lists(unittest.TestCase):
     def test_pages_follow_each_other_until_there_is_no_next_one(self) -> None:
         first = answer([{"run": "a"}, {"run": "b"}], Link='<?graph=g&limit=500&after=b>; rel="next"')
@@ -181,6 +198,14 @@ class Lists(unittest.TestCase):
                 self.assertEqual([row["run"] for row in found], ["a", "b", "c"])
                 self.assertEqual(server.paths(), ["/api/v1/runs?graph=g&tag=team%3Da+b&limit=500",
                                                   "/api/v1/runs?graph=g&limit=500&after=b"])
+
+    def test_a_next_page_may_have_any_mark_in_its_query(self) -> None:
+        for client in BOTH:
+            link = '<?before=x>; rel="prev", <?reason=a,b;c&after=b>; title="a, b"; rel="next"'
+            with ScriptedServer(answer([{"run": "a"}], Link=link), answer([{"run": "b"}])) as server:
+                found = asked(client, server.url, lambda one: one.runs(reason="a,b;c"))
+                self.assertEqual([row["run"] for row in found], ["a", "b"])
+                self.assertEqual(server.paths()[1], "/api/v1/runs?reason=a,b;c&after=b")
 
     def test_a_limit_ends_the_pages(self) -> None:
         page = answer([{"run": "a"}, {"run": "b"}], Link='<?after=b>; rel="next"')

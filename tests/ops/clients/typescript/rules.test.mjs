@@ -30,7 +30,7 @@ class Api {
   reportsWait = Promise.resolve();
   refuses = () => false; // which heartbeats
   answersBeats = true;
-  answer = undefined; // of any other request: (request, response)
+  answer = undefined; // of any other request: (request, response, body)
   bodyMax = Infinity;
 
   constructor() {
@@ -61,8 +61,9 @@ class Api {
       request.on("error", () => resolve(false));
     });
     if (!isWhole) return;
-    if (this.answer) return this.answer(request, response);
-    const body = JSON.parse(Buffer.concat(pieces).toString());
+    const text = Buffer.concat(pieces).toString();
+    if (this.answer) return this.answer(request, response, text);
+    const body = JSON.parse(text);
     const [status, said] = await this.#said(request.url, body);
     if (status) response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(said));
   }
@@ -236,6 +237,94 @@ test("events go on until the last one when a stream ends before it", async () =>
   for await (const event of new Client({ url: api.url }).run("r").events()) found.push(event.seq);
   assert.deepEqual(found, [1, 2, 3]);
   assert.deepEqual(asked, [0, 1, 2]);
+});
+
+// An answer to each request in turn; `asked` has the requests, each with its body.
+function scripted(...answers) {
+  const asked = [];
+  api.answer = (request, response, text) => {
+    asked.push({ line: `${request.method} ${request.url}`, body: text === "" ? undefined : JSON.parse(text) });
+    const { status = 200, headers = {}, body } = answers[Math.min(asked.length, answers.length) - 1];
+    response.writeHead(status, headers).end(JSON.stringify(body));
+  };
+  return asked;
+}
+
+const wentOn = { run: "other" };
+// Without a body: a GET.
+const calls = [
+  ["explain", (run) => run.explain(), { reasons: [] }, "/runs/r/explain"],
+  ["plan", (run) => run.plan(), [{ id: "a", status: "open" }], "/runs/r/plan"],
+  ["plan as of", (run) => run.plan({ at: 3 }), [], "/runs/r/plan?at=3"],
+  ["diff", (run) => run.diff("o"), { same: true, first: null }, "/runs/r/diff?with=o"],
+  ["diff of runs", (run, client) => run.diff(client.run("o")), { same: true, first: null }, "/runs/r/diff?with=o"],
+  ["pause", (run) => run.pause(), {}, "/runs/r/pause", {}],
+  ["pause with a reason", (run) => run.pause("it moves"), {}, "/runs/r/pause", { reason: "it moves" }],
+  ["resume", (run) => run.resume("it is back"), {}, "/runs/r/resume", { reason: "it is back" }],
+  ["cancel", (run) => run.cancel("enough", { now: true }), {}, "/runs/r/cancel", { reason: "enough", now: true }],
+  ["retry", (run) => run.retry(), wentOn, "/runs/r/retry", {}],
+  ["retry with a reason", (run) => run.retry("mended"), wentOn, "/runs/r/retry", { reason: "mended" }],
+  ["reset to an event", (run) => run.reset(7), wentOn, "/runs/r/reset", { to: "7" }],
+  ["reset to a node", (run) => run.reset("a", "wrong"), wentOn, "/runs/r/reset", { to: "a", reason: "wrong" }],
+  ["fork", (run) => run.fork(2, { tags: { a: "b" } }), wentOn, "/runs/r/fork", { at: 2, tags: { a: "b" } }],
+  ["answer", (run) => run.answer(1, "q", "ann"), {}, "/runs/r/answers", { value: 1, question: "q", by: "ann" }],
+];
+
+for (const [name, call, answer, path, body] of calls)
+  test(`a call goes to its path with its body: ${name}`, async () => {
+    const asked = scripted({ body: answer });
+    const client = new Client({ url: api.url });
+    const result = await call(client.run("r"), client);
+    assert.deepEqual(asked, [{ line: `${body ? "POST" : "GET"} /api/v1${path}`, body }]);
+    if (answer === wentOn) assert.equal(result.id, "other");
+    if (!body) assert.deepEqual(result, answer);
+  });
+
+test("a command that may have arrived does not go again", async () => {
+  let asked = 0;
+  api.answer = (request) => (++asked, request.socket.destroy());
+  const run = new Client({ url: api.url }).run("r");
+  for (const call of [() => run.retry(), () => run.reset(1), () => run.pause()])
+    await assert.rejects(call, { name: "Unavailable", message: /The request may have arrived/ });
+  assert.equal(asked, 3);
+});
+
+test("pages follow each other until there is no next one, and a limit ends them", async () => {
+  const next = '<?before=x>; rel="prev", <?reason=a,b;c&after=b>; title="a, b"; rel="next"';
+  const first = { body: [{ run: "a" }, { run: "b" }], headers: { Link: next } };
+  const client = new Client({ url: api.url });
+  const rows = async (list) => {
+    const found = [];
+    for await (const row of list) found.push(row.run);
+    return found;
+  };
+  const asked = scripted(first, { body: [{ run: "c" }] });
+  assert.deepEqual(await rows(client.questions({ graph: "g", tag: ["t=1"] })), ["a", "b", "c"]);
+  assert.deepEqual(asked.map((one) => one.line), ["GET /api/v1/questions?graph=g&tag=t%3D1&limit=500",
+    "GET /api/v1/questions?reason=a,b;c&after=b"]);
+  const again = scripted(first);
+  assert.deepEqual(await rows(client.eachRun({ limit: 3 })), ["a", "b", "a"]);
+  assert.deepEqual(await rows(client.eachRun({ limit: 0 })), []);
+  assert.deepEqual(again.map((one) => one.line),
+    ["GET /api/v1/runs?limit=3", "GET /api/v1/runs?reason=a,b;c&after=b"]);
+});
+
+test("a start that still waits has events to come", async () => {
+  const notYet = { status: 404, body: { error: { code: "not_found", message: "Expected run r to have begun." } } };
+  let begun = false;
+  api.answer = (request, response) => {
+    if (!request.url.endsWith("/events"))
+      return response.end(JSON.stringify({ run: "r", status: begun ? "done" : "waiting", seq: begun ? 1 : 0 }));
+    if (!begun) response.writeHead(404).end(JSON.stringify(notYet.body));
+    else response.writeHead(200, { "Content-Type": "text/event-stream" }).end('id: 1\ndata: {"seq":1,"type":"x"}\n\n');
+    begun = true;
+  };
+  const found = [];
+  for await (const event of new Client({ url: api.url }).run("r").events()) found.push(event.seq);
+  assert.deepEqual(found, [1]);
+  const asked = scripted(notYet);
+  await assert.rejects(new Client({ url: api.url }).run("r").events().next(), { name: "Refused", status: 404 });
+  assert.deepEqual(asked.map((one) => one.line), ["GET /api/v1/runs/r/events", "GET /api/v1/runs/r"]);
 });
 
 test("the patience counts from the first failure", async () => {

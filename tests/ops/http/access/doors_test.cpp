@@ -172,7 +172,8 @@ TEST(ApiDoors, H18_quotas_of_runs_bytes_and_streams_are_429_with_when_to_come_ag
   const std::string dsn = new_database();
   const std::string runner =
       new_token(dsn, "runner", {"--role", "run", "--role", "read", "--quota", "runs=2/1h", "--quota", "streams=1"});
-  const std::string talker = new_token(dsn, "talker", {"--role", "run", "--quota", "bytes=1000/1h"});
+  const std::string talker =
+      new_token(dsn, "talker", {"--role", "run", "--role", "operate", "--quota", "bytes=1000/1h"});
   const std::string other = new_token(dsn, "other", {"--role", "run", "--quota", "runs=2/1h"});
   const Server server({"--dsn", dsn});
   const auto start = [&](const std::string& token, const std::string& text) {
@@ -191,6 +192,8 @@ TEST(ApiDoors, H18_quotas_of_runs_bytes_and_streams_are_429_with_when_to_come_ag
   EXPECT_NEAR(std::stoi(third.header("Retry-After")), 1'800, 60);
   EXPECT_EQ(start(talker, std::string(500, 'x')).status, 201);
   EXPECT_EQ(start(talker, std::string(500, 'x')).status, 429);
+  const Json reason = {{"reason", std::string(500, 'x')}};
+  EXPECT_EQ(server.post("/api/v1/queues/default", reason, bearer(talker)).status, 429);
   const std::string events = runs + "/" + first.json()["run"].get<std::string>() + "/events";
   auto stream = std::make_unique<ApiStreamReader>(server.port(), events, bearer(runner));
   const Headers wanted = {{"Authorization", "Bearer " + runner}, {"Accept", "text/event-stream"}};

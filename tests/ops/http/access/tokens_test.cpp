@@ -245,6 +245,36 @@ TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
   EXPECT_EQ(server.get("/api/v1/workers", bearer(some)).body, "[]\n");
 }
 
+TEST(ApiTokens, H7_a_scope_of_queues_bounds_forks_and_schedules_as_it_bounds_starts) {
+  const std::string dsn = new_database();
+  const std::string all = new_token(dsn, "all", {"--role", "admin"});
+  const std::string here =
+      new_token(dsn, "here", {"--role", "read", "--role", "run", "--role", "operate", "--scope", "queue=here"});
+  const Server server({"--dsn", dsn});
+  ASSERT_EQ(server.post(graphs, waiting_graph("near", "here"), bearer(all)).status, 201);
+  ASSERT_EQ(server.post(graphs, waiting_graph("far", "elsewhere"), bearer(all)).status, 201);
+  const Reply far = server.post(runs, {{"graph", "far"}}, bearer(all));
+  const Reply near = server.post(runs, {{"graph", "near"}}, bearer(here));
+  ASSERT_EQ(near.status, 201) << near.body;
+  EXPECT_EQ(server.post(runs, {{"graph", "far"}}, bearer(here)).status, 403);
+  EXPECT_EQ(server.get(path_of(far), bearer(here)).status, 200) << "it is seen";
+  EXPECT_EQ(server.post(path_of(far) + "/fork", {{"at", 1}}, bearer(here)).status, 403);
+  EXPECT_EQ(server.post(path_of(far) + "/reset", {{"to", "1"}}, bearer(here)).status, 403);
+  const Json reset = {{"command", "reset"}, {"to", "1"}, {"where", {{"graph", "far"}}}};
+  const Reply bulk = server.post("/api/v1/bulk", reset, bearer(here));
+  EXPECT_EQ(bulk.json()["refused"], 1) << bulk.body;
+  EXPECT_NE(bulk.body.find("names elsewhere"), std::string::npos) << bulk.body;
+  EXPECT_EQ(server.get(runs + "?graph=far", bearer(all)).json().size(), 1U);
+  EXPECT_EQ(server.post(path_of(near) + "/fork", {{"at", 1}}, bearer(here)).status, 201);
+  const Json schedule = {{"name", "nightly"}, {"graph", "far"}, {"cron", "0 3 * * *"}};
+  EXPECT_EQ(server.post("/api/v1/schedules", schedule, bearer(here)).status, 403);
+  ASSERT_EQ(server.post("/api/v1/schedules", schedule, bearer(all)).status, 201);
+  for (const char* what : {"/trigger", "/pause", "/resume", "/backfill"})
+    EXPECT_EQ(ask(server, "POST", "/api/v1/schedules/nightly" + std::string(what), here).status, 403) << what;
+  EXPECT_EQ(ask(server, "DELETE", "/api/v1/schedules/nightly", here).status, 403);
+  EXPECT_EQ(server.get("/api/v1/schedules/nightly", bearer(here)).status, 200);
+}
+
 TEST(ApiTokens, H7_a_key_of_a_run_beyond_the_scope_says_nothing_of_it) {
   const std::string dsn = new_database();
   const std::string all = new_token(dsn, "all", {"--role", "admin"});

@@ -1,6 +1,7 @@
 // The console's page and files over HTTP, views that are saved for all, and links by which one question is answered
 // without a token.
 #include <gtest/gtest.h>
+#include <set>
 
 #include "ops/http/console/answer_link.hpp"
 #include "tests/ops/api_client.hpp"
@@ -86,13 +87,24 @@ TEST(ApiViews, a_view_is_saved_for_all_replaced_and_removed) {
   EXPECT_EQ(server.post(views, {{"name", "x"}, {"address", std::string(5'000, 'a')}}).status, 400);
 }
 
-TEST(ApiViews, there_are_no_more_than_two_hundred) {
+TEST(ApiViews, there_are_no_more_than_two_hundred_and_they_have_pages) {
   const std::string dsn = new_database();
   const Server server({"--dsn", dsn});
   for (int n = 0; n < 200; ++n)
     ASSERT_EQ(server.post(views, {{"name", std::to_string(n)}, {"address", "runs"}}).status, 201);
   EXPECT_EQ(server.post(views, {{"name", "one more"}, {"address", "runs"}}).status, 409);
   EXPECT_EQ(server.post(views, {{"name", "199"}, {"address", "inbox"}}).status, 201);
+  EXPECT_EQ(server.get(views).json().size(), 200U);
+  std::set<std::string> seen;
+  for (std::string at = views + "?limit=90"; !at.empty();) {
+    const Reply page = server.get(at);
+    ASSERT_EQ(page.status, 200) << at << page.body;
+    for (const Json& view : page.json()) EXPECT_TRUE(seen.insert(view["name"]).second) << "twice: " << view;
+    const std::string link = page.header("Link");
+    at = link.empty() ? "" : views + link.substr(1, link.find('>') - 1);
+  }
+  EXPECT_EQ(seen.size(), 200U);
+  EXPECT_EQ(server.get(views + "?color=red").status, 400);
 }
 
 TEST(ApiLinks, a_link_answers_its_question_once_without_a_token) {

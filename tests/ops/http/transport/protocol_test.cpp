@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
+#include "ops/http/transport/message.hpp"
 #include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
@@ -54,6 +55,16 @@ TEST(ApiProtocol, paths_and_queries_are_texts) {
     EXPECT_NE(reply.message().find("UTF-8 without NUL"), std::string::npos) << reply.body;
   }
   EXPECT_EQ(server.get("/api/v1/graphs/%C3%A9").status, 404);
+}
+
+TEST(ApiProtocol, a_query_that_is_written_is_read_as_it_was) {
+  std::vector<std::pair<std::string, std::string>> query;
+  for (const char* text : {"a+b", "a,b", "a;b", "a b", "a&b=c", "a%2Bb", "a'b", "<a>", "#?/", "\u00e9", ""})
+    query.emplace_back(text, text);
+  const Result<ApiRequest> request = request_of("GET", "/" + query_of(query));
+  ASSERT_TRUE(request) << query_of(query);
+  EXPECT_EQ(request->query, query);
+  EXPECT_EQ(query_of({{"tag", "says=a,b;c"}}).find_first_of(",;"), std::string::npos) << "a header's own marks";
 }
 
 TEST(ApiProtocol, an_empty_query_is_none) {

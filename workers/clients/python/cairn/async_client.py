@@ -72,9 +72,9 @@ class AsyncRun:
         """As Run.state()."""
         return await self._ask(calls.state(self.id, at))
 
-    async def explain(self, at: Where = None) -> Explanation:
+    async def explain(self) -> Explanation:
         """As Run.explain()."""
-        return await self._ask(calls.explain(self.id, at))
+        return await self._ask(calls.explain(self.id))
 
     async def plan(self, at: Where = None) -> List[Goal]:
         """As Run.plan()."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import ssl
 import time
 import urllib.parse
@@ -86,8 +87,8 @@ def state(run: str, at: Where = None, wait_ms: Optional[int] = None) -> Call[Run
     return Call("GET", path, _object_with("status", "seq"), timeout=30.0 + (wait_ms or 0) / 1000)
 
 
-def explain(run: str, at: Where) -> Call[Explanation]:
-    return Call("GET", _run_path(run, "/explain" + _query({"at": at})), _object_with("reasons"))
+def explain(run: str) -> Call[Explanation]:
+    return Call("GET", _run_path(run, "/explain"), _object_with("reasons"))
 
 
 def plan(run: str, at: Where) -> Call[List[Goal]]:
@@ -203,6 +204,12 @@ class _Following:
                     self.until = None
                     yield Pause(wait)
                     continue
+            except Refused as refusal:
+                if refusal.status != 404 or self.after > 0:
+                    raise
+                yield from ask(self.api, state(self.run), self.patience)  # refused, unless its start still waits
+                yield Pause(wait)
+                continue
             except (BadAnswer, ssl.SSLCertVerificationError) as wrong:
                 raise self.api.away(wrong) from None
             except OSError as gone:
@@ -262,10 +269,9 @@ def _page(answer: Answer, value: Json) -> Tuple[List[Dict[str, Json]], str]:
 
 def _next_query(link: str) -> str:
     """The query of the next page; the path is that of this one, whatever the header says."""
-    for part in link.split(","):
-        target, _, attributes = part.partition(";")
-        query = urllib.parse.urlsplit(target.strip().strip("<>")).query
-        if 'rel="next"' in attributes and query:
+    for found in re.finditer(r"<([^>]*)>([^<]*)", link):
+        query: str = urllib.parse.urlsplit(found.group(1)).query
+        if re.search(r';\s*rel="?next"?', found.group(2)) and query:
             return "?" + query
     return ""
 

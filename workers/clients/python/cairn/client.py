@@ -76,9 +76,9 @@ class Run:
         """The folded state: now, or as of an event's number or a time."""
         return self._ask(calls.state(self.id, at))
 
-    def explain(self, at: Where = None) -> Explanation:
+    def explain(self) -> Explanation:
         """The reasons for its status: each thing that it waits for, or why it has ended."""
-        return self._ask(calls.explain(self.id, at))
+        return self._ask(calls.explain(self.id))
 
     def plan(self, at: Where = None) -> List[Goal]:
         """The sub-goals of its plan."""

@@ -86,22 +86,35 @@ class Goal(TypedDict, total=False):
     inputs: Json
     status: str
     outputs: Json
-    error: str
-    message: str
+    error: Dict[str, str]  # `error` and `message` of its last attempt
+    reason: str  # of its rejection
     title: str
     parent: str
     after: List[str]
     step: int
 
 
-class Reason(TypedDict):
-    """One thing that a run waits for, or why it has ended."""
-
+class _AnyReason(TypedDict):
     kind: str
     says: str
     node: Optional[str]
     step: Optional[int]
-    status: Optional[str]
+
+
+class Reason(_AnyReason, total=False):
+    """One thing that a run waits for, or why it has ended; the other fields are those of its kind."""
+
+    status: str
+    queue: str
+    question: str
+    prompt: Json
+    signal: str
+    handler: str
+    tool: str
+    sub_goal: str
+    child: str
+    due: str
+    since: str
 
 
 class Explanation(TypedDict):

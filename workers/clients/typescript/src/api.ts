@@ -30,6 +30,13 @@ export type RunState<Output = Any> = Omit<Schemas["Run"], "input" | "channels" |
 export type RunRow = Schemas["RunListed"]; // a run as lists have it
 export type RunEvent = Schemas["Event"]; // its `type` says which fields it has
 export type Explanation = Schemas["Explanation"];
+export type Difference = Schemas["Difference"]; // `first` is the first event that differs
+export type Goal = Omit<Schemas["SubGoal"], "inputs" | "outputs"> & { inputs?: Any; outputs?: Any };
+export type OpenQuestion = Omit<Schemas["OpenQuestion"], "prompt" | "schema" | "default"> & {
+  prompt: Any;
+  schema: Any;
+  default?: Any;
+};
 export type StartBody = Omit<Schemas["StartRequest"], "input"> & { input: Any };
 export type ForkBody = Schemas["ForkRequest"];
 

@@ -1,5 +1,6 @@
 // Starts runs, follows them, answers their questions.
-import type { Any, Explanation, Fields, ForkBody, RunEvent, RunRow, RunState, StartBody } from "./api.js";
+import type { Any, Difference, Explanation, Fields, ForkBody, Goal, OpenQuestion, RunEvent } from "./api.js";
+import type { RunRow, RunState, StartBody } from "./api.js";
 import { framesOf } from "./events.js";
 import { type Address, newId, passes, pause, query, Refused, sentenceOf, Transport, Unavailable } from "./http.js";
 
@@ -21,6 +22,10 @@ export interface WaitOptions {
 export interface EventOptions {
   after?: number; // the event after which it begins
   signal?: AbortSignal;
+}
+
+export interface CancelOptions {
+  now?: boolean; // without the graph's cleanup
 }
 
 export type ForkChanges = Omit<ForkBody, "at">;
@@ -51,6 +56,16 @@ export class Run<Output = Any> {
     return this.#ask("GET", "/explain");
   }
 
+  // The sub-goals of its plan: now, or as of an event or a time.
+  plan({ at }: { at?: number | string } = {}): Promise<Goal[]> {
+    return this.#ask("GET", "/plan" + query({ at }));
+  }
+
+  // This run and another one, compared from the first event that differs.
+  diff(other: Run | string): Promise<Difference> {
+    return this.#ask("GET", "/diff" + query({ with: typeof other === "string" ? other : other.id }));
+  }
+
   // The events as they come, until the run has ended; goes on where it was when the connection breaks.
   async *events({ after = 0, signal }: EventOptions = {}): AsyncGenerator<RunEvent> {
     for (let until: number | undefined; ; await pause(resumeMs, signal)) {
@@ -72,6 +87,10 @@ export class Run<Output = Any> {
         until = undefined;
       } catch (thrown) {
         signal?.throwIfAborted();
+        if (after === 0 && thrown instanceof Refused && thrown.status === 404) {
+          await this.state(); // refused, unless its start still waits
+          continue;
+        }
         if (!passes(thrown)) throw thrown;
         until ??= performance.now() + patienceMs;
         if (performance.now() > until)
@@ -106,9 +125,9 @@ export class Run<Output = Any> {
     }
   }
 
-  // Without a question's id: the only one that is open.
-  async answer(value: Any, question?: string): Promise<void> {
-    await this.#ask("POST", "/answers", { value, question });
+  // Without a question's id: the only one that is open. `by` is the person who says so.
+  async answer(value: Any, question?: string, by?: string): Promise<void> {
+    await this.#ask("POST", "/answers", { value, question, by });
   }
 
   async signal(name: string, value: Any = null, id?: string): Promise<void> {
@@ -121,14 +140,37 @@ export class Run<Output = Any> {
     }
   }
 
-  async cancel(reason?: string): Promise<void> {
-    await this.#ask("POST", "/cancel", { reason });
+  // Ends it as aborted, after the graph's cleanup unless `now`.
+  async cancel(reason?: string, { now }: CancelOptions = {}): Promise<void> {
+    await this.#ask("POST", "/cancel", { reason, now });
+  }
+
+  // No more steps are begun until it is resumed.
+  async pause(reason?: string): Promise<void> {
+    await this.#ask("POST", "/pause", { reason });
+  }
+
+  async resume(reason?: string): Promise<void> {
+    await this.#ask("POST", "/resume", { reason });
+  }
+
+  // Goes on after a failure: the run that does is this one, or a fork of it.
+  retry(reason?: string): Promise<Run<Output>> {
+    return this.#goOn("/retry", { reason });
+  }
+
+  // A new run from before a node or an event; this one is cancelled if it has not ended.
+  reset(to: number | string, reason?: string): Promise<Run<Output>> {
+    return this.#goOn("/reset", { to: String(to), reason });
   }
 
   // A new run from where this one stood after event `at`, with channels set or questions answered otherwise.
-  async fork(at: number, changes: ForkChanges = {}): Promise<Run<Output>> {
-    const forked = await this.#ask<{ run: string }>("POST", "/fork", { at, ...changes });
-    return new Run(this.#transport, forked.run);
+  fork(at: number, changes: ForkChanges = {}): Promise<Run<Output>> {
+    return this.#goOn("/fork", { at, ...changes });
+  }
+
+  async #goOn(part: string, body: object): Promise<Run<Output>> {
+    return new Run(this.#transport, (await this.#ask<{ run: string }>("POST", part, body)).run);
   }
 
   get #path(): string {
@@ -163,9 +205,19 @@ export class Client {
     return new Run(this.#transport, id);
   }
 
-  // Newest first, 100 unless `limit` says otherwise.
+  // One page, newest first: 100 unless `limit` says otherwise.
   runs(where: RunFilter = {}): Promise<RunRow[]> {
     return this.#transport.ask("GET", "/runs" + query(where));
+  }
+
+  // All runs that match, newest first, page by page; at most `limit`.
+  eachRun(where: RunFilter = {}): AsyncGenerator<RunRow> {
+    return this.#transport.rows("/runs", where);
+  }
+
+  // The open questions of runs that match, oldest first, page by page; at most `limit`.
+  questions(where: RunFilter = {}): AsyncGenerator<OpenQuestion> {
+    return this.#transport.rows("/questions", where);
   }
 
   // Stores it as the current version of its name; returns the version.

@@ -41,6 +41,7 @@ export interface Asked {
 
 const busyAt = new Set([429, 503]);
 const lostAt = new Set([502, 504]); // of a proxy, which may have passed it on
+const pageRows = 500;
 const pauseFirstMs = 50;
 const pauseLastMs = 5_000;
 
@@ -59,12 +60,29 @@ export class Transport {
 
   // The answer's JSON. A request that may have arrived goes again unless it `isOnce`.
   async ask<T>(method: string, path: string, asked: Asked = {}): Promise<T> {
+    return (await this.#answered<T>(method, path, asked)).answer;
+  }
+
+  // The rows of a list, page by page; at most `limit`.
+  async *rows<Row>(path: string, { limit = Infinity, ...where }: { limit?: number }): AsyncGenerator<Row> {
+    let parameters = query({ ...where, limit: Math.max(Math.min(limit, pageRows), 1) });
+    for (let left = limit; left > 0; ) {
+      const { answer, link } = await this.#answered<Row[]>("GET", path + parameters, {});
+      yield* answer.slice(0, left);
+      left -= answer.length;
+      const next = /<[^>?]*(\?[^>]+)>[^<]*;\s*rel="?next"?/.exec(link)?.[1]; // the path is that of this page
+      if (next === undefined || next === parameters) return;
+      parameters = next;
+    }
+  }
+
+  async #answered<T>(method: string, path: string, asked: Asked): Promise<Answered<T>> {
     const text = asked.text ?? (asked.body === undefined ? undefined : JSON.stringify(asked.body));
     let until: number | undefined; // since the first failure
     let breaks = 0;
     for (let pauseMs = pauseFirstMs; ; pauseMs = Math.min(pauseMs * 2, pauseLastMs)) {
       const failed = await this.#once<T>(method, path, text, asked);
-      if (failed.ok) return failed.answer;
+      if (failed.ok) return failed;
       asked.signal?.throwIfAborted();
       if (asked.isOnce && failed.mayHaveArrived)
         throw new Unavailable(
@@ -100,12 +118,13 @@ export class Transport {
       const response = await fetch(this.#root + path, { method, headers, body: text ?? null, signal: limit.signal });
       if (response.status < 400) {
         const body = await response.text();
-        return { ok: true, answer: (body === "" ? undefined : JSON.parse(body)) as T };
+        const answer = (body === "" ? undefined : JSON.parse(body)) as T;
+        return { ok: true, answer, link: response.headers.get("Link") ?? "" };
       }
       const refusal = await refusalOf(response);
       const wasLost = lostAt.has(response.status);
       if (!wasLost && !busyAt.has(response.status)) throw refusal;
-      const retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 0) || 0;
+      const retryMs = retryMsOf(response);
       return { ok: false, fault: refusal.message, retryMs, mayHaveArrived: wasLost, isBroken: false };
     } catch (thrown) {
       if (thrown instanceof Refused) throw thrown;
@@ -117,8 +136,14 @@ export class Transport {
   }
 }
 
+interface Answered<T> {
+  ok: true;
+  answer: T;
+  link: string; // to the next page; "": there is none
+}
+
 type Once<T> =
-  | { ok: true; answer: T }
+  | Answered<T>
   | { ok: false; fault: string; retryMs: number; mayHaveArrived: boolean; isBroken: boolean };
 
 // There was no connection. Each runtime says so in its own words.
@@ -134,7 +159,12 @@ export function passes(thrown: unknown): boolean {
   return busyAt.has(thrown.status) || lostAt.has(thrown.status);
 }
 
-function isAddress(url: string): boolean {
+// The pause that the answer asks for.
+export function retryMsOf(response: Response): number {
+  return 1000 * Number(response.headers.get("Retry-After") ?? 0) || 0;
+}
+
+export function isAddress(url: string): boolean {
   try {
     return /^https?:$/.test(new URL(url).protocol);
   } catch {
@@ -194,7 +224,7 @@ async function refusalOf(response: Response): Promise<Refused> {
 }
 
 // A signal that is aborted after a time, or with another one.
-function limited(ms: number, outer: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
+export function limited(ms: number, outer: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
   const abort = () => controller.abort(outer?.reason);
   const late = () => controller.abort(new Error(`Expected an answer within ${ms} ms.`));

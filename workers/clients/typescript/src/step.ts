@@ -1,28 +1,9 @@
 // A step as its function sees it, and the report that its outcome becomes.
 import type { Any, Claim, Fact, Fields, Report } from "./api.js";
+import { Again, exactJson, Final } from "./failures.js";
 import { sentenceOf } from "./http.js";
-
-// The attempt has failed, and another one may succeed: in `retryMs` at the earliest.
-export class Again extends Error {
-  override name = "Again";
-  readonly error: string;
-  readonly retryMs: number;
-  constructor(message: string, { error = "error", retryMs = 0 }: { error?: string; retryMs?: number } = {}) {
-    super(message);
-    this.error = error;
-    this.retryMs = retryMs;
-  }
-}
-
-// The attempt has failed, and no other one would succeed.
-export class Final extends Error {
-  override name = "Final";
-  readonly error: string;
-  constructor(message: string, { error = "error" }: { error?: string } = {}) {
-    super(message);
-    this.error = error;
-  }
-}
+import { askModel, type ModelReply } from "./model.js";
+import type { Message, ModelOptions } from "./model_api.js";
 
 // An outcome that leaves by another label than the handler's only one.
 export class Label {
@@ -56,6 +37,9 @@ export interface Context {
   progress(text: string): void;
   // Puts a fact (model_called, tool_called, decision_proposed ...) on record with the outcome.
   record(type: string, fields?: Fields): void;
+  // Asks the model of CAIRN_MODEL_URL once, and puts the call on record. `messages` are those of chat completions, or a
+  // text. Throws Again for 408, 429, 5xx, no answer and a bad reply, Final otherwise; the function may let them pass.
+  model(messages: string | Message[], options?: ModelOptions): Promise<ModelReply>;
 }
 
 const progressBytesMax = 64 * 1024;
@@ -79,6 +63,7 @@ export class Step implements Context {
   heard: string | undefined; // that of them which the API has heard last
   heardAt = 0;
   facts: Fact[] | undefined;
+  #modelCalls = 0;
 
   constructor(claim: Claim) {
     this.#claim = claim;
@@ -118,6 +103,19 @@ export class Step implements Context {
     (this.facts ??= []).push({ ...fields, type });
   }
 
+  model(messages: string | Message[], options: ModelOptions = {}): Promise<ModelReply> {
+    const said = typeof messages === "string" ? [{ role: "user", content: messages }] : messages;
+    const { node, leftMs, signal } = this;
+    const record = this.record.bind(this);
+    return askModel({ request: { ...options, messages: said }, node, key: this.#modelKey(), leftMs, signal, record });
+  }
+
+  // Another call needs another key, and so does one after a bad reply, which the same key would bring again.
+  #modelKey(): string {
+    const key = ++this.#modelCalls === 1 ? this.key : `${this.key}#${this.#modelCalls}`;
+    return this.failed?.error === "bad_reply" || this.attempt > 2 ? `${key}/${this.attempt}` : key;
+  }
+
   abort(): void {
     this.#isAborted = true;
     if (this.#controller) void this.signal;
@@ -152,20 +150,10 @@ export function failureOf(thrown: unknown): Said {
   };
 }
 
-// What JSON.stringify would leave out or replace without a word.
-function refuseLoss(name: string, value: unknown): unknown {
-  const isLost =
-    typeof value === "number"
-      ? !Number.isFinite(value)
-      : typeof value === "function" || typeof value === "symbol" || value instanceof Map || value instanceof Set;
-  if (isLost) throw new TypeError(`${name || "it"} is ${Object.prototype.toString.call(value)} (${String(value)})`);
-  return value;
-}
-
 export function reportText(step: Step, said: Said): string {
   const facts = step.facts && !("release" in said) ? { facts: step.facts } : {};
   try {
-    return JSON.stringify({ claim: step.claim, ...said, ...facts }, refuseLoss);
+    return exactJson({ claim: step.claim, ...said, ...facts });
   } catch (fault) {
     const message = `Expected an outcome that is JSON, but: ${sentenceOf(fault)}`;
     return JSON.stringify({ claim: step.claim, ...notJson(message) });

@@ -4,9 +4,10 @@
 // answered.
 import type { Claim, ClaimsAnswer, DeclaredHandler, DeclaredTool, Fields } from "./api.js";
 import type { HeartbeatAnswer, HeartbeatBody } from "./api.js";
+import { Again, Final } from "./failures.js";
 import { type Address, aborted, pause, Refused, sentenceOf, Transport, Unavailable } from "./http.js";
 import { hostName, onSignals, turn } from "./process.js";
-import { Again, type Context, failureOf, Final, type Label, outcomeOf, reportText, Step, timeout } from "./step.js";
+import { type Context, failureOf, type Label, outcomeOf, reportText, Step, timeout } from "./step.js";
 
 // The `with` of a node, or the inputs of a sub-goal. A type of your own may take its place.
 export type HandlerFunction<Settings = Fields> = (settings: Settings, context: Context) => Patch | Promise<Patch>;
