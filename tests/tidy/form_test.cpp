@@ -126,7 +126,6 @@ constexpr std::size_t test_lines_max = 100;  // in tests: a case may be a story 
 
 // Tables, which are no longer to read than their rows are many.
 const std::set<std::string> long_tables = {
-    "ops/command_help.cpp: const std::map<std::string, std::string>& examples_of_others() {",
     "workers/planners/venture_scope/formula.cpp: const std::map<std::string, Function, std::less<>> functions = {"};
 
 std::size_t lines_max_of(const Source& source, const std::string& first_line) {

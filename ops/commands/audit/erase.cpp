@@ -139,6 +139,7 @@ void add_erase(CommandLine& line) {
   auto& options = line.keep<EraseOptions>();
   CLI::App& command = add_command(
       line, "erase", "Remove ended runs that must go, with their large values; signed tombstones stay, without content",
+      "cairn erase --where tag.customer=jane --dry-run",
       [&](const Settings& settings) { return erase_runs(settings, options); }, [&] { return check_erase(options); });
   add_where(command, [&](const RunQuery& query) { options.where = query; })->required();
   add_except(command, options.except);

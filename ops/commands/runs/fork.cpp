@@ -34,6 +34,7 @@ void add_fork(CommandLine& line) {
   auto& waiting = line.keep<Waiting>();
   CLI::App& command =
       add_command(line, "fork", "Start a run that goes on from where another one stood; that one stays as it is",
+                  "cairn fork RUN --at 5 --set size='\"large\"'",
                   [&](const Settings& settings) { return fork_run(settings, request, waiting); });
   add_run(command, request.run);
   command.add_option("--at", request.at, "The last event that both share; the end of a commit")

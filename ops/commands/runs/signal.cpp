@@ -40,8 +40,9 @@ Exit send_signal(const Settings& settings, const SignalRequest& request) {
 
 void add_signal(CommandLine& line) {
   auto& request = line.keep<SignalRequest>();
-  CLI::App& command = add_command(line, "signal", "Send a run a signal, which one wait takes",
-                                  [&](const Settings& settings) { return send_signal(settings, request); });
+  CLI::App& command =
+      add_command(line, "signal", "Send a run a signal, which one wait takes", "cairn signal RUN paid --value true",
+                  [&](const Settings& settings) { return send_signal(settings, request); });
   add_run(command, request.run);
   command.add_option("NAME", request.name, "The signal's name")->required()->type_name("");
   add_text(command, "--value", "JSON|@FILE|@-", "What it carries, as JSON", [&](const std::string& text) {
