@@ -59,6 +59,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/decide/fan_out_test.cpp
   tests/engine/decide/mapping_test.cpp
   tests/engine/decide/retry_test.cpp
+  tests/engine/ground/duration_test.cpp
   tests/engine/fork_test.cpp
   tests/engine/stored/golden_history_test.cpp
   tests/engine/graph_test.cpp
