@@ -58,8 +58,8 @@ MayFork fork_from_quota(const RouteCall& call, std::optional<std::int64_t>& unti
   };
 }
 
-std::optional<ApiResponse> refuse_scope(const RouteCall& call, const std::string& which) {
-  if (call.scope().covers_all_runs()) return {};
+ApiStatus check_scope(const RouteCall& call, const std::string& which) {
+  if (call.scope().covers_all_runs()) return Done{};
   return forbidden_response("Expected a token without a scope " + which + ", but " + call.caller->token + " has one.");
 }
 

@@ -120,7 +120,7 @@ MayFork fork_from_quota(const RouteCall& call, std::optional<std::int64_t>& unti
 ApiResponse quota_response(const Caller& caller, std::int64_t until_run);
 
 // 403 for a caller whose scope does not cover all runs; `which` goes on after "without a scope".
-std::optional<ApiResponse> refuse_scope(const RouteCall& call, const std::string& which);
+ApiStatus check_scope(const RouteCall& call, const std::string& which);
 // 403, as for a caller without the role.
 ApiResponse forbidden_response(const std::string& message);
 ApiResponse role_refusal(const Caller& caller, ApiRole role);

@@ -183,6 +183,28 @@ TEST(Tidy, functions_fit_on_a_screen) {
   expect_clean(long_functions);
 }
 
+// --- refusals ------------------------------------------------------------------------------------------------------
+
+// What a driver's failure means is no refusal of the function that says so.
+const std::set<std::string> other_answers = {"storage/proof/run_archive", "ops/library/engine"};
+
+Faults second_forms_of_no(const Source& source) {
+  static const std::regex optional("^ *std::optional<(ApiResponse|Error|Failure|RpcRefusal)> [\\w:]+\\(");
+  if (!is_cpp(source) || folder_of(source) == "tests" ||
+      other_answers.contains(source.path.substr(0, source.path.size() - 4)))
+    return {};
+  return lines_with(source, optional, "a refusal is a Result: ");
+}
+
+TEST(Tidy, a_refusal_has_one_form) {
+  expect_fault(second_forms_of_no,
+               source("ops/a.cpp", "std::optional<ApiResponse> refuse_all(const RouteCall& call) {"));
+  expect_fault(second_forms_of_no, source("ops/a.hpp", "  std::optional<Error> fault(int a) const;"));
+  expect_none(second_forms_of_no, source("ops/a.cpp", "  std::optional<ApiResponse> response;"));
+  expect_none(second_forms_of_no, source("ops/a.cpp", "ApiStatus check_all(const RouteCall& call) {"));
+  expect_clean(second_forms_of_no);
+}
+
 // --- SQL -----------------------------------------------------------------------------------------------------------
 
 // Path -> reason.

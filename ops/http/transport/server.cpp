@@ -408,8 +408,8 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
     co_await refuse(connection, fault_response(fault, {limits.header_bytes, limits.body_bytes}));
     co_return false;
   }
-  if (std::optional<ApiResponse> unclear = framing_fault(parser.get())) {
-    co_await refuse(connection, *std::move(unclear));
+  if (ApiStatus clear = check_framing(parser.get()); !clear) {
+    co_await refuse(connection, std::move(clear).error());
     co_return false;
   }
   Result<ApiRequest> request = read_head(parser.get());
