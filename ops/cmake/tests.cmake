@@ -153,6 +153,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/handlers/http_call_test.cpp
   tests/workers/handlers/large_values_test.cpp
   tests/workers/handlers/model_extract_test.cpp
+  tests/workers/models/event_stream_test.cpp
   tests/workers/models/known_forms_test.cpp
   tests/workers/models/long_conversation_test.cpp
   tests/workers/models/model_families_test.cpp
@@ -344,6 +345,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/description_test.cpp
   tests/ops/http/openapi/schema_walk.cpp
   tests/ops/http/operator_test.cpp
+  tests/ops/http/streams/event_stream_test.cpp
   tests/ops/http/streams/progress_test.cpp
   tests/ops/http/queue_age_test.cpp
   tests/ops/http/transport/protocol_test.cpp

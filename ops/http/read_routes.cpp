@@ -364,7 +364,7 @@ RouteReply stream_of(const RouteCall& call, const EventCursor& from) {
   std::shared_ptr<void> place = call.parts.quotas.take_stream(*call.caller);
   if (place == nullptr)
     return later_response(429, 5, "Expected fewer streams at once of token " + call.caller->token + ".");
-  ApiStream stream{std::string(event_stream), ": nothing new\n\n", {}};
+  ApiStream stream = event_stream_reply();
   const auto run = std::make_shared<RunWatch::Follower>(call.side.watch.follow(from.run));
   stream.next = [&tokens = call.parts.tokens, &side = call.side, caller = call.caller, place = std::move(place), run,
                  cursor = from]() mutable -> std::optional<ApiStream::Chunk> {
