@@ -62,7 +62,9 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/ground/duration_test.cpp
   tests/engine/fork_test.cpp
   tests/engine/stored/golden_history_test.cpp
+  tests/engine/graph_faults_test.cpp
   tests/engine/graph_test.cpp
+  tests/engine/graph_walk_test.cpp
   tests/engine/ground/id_test.cpp
   tests/engine/ground/json_test.cpp
   tests/engine/map_items_test.cpp
@@ -217,6 +219,8 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/serial_executor_test.cpp
   tests/workers/runtime/loop_watchdog_test.cpp
   tests/workers/runtime/refused_calls_test.cpp
+  tests/workers/runtime/client_test.cpp
+  tests/workers/runtime/worker_store_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/runtime/yielding_tools_test.cpp
   tests/workers/hooks/cloud_event_test.cpp

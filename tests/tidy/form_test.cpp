@@ -119,6 +119,23 @@ TEST(Tidy, the_command_line_is_short) {
   expect_clean(long_command_line);
 }
 
+// A file holds one idea; one that grows beyond this holds several.
+Faults long_files(const Source& source) {
+  constexpr std::size_t lines_max = 800;
+  static const std::regex code("\\.(cpp|hpp|sql|py|ts|mjs|js|cmake|css)$");
+  if (!std::regex_search(source.path, code) || source.lines.size() <= lines_max) return {};
+  return {source.path + ": " + std::to_string(source.lines.size()) + " lines, but at most " +
+          std::to_string(lines_max)};
+}
+
+TEST(Tidy, files_are_read_in_one_sitting) {
+  expect_fault(long_files, source("engine/a.cpp", std::string(801, '\n')));
+  expect_fault(long_files, source("tests/a_test.cpp", std::string(801, '\n')));
+  expect_none(long_files, source("engine/a.cpp", std::string(800, '\n')));
+  expect_none(long_files, source("ops/guide/a.md", std::string(801, '\n')));
+  expect_clean(long_files);
+}
+
 // --- functions -----------------------------------------------------------------------------------------------------
 
 constexpr std::size_t function_lines_max = 60;
