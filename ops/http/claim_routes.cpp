@@ -142,7 +142,7 @@ RouteReply ask_for_claims(RouteCall& call) {
   if (ApiStatus passed = check_scope(call, "of graphs or tags for claims"); !passed) return std::move(passed).error();
   Result<Ask> ask = claims_body(call.request, call.caller->actor);
   if (!ask) return ask.error();
-  if (ApiStatus passed = check_claimed_queues(call, ask->worker->says().queues); !passed)
+  if (ApiStatus passed = check_claimed_queues(call, ask->worker->declared().queues); !passed)
     return std::move(passed).error();
   std::vector<ClaimId> reported;
   ReportValues values(call.store());

@@ -83,7 +83,7 @@ ApiLater once_it_has_ended(const RouteCall& call, const RunId& run, std::int64_t
     *id = watch.wait(
         run, std::chrono::milliseconds(wait_ms), [answer = std::move(answer)] { answer({}); }, is_to_begin);
   };
-  later.hurry = [&watch, id] { watch.wake(*id); };
+  later.hurry = [&watch, id] { watch.hurry(*id); };
   later.gone = [&watch, id] { watch.forget(*id); };
   return later;
 }

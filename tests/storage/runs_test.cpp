@@ -73,7 +73,7 @@ TEST_P(RunsTest, runs_are_found_by_each_filter_newest_first) {
             "2");
 }
 
-// Of four runs the one with this number: how it ended, and why.
+// The entry that ends the run with this number, of four.
 Entry ended_entry(TestRun& run, int n) {
   const auto end_of = [](EventRow& event, const std::string& payload, std::int16_t type) {
     event.payload = payload;

@@ -201,7 +201,7 @@ TEST(Tidy, functions_fit_on_a_screen) {
 
 // --- refusals ------------------------------------------------------------------------------------------------------
 
-// What a driver's failure means is no refusal of the function that says so.
+// The meaning of a driver's failure, and the answer of another thread: neither is the function's own refusal.
 const std::set<std::string> other_answers = {"storage/proof/run_archive", "ops/library/engine"};
 
 Faults second_forms_of_no(const Source& source) {

@@ -134,7 +134,7 @@ void Asks::settle(AskId id) {
 void Asks::wait(AskId id, Asked& asked, bool has_something) {
   asked.at = Asked::At::waits;
   const bool waits_first_time = std::exchange(asked.waits_first_time, false);
-  lines_.join(asked.worker->says().queues, {id, asked.until, waits_first_time, has_something});
+  lines_.join(asked.worker->declared().queues, {id, asked.until, waits_first_time, has_something});
 }
 
 void Asks::finish(AskId id, Asked& asked) {

@@ -1,6 +1,5 @@
-// The asks of remote workers that have no answer yet: each opens its session, has its reports written, and takes steps
-// as far as it has room. It is answered once nothing more is to come; while nothing has come, it waits in its line.
-// Not thread-safe.
+// Open requests of remote workers for steps (long polls). Each opens its session, has its reports written and its steps
+// claimed, waits in a line while there are none, and is answered once nothing more is to come. Not thread-safe.
 #pragma once
 
 #include <map>

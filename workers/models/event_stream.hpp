@@ -20,7 +20,7 @@ class EventStream {
   // That of the last whole event that had one; none: the stream cannot be resumed.
   const std::optional<std::string>& last_id() const { return last_id_; }
   std::int64_t retry_ms() const { return retry_ms_; }
-  // Of an event that is not whole yet; the caller bounds it.
+  // Bytes of an event that is not whole yet; the caller bounds them.
   std::size_t bytes_kept() const { return rest_.size() + data_.size(); }
 
   // A stream that goes on from there: what is not whole is lost.

@@ -157,7 +157,7 @@ void add_verify(CommandLine& line) {
       ->excludes("--where");
   add_trust(command, options.trust);
   command.add_flag("--accept", options.accept,
-                   "Sign by hand the ends of sound histories that nobody signed: they count as signed from now on");
+                   "Sign by hand the ends of sound histories that no one signed: they count as signed from now on");
 }
 
 }  // namespace cairn

@@ -169,7 +169,7 @@ ControlCommand add_one(CommandLine& line, const std::string& name, const std::st
   CLI::Option* runs = command.add_option("RUN", options.runs, "The runs' ids")->type_name("");
   add_where(command, [&](const RunQuery& query) { options.where = query; })->excludes(runs);
   command.add_option("--reason", options.request.reason, "Why, for the record")->type_name("TEXT");
-  command.add_flag("--dry-run", options.request.dry_run, "Tell what would become of the runs, and write nothing");
+  command.add_flag("--dry-run", options.request.dry_run, "Say what would become of the runs, and write nothing");
   return {command, options};
 }
 

@@ -48,7 +48,7 @@ void add_fork(CommandLine& line) {
              return assign(request.answers, values_argument(texts, "--answer"));
            });
   add_graph_text(command, "Go on with this graph; it must have the nodes where the run stood", request.graph);
-  add_tags(command, "A searchable tag beside the origin's (repeatable)", request.tags);
+  add_tags(command, "A searchable tag in addition to the origin's (repeatable)", request.tags);
   command.add_flag(
       "--recorded", request.recorded,
       "Ask no model and no tool: what they said in RUN counts again; the fork fails where it goes another way");

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t hint_bytes_max = 2'000;
 
 // On stderr, for a person.
-void tell_about_signal(Opened& opened, const RunId& run, const std::string& name) {
+void report_signal(Opened& opened, const RunId& run, const std::string& name) {
   const std::string hint = hint_at_signal(*opened.client, run, name);
   if (hint.empty()) return hint_at_workers(*opened.store);
   std::cerr << "cairn: " << readable_line(hint, hint_bytes_max) << '\n';
@@ -32,7 +32,7 @@ Exit send_signal(const Settings& settings, const SignalRequest& request) {
     print_json(signal_json(*found->opened.client, found->run, request));
   else
     print_line("Sent the signal " + request.name + " to " + run + ".");
-  if (!settings.json) tell_about_signal(found->opened, found->run, request.name);
+  if (!settings.json) report_signal(found->opened, found->run, request.name);
   return exit_ok;
 }
 

@@ -1,4 +1,4 @@
-// Server-sent events as they are read, whoever sends them.
+// Server-sent events as they are read from any sender.
 #include "workers/models/event_stream.hpp"
 
 #include <gtest/gtest.h>
