@@ -14,7 +14,7 @@ void need(const Status& status) {
   if (!status) throw CLI::ValidationError(status.error().message);
 }
 
-CLI::App& add_name(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose,
+CLI::App& add_named(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose,
                    const std::string& example) {
   CLI::App& command = *parent.add_subcommand(name, purpose);
   if (!example.empty()) command.footer("Example:\n  " + example);
@@ -46,7 +46,7 @@ void add_settings(CLI::App& app, Settings& settings) {
 
 CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose,
                       const std::string& example, Run run, OptionCheck check) {
-  CLI::App& command = add_name(line, parent, name, purpose, example);
+  CLI::App& command = add_named(line, parent, name, purpose, example);
   add_settings(command, line.settings);
   const std::string whole = &parent == &line.app ? name : parent.get_name() + " " + name;
   command.callback([&line, &command, whole, run = std::move(run), check = std::move(check)] {
@@ -65,7 +65,7 @@ CLI::App& add_command(CommandLine& line, const std::string& name, const std::str
 
 CLI::App& add_group(CommandLine& line, const std::string& name, const std::string& purpose,
                     const std::string& example) {
-  return *add_name(line, line.app, name, purpose, example).require_subcommand(1);
+  return *add_named(line, line.app, name, purpose, example).require_subcommand(1);
 }
 
 CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& says,

@@ -8,6 +8,7 @@
 #include "engine/follow.hpp"
 #include "engine/replay_check.hpp"
 #include "engine/snapshot.hpp"
+#include "engine/state_check.hpp"
 #include "storage/chain.hpp"
 #include "workers/runs/history.hpp"
 
@@ -160,6 +161,8 @@ void Checker::read_on(const RunId& run, Known& known, std::vector<std::pair<RunI
   }
   for (const auto& [id, branch] : known.state.branches)
     if (follow(known.state, id)) found("Branch " + std::to_string(id) + " of " + name_of(run) + " is not settled.");
+  // A state that was folded is held to what one is held to that is read.
+  if (const Status whole = check_references(known.state); !whole) found(name_of(run) + ": " + whole.error().message);
 }
 
 void Checker::check_event(const RunId& run, Known& known, const Event& event) {
