@@ -15,7 +15,7 @@ void need(const Status& status) {
 }
 
 CLI::App& add_named(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose,
-                   const std::string& example) {
+                    const std::string& example) {
   CLI::App& command = *parent.add_subcommand(name, purpose);
   if (!example.empty()) command.footer("Example:\n  " + example);
   if (&parent == &line.app && !line.heading.empty()) command.group(line.heading);

@@ -8,7 +8,9 @@ namespace {
 
 constexpr TimeUs overdue_us = 500'000;  // past its time an ask is answered, whatever else it might do
 
-RemoteWorkerRef make_nobody() { return std::make_shared<RemoteWorker>(RemoteWorkerSays{"", "", {"default"}, {}, {}}); }
+RemoteWorkerRef make_idle_worker() {
+  return std::make_shared<RemoteWorker>(RemoteWorkerSays{"", "", {"default"}, {}, {}});
+}
 
 }  // namespace
 
@@ -39,7 +41,7 @@ Asks::Asks(GatewayContext& context, RemoteSessions& sessions)
     : context_(context),
       sessions_(sessions),
       lines_(context.options.shards, context.options.poll_ms * 1'000),
-      nobody_(make_nobody()) {}
+      idle_(make_idle_worker()) {}
 
 Asked* Asks::find(AskId id) {
   const auto found = asks_.find(id);
@@ -55,7 +57,7 @@ bool Asks::add(AskId id, Ask ask) {
   asked.answer.results.resize(asked.ask.finished.size());
   asked.open_reports = asked.ask.finished.size();
   const bool is_known = sessions_.recognizes(asked.ask);
-  asked.worker = asked.ask.worker ? asked.ask.worker : nobody_;
+  asked.worker = asked.ask.worker ? asked.ask.worker : idle_;
   if (is_known) {
     asked.answer.session = asked.ask.session;
     asked.at = Asked::At::begins;

@@ -76,7 +76,7 @@ class Asks {
   GatewayContext& context_;
   RemoteSessions& sessions_;
   AskLines lines_;
-  const RemoteWorkerRef nobody_;
+  const RemoteWorkerRef idle_;  // stands in for the worker of an ask that brings none
   std::map<AskId, Asked> asks_;
 };
 
