@@ -4,6 +4,7 @@
 #include <future>
 
 #include "ops/answers/claim_json.hpp"
+#include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bodies/claim_bodies.hpp"
 #include "ops/http/bodies/large_values.hpp"
 #include "workers/ports/progress_board.hpp"
