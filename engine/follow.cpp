@@ -74,7 +74,7 @@ class Following {
         .output = canonical(*output),
         .closed = {},
         .cause = {}};
-    if (const CauseOfFailure* cause = find_cause(state_, branch_.id); cause != nullptr && is_told(end.status))
+    if (const CauseOfFailure* cause = find_cause(state_, branch_.id); cause != nullptr && is_reported(end.status))
       finished.cause = *cause;
     return finished;
   }
@@ -87,7 +87,7 @@ class Following {
   static std::string unreadable(const Error& error) {
     return std::string(to_string(error.code)) + ": " + error.message;
   }
-  bool is_told(RunStatus status) const { return state_.language > 1 && status != RunStatus::done; }
+  bool is_reported(RunStatus status) const { return state_.language > 1 && status != RunStatus::done; }
 
   EventBody failed(std::string reason, std::optional<CauseOfFailure> cause = {}) const {
     return RunFinished{.status = RunStatus::failed,
@@ -99,7 +99,7 @@ class Following {
 
   EventBody failed_by_step() const {
     std::optional<CauseOfFailure> cause;
-    if (is_told(RunStatus::failed))
+    if (is_reported(RunStatus::failed))
       cause = CauseOfFailure{step().error, step().message, node().name, step().id, step().attempt};
     return failed(failure(), std::move(cause));
   }

@@ -269,7 +269,7 @@ struct ChannelSet {
 };
 
 // Such an edge leaves a cause, which the channel `error` shows while nothing is written there.
-bool tells_a_cause(std::string_view label) {
+bool leaves_a_cause(std::string_view label) {
   return label == "error" || label == "exhausted" || label == "failed" || label == "aborted" || label == "partial";
 }
 
@@ -330,11 +330,11 @@ class Reads {
     const std::vector<ChannelSet> before = spread();
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       if (before[at].is_any) continue;
-      Names told;
+      Names reported;
       each_read(graph_.nodes[at], [&](const std::string& channel) {
-        if (before[at].has[numbers_.at(channel)] || contains(told, channel)) return;
-        told.push_back(channel);
-        tell(graph_.nodes[at], channel, before[at]);
+        if (before[at].has[numbers_.at(channel)] || contains(reported, channel)) return;
+        reported.push_back(channel);
+        report(graph_.nodes[at], channel, before[at]);
       });
     }
   }
@@ -403,7 +403,7 @@ class Reads {
       for (const auto& [label, targets] : graph_.nodes[from].on) {
         ChannelSet after = before[from];
         if (label != "error" && label != "exhausted") after.add(written);
-        if (tells_a_cause(label)) note("error", after);
+        if (leaves_a_cause(label)) note("error", after);
         for (const NodeIndex target : targets) {
           const auto to = static_cast<std::size_t>(target);
           if (before[to].add(after) || !seen[to]) open.push_back(target);
@@ -414,7 +414,7 @@ class Reads {
     return before;
   }
 
-  void tell(const Node& node, const std::string& channel, const ChannelSet& before) {
+  void report(const Node& node, const std::string& channel, const ChannelSet& before) {
     if (channel == "error") {
       review_.faults.push_back("Expected an edge for a failure before " + node_named(node.name) +
                                ", which reads $error, but none leads there.");

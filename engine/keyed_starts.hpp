@@ -1,11 +1,13 @@
-// The starts of a graph with one key, as its policy decides them: which run has the key, which starts wait, and what
-// begins now. The rules are pure; where the state lies and who carries out what they say is others' business
-// (workers/starts). Plain values, safe to read from any thread.
+// Scheduling of starts that share a key, under a graph's start policy (singleton, debounce, batch): which run has the
+// key, which starts wait, and what begins now. Pure: workers/starts keeps the state and carries out what is decided.
+// Plain values, safe to read from any thread.
 //
-// Invariants: of a singleton at most one run has the key (`holder`), from the decision to begin it until it is seen to
-// have ended. A run of `starting` has been decided and is not known to have begun: it is begun until that is confirmed.
-// Each start that was taken is in one group, and a group is one run. Numbers begin again at 1 once nothing of a key is
-// remembered, so that they name starts only together with the run that is decided for them.
+// A start waits, is starting (it is decided, and its run is begun, perhaps more than once under one id, until that is
+// confirmed), and is forgotten once its run has begun.
+//
+// Invariants: a singleton's key has at most one holder, from the decision to begin its run until that is seen to have
+// ended. Each start that was taken is in one group, and a group is one run. Numbers of starts begin again at 1 once a
+// key is forgotten, so a number names a start only together with its run.
 #pragma once
 
 #include <cstdint>

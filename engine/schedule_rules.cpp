@@ -30,7 +30,8 @@ class ScheduleDecider {
     std::erase_if(state_.open, [this](const OccurrenceRun& one) { return view_.has_ended(one.run); });
   }
 
-  // Those that wait, as long as nothing is open; what is open for one that cancels is cancelled, again at each wake.
+  // Those that wait, as long as nothing is open; what is open for one that cancels is cancelled, again
+  // at each decision.
   void begin_waiting() {
     if (state_.paused || state_.waiting.empty()) return;
     if (is_busy()) {
@@ -73,7 +74,7 @@ class ScheduleDecider {
   void decide_due() {
     for (std::size_t count = 0; count < decided_at_once_max; ++count) {
       const std::optional<PlannedOccurrence> next = planned(state_.decided + 1);
-      if (!next || next->fires_at > view_.now_us) return wake(next ? next->fires_at : never_us);
+      if (!next || next->fires_at > view_.now_us) return be_due(next ? next->fires_at : never_us);
       if (view_.now_us - next->fires_at > view_.definition.catch_up_ms * 1'000) {
         miss_until(
             view_.now_us - view_.definition.catch_up_ms * 1'000,
@@ -83,7 +84,7 @@ class ScheduleDecider {
       decide(next->at, view_.definition.overlap, by_itself);
       state_.decided = whole_seconds(next->at);
     }
-    wake(view_.now_us);
+    be_due(view_.now_us);
   }
 
   // An edit forgets the times of before: those that are due and still not decided, and while it is paused also the one
@@ -155,11 +156,11 @@ class ScheduleDecider {
     decision_.notes.push_back(std::move(note));
   }
 
-  // Decides all that is due, and when to wake again. A paused schedule only looks after what was to be started.
+  // Decides all that is due, and when it is due again. A paused schedule only looks after what was to be started.
   ScheduleDecision finish() {
     if (!state_.paused) decide_due();
-    if (!state_.waiting.empty() && !state_.paused) wake(view_.now_us + waiting_check_us);
-    if (!state_.starting.empty()) wake(view_.now_us + starting_check_us);
+    if (!state_.waiting.empty() && !state_.paused) be_due(view_.now_us + waiting_check_us);
+    if (!state_.starting.empty()) be_due(view_.now_us + starting_check_us);
     return std::move(decision_);
   }
 
@@ -177,7 +178,7 @@ class ScheduleDecider {
 
   bool is_busy() const { return !state_.open.empty() || !state_.starting.empty(); }
 
-  void wake(TimeUs at) { decision_.due_at = std::min(decision_.due_at, at); }
+  void be_due(TimeUs at) { decision_.due_at = std::min(decision_.due_at, at); }
 
   void start(TimeUs at, const std::string& actor, std::vector<RunId> ending) {
     const RunId run = view_.run_of(view_.definition.graph, occurrence_key(view_.name, at));

@@ -1,8 +1,8 @@
-// The rules of a schedule: what becomes of each occurrence, and when the next decision is due. They are applied under
-// the lock of the schedule's row, so that one process decides at a time; a decision changes the state, and returns the
-// notes that go on record with it and the work that follows once both are kept. Work stays in the state until it is
-// known to be done, so a process that dies leaves it to the next one; and a run's id follows from the schedule and the
-// time, so that doing it twice is doing it once. Pure; safe from any thread, with a state of its own.
+// The decisions of a schedule: which of its occurrences start, wait, are skipped or missed, and when the next decision
+// is due. The caller holds the lock of the schedule's row, so one process decides at a time. A decision changes the
+// state and returns the notes to record with it and the runs to cancel; runs to start stay in the state until each is
+// confirmed (at least once), so another process goes on where one died. A run's id follows from the schedule and the
+// time, so a start that is made twice is one run. Pure; safe from any thread, with a state of its own.
 #pragma once
 
 #include <functional>

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <optional>
 #include <vector>
 
 #include "engine/definition_fields.hpp"
+#include "engine/duration.hpp"
 
 namespace cairn {
 namespace {
@@ -14,26 +15,7 @@ constexpr std::array<const char*, 3> policy_words = {"singleton", "debounce", "b
 constexpr std::size_t start_key_place_bytes_max = 200;
 constexpr std::string_view start_tag_prefix = "tag.";
 
-// Microseconds of a unit; 0: it is none.
-TimeUs unit_us(std::string_view unit) {
-  constexpr std::array<std::pair<std::string_view, TimeUs>, 5> units = {
-      {{"ms", 1'000}, {"s", 1'000'000}, {"m", 60'000'000}, {"h", 3'600'000'000}, {"d", 86'400'000'000}}};
-  for (const auto& [name, us] : units)
-    if (name == unit) return us;
-  return 0;
-}
-
-// 0: it is no duration above 0 and of at most start_wait_us_max.
-TimeUs duration_us(const Json& value) {
-  if (!value.is_string()) return 0;
-  const std::string& text = value.get_ref<const std::string&>();
-  std::int64_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, count);
-  const TimeUs unit = read.ec == std::errc{} ? unit_us({read.ptr, static_cast<std::size_t>(end - read.ptr)}) : 0;
-  if (unit == 0 || count < 1 || count > start_wait_us_max / unit) return 0;
-  return count * unit;
-}
+constexpr DurationRange wait_range = {.least_us = 1, .most_us = start_wait_us_max};
 
 bool is_key_place(std::string_view place) {
   if (place.starts_with(start_tag_prefix)) return place.size() > start_tag_prefix.size();
@@ -56,10 +38,11 @@ class PolicyFields : public DefinitionFields {
   }
   TimeUs duration(const char* name) {
     const Json* value = find(name);
-    const TimeUs found = value == nullptr ? 0 : duration_us(*value);
-    if (value != nullptr && found == 0)
-      refuse(std::string("a duration of at most 30 days like 500ms, 10s, 5m or 1h as ") + name, *value);
-    return found;
+    if (value == nullptr) return 0;
+    const std::optional<TimeUs> found =
+        value->is_string() ? parse_duration(value->get_ref<const std::string&>(), wait_range) : std::nullopt;
+    if (!found) refuse(std::string("a duration of at most 30 days like 500ms, 10s, 5m or 1h as ") + name, *value);
+    return found.value_or(0);
   }
   TimeUs needed_duration(const char* name) {
     if (find(name) == nullptr) refuse(std::string("the duration ") + name, Json());

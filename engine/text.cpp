@@ -1,5 +1,7 @@
 #include "engine/text.hpp"
 
+#include <charconv>
+
 namespace cairn {
 
 std::string_view trimmed(std::string_view text) {
@@ -13,6 +15,13 @@ std::string lowered(std::string_view text) {
   std::string made(text);
   for (char& c : made) c = lowered(c);
   return made;
+}
+
+int leading_number(std::string_view text, int most) {
+  text = trimmed(text);
+  int number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc{} && number > 0 && number <= most ? number : 0;
 }
 
 }  // namespace cairn

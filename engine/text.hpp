@@ -1,5 +1,5 @@
-// Texts without the space around them and in lower case, and digits: of ASCII alone, whatever the locale is. Pure
-// functions, safe from any thread.
+// Texts without the space around them and in lower case, digits and numbers: of ASCII alone, whatever the locale is.
+// Pure functions, safe from any thread.
 #pragma once
 
 #include <string>
@@ -20,5 +20,9 @@ constexpr int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
+
+// The whole number whose digits a text begins with, after space: 2026 of "2026-Q1". 0: it begins with no digit, or the
+// number is above `most`.
+int leading_number(std::string_view text, int most);
 
 }  // namespace cairn

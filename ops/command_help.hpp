@@ -1,5 +1,5 @@
-// Help for people: groups of commands, an example for each, and the sentence for a word that is none, with the one that
-// was probably meant. Used from one thread.
+// The form of help texts for people, and the sentence for a word that is no command, with the one that was probably
+// meant. Headings, purposes and examples are the commands' own (commands/command_options.hpp). Used from one thread.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ class App;
 
 namespace cairn {
 
-// Sets the form of all help texts, and of each command its example.
-void add_help(CLI::App& app);
+// Sets the form of all help texts. REQUIRES: all commands have been added.
+void set_help_form(CLI::App& app);
 
 // The program's arguments, with `help COMMAND` in the form `COMMAND --help`. Refuses `invalid`: a word that is no
 // command, with the command line's own words for it, even where --help stands behind it.

@@ -3,13 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
-#include <fcntl.h>
-#include <functional>
 #include <iostream>
 #include <new>
 #include <spdlog/spdlog.h>
 #include <system_error>
 #include <unistd.h>
+#include <vector>
 
 #include "engine/corrupt_history.hpp"
 #include "ops/bench/bench.hpp"
@@ -27,16 +26,23 @@
 namespace cairn {
 namespace {
 
-// Every command, in the order of `cairn --help`.
-constexpr void (*commands[])(CommandLine&) = {
-    add_start,       add_starts,      add_batch,   add_wait,      add_questions, add_answer,     add_signal,
-    add_runs,        add_show,        add_events,  add_explain,   add_plan,      add_report,     add_control,
-    add_fork,        add_diff,        add_graph,   add_simulate,  add_up,        add_down,       add_work,
-    add_serve,       add_mcp,         add_migrate, add_backup,    add_restore,   add_distribute, add_token,
-    add_feed,        add_schedule,    add_hook,    add_queue,     add_workers,   add_doctor,     add_verify,
-    add_replay,      add_rebuild,     add_export,  add_import,    add_archive,   add_erase,      add_logs,
-    add_skill,       add_test_server, add_dataset, add_corpus,    add_planners,  add_bench,      add_bench_worker,
-    add_bench_model, add_version,     add_manual,  add_completion};
+// Every command, in the order of `cairn --help`, under its headings.
+const struct CommandGroup {
+  const char* heading;
+  std::vector<void (*)(CommandLine&)> commands;
+} command_table[] = {
+    {"Runs",
+     {add_start, add_starts, add_batch, add_wait, add_questions, add_answer, add_signal, add_runs, add_show, add_events,
+      add_explain, add_plan, add_report}},
+    {"Many runs, or another way", {add_control, add_fork, add_diff}},
+    {"Graphs", {add_graph, add_simulate, add_test_server, add_skill}},
+    {"Workers, database, API",
+     {add_up, add_down, add_logs, add_work, add_serve, add_mcp, add_migrate, add_backup, add_restore, add_distribute,
+      add_feed, add_token, add_schedule, add_hook, add_queue, add_workers, add_doctor}},
+    {"The record", {add_verify, add_replay, add_rebuild, add_export, add_import, add_archive, add_erase}},
+    {"Data and measurement", {add_dataset, add_corpus, add_planners, add_bench, add_bench_worker, add_bench_model}},
+    {"The program itself", {add_version, add_manual, add_completion}},
+};
 
 void add_commands(CommandLine& line) {
   line.app.require_subcommand(1);
@@ -48,18 +54,11 @@ void add_commands(CommandLine& line) {
       "Try:  cairn start seven_node --wait --input \\\n"
       "        '{\"repository\": \"'$PWD'\", \"question\": \"Who owns engine?\"}'");
   add_settings(line.app, line.settings);
-  for (const auto add : commands) add(line);
-  add_help(line.app);
-}
-
-// A standard descriptor (0, 1 or 2) that the caller closed would be reused for a file or a connection, and output would
-// go there. Something that can be neither read nor written takes its place.
-void occupy_standard_streams() {
-  for (int file = open("/dev/null", O_PATH); file >= 0; file = open("/dev/null", O_PATH)) {
-    if (file <= STDERR_FILENO) continue;
-    close(file);
-    return;
+  for (const auto& [heading, commands] : command_table) {
+    line.heading = heading;
+    for (const auto add : commands) add(line);
   }
+  set_help_form(line.app);
 }
 
 constexpr std::size_t sentence_bytes_max = 2'000;
@@ -70,6 +69,10 @@ int say(ExitCode code, const std::string& sentence) {
 }
 
 int report(const Error& error) { return say(exit_code(error.code), error.message); }
+
+int say_it_broke(const std::exception& fault) {
+  return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
+}
 
 constexpr std::string_view insufficient_right = "42501";
 
@@ -96,19 +99,18 @@ int run_chosen(const CommandLine& line) {
       return report({Code::unsupported,
                      std::string("Expected a login that may do this, for example one in the role cairn_app, but: ") +
                          fault.what()});
-    return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
+    return say_it_broke(fault);
   } catch (const CorruptHistory& fault) {
     return report({Code::corrupt, fault.what()});
   } catch (const std::bad_alloc&) {
     return say(exit_finding, "Expected memory enough for the command (`ulimit -a`), but it is used up.");
   } catch (const std::system_error& fault) {
-    if (!is_shortage(fault.code()))
-      return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
+    if (!is_shortage(fault.code())) return say_it_broke(fault);
     return say(exit_finding,
                std::string("Expected descriptors, threads and memory enough for the command (`ulimit -a`), but: ") +
                    fault.what());
   } catch (const std::exception& fault) {
-    return say(exit_finding, std::string("Expected the command to work, but it broke: ") + fault.what());
+    return say_it_broke(fault);
   }
 }
 

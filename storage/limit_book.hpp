@@ -16,11 +16,11 @@
 
 namespace cairn {
 
-// The place of a look at what limits left behind; at first, its beginning.
+// The position of a pass of forget_spent(); at first, its beginning.
 struct SpentMark {
   std::int32_t part = 0;      // rates, uses of budgets, turns of keys
   std::size_t placement = 0;  // of those that hold shards
-  // The last row of the part that was looked at.
+  // The last row of the part that the pass has read.
   std::string queue = {};
   std::string key = {};
   std::string unit = {};
@@ -57,14 +57,13 @@ struct LimitBook {
   std::function<std::vector<LimitChangeRow>(const std::string& queue, std::int64_t before, std::int32_t limit)>
       limit_changes;
 
-  // Forgets what claims and commits left and what binds nothing any more: rates whose starts were all free again at
-  // `at_us`, uses of budgets in windows that were over then; and the turn of a key without a job passes to the next
-  // one. Looks at `portion` rows after the mark, and moves it: nothing when it has come to the end. Otherwise how many
-  // rows were forgotten. Waits for no claim and no commit, and changes nothing of what they may do.
+  // Garbage collection of the counters of limits. Removes rates whose starts were all free again at `at_us` and uses of
+  // budgets in windows that were over then, and passes on the turn of a key without a job. Reads `portion` rows after
+  // the mark, moves it, and returns how many were removed; nothing at the end. Waits for no claim and no commit, and
+  // changes nothing of what they may do.
   std::function<std::optional<std::int64_t>(SpentMark& mark, TimeUs at_us, std::int32_t portion)> forget_spent;
 
-  // Forgets the rate and the uses of budgets of a key of a queue, whatever they bind. For a key that no run has any
-  // more.
+  // Removes the rate and the uses of budgets of a queue's key, whatever they bind: for a key that no run has any more.
   std::function<void(const std::string& queue, const std::string& key)> forget_key;
 };
 

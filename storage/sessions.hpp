@@ -67,10 +67,11 @@ struct SessionBook {
   // The attempts of steps that may not be lost which the session has begun (SessionRow::begun).
   std::function<void(SessionId, const std::vector<std::string>& attempts)> set_begun;
   std::function<void(SessionId)> close;  // and it is no run's home any more
-  // The session is the run's home, or is so no longer: a run has one at most, the latest. A job that a commit frees
-  // meanwhile, in a queue that the session serves, is found only by its own claims that name the run (only_runs or a
-  // notification), until it is no home or is closed: then by all, at the latest after the next scan_held(). Never
-  // needed for a result. Jobs that Store::release() gives up are found by all.
+  // Run affinity: the session is the run's home, where something is kept open for it (a browser), or is so no longer. A
+  // run has one home at most, the latest. Jobs of it that a commit frees, in a queue that the home serves, are visible
+  // only to the home's claims that name the run (only_runs or a notification), until it gives the run up or is closed;
+  // then to all, at the latest after the next scan_held(). An optimisation: no result depends on it. Jobs that
+  // Store::release() gives up are visible to all.
   std::function<void(SessionId, const RunId& run, bool is_home)> set_home;
   std::function<std::vector<SessionRow>()> all;
 

@@ -190,7 +190,7 @@ void Client::store_graph(const GraphRef& graph, bool make_current) {
   parts_->store.graphs().put({graph->name, graph->version, graph->text, make_current, parts_->actor});
   parts_->committer->add_graph(graph, make_current);
   parts_->known.versions[graph->version] = make_current;
-  parts_->known.mark = 0;  // the next look compares all: the database may go back to what it was
+  parts_->known.mark = 0;  // the next reading compares all: the database may go back to what it was
 }
 
 Result<GraphRef> Client::add_graph(const Json& graph) {

@@ -67,7 +67,7 @@ Check oldest_snapshot(const DoctorFacts& facts) {
   for (const HolderFacts& holder : facts.holders)
     if (holder.transactions > 0 && (oldest == nullptr || holder.transactions > oldest->transactions)) oldest = &holder;
   const std::string sight = facts.server.sees_all ? "" : ", as far as " + facts.server.user + " may see";
-  if (oldest == nullptr) return {"oldest_snapshot", true, "nobody holds one" + sight};
+  if (oldest == nullptr) return {"oldest_snapshot", true, "no one holds one" + sight};
   const std::int64_t seconds_max = is_bloated(facts) ? bloated_snapshot_seconds_max : snapshot_seconds_max;
   const bool ok = oldest->transactions < snapshot_transactions_max && oldest->seconds < seconds_max;
   return {"oldest_snapshot", ok,
@@ -91,7 +91,7 @@ Check holders_of(const DoctorFacts& facts, const std::string& name, const std::s
                             : ", open for " + seconds_text(holder.seconds);
   }
   if (!found.empty()) return {name, false, found};
-  return {name, true, recent == 0 ? "none" : std::to_string(recent) + ", all young"};
+  return {name, true, recent == 0 ? "none" : std::to_string(recent) + ", all recent"};
 }
 
 void add_holders(const DoctorFacts& facts, std::vector<Check>& checks) {
@@ -129,7 +129,7 @@ Check archive_role(const ArchiveFacts& archive, const std::string& user) {
   if (archive.erasing > 0)
     gone += "; " + std::to_string(archive.erasing) +
             " large values of theirs are still there: an archive by policy removes them, or any `cairn erase`";
-  if (!archive.exists) return {"archive_role", true, "there is no role cairn_archive: nobody may archive; " + gone};
+  if (!archive.exists) return {"archive_role", true, "there is no role cairn_archive: no one may archive; " + gone};
   if (!archive.others.empty())
     return {"archive_role", false,
             archive.others + " may take on the role cairn_archive and remove histories; " + gone};

@@ -162,7 +162,7 @@ class Queued {
       return reason(Kind::queue_paused, "Queue " + queue() + " is paused.", {{"queue", queue()}});
     const std::vector<const SessionRow*> serving = servers();
     if (serving.empty()) return no_worker("No worker that is alive serves queue " + queue() + ".", Json::object());
-    if (std::optional<Reason> lacking = nobody_has_it(serving)) return *std::move(lacking);
+    if (std::optional<Reason> lacking = unmet_need(serving)) return *std::move(lacking);
     if (set == nullptr) return ready();
     if (std::optional<Reason> full = at_limits(*set, use(), "Queue " + queue(), Json::object()))
       return *std::move(full);
@@ -339,13 +339,13 @@ class Queued {
     return reason(Kind::no_worker, std::move(says), std::move(details));
   }
 
-  std::optional<Reason> nobody_has_it(const std::vector<const SessionRow*>& serving) const {
-    if (step_.goal >= 0) return nobody_has(serving, "tool", goal_of(state_, step_).tool);
+  std::optional<Reason> unmet_need(const std::vector<const SessionRow*>& serving) const {
+    if (step_.goal >= 0) return unmet(serving, "tool", goal_of(state_, step_).tool);
     const DoNode* work = work_of(state_, step_);
     if (work == nullptr) return std::nullopt;  // a timer needs nothing
-    if (auto lacking = nobody_has(serving, "handler", work->handler)) return lacking;
+    if (auto lacking = unmet(serving, "handler", work->handler)) return lacking;
     const std::string tool = work->handler == "tool.call" ? named_tool(*work) : "";
-    return tool.empty() ? std::nullopt : nobody_has(serving, "tool", tool);
+    return tool.empty() ? std::nullopt : unmet(serving, "tool", tool);
   }
 
   // The name of the tool in the settings of a step; "" if it cannot be read.
@@ -355,8 +355,8 @@ class Queued {
     return named && named->is_string() ? named->get<std::string>() : "";
   }
 
-  std::optional<Reason> nobody_has(const std::vector<const SessionRow*>& serving, const std::string& kind,
-                                   const std::string& name) const {
+  std::optional<Reason> unmet(const std::vector<const SessionRow*>& serving, const std::string& kind,
+                              const std::string& name) const {
     const auto may_have = [&](const SessionRow* row) {
       const auto& names = kind == "tool" ? row->tools : row->handlers;
       return !names || std::find(names->begin(), names->end(), name) != names->end();

@@ -1,8 +1,9 @@
 #include "ops/answers/queues.hpp"
 
-#include <array>
 #include <string_view>
 #include <utility>
+
+#include "engine/duration.hpp"
 
 namespace cairn {
 namespace {
@@ -10,15 +11,6 @@ namespace {
 // No job is in it, and what was once set is as if it never had been.
 bool is_unused(const QueueLine& line) {
   return line.row.ready + line.row.later + line.row.held == 0 && !line.limits.is_bound();
-}
-
-// As an option has it: "1s", "90m", "500ms".
-std::string span_text(TimeUs us) {
-  static constexpr std::array<std::pair<TimeUs, std::string_view>, 4> units = {
-      {{86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "m"}, {1'000'000, "s"}}};
-  for (const auto& [unit, name] : units)
-    if (us > 0 && us % unit == 0) return std::to_string(us / unit) + std::string(name);
-  return std::to_string(us / 1'000) + "ms";
 }
 
 Json budgets_json(const std::vector<UnitBudget>& budgets) {
@@ -119,7 +111,7 @@ Json limit_change_json(const LimitChangeRow& change) {
 }
 
 std::string rate_text(const StartRate& rate) {
-  return std::to_string(rate.n) + " per " + span_text(rate.per_us) + ", burst " + std::to_string(rate.burst);
+  return std::to_string(rate.n) + " per " + written_duration(rate.per_us) + ", burst " + std::to_string(rate.burst);
 }
 
 std::string limits_words(const QueueLimits& limits) {
@@ -133,7 +125,7 @@ std::string limits_words(const QueueLimits& limits) {
   if (limits.key_rate) words += ", each rate " + rate_text(*limits.key_rate);
   for (const UnitBudget& budget : limits.key_budgets) words += ", each budget " + budget_text(budget);
   for (const auto& [key, weight] : limits.weights) words += ", " + key + " weighs " + std::to_string(weight);
-  if (limits.ageing_us > 0) words += ", ageing " + span_text(limits.ageing_us);
+  if (limits.ageing_us > 0) words += ", ageing " + written_duration(limits.ageing_us);
   return words + (limits.paused ? ", paused" : "");
 }
 

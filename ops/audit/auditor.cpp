@@ -60,7 +60,7 @@ class UnsignedEnd {
            first_at_us_ > now_us + until_.patience_us;
   }
   std::int64_t first() const { return covered_ + 1; }
-  std::string says() const {
+  std::string message() const {
     if (covered_ == 0) return "Expected a signature over the run, but no trusted checkpoint names an event of it.";
     const std::string rest = events_text(first(), last_);
     if (is_after_end_)
@@ -179,7 +179,7 @@ class OneAudit {
     for (const Hash& hash : named) {
       if (!blobs_seen_.insert(hash).second) continue;
       const std::optional<std::string> bytes = store_.blob(shard_, hash);
-      const std::string expected = "Expected the value with hash " + hex(hash) + " beside the history, but found ";
+      const std::string expected = "Expected the value with hash " + hex(hash) + " next to the history, but found ";
       if (!bytes)
         find(row.seq, "blob", expected + "none.");
       else if (sha256(*bytes) != hash)
@@ -219,7 +219,7 @@ class OneAudit {
   void judge_signatures() {
     if (!unsigned_ || audit_.state() == nullptr || is_broken_off() || !unsigned_->is_there()) return;
     audited_.unsigned_head = Head{run_, audit_.state()->seq, audit_.last_hash()};
-    if (unsigned_->is_suspicious(now_us_)) find(unsigned_->first(), "unsigned", unsigned_->says());
+    if (unsigned_->is_suspicious(now_us_)) find(unsigned_->first(), "unsigned", unsigned_->message());
   }
 
   void judge_rows() {

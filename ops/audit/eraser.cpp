@@ -238,7 +238,7 @@ Status Eraser::remove_values() {
     report_.values.removed += values->removed;
     report_.values.bytes += values->bytes;
     report_.values.used += values->used;
-    report_.values.young += values->young;
+    report_.values.recent += values->recent;
   }
   return Done{};
 }

@@ -311,7 +311,7 @@ Status ExportAudit::close_run() {
   for (const Hash& hash : run->missing) {
     if (findings.size() >= RunAudit::findings_max) break;
     findings.push_back(
-        {run_id_, 0, "blob", "Expected the value " + hex(hash) + " beside the history, but it is not there."});
+        {run_id_, 0, "blob", "Expected the value " + hex(hash) + " next to the history, but it is not there."});
   }
   findings.insert(findings.end(), run->blob_faults.begin(), run->blob_faults.end());
   for (const Finding& finding : findings) find(finding);

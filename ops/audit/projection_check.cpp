@@ -75,7 +75,7 @@ std::vector<std::string> job_differences(const Job& wanted, const HeldJob& found
   const std::string what = "the job of branch " + std::to_string(wanted.branch);
   std::vector<std::string> says = differences(what, columns_of(wanted, is_held), columns_of(there, is_held));
   if (is_unlisted)
-    says.push_back("Expected " + what + " to be offered, for nobody holds it, but claims would not find it.");
+    says.push_back("Expected " + what + " to be offered, because no one holds it, but claims would not find it.");
   return says;
 }
 

@@ -48,8 +48,9 @@ void add_sizes(CLI::App& command, BenchOptions& bench) {
 
 void add_bench(CommandLine& line) {
   auto& options = line.keep<BenchOptions>();
-  CLI::App& command = add_command(line, "bench", "Measure this machine beside what its database could do alone",
-                                  [&](const Settings& settings) { return bench(settings, options); });
+  CLI::App& command =
+      add_command(line, "bench", "Measure this machine against what its database could do alone",
+                  "cairn bench --case steps", [&](const Settings& settings) { return bench(settings, options); });
   command.add_option("--case", options.name, "Only this case")->check(CLI::IsMember(bench_cases()))->type_name("NAME");
   CLI::Option* runs = command.add_option("--runs", options.runs, "Measure so many runs")
                           ->check(CLI::Range(1, 100'000'000))

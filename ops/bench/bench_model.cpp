@@ -45,7 +45,7 @@ Exit bench_model(const Settings&, const SlowModelOptions& options) {
 
 void add_bench_model(CommandLine& line) {
   auto& options = line.keep<SlowModelOptions>();
-  CLI::App& command = add_command(line, "bench-model", "The model of the benchmark",
+  CLI::App& command = add_command(line, "bench-model", "The model of the benchmark", "",
                                   [&](const Settings& settings) { return bench_model(settings, options); });
   command.add_option("--latency", options.latency_ms, "How long it takes to answer, in ms");
   command.group("");

@@ -78,7 +78,7 @@ Exit bench_worker(const Settings& settings, const BenchWorkerOptions& options) {
 
 void add_bench_worker(CommandLine& line) {
   auto& options = line.keep<BenchWorkerOptions>();
-  CLI::App& command = add_command(line, "bench-worker", "A worker process of the benchmark",
+  CLI::App& command = add_command(line, "bench-worker", "A worker process of the benchmark", "",
                                   [&](const Settings& settings) { return bench_worker(settings, options); });
   command.add_option("--concurrency", options.concurrency, "Branches held at once");
   command.add_option("--fuse", options.fuse_steps, "Pure steps in one commit");

@@ -59,9 +59,12 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/decide/fan_out_test.cpp
   tests/engine/decide/mapping_test.cpp
   tests/engine/decide/retry_test.cpp
+  tests/engine/ground/duration_test.cpp
   tests/engine/fork_test.cpp
   tests/engine/stored/golden_history_test.cpp
+  tests/engine/graph_faults_test.cpp
   tests/engine/graph_test.cpp
+  tests/engine/graph_walk_test.cpp
   tests/engine/ground/id_test.cpp
   tests/engine/ground/json_test.cpp
   tests/engine/map_items_test.cpp
@@ -152,6 +155,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/handlers/http_call_test.cpp
   tests/workers/handlers/large_values_test.cpp
   tests/workers/handlers/model_extract_test.cpp
+  tests/workers/models/event_stream_test.cpp
   tests/workers/models/known_forms_test.cpp
   tests/workers/models/long_conversation_test.cpp
   tests/workers/models/model_families_test.cpp
@@ -215,6 +219,8 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/serial_executor_test.cpp
   tests/workers/runtime/loop_watchdog_test.cpp
   tests/workers/runtime/refused_calls_test.cpp
+  tests/workers/runtime/client_test.cpp
+  tests/workers/runtime/worker_store_test.cpp
   tests/workers/runtime/worker_test.cpp
   tests/workers/runtime/yielding_tools_test.cpp
   tests/workers/hooks/cloud_event_test.cpp
@@ -347,6 +353,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/description_test.cpp
   tests/ops/http/openapi/schema_walk.cpp
   tests/ops/http/operator_test.cpp
+  tests/ops/http/streams/event_stream_test.cpp
   tests/ops/http/streams/progress_test.cpp
   tests/ops/http/queue_age_test.cpp
   tests/ops/http/transport/protocol_test.cpp

@@ -14,6 +14,14 @@ void need(const Status& status) {
   if (!status) throw CLI::ValidationError(status.error().message);
 }
 
+CLI::App& add_named(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose,
+                    const std::string& example) {
+  CLI::App& command = *parent.add_subcommand(name, purpose);
+  if (!example.empty()) command.footer("Example:\n  " + example);
+  if (&parent == &line.app && !line.heading.empty()) command.group(line.heading);
+  return command;
+}
+
 // A forgotten directory would make one that is called as the next option.
 Result<std::string> data_argument(const std::string& text) {
   if (text.starts_with("--"))
@@ -36,9 +44,9 @@ void add_settings(CLI::App& app, Settings& settings) {
   }
 }
 
-CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose, Run run,
-                      OptionCheck check) {
-  CLI::App& command = *parent.add_subcommand(name, purpose);
+CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose,
+                      const std::string& example, Run run, OptionCheck check) {
+  CLI::App& command = add_named(line, parent, name, purpose, example);
   add_settings(command, line.settings);
   const std::string whole = &parent == &line.app ? name : parent.get_name() + " " + name;
   command.callback([&line, &command, whole, run = std::move(run), check = std::move(check)] {
@@ -50,13 +58,14 @@ CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& na
   return command;
 }
 
-CLI::App& add_command(CommandLine& line, const std::string& name, const std::string& purpose, Run run,
-                      OptionCheck check) {
-  return add_command(line, line.app, name, purpose, std::move(run), std::move(check));
+CLI::App& add_command(CommandLine& line, const std::string& name, const std::string& purpose,
+                      const std::string& example, Run run, OptionCheck check) {
+  return add_command(line, line.app, name, purpose, example, std::move(run), std::move(check));
 }
 
-CLI::App& add_group(CommandLine& line, const std::string& name, const std::string& purpose) {
-  return *line.app.add_subcommand(name, purpose)->require_subcommand(1);
+CLI::App& add_group(CommandLine& line, const std::string& name, const std::string& purpose,
+                    const std::string& example) {
+  return *add_named(line, line.app, name, purpose, example).require_subcommand(1);
 }
 
 CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type, const std::string& says,

@@ -33,6 +33,7 @@ struct CommandLine {
   }
 
   CLI::App& app;
+  std::string heading;  // of `cairn --help`, over the commands that are added from now on
   Settings settings;
   std::function<Exit()> chosen;  // the command that was parsed, ready to run
   std::deque<std::any> kept;
@@ -41,14 +42,15 @@ struct CommandLine {
 using Run = std::function<Exit(const Settings&)>;
 using OptionCheck = std::function<Status()>;
 
-// Adds a command with the options that every command has. When it is parsed, `check` may refuse its options together;
-// `run` is called when the whole command line has been understood.
-CLI::App& add_command(CommandLine& line, const std::string& name, const std::string& purpose, Run run,
-                      OptionCheck check = {});
-CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose, Run run,
-                      OptionCheck check = {});
+// Adds a command with the options that every command has. Its help ends with `example`, the line that a person would
+// type first; only a command that the help does not list has none (""). When it is parsed, `check` may refuse its
+// options together; `run` is called when the whole command line has been understood.
+CLI::App& add_command(CommandLine& line, const std::string& name, const std::string& purpose,
+                      const std::string& example, Run run, OptionCheck check = {});
+CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose,
+                      const std::string& example, Run run, OptionCheck check = {});
 // Adds a name that only groups commands.
-CLI::App& add_group(CommandLine& line, const std::string& name, const std::string& purpose);
+CLI::App& add_group(CommandLine& line, const std::string& name, const std::string& purpose, const std::string& example);
 
 // --json, --dsn and --data.
 void add_settings(CLI::App& app, Settings& settings);

@@ -45,7 +45,7 @@ bool may_run_commands(const std::string& dsn) {
   return !socket.empty() && is_cluster(socket);
 }
 
-// Reads the feed for hooks, on a thread of its own: a look may wait a minute for commits under way.
+// Reads the feed for hooks, on a thread of its own: a pass may wait a minute for commits under way.
 class HookThread::Reading {
  public:
   Reading(Opened& opened, HookTable& table)
@@ -56,7 +56,7 @@ class HookThread::Reading {
         thread_([this] { return work(); }) {}
 
  private:
-  // The next look of a hook that has more to read is soon due; where nothing is due for long there may be no hook.
+  // The next pass of a hook that has more to read is soon due; where nothing is due for long there may be no hook.
   long work() {
     try {
       if (reader_.scan()) {

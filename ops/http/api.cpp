@@ -339,7 +339,7 @@ struct Api::Parts : ApiParts {
         return is_in_memory() ? json_response({{"ready", true}}) : readiness(primary.opened.dsn);
       if (routed.route->needs_database && is_in_memory())
         return Error{Code::unsupported, "Expected a database for this, but all is in memory here."};
-      if (std::optional<ApiResponse> refusal = beyond_bytes(*caller, request)) return *std::move(refusal);
+      if (ApiStatus passed = check_bytes(*caller, request); !passed) return std::move(passed).error();
       if (routed.route->kind == Kind::mcp) return speak_mcp(caller, request);
       if (std::optional<RouteReply> old = of_replica(routed, caller, request)) return *std::move(old);
       return counted_answer(routed, caller, request);
@@ -441,9 +441,9 @@ struct Api::Parts : ApiParts {
 
   std::atomic<std::int64_t> replica_again_us = 0;
 
-  std::optional<ApiResponse> beyond_bytes(const Caller& caller, const ApiRequest& request) {
+  ApiStatus check_bytes(const Caller& caller, const ApiRequest& request) {
     const auto seconds = quotas.take_bytes(caller, request.body.size());
-    if (!seconds) return {};
+    if (!seconds) return Done{};
     return later_response(429, *seconds, "Expected fewer bytes of bodies from token " + caller.token + ".");
   }
 

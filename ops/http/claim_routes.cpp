@@ -16,12 +16,12 @@ namespace {
 constexpr std::int64_t heartbeat_ms = 5'000;
 constexpr std::chrono::seconds session_patience{5};
 
-std::optional<ApiResponse> refuse_queues(const RouteCall& call, const std::vector<std::string>& queues) {
+ApiStatus check_claimed_queues(const RouteCall& call, const std::vector<std::string>& queues) {
   for (const std::string& queue : queues)
     if (!call.scope().covers_queue(queue))
       return forbidden_response("Expected queues in the scope of token " + call.caller->token + ", but found " +
                                 excerpt(Json(queue), 60) + ".");
-  return {};
+  return Done{};
 }
 
 // Sub-goals of its tools go to those queues. Of a tool without one: to the first that it serves.
@@ -98,7 +98,7 @@ RouteReply report_one(const RouteCall& call, Result<Ask::Report> report) {
 
 template <class Body>
 RouteReply report_by(RouteCall& call, const Body& body) {
-  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
+  if (ApiStatus passed = check_scope(call, "of graphs or tags for claims"); !passed) return std::move(passed).error();
   const Result<ClaimId> claim = parse_claim_id(call.name);
   if (!claim) return claim.error();
   return report_one(call, body(call.request, *claim));
@@ -151,12 +151,12 @@ ProgressRow progress_row(const ClaimId& claim, const std::string& node, const st
 }  // namespace
 
 RouteReply ask_for_claims(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
+  if (ApiStatus passed = check_scope(call, "of graphs or tags for claims"); !passed) return std::move(passed).error();
   Result<Ask> ask = claims_body(call.request, call.caller->actor);
   if (!ask) return ask.error();
-  const RemoteWorkerSays& says = ask->worker->says();
-  if (auto refusal = refuse_queues(call, says.queues)) return *std::move(refusal);
-  if (auto refusal = refuse_queues(call, tool_queues(says))) return *std::move(refusal);
+  const RemoteWorkerSays& says = ask->worker->declared();
+  if (ApiStatus passed = check_claimed_queues(call, says.queues); !passed) return std::move(passed).error();
+  if (ApiStatus passed = check_claimed_queues(call, tool_queues(says)); !passed) return std::move(passed).error();
   std::vector<ClaimId> reported;
   ReportValues values(call.store());
   for (Ask::Report& report : ask->finished) {
@@ -170,7 +170,7 @@ RouteReply ask_for_claims(RouteCall& call) {
 }
 
 RouteReply hear_claims(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
+  if (ApiStatus passed = check_scope(call, "of graphs or tags for claims"); !passed) return std::move(passed).error();
   const Result<ClaimsHeard> heard = heartbeat_body(call.request);
   if (!heard) return heard.error();
   GatewayDriver& gateway = call.parts.gateway;
@@ -213,7 +213,7 @@ RouteReply fail_claim(RouteCall& call) { return report_by(call, fail_body); }
 RouteReply release_claim(RouteCall& call) { return report_by(call, release_body); }
 
 RouteReply show_blob(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
+  if (ApiStatus passed = check_scope(call, "of graphs or tags for claims"); !passed) return std::move(passed).error();
   const Result<Hash> hash = hash_asked(call);
   if (!hash) return hash.error();
   const Result<Shard> shard = shard_of_claim(call);
@@ -224,7 +224,7 @@ RouteReply show_blob(RouteCall& call) {
 }
 
 RouteReply keep_blob(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, "of graphs or tags for claims")) return *std::move(refusal);
+  if (ApiStatus passed = check_scope(call, "of graphs or tags for claims"); !passed) return std::move(passed).error();
   const Result<Hash> hash = hash_asked(call);
   if (!hash) return hash.error();
   const Result<std::string> text = large_value(call.request, *hash);

@@ -69,7 +69,7 @@ Result<AnswerLink> link_in(RouteCall& call, Fields& body) {
 }  // namespace
 
 RouteReply list_views(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, views_are_for_all)) return *std::move(refusal);
+  if (ApiStatus passed = check_scope(call, views_are_for_all); !passed) return std::move(passed).error();
   const Result<std::vector<SavedView>> views = call.parts.views.list();
   if (!views) return views.error();
   std::vector<KeyedLine> lines;
@@ -83,7 +83,7 @@ RouteReply list_views(RouteCall& call) {
 }
 
 RouteReply save_view(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, views_are_for_all)) return *std::move(refusal);
+  if (ApiStatus passed = check_scope(call, views_are_for_all); !passed) return std::move(passed).error();
   Result<SavedView> view = view_body(call.request);
   if (!view) return view.error();
   view->created_by = call.caller->actor;
@@ -92,7 +92,7 @@ RouteReply save_view(RouteCall& call) {
 }
 
 RouteReply remove_view(RouteCall& call) {
-  if (auto refusal = refuse_scope(call, views_are_for_all)) return *std::move(refusal);
+  if (ApiStatus passed = check_scope(call, views_are_for_all); !passed) return std::move(passed).error();
   if (const Status none = no_body(call.request); !none) return none.error();
   if (const Status removed = call.parts.views.remove(call.name); !removed) return removed.error();
   return json_response({{"name", call.name}, {"removed", true}});

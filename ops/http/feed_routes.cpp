@@ -54,8 +54,8 @@ Result<ApiStream::Chunk> next_of_feed(Feed& feed, const std::string& name, std::
   ApiStream::Chunk chunk{.text = {}, .is_last = false, .has_more = page->has_more};
   if (page->events.empty() && page->has_more) chunk.text = "id: " + cursor + "\n\n";
   for (std::size_t at = 0; at < page->events.size(); ++at) {
-    if (at + 1 == page->events.size()) chunk.text += "id: " + cursor + "\n";
-    chunk.text += "data: " + canonical(feed_line(page->events[at])) + "\n\n";
+    const bool is_last = at + 1 == page->events.size();
+    chunk.text += stream_event(feed_line(page->events[at]), is_last ? cursor : "");
   }
   return chunk;
 }
@@ -64,7 +64,7 @@ RouteReply stream_of_feed(const RouteCall& call, const FeedQuery& query) {
   std::shared_ptr<void> place = call.parts.quotas.take_stream(*call.caller);
   if (place == nullptr)
     return later_response(429, 5, "Expected fewer streams at once of token " + call.caller->token + ".");
-  ApiStream stream{std::string(event_stream), ": nothing new\n\n", {}};
+  ApiStream stream = event_stream_reply();
   stream.next = [&parts = call.parts, caller = call.caller, place = std::move(place), name = query.consumer,
                  cursor = query.after]() mutable -> std::optional<ApiStream::Chunk> {
     if (!parts.tokens.knows(*caller)) return {};  // it was revoked

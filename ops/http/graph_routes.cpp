@@ -9,30 +9,28 @@
 namespace cairn {
 namespace {
 
-using Refusal = std::optional<ApiResponse>;
-
 bool is_built_in(const RouteCall& call, const std::string& name) {
   const auto& graphs = call.side.opened.catalogue->graphs;
   return std::any_of(graphs.begin(), graphs.end(), [&name](const GraphRef& graph) { return graph->name == name; });
 }
 
 // Looks at the name alone, so that nothing is kept of a graph that may not be brought.
-Refusal check_graph_name(const RouteCall& call, const Json& graph) {
+ApiStatus check_graph_name(const RouteCall& call, const Json& graph) {
   const Access& access = call.caller->access;
   if (!access.may(ApiRole::operate)) return role_refusal(*call.caller, ApiRole::operate);
   const Json name = graph.is_object() ? graph.value("name", Json()) : Json();
-  if (!name.is_string()) return {};  // a fault of the graph
+  if (!name.is_string()) return Done{};  // a fault of the graph
   if (is_built_in(call, name) && !access.may(ApiRole::admin))
     return forbidden_response("Expected a token with the role admin for the built-in graph " + name.get<std::string>() +
                               ", but " + call.caller->token + " has it not.");
   if (!access.scope.covers_graph(name))
     return forbidden_response("Expected a graph of this token's scope, but found " + name.get<std::string>() + ".");
-  return {};
+  return Done{};
 }
 
-Refusal check_limits(const RouteCall& call, const Graph& graph) {
+ApiStatus check_limits(const RouteCall& call, const Graph& graph) {
   const GraphLimits& most = call.parts.graphs;
-  if (call.caller->access.may(ApiRole::admin)) return {};
+  if (call.caller->access.may(ApiRole::admin)) return Done{};
   if (graph.steps_max > most.steps)
     return forbidden_response("Expected limits.steps of at most " + std::to_string(most.steps) + ", but found " +
                               std::to_string(graph.steps_max) + "; more needs the role admin.");
@@ -41,17 +39,17 @@ Refusal check_limits(const RouteCall& call, const Graph& graph) {
       return forbidden_response("Expected retry.attempts of at most " + std::to_string(most.attempts) + " at node " +
                                 node.name + ", but found " + std::to_string(node.retry.attempts) +
                                 "; more needs the role admin.");
-  return {};
+  return Done{};
 }
 
-Refusal check_graph(const RouteCall& call, const Graph& graph) {
-  if (Refusal refusal = check_limits(call, graph)) return refusal;
-  if (Refusal outside = check_queues(call.scope(), graph)) return outside;
+ApiStatus check_graph(const RouteCall& call, const Graph& graph) {
+  if (ApiStatus passed = check_limits(call, graph); !passed) return passed;
+  if (ApiStatus passed = check_queues(call.scope(), graph); !passed) return passed;
   for (const Node& node : graph.nodes)
     if (const auto* calls = node.call(); calls != nullptr && !call.scope().covers_graph(calls->graph))
       return forbidden_response("Expected calls within this token's scope, but node " + node.name + " calls " +
                                 calls->graph + ".");
-  return {};
+  return Done{};
 }
 
 // Names of graphs beyond the scope are left out.
@@ -73,19 +71,20 @@ ApiResponse faulty_response(const std::vector<std::string>& faults) {
 
 }  // namespace
 
-std::optional<ApiResponse> check_queues(const Scope& scope, const Graph& graph) {
+ApiStatus check_queues(const Scope& scope, const Graph& graph) {
   const std::string says = queues_refusal(scope, graph);
-  return says.empty() ? Refusal() : forbidden_response(says);
+  if (says.empty()) return Done{};
+  return forbidden_response(says);
 }
 
 Result<GraphRef, ApiResponse> brought_graph(RouteCall& call, const Json& text) {
-  if (Refusal refusal = check_graph_name(call, text)) return *std::move(refusal);
+  if (ApiStatus passed = check_graph_name(call, text); !passed) return std::move(passed).error();
   const Result<GraphRef> graph = call.client.try_graph(text);
   if (!graph) {
     const GraphReview review = review_graph(text, surroundings_of(*call.side.opened.catalogue));
     return review.faults.empty() ? error_response(graph.error()) : faulty_response(review.faults);
   }
-  if (Refusal refusal = check_graph(call, **graph)) return *std::move(refusal);
+  if (ApiStatus passed = check_graph(call, **graph); !passed) return std::move(passed).error();
   return *graph;
 }
 

@@ -16,6 +16,6 @@ RouteReply check_a_graph(RouteCall& call);
 Result<GraphRef, ApiResponse> brought_graph(RouteCall& call, const Json& text);
 
 // 403 for a graph that works on queues beyond the scope.
-std::optional<ApiResponse> check_queues(const Scope& scope, const Graph& graph);
+ApiStatus check_queues(const Scope& scope, const Graph& graph);
 
 }  // namespace cairn

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int32_t hook_lines_max = 1'000;
 
-std::optional<ApiResponse> refuse_hooks(const RouteCall& call) { return refuse_scope(call, "for hooks"); }
+ApiStatus check_hooks(const RouteCall& call) { return check_scope(call, "for hooks"); }
 
 HookDesk desk_of(RouteCall& call) {
   return {call.parts.hooks.calls(), hook_feed_of(call.parts.feed, call.parts.stalled)};
@@ -49,7 +49,7 @@ Result<DeliveriesAsked> deliveries_query(const ApiRequest& request) {
 }  // namespace
 
 RouteReply list_hooks(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   HookTable& table = call.parts.hooks;
   const std::vector<HookCounts> counts = table.counts({{}, true});
   const std::vector<HookDelivery> lasts = table.lasts();
@@ -60,7 +60,7 @@ RouteReply list_hooks(RouteCall& call) {
 }
 
 RouteReply add_hook_asked(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   Result<Json> body = json_body(call.request);
   if (!body) return body.error();
   const auto name = body->is_object() ? body->find("name") : body->end();
@@ -78,7 +78,7 @@ RouteReply add_hook_asked(RouteCall& call) {
 }
 
 RouteReply edit_hook_asked(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   const Result<Json> body = json_body(call.request);
   if (!body) return body.error();
   if (!body->is_object() || body->empty())
@@ -91,20 +91,20 @@ RouteReply edit_hook_asked(RouteCall& call) {
 }
 
 RouteReply show_hook(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   if (const Status known = only_query(call.request, {}); !known) return known.error();
   return shown_hook(call);
 }
 
 RouteReply remove_hook(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   if (const Status none = no_body(call.request); !none) return none.error();
   if (const Status removed = desk_of(call).remove(call.name, call.caller->actor); !removed) return removed.error();
   return json_response({{"name", call.name}, {"removed", true}});
 }
 
 RouteReply deliveries_of_hook(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   const Result<DeliveriesAsked> asked = deliveries_query(call.request);
   if (!asked) return asked.error();
   if (!call.parts.hooks.hook(call.name)) return no_such_hook(call.name);
@@ -119,7 +119,7 @@ RouteReply deliveries_of_hook(RouteCall& call) {
 }
 
 RouteReply history_of_hook(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   const Result<HistoryPage> page = history_query(call.request, hook_lines_max);
   if (!page) return page.error();
   const std::vector<KeptHookNote> notes = call.parts.hooks.notes(call.name, page->before, page->limit);
@@ -130,7 +130,7 @@ RouteReply history_of_hook(RouteCall& call) {
 }
 
 RouteReply pause_a_hook(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   Fields fields(call.request, {"reason"});
   const Result<std::string> reason = fields.result(fields.text("reason"));
   if (!reason) return reason.error();
@@ -140,14 +140,14 @@ RouteReply pause_a_hook(RouteCall& call) {
 }
 
 RouteReply resume_a_hook(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   if (const Status none = no_body(call.request); !none) return none.error();
   if (const Status resumed = desk_of(call).resume(call.name, call.caller->actor); !resumed) return resumed.error();
   return shown_hook(call);
 }
 
 RouteReply test_a_hook(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   if (const Status none = no_body(call.request); !none) return none.error();
   const Result<std::string> id = desk_of(call).test(call.name, call.caller->actor);
   if (!id) return id.error();
@@ -155,7 +155,7 @@ RouteReply test_a_hook(RouteCall& call) {
 }
 
 RouteReply resend_of_hook(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   const Result<std::string> event = event_field(call, false);
   if (!event) return event.error();
   const Result<std::int64_t> count = desk_of(call).resend(call.name, *event, call.caller->actor);
@@ -164,7 +164,7 @@ RouteReply resend_of_hook(RouteCall& call) {
 }
 
 RouteReply skip_of_hook(RouteCall& call) {
-  if (auto refusal = refuse_hooks(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   const Result<std::string> event = event_field(call, true);
   if (!event) return event.error();
   if (const Status skipped = desk_of(call).skip(call.name, *event, call.caller->actor); !skipped)

@@ -14,17 +14,13 @@ bool takes_stream(const ApiRequest& request) {
   return accept.empty() || accept.find(event_stream) != std::string::npos || accept.find("*/*") != std::string::npos;
 }
 
-std::string as_event(const Json& message) { return "event: message\ndata: " + canonical(message) + "\n\n"; }
-
 ApiStream stream_of(std::shared_ptr<RunCall> call, bool is_modern) {
-  ApiStream stream;
-  stream.type = std::string(event_stream);
-  stream.pulse = ": nothing new\n\n";
+  ApiStream stream = event_stream_reply();
   stream.next = [call] {
     return next_chunk([&]() -> Result<ApiStream::Chunk> {
       RunCall::Piece piece = call->next();
       ApiStream::Chunk chunk{"", piece.is_last};
-      for (const Json& message : piece.messages) chunk.text += as_event(message);
+      for (const Json& message : piece.messages) chunk.text += stream_event(message, "", "message");
       return chunk;
     });
   };

@@ -83,7 +83,7 @@ ApiLater once_it_has_ended(const RouteCall& call, const RunId& run, std::int64_t
     *id = watch.wait(
         run, std::chrono::milliseconds(wait_ms), [answer = std::move(answer)] { answer({}); }, is_to_begin);
   };
-  later.hurry = [&watch, id] { watch.wake(*id); };
+  later.hurry = [&watch, id] { watch.hurry(*id); };
   later.gone = [&watch, id] { watch.forget(*id); };
   return later;
 }
@@ -376,7 +376,7 @@ RouteReply stream_of(const RouteCall& call, const EventCursor& from) {
   std::shared_ptr<void> place = call.parts.quotas.take_stream(*call.caller);
   if (place == nullptr)
     return later_response(429, 5, "Expected fewer streams at once of token " + call.caller->token + ".");
-  ApiStream stream{std::string(event_stream), ": nothing new\n\n", {}};
+  ApiStream stream = event_stream_reply();
   const auto run = std::make_shared<RunWatch::Follower>(call.side.watch.follow(from.run));
   stream.next = [&tokens = call.parts.tokens, &side = call.side, caller = call.caller, place = std::move(place), run,
                  cursor = from]() mutable -> std::optional<ApiStream::Chunk> {

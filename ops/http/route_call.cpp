@@ -69,12 +69,13 @@ MayFork fork_of_caller(const RouteCall& call, std::optional<ApiResponse>& refusa
   };
 }
 
-std::optional<ApiResponse> refuse_scope(const RouteCall& call, const std::string& which) {
-  return call.scope().covers_all_runs() ? std::nullopt : refuse_any_scope(call, which);
+ApiStatus check_scope(const RouteCall& call, const std::string& which) {
+  if (call.scope().covers_all_runs()) return Done{};
+  return check_any_scope(call, which);
 }
 
-std::optional<ApiResponse> refuse_any_scope(const RouteCall& call, const std::string& which) {
-  if (call.scope().covers_all_runs() && call.scope().queues.empty()) return {};
+ApiStatus check_any_scope(const RouteCall& call, const std::string& which) {
+  if (call.scope().covers_all_runs() && call.scope().queues.empty()) return Done{};
   return forbidden_response("Expected a token without a scope " + which + ", but " + call.caller->token + " has one.");
 }
 

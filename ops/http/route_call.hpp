@@ -123,9 +123,9 @@ MayFork fork_of_caller(const RouteCall& call, std::optional<ApiResponse>& refusa
 ApiResponse quota_response(const Caller& caller, std::int64_t until_run);
 
 // 403 for a caller whose scope does not cover all runs; `which` goes on after "without a scope".
-std::optional<ApiResponse> refuse_scope(const RouteCall& call, const std::string& which);
+ApiStatus check_scope(const RouteCall& call, const std::string& which);
 // Also for one whose scope has queues alone.
-std::optional<ApiResponse> refuse_any_scope(const RouteCall& call, const std::string& which);
+ApiStatus check_any_scope(const RouteCall& call, const std::string& which);
 // 403, as for a caller without the role.
 ApiResponse forbidden_response(const std::string& message);
 ApiResponse role_refusal(const Caller& caller, ApiRole role);

@@ -12,9 +12,9 @@ namespace {
 constexpr std::int32_t schedules_at_once = 1'000;
 constexpr std::int32_t notes_max = 10'000;
 
-std::optional<ApiResponse> refuse_schedules(const RouteCall& call) { return refuse_scope(call, "for schedules"); }
+ApiStatus check_schedules(const RouteCall& call) { return check_scope(call, "for schedules"); }
 // A schedule starts runs of any graph, on any queue.
-std::optional<ApiResponse> refuse_changes(const RouteCall& call) { return refuse_any_scope(call, "for schedules"); }
+ApiStatus check_changes(const RouteCall& call) { return check_any_scope(call, "for schedules"); }
 
 // A desk for one call, with zones of its own.
 struct CallDesk {
@@ -71,7 +71,7 @@ Result<std::optional<Overlap>> overlap_field(Fields& fields) {
 }  // namespace
 
 RouteReply list_schedules(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_schedules(call); !passed) return std::move(passed).error();
   ZoneFiles zones;
   std::vector<KeyedLine> lines;
   for (std::string after;;) {
@@ -88,7 +88,7 @@ RouteReply list_schedules(RouteCall& call) {
 }
 
 RouteReply add_schedule_asked(RouteCall& call) {
-  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_changes(call); !passed) return std::move(passed).error();
   Result<Json> body = json_body(call.request);
   if (!body) return body.error();
   const auto name = body->is_object() ? body->find("name") : body->end();
@@ -104,13 +104,13 @@ RouteReply add_schedule_asked(RouteCall& call) {
 }
 
 RouteReply show_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_schedules(call); !passed) return std::move(passed).error();
   if (const Status known = only_query(call.request, {}); !known) return known.error();
   return shown_schedule(call);
 }
 
 RouteReply edit_schedule(RouteCall& call) {
-  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_changes(call); !passed) return std::move(passed).error();
   Result<Json> body = json_body(call.request);
   if (!body) return body.error();
   if (!body->is_object()) return bad_request("Expected an object with what is changed, but found another value.");
@@ -129,7 +129,7 @@ RouteReply edit_schedule(RouteCall& call) {
 }
 
 RouteReply remove_schedule(RouteCall& call) {
-  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_changes(call); !passed) return std::move(passed).error();
   if (const Status none = no_body(call.request); !none) return none.error();
   CallDesk desk(call);
   if (const Status removed = desk.desk.remove(call.name, call.caller->actor); !removed) return removed.error();
@@ -137,7 +137,7 @@ RouteReply remove_schedule(RouteCall& call) {
 }
 
 RouteReply next_of_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_schedules(call); !passed) return std::move(passed).error();
   if (const Status known = only_query(call.request, {"from", "count"}); !known) return known.error();
   constexpr std::int64_t count_without = 10;
   const bool has_count = !query_text(call.request, "count").empty();
@@ -157,7 +157,7 @@ RouteReply next_of_schedule(RouteCall& call) {
 }
 
 RouteReply history_of_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_schedules(call); !passed) return std::move(passed).error();
   const Result<HistoryPage> page = history_query(call.request, notes_max);
   if (!page) return page.error();
   const std::vector<KeptNote> notes = call.parts.schedules.notes(call.name, page->before, page->limit);
@@ -170,7 +170,7 @@ RouteReply history_of_schedule(RouteCall& call) {
 }
 
 RouteReply explain_a_schedule(RouteCall& call) {
-  if (auto refusal = refuse_schedules(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_schedules(call); !passed) return std::move(passed).error();
   if (const Status known = only_query(call.request, {"at"}); !known) return known.error();
   ZoneFiles zones;
   const Result<AskedSchedule> found = schedule_of(call, zones);
@@ -184,7 +184,7 @@ RouteReply explain_a_schedule(RouteCall& call) {
 }
 
 RouteReply pause_a_schedule(RouteCall& call) {
-  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_changes(call); !passed) return std::move(passed).error();
   Fields fields(call.request, {"reason"});
   const Result<std::string> reason = fields.result(fields.text("reason"));
   if (!reason) return reason.error();
@@ -194,7 +194,7 @@ RouteReply pause_a_schedule(RouteCall& call) {
 }
 
 RouteReply resume_a_schedule(RouteCall& call) {
-  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_changes(call); !passed) return std::move(passed).error();
   if (const Status none = no_body(call.request); !none) return none.error();
   CallDesk desk(call);
   if (const Status resumed = desk.desk.resume(call.name, call.caller->actor); !resumed) return resumed.error();
@@ -202,7 +202,7 @@ RouteReply resume_a_schedule(RouteCall& call) {
 }
 
 RouteReply trigger_a_schedule(RouteCall& call) {
-  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_changes(call); !passed) return std::move(passed).error();
   Fields fields(call.request, {"overlap"});
   const Result<std::optional<Overlap>> overlap = overlap_field(fields);
   if (!overlap) return overlap.error();
@@ -214,7 +214,7 @@ RouteReply trigger_a_schedule(RouteCall& call) {
 }
 
 RouteReply backfill_a_schedule(RouteCall& call) {
-  if (auto refusal = refuse_changes(call)) return *std::move(refusal);
+  if (ApiStatus passed = check_changes(call); !passed) return std::move(passed).error();
   Fields fields(call.request, {"from", "until", "overlap"});
   const std::string from = fields.needed_text("from"), until = fields.text("until");
   const Result<std::optional<Overlap>> overlap = overlap_field(fields);

@@ -16,18 +16,16 @@
 namespace cairn {
 namespace {
 
-using Refusal = std::optional<ApiResponse>;
-
 // --- what a scope covers ---------------------------------------------------------------------------------------------
 
-Refusal add_scope_tags(const Scope& scope, Tags& tags) {
+ApiStatus add_scope_tags(const Scope& scope, Tags& tags) {
   for (const auto& [key, value] : scope.tags) {
     const auto [tag, is_new] = tags.emplace(key, value);
     if (!is_new && tag->second != value)
       return forbidden_response("Expected the tag " + key + "=" + value + ", which this token has, but found " + key +
                                 "=" + tag->second + ".");
   }
-  return {};
+  return Done{};
 }
 
 // The span of another system under which the run is started. A header that is none is passed over, as W3C has it.
@@ -55,17 +53,17 @@ bool keeps_keys_apart(const Scope& scope, const Graph& graph) {
   return std::any_of(scope.tags.begin(), scope.tags.end(), is_key);
 }
 
-Refusal check_start(const RouteCall& call, const StartRequest& request) {
+ApiStatus check_start(const RouteCall& call, const StartRequest& request) {
   if (!call.scope().covers_graph(request.graph)) return error_response(no_such_graph(request.graph));
   if (const GraphRef graph = call.client.graphs().current(request.graph)) {
-    if (Refusal outside = check_queues(call.scope(), *graph)) return outside;
+    if (ApiStatus passed = check_queues(call.scope(), *graph); !passed) return passed;
     if (!keeps_keys_apart(call.scope(), *graph))
       return forbidden_response(
           "Expected a graph whose starts have their key by a tag of the token's scope, but those of " + request.graph +
           " may meet starts that the scope does not cover.");
   }
   if (const Status free = check_key(call, request); !free) return error_response(free.error());
-  return {};
+  return Done{};
 }
 
 // --- under whose name ------------------------------------------------------------------------------------------------
@@ -92,10 +90,10 @@ Result<std::vector<std::pair<StartRun, std::string>>, ApiResponse> start_command
                                                                                   std::vector<StartRequest> requests) {
   std::vector<std::pair<StartRun, std::string>> commands;
   for (StartRequest& request : requests) {
-    Refusal refusal = check_start(call, request);
-    if (!refusal) refusal = add_scope_tags(call.scope(), request.tags);
+    ApiStatus passed = check_start(call, request);
+    if (passed) passed = add_scope_tags(call.scope(), request.tags);
+    if (!passed) return refusal_of_one(commands.size(), std::move(passed).error());
     add_traceparent(call, request.tags);
-    if (refusal) return refusal_of_one(commands.size(), *std::move(refusal));
     Result<StartRun> command = start_command(request);
     if (!command) return refusal_of_one(commands.size(), error_response(command.error()));
     if (const Status fits = call.client.check_input(request.graph, request.input); !fits)
@@ -158,8 +156,8 @@ RouteReply start_run(RouteCall& call) {
   if (has_runs(call.request)) return start_runs(call);
   Result<StartRequest> request = start_body(call.request);
   if (!request) return request.error();
-  if (Refusal outside = check_start(call, *request)) return *std::move(outside);
-  if (Refusal other = add_scope_tags(call.scope(), request->tags)) return *std::move(other);
+  if (ApiStatus passed = check_start(call, *request); !passed) return std::move(passed).error();
+  if (ApiStatus passed = add_scope_tags(call.scope(), request->tags); !passed) return std::move(passed).error();
   add_traceparent(call, request->tags);
   if (!request->continues.empty()) {
     const Result<RunId> earlier = run_named(call, request->continues);
@@ -182,10 +180,10 @@ RouteReply start_run(RouteCall& call) {
 namespace {
 
 // A fork goes on with the graph of its origin.
-Refusal check_queues_of(const RouteCall& call, const RunId& run) {
+ApiStatus check_queues_of(const RouteCall& call, const RunId& run) {
   const std::optional<RunRow> row = call.store().run(run);
   const GraphRef graph = row ? call.client.find_version(row->version) : nullptr;
-  return graph == nullptr ? Refusal() : check_queues(call.scope(), *graph);
+  return graph == nullptr ? ApiStatus(Done{}) : check_queues(call.scope(), *graph);
 }
 
 }  // namespace
@@ -195,14 +193,14 @@ RouteReply fork_run(RouteCall& call) {
   if (!request) return request.error();
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
-  if (Refusal other = add_scope_tags(call.scope(), request->tags)) return *std::move(other);
+  if (ApiStatus passed = add_scope_tags(call.scope(), request->tags); !passed) return std::move(passed).error();
   GraphRef graph;
   if (const std::optional<Json> text = std::exchange(request->graph, {})) {
     Result<GraphRef, ApiResponse> brought = brought_graph(call, *text);
     if (!brought) return std::move(brought).error();
     graph = *brought;
-  } else if (Refusal outside = check_queues_of(call, *run)) {
-    return *std::move(outside);
+  } else if (ApiStatus passed = check_queues_of(call, *run); !passed) {
+    return std::move(passed).error();
   }
   Result<ForkOptions> fork = fork_options(call.client, *request);
   if (!fork) return fork.error();

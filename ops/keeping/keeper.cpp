@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t again_after_us = 600'000'000;
-constexpr std::int64_t rest_of_a_look = 50;  // a look at everything takes at most such a part of the time
+constexpr std::int64_t rest_of_a_pass = 50;  // a pass over everything takes at most such a part of the time
 constexpr RunArchive::Place from_the_beginning{std::numeric_limits<TimeUs>::min(), RunId{}};
 
 std::string utc(TimeUs at_us, const char* form) {
@@ -39,7 +39,7 @@ std::string name_of_file(const std::vector<RunArchive::Place>& page, TimeUs now_
 // The next time for what began then and has ended now.
 std::int64_t next_after(std::int64_t began_us) {
   const std::int64_t ended_us = steady_us();
-  return ended_us + std::max(again_after_us, (ended_us - began_us) * rest_of_a_look);
+  return ended_us + std::max(again_after_us, (ended_us - began_us) * rest_of_a_pass);
 }
 
 Error cannot_make(const fs::path& path) {
@@ -132,8 +132,8 @@ Result<KeepPass> Keeper::pass(std::int32_t portion) {
   return pass;
 }
 
-// A look from the beginning passes all that may not go yet, so it is taken seldom; between two of them the page begins
-// where the one before ended.
+// A pass from the beginning goes over all that may not go yet, so it is taken seldom; between two of them the page
+// begins where the one before ended.
 std::vector<RunArchive::Place> Keeper::page_of(const KeepPolicy& policy, std::int32_t portion) {
   const auto [found, is_new] = marks_.try_emplace(policy.graph, Mark{from_the_beginning, 0});
   Mark& mark = found->second;

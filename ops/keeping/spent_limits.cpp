@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t spent_page = 1'000;  // rows looked at in one transaction
 constexpr long pause_between_looks_ms = 600'000;
-constexpr long pause_between_pages_ms = 20;     // so that a look takes a small part of the time, however long it is
+constexpr long pause_between_pages_ms = 20;     // so that a pass takes a small part of the time, however long it is
 constexpr TimeUs spent_for_us = 3'600'000'000;  // a clock that was set back so far brings none to life again
 
 class SpentLimits {
@@ -20,7 +20,7 @@ class SpentLimits {
   explicit SpentLimits(Opened& opened) : store_(*opened.store) {}
 
   long work() {
-    SpentMark mark = std::exchange(mark_, {});  // after a failure a look begins again
+    SpentMark mark = std::exchange(mark_, {});  // after a failure a pass begins again
     if (store_.limits().forget_spent(mark, store_.database_time() - spent_for_us, spent_page)) {
       mark_ = mark;
       return pause_between_pages_ms;

@@ -8,6 +8,7 @@
 #include "ops/library/run_state.hpp"
 #include "ops/library/transport.hpp"
 #include "workers/ids.hpp"
+#include "workers/models/event_stream.hpp"
 
 namespace cairn::library {
 namespace {
@@ -21,7 +22,7 @@ constexpr milliseconds reply_time{30'000};
 constexpr milliseconds follow_pause{200};
 constexpr milliseconds short_stream{1'000};  // one that says nothing is broken
 constexpr int breaks_in_a_row_max = 50;
-constexpr std::size_t line_bytes_max = std::size_t{64} << 20;
+constexpr std::size_t event_bytes_max = std::size_t{64} << 20;
 
 [[noreturn]] void throw_not_ours(const Answered& answer) {
   throw Unavailable("Expected an answer of Cairn, but found: " + answer.body.substr(0, 60));
@@ -96,28 +97,23 @@ std::vector<Json> list(Transport& transport, const std::string& path, const Text
   return rows;
 }
 
-// The events in the bytes of a stream of server-sent events.
-class EventLines {
+// The events of a run in the bytes of a stream, each once although the stream breaks off.
+class FollowedEvents {
  public:
-  EventLines(std::int64_t after, const std::function<void(const Json&)>& on_event)
+  FollowedEvents(std::int64_t after, const std::function<void(const Json&)>& on_event)
       : after_(after), on_event_(on_event) {}
 
   void take(std::string_view more) {
-    rest_ += more;
-    if (rest_.size() > line_bytes_max) throw Unavailable("Expected events of at most 64 MiB, but found a larger one.");
-    std::size_t begin = 0;
-    for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
-      take_line(std::string_view(rest_).substr(begin, end - begin));
-    rest_.erase(0, begin);
+    for (const std::string& data : stream_.add(more)) take_event(data);
+    if (stream_.bytes_kept() > event_bytes_max)
+      throw Unavailable("Expected events of at most 64 MiB, but found a larger one.");
   }
-  void break_off() { rest_.clear(); }
+  void break_off() { stream_.begin_again(); }
   std::int64_t after() const { return after_; }
 
  private:
-  void take_line(std::string_view line) {
-    constexpr std::string_view mark = "data:";
-    if (line.substr(0, mark.size()) != mark) return;
-    const Json event = Json::parse(line.substr(mark.size()), nullptr, false);
+  void take_event(const std::string& data) {
+    const Json event = Json::parse(data, nullptr, false);
     if (!event.is_object() || !event.contains("seq") || !event["seq"].is_number_integer())
       throw Unavailable("Expected events of a run, but found others.");
     if (event["seq"].get<std::int64_t>() <= after_) return;
@@ -127,7 +123,7 @@ class EventLines {
 
   std::int64_t after_;
   const std::function<void(const Json&)>& on_event_;
-  std::string rest_;
+  EventStream stream_;
 };
 
 Json without_empty(Json fields) {
@@ -195,20 +191,20 @@ std::vector<Json> Client::events(const std::string& run, std::int64_t after) {
 }
 
 void Client::follow(const std::string& run, const std::function<void(const Json&)>& on_event, std::int64_t after) {
-  EventLines lines(after, on_event);
+  FollowedEvents events(after, on_event);
   for (int breaks = 0; breaks <= breaks_in_a_row_max; ++breaks) {
-    lines.break_off();
+    events.break_off();
     const auto began = std::chrono::steady_clock::now();
-    const Answered answer = transport_->stream(run, lines.after(), [&](std::string_view more) {
+    const Answered answer = transport_->stream(run, events.after(), [&](std::string_view more) {
       breaks = 0;
-      lines.take(more);
+      events.take(more);
     });
     if (std::chrono::steady_clock::now() - began > short_stream) breaks = 0;  // nothing has happened, and no more
-    const bool is_to_begin = answer.status == 404 && lines.after() == 0;
+    const bool is_to_begin = answer.status == 404 && events.after() == 0;
     if (!is_to_begin) check_status(answer);
     const Json now = state(run);  // refused, unless the run is there or its start waits
     breaks = is_to_begin ? 0 : breaks;
-    if (has_ended(now) && now.value("seq", std::int64_t{0}) <= lines.after()) return;
+    if (has_ended(now) && now.value("seq", std::int64_t{0}) <= events.after()) return;
     std::this_thread::sleep_for(follow_pause);
   }
   throw Unavailable("Expected the events of run " + run + ", but their stream breaks again and again.");

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
+#include <optional>
 
+#include "engine/duration.hpp"
 #include "ops/requests/arguments.hpp"
 
 namespace cairn {
@@ -55,14 +56,13 @@ std::optional<std::int64_t> count_of(std::string_view& text) {
 
 // "100/1m"
 std::optional<Rate> rate_of(std::string_view text) {
-  static const std::map<std::string_view, std::int64_t> seconds = {{"s", 1}, {"m", 60}, {"h", 3'600}, {"d", 86'400}};
+  constexpr DurationRange period_range = {.least_us = 1, .count_max = 1'000, .has_ms = false};
   const std::optional<std::int64_t> count = count_of(text);
   if (!count || !text.starts_with('/')) return {};
   text.remove_prefix(1);
-  const std::optional<std::int64_t> periods = count_of(text);
-  const auto unit = seconds.find(text);
-  if (!periods || *periods > 1'000 || unit == seconds.end()) return {};
-  return Rate{*count, *periods * unit->second};
+  const std::optional<TimeUs> period = parse_duration(text, period_range);
+  if (!period) return {};
+  return Rate{*count, *period / 1'000'000};
 }
 
 Status add_quota(Quotas& quotas, const std::string& text) {

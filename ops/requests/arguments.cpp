@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <unistd.h>
 
 #include "engine/bounds.hpp"
+#include "engine/duration.hpp"
 #include "ops/requests/input_lines.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "workers/ports/text_file.hpp"
@@ -150,14 +150,10 @@ Result<std::string> count_argument(const std::string& text, const std::string& w
 
 Result<Age> age_argument(const std::string& text) {
   if (const std::optional<TimeUs> at = time_or_day(text)) return Age{at, 0};
-  static const std::map<std::string, std::int64_t> seconds = {{"s", 1}, {"m", 60}, {"h", 3'600}, {"d", 86'400}};
-  std::int64_t count = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
-  const auto unit = seconds.find(std::string(read.ptr, text.data() + text.size()));
-  constexpr std::int64_t count_max = 100'000;
-  if (read.ec != std::errc{} || unit == seconds.end() || count < 0 || count > count_max)
-    return invalid("Expected a duration like 90d, 12h, 30m or 10s, or a time, but found \"" + text + "\".");
-  return Age{{}, count * unit->second * 1'000'000};
+  constexpr DurationRange age_range = {.count_max = 100'000, .has_ms = false};
+  const std::optional<TimeUs> age = parse_duration(text, age_range);
+  if (!age) return invalid("Expected a duration like 90d, 12h, 30m or 10s, or a time, but found \"" + text + "\".");
+  return Age{{}, *age};
 }
 
 Result<TimeUs> time_argument(const std::string& text) {

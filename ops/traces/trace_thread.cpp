@@ -32,7 +32,7 @@ struct TraceThread::Parts {
           return send(document, whole);
         }) {}
 
-  // The pause until the next look.
+  // The pause until the next poll.
   long work() {
     try {
       const Result<FeedPage> page = feed.page(traces_consumer, "", ends_at_once);

@@ -1,5 +1,5 @@
-// The tasks of the planners, run: each in a store and a worker of its own, with the rule book, the stand-in, the model
-// of the environment, or recordings of one; and judged. Not thread-safe.
+// Trial runs of the planners' tasks: each in a store and a worker of its own, with the rule book, the stand-in, the
+// model of the environment, or recordings of one; and judged. Not thread-safe.
 #pragma once
 
 #include <cstdint>

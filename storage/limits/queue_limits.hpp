@@ -1,8 +1,11 @@
 // All that operators set for a queue, as one value with a revision: what a claim may take of it, and in which order.
 // They hold across all workers, shards and nodes. Pure functions, safe from any thread.
 //
-// A queue is bound while it has a limit or is paused; then each step of it is claimed through the table. It is governed
-// while it has a limit that releases before 28 do not know. Those find it paused, so that they leave it alone.
+// A queue is
+// - bound while it has any limit or is paused: a step of it begins only by a claim that reads the limits, or stays with
+//   the holder of its branch where lets_go_on() allows that;
+// - governed while it has a limit that releases before 28 do not know: they find it paused, and leave it alone;
+// - counted while jobs held at once, or what they use, is limited: then the held jobs are counted.
 #pragma once
 
 #include <cstdint>

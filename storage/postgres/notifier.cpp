@@ -81,7 +81,7 @@ void LocalNotifier::wait(std::int64_t timeout_ms) {
     notified_.wait_for(lock, std::chrono::milliseconds(timeout_ms));
 }
 
-void LocalNotifier::wake() {
+void LocalNotifier::interrupt() {
   { const std::lock_guard lock(mutex_); }
   notified_.notify_all();
 }
@@ -129,7 +129,7 @@ void Notifier::notify_at(std::int64_t at_us) {
   if (at_us >= known_us) return;
   const std::uint64_t one = 1;  // the listening thread looks how long it has to wait now
   CHECK(write(notified_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
-  local_.wake();
+  local_.interrupt();
 }
 
 // Once for each time of notify_at() that has come.

@@ -45,9 +45,9 @@ class LocalNotifier {
   void notify();
   // True if a notification arrived since this thread's last call, or arrives within the time.
   bool await(std::int64_t timeout_ms);
-  // Returns at a notification that this thread has not seen, at a wake(), after the time, or earlier.
+  // Returns at a notification that this thread has not seen, at an interrupt(), after the time, or earlier.
   void wait(std::int64_t timeout_ms);
-  void wake();
+  void interrupt();
 
  private:
   std::mutex mutex_;

@@ -71,7 +71,7 @@ RunErasure::Values remove_unused(PgConnection& connection, Shard shard, std::int
   }
   if (!due.empty()) connection.query(statement("forget_erasing"), PgParameters().add(shard).add(array_of(used)));
   values.used = std::ssize(used);
-  values.young = std::ssize(read_hashes(connection.query(statement("erasing"), PgParameters().add(shard))));
+  values.recent = std::ssize(read_hashes(connection.query(statement("erasing"), PgParameters().add(shard))));
   return values;
 }
 

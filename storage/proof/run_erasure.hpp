@@ -44,9 +44,9 @@ class RunErasure {
 
   struct Values {
     std::int64_t removed = 0;
-    std::int64_t bytes = 0;  // of those
-    std::int64_t used = 0;   // other runs have them too
-    std::int64_t young = 0;  // put lately: they stay until the next time
+    std::int64_t bytes = 0;   // of those
+    std::int64_t used = 0;    // other runs have them too
+    std::int64_t recent = 0;  // put lately: they stay until the next time
   };
   // Removes the shard's large values of archived and erased runs to which no event refers any more and which nothing
   // has put for `unused_us`. In one transaction; whatever archives or erases runs waits for it, nothing else does.

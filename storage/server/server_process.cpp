@@ -64,7 +64,7 @@ class Image {
 };
 
 // The process that starts the program ends at once, so that the program is not our child.
-[[noreturn]] void start_and_leave(Image& image, int tell) {
+[[noreturn]] void start_and_leave(Image& image, int report) {
   const pid_t started = fork();
   if (started == 0) {
     setsid();
@@ -72,8 +72,8 @@ class Image {
     setrlimit(RLIMIT_DATA, &memory);  // refused: it is less already
     image.become();
   }
-  const bool told = write(tell, &started, sizeof started) == sizeof started;
-  _exit(told ? 0 : 1);
+  const bool reported = write(report, &started, sizeof started) == sizeof started;
+  _exit(reported ? 0 : 1);
 }
 
 fs::path proc(pid_t pid) { return fs::path("/proc") / std::to_string(pid); }

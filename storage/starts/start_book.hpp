@@ -25,7 +25,7 @@ struct StartKeyRow {
   std::int64_t numbers = 0;  // the number of its last start
   TimeUs due_at = never_us;
   std::string state = {};                                    // of keyed_starts_json; "": it is new
-  std::optional<std::pair<std::int64_t, RunId>> front = {};  // the first start that waits; not written
+  std::optional<std::pair<std::int64_t, RunId>> front = {};  // the oldest start that waits; read, never written
 };
 
 struct WaitingStart {
@@ -51,8 +51,8 @@ struct StartKeyWrite {
   std::vector<std::pair<StartNumbers, std::string>> refused = {};  // and why
 };
 
-// Given the database's clock and rows that this caller has locked. May be called again, for other rows, after a
-// failure.
+// Decides on the rows of keys that the caller has locked, at the database's clock. After a failure it may be called
+// again, with rows that were read again.
 using DecideStarts = std::function<std::vector<StartKeyWrite>(TimeUs now_us, const std::vector<StartKeyRow>& rows)>;
 
 // A start that waits, or was refused, with its key.
@@ -75,7 +75,7 @@ struct StartBook {
 
   // The starts with these numbers, in order.
   std::function<std::vector<WaitingStart>(const StartKey& of, std::int64_t first, std::int64_t last)> starts;
-  // The last start that the run stands for, or would have.
+  // The newest start on record, waiting or refused, of those that are one run, whether or not that was ever begun.
   std::function<std::optional<FoundStart>(const RunId& run)> start_of_run;
   // After `after`, in order; of all graphs if `graph` is "".
   std::function<std::vector<StartKeyRow>(const std::string& graph, const StartKey& after, std::int32_t limit)> keys;

@@ -169,15 +169,8 @@ TEST(Examples, F4_there_is_one_of_every_condition_and_operation_of_the_page) {
   EXPECT_GE(found, 20u) << "the tables of the page are not read";
 }
 
-TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
-  const Json schema = schema_of("tools");
-  const auto expect = [&](const Json& document, bool is_good) {
-    const Status fits = check_value(schema, document);
-    EXPECT_EQ(fits.ok(), is_good) << document << (fits ? "" : fits.error().message);
-    const Result<ToolsFile> parsed = parse_tools(document);
-    EXPECT_EQ(parsed.ok(), is_good) << document << (parsed ? "" : parsed.error().message);
-  };
-  const Json good = Json::parse(R"({"$schema": "tools.schema.json", "tools": {
+// A tools file with every setting.
+const Json good_tools_file = Json::parse(R"({"$schema": "tools.schema.json", "tools": {
     "count": {"exec": ["wc", "-w"], "timeout_ms": 5000, "queue": "slow", "needs": ["$text", "name", "*.slot"],
               "env": ["LANG"], "limits": {"cpu_seconds": 10, "memory_bytes": 1000000, "file_bytes": 1, "open_files": 100,
               "processes": 5, "output_bytes": 1000}},
@@ -188,10 +181,70 @@ TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
     "far": {"mcp": "https://far.example/mcp", "auth": {"bearer": "TOKEN"}, "elicitation": "decline"}},
     "secrets": {"TOKEN": {"env": "TOKEN", "urls": ["https://sky.example"]}, "my.key-2": {"file": "/run/key"}},
     "builtin": {"allow": ["echo"], "repositories": ["/srv"], "corpora": ["handbook"], "urls": ["https://h/v1"]}})");
-  expect(good, true);
+// Values that spoil it, by their places.
+const std::pair<const char*, Json> spoils_of_tools_file[] = {{"/tools/count/exec", Json::array()},
+                                                             {"/tools/count/exec", "wc"},
+                                                             {"/tools/count/http", "http://x/"},
+                                                             {"/tools/count/timeout_ms", 0},
+                                                             {"/tools/count/timeout_ms", 86'400'001},
+                                                             {"/tools/count/queue", ""},
+                                                             {"/tools/count/needs", {1}},
+                                                             {"/tools/count/needs", {""}},
+                                                             {"/tools/count/needs", {"$"}},
+                                                             {"/tools/count/env", {"A=1"}},
+                                                             {"/tools/count/limits/cpu_seconds", 0},
+                                                             {"/tools/count/limits/speed", 1},
+                                                             {"/tools/count/colour", "red"},
+                                                             {"/tools/sky/http", "ftp://x"},
+                                                             {"/tools/sky/env", {"LANG"}},
+                                                             {"/tools/sky/attempts", 0},
+                                                             {"/tools/sky/attempts", 1001},
+                                                             {"/tools/sky/about", 3},
+                                                             {"/tools/near/mcp", Json::array()},
+                                                             {"/tools/near/mcp", "server"},
+                                                             {"/tools/near/mcp", 1},
+                                                             {"/tools/near/exec", {"a"}},
+                                                             {"/tools/near/auth", {{"bearer", "TOKEN"}}},
+                                                             {"/tools/near/about", "x"},
+                                                             {"/tools/near/elicitation", "maybe"},
+                                                             {"/tools/far/env", {"LANG"}},
+                                                             {"/tools/sky/elicitation", "ask"},
+                                                             {"/builtin/allow", "echo"},
+                                                             {"/builtin/colour", 1},
+                                                             {"/builtin/urls", "https://h"},
+                                                             {"/builtin/urls", {"h"}},
+                                                             {"/builtin/urls", {"https://h/?q"}},
+                                                             {"/secrets", 1},
+                                                             {"/secrets/TOKEN", "value"},
+                                                             {"/secrets/TOKEN/file", "both"},
+                                                             {"/secrets/TOKEN/env", ""},
+                                                             {"/secrets/TOKEN/colour", 1},
+                                                             {"/secrets/TOKEN/urls", {"ftp://h"}},
+                                                             {"/secrets/A B", {{"env", "X"}}},
+                                                             {"/tools/sky/auth", "TOKEN"},
+                                                             {"/tools/sky/auth", Json::object()},
+                                                             {"/tools/sky/auth", {{"bearer", "A B"}}},
+                                                             {"/tools/sky/auth", {{"basic", {{"user", "a:b"}}}}},
+                                                             {"/tools/sky/auth", {{"header", {{"a b", "TOKEN"}}}}},
+                                                             {"/tools/count/auth", {{"bearer", "TOKEN"}}},
+                                                             {"/tools/sky/secrets", {{"KEY", "TOKEN"}}},
+                                                             {"/tools/count/secrets", {{"A=1", "TOKEN"}}},
+                                                             {"/tools/count/secrets", {{"KEY", 5}}},
+                                                             {"/more", 1},
+                                                             {"/tools", 3}};
+
+TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
+  const Json schema = schema_of("tools");
+  const auto expect = [&](const Json& document, bool is_good) {
+    const Status fits = check_value(schema, document);
+    EXPECT_EQ(fits.ok(), is_good) << document << (fits ? "" : fits.error().message);
+    const Result<ToolsFile> parsed = parse_tools(document);
+    EXPECT_EQ(parsed.ok(), is_good) << document << (parsed ? "" : parsed.error().message);
+  };
+  expect(good_tools_file, true);
   for (const char* auth : {R"({"bearer": "TOKEN"})", R"({"basic": {"user": "ann", "password": "TOKEN"}})",
                            R"({"header": {"X-Key": "TOKEN"}})", R"({"query": {"key": "my.key-2"}})"}) {
-    Json authorized = good;
+    Json authorized = good_tools_file;
     authorized["tools"]["sky"]["auth"] = Json::parse(auth);
     authorized["tools"]["count"]["secrets"] = {{"KEY", "TOKEN"}};
     expect(authorized, true);
@@ -199,58 +252,8 @@ TEST(Schemas, the_one_of_tools_files_agrees_with_their_parser) {
   expect({{"tools", Json::object()}}, true);
   expect({{"builtin", {{"allow", {"echo"}}}}}, true);
   expect({{"biultin", Json::object()}}, false);
-  const std::pair<const char*, Json> spoiled[] = {{"/tools/count/exec", Json::array()},
-                                                  {"/tools/count/exec", "wc"},
-                                                  {"/tools/count/http", "http://x/"},
-                                                  {"/tools/count/timeout_ms", 0},
-                                                  {"/tools/count/timeout_ms", 86'400'001},
-                                                  {"/tools/count/queue", ""},
-                                                  {"/tools/count/needs", {1}},
-                                                  {"/tools/count/needs", {""}},
-                                                  {"/tools/count/needs", {"$"}},
-                                                  {"/tools/count/env", {"A=1"}},
-                                                  {"/tools/count/limits/cpu_seconds", 0},
-                                                  {"/tools/count/limits/speed", 1},
-                                                  {"/tools/count/colour", "red"},
-                                                  {"/tools/sky/http", "ftp://x"},
-                                                  {"/tools/sky/env", {"LANG"}},
-                                                  {"/tools/sky/attempts", 0},
-                                                  {"/tools/sky/attempts", 1001},
-                                                  {"/tools/sky/about", 3},
-                                                  {"/tools/near/mcp", Json::array()},
-                                                  {"/tools/near/mcp", "server"},
-                                                  {"/tools/near/mcp", 1},
-                                                  {"/tools/near/exec", {"a"}},
-                                                  {"/tools/near/auth", {{"bearer", "TOKEN"}}},
-                                                  {"/tools/near/about", "x"},
-                                                  {"/tools/near/elicitation", "maybe"},
-                                                  {"/tools/far/env", {"LANG"}},
-                                                  {"/tools/sky/elicitation", "ask"},
-                                                  {"/builtin/allow", "echo"},
-                                                  {"/builtin/colour", 1},
-                                                  {"/builtin/urls", "https://h"},
-                                                  {"/builtin/urls", {"h"}},
-                                                  {"/builtin/urls", {"https://h/?q"}},
-                                                  {"/secrets", 1},
-                                                  {"/secrets/TOKEN", "value"},
-                                                  {"/secrets/TOKEN/file", "both"},
-                                                  {"/secrets/TOKEN/env", ""},
-                                                  {"/secrets/TOKEN/colour", 1},
-                                                  {"/secrets/TOKEN/urls", {"ftp://h"}},
-                                                  {"/secrets/A B", {{"env", "X"}}},
-                                                  {"/tools/sky/auth", "TOKEN"},
-                                                  {"/tools/sky/auth", Json::object()},
-                                                  {"/tools/sky/auth", {{"bearer", "A B"}}},
-                                                  {"/tools/sky/auth", {{"basic", {{"user", "a:b"}}}}},
-                                                  {"/tools/sky/auth", {{"header", {{"a b", "TOKEN"}}}}},
-                                                  {"/tools/count/auth", {{"bearer", "TOKEN"}}},
-                                                  {"/tools/sky/secrets", {{"KEY", "TOKEN"}}},
-                                                  {"/tools/count/secrets", {{"A=1", "TOKEN"}}},
-                                                  {"/tools/count/secrets", {{"KEY", 5}}},
-                                                  {"/more", 1},
-                                                  {"/tools", 3}};
-  for (const auto& [place, value] : spoiled) {
-    Json bad = good;
+  for (const auto& [place, value] : spoils_of_tools_file) {
+    Json bad = good_tools_file;
     bad[Json::json_pointer(place)] = value;
     expect(bad, false);
   }

@@ -73,12 +73,27 @@ TEST_P(RunsTest, runs_are_found_by_each_filter_newest_first) {
             "2");
 }
 
-// The cause and the tools stand in the events, the rest in the row.
-TEST_P(RunsTest, failures_are_found_by_cause_reason_tool_duration_and_version) {
+// The entry that ends the run with this number, of four.
+Entry ended_entry(TestRun& run, int n) {
   const auto end_of = [](EventRow& event, const std::string& payload, std::int16_t type) {
     event.payload = payload;
     event.type = type;
   };
+  Entry entry = run.entry(2);
+  entry.run.updated_at = noon + n + n * 1'000'000;
+  entry.run.reason = n == 1 ? "No Coffee today." : n == 2 ? "100% of it_" : "";
+  entry.run.status = n == 3 ? RunStatus::done : RunStatus::failed;
+  const std::string cause =
+      n == 1   ? R"(,"cause":{"attempt":2,"error":"timeout","message":"Slow.","node":"make","step":3})"
+      : n == 2 ? R"(,"cause":{"attempt":1,"error":"down","message":"x\u0000","node":"make","step":1})"
+               : "";
+  end_of(entry.events.front(), n == 0 ? R"({"tool":"echo"})" : R"({"tool":"fetch"})", 111);
+  end_of(entry.events.back(), R"({"output":null)" + cause + "}", 7);
+  return entry;
+}
+
+// The cause and the tools stand in the events, the rest in the row.
+TEST_P(RunsTest, failures_are_found_by_cause_reason_tool_duration_and_version) {
   std::vector<TestRun> runs;
   for (int n = 0; n < 4; ++n) {
     runs.push_back(new_run());
@@ -86,17 +101,7 @@ TEST_P(RunsTest, failures_are_found_by_cause_reason_tool_duration_and_version) {
     run.row.started_at = noon + n;
     run.row.version = n < 2 ? "aa11" : "aa22";
     run.row.tags = {{"all", "yes"}};
-    Entry entry = run.entry(2);
-    entry.run.updated_at = noon + n + n * 1'000'000;
-    entry.run.reason = n == 1 ? "No Coffee today." : n == 2 ? "100% of it_" : "";
-    entry.run.status = n == 3 ? RunStatus::done : RunStatus::failed;
-    const std::string cause =
-        n == 1   ? R"(,"cause":{"attempt":2,"error":"timeout","message":"Slow.","node":"make","step":3})"
-        : n == 2 ? R"(,"cause":{"attempt":1,"error":"down","message":"x\u0000","node":"make","step":1})"
-                 : "";
-    end_of(entry.events.front(), n == 0 ? R"({"tool":"echo"})" : R"({"tool":"fetch"})", 111);
-    end_of(entry.events.back(), R"({"output":null)" + cause + "}", 7);
-    run.commit(entry);
+    run.commit(ended_entry(run, n));
   }
   const auto found = [&](const std::function<void(RunFilter&)>& set) {
     RunFilter filter;

@@ -117,6 +117,8 @@ const std::vector<PlainWord>& plain_words() {
       plain("\\b([Ee]rrands?)\\b", "internal submission"),
       plain("\\b([Hh]int(?:s|ed)?)\\b", "notification"),
       plain("\\b([Tt]old|[Tt]ells?)\\b", "report, say or show"),
+      plain("\\b((?:[Aa]n?|[Tt]he|[Ee]ach|[Ee]very|[Nn]ext|[Ll]ast|[Aa]nother) looks?)\\b",
+            "scan, poll, pass or check"),
       plain("\\b([Yy]oung)\\b", "new or short"),
       plain("\\b([Bb]orn)\\b", "created"),
       plain("\\b([Bb]eside)\\b", "next to, besides or compared with"),
@@ -174,6 +176,45 @@ TEST(Tidy, comments_use_plain_words) {
   const Faults faults = word_faults(source("engine/a.cpp", "int a;\n\n// One run,\n// made anew.\n"));
   EXPECT_EQ(faults, Faults{"engine/a.cpp:4: Expected plain words in a comment, but found \"anew\"; write again."});
   expect_clean(word_faults);
+}
+
+// --- what users read -----------------------------------------------------------------------------------------------
+
+// Rooms whose texts are the program's output: help, answers, findings, cases of the benchmark.
+bool is_read_by_users(const Source& source) {
+  static const std::regex rooms("^ops/(commands|answers|audit|bench)/.*\\.[ch]pp$");
+  return std::regex_search(source.path, rooms);
+}
+
+// A literal of several words; one word alone is a name, as of a field.
+Faults literal_faults(const Source& source) {
+  static const std::regex literal("\"((?:[^\"\\\\]|\\\\.)*)\"");
+  static const std::regex word(
+      "\\b([Aa]new|[Dd]ear|[Hh]ardly|[Nn]obody|[Ww]hoever|[Tt]old|[Tt]ells?|"
+      "[Yy]oung|[Bb]orn|[Bb]eside)\\b(?!=)");
+  Faults faults;
+  if (!is_read_by_users(source)) return faults;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    const std::string& line = source.lines[i];
+    for (std::sregex_iterator text(line.begin(), line.end(), literal), end; text != end; ++text) {
+      const std::string says = text->str(1);
+      std::smatch found;
+      if (says.find(' ') != std::string::npos && std::regex_search(says, found, word))
+        faults.push_back(
+            fault_at(source, i, "Expected plain words in what users read, but found \"" + found.str(1) + "\"."));
+    }
+  }
+  return faults;
+}
+
+TEST(Tidy, what_users_read_has_plain_words) {
+  expect_fault(literal_faults, source("ops/commands/a.cpp", "  add_flag(\"--check\", \"Tell what differs\");"));
+  expect_fault(literal_faults, source("ops/answers/a.cpp", "  return {name, true, count + \", all young\"};"));
+  expect_fault(literal_faults, source("ops/bench/a.cpp", "    {\"case\", \"Steps beside none\", \"0.9\"},"));
+  expect_none(literal_faults, source("ops/commands/a.cpp", "  {\"young\", values.recent}, {\"told\", 1}};"));
+  expect_none(literal_faults, source("ops/commands/a.cpp", "  int young = 0;  // not so old"));
+  expect_none(literal_faults, source("workers/planners/a.cpp", "  \"Tell what you see.\""));
+  expect_clean(literal_faults);
 }
 
 }  // namespace

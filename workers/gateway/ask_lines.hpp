@@ -1,6 +1,6 @@
-// The lines in which asks wait for steps: one for all asks that serve the same queues, served in their order. A line
-// knows the shards in which there may be something for it: all of them after a notification and at each poll, one of
-// them as long as its claims come back full. Not thread-safe.
+// The lines in which asks wait for steps: first in, first out, one line for all asks that serve the same queues. A line
+// claims from the shards that may have a step for it: from all of them after a notification and at each poll, and from
+// a shard again as long as its claims come back full. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,9 @@ namespace {
 constexpr std::size_t gone_bytes_max = 64u << 20;  // of asks whose clients are gone
 constexpr TimeUs overdue_us = 500'000;             // past its time an ask is answered, whatever else it might do
 
-RemoteWorkerRef make_nobody() { return std::make_shared<RemoteWorker>(RemoteWorkerSays{"", "", {"default"}, {}, {}}); }
+RemoteWorkerRef make_idle_worker() {
+  return std::make_shared<RemoteWorker>(RemoteWorkerSays{"", "", {"default"}, {}, {}});
+}
 
 }  // namespace
 
@@ -40,7 +42,7 @@ Asks::Asks(GatewayContext& context, RemoteSessions& sessions)
     : context_(context),
       sessions_(sessions),
       lines_(context.options.shards, context.options.poll_ms * 1'000),
-      nobody_(make_nobody()) {}
+      idle_(make_idle_worker()) {}
 
 Asked* Asks::find(AskId id) {
   const auto found = asks_.find(id);
@@ -56,7 +58,7 @@ bool Asks::add(AskId id, Ask ask) {
   asked.answer.results.resize(asked.ask.finished.size());
   asked.open_reports = asked.ask.finished.size();
   const bool is_known = sessions_.recognizes(asked.ask);
-  asked.worker = asked.ask.worker ? asked.ask.worker : nobody_;
+  asked.worker = asked.ask.worker ? asked.ask.worker : idle_;
   if (is_known) {
     asked.answer.session = asked.ask.session;
     asked.at = Asked::At::begins;
@@ -159,7 +161,7 @@ void Asks::settle(AskId id) {
 void Asks::wait(AskId id, Asked& asked, bool has_something) {
   asked.at = Asked::At::waits;
   const bool waits_first_time = std::exchange(asked.waits_first_time, false);
-  lines_.join(asked.worker->says().queues, {id, asked.until, waits_first_time, has_something});
+  lines_.join(asked.worker->declared().queues, {id, asked.until, waits_first_time, has_something});
 }
 
 void Asks::finish(AskId id, Asked& asked) {
@@ -209,7 +211,7 @@ std::vector<std::pair<AskLines::Claiming, RunId>> Asks::next_claims_alone() {
     lines_.leave(*id);
     Asked& asked = at(*id);
     asked.at = Asked::At::claims;
-    claims.push_back({{*id, asked.worker->says().queues, shard_of(run, context_.options.shards)}, run});
+    claims.push_back({{*id, asked.worker->declared().queues, shard_of(run, context_.options.shards)}, run});
   }
   return claims;
 }

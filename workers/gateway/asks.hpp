@@ -1,6 +1,5 @@
-// The asks of remote workers that have no answer yet: each opens its session, has its reports written, and takes steps
-// as far as it has room. It is answered once nothing more is to come; while nothing has come, it waits in its line.
-// Not thread-safe.
+// Open requests of remote workers for steps (long polls). Each opens its session, has its reports written and its steps
+// claimed, waits in a line while there are none, and is answered once nothing more is to come. Not thread-safe.
 #pragma once
 
 #include <deque>
@@ -88,7 +87,7 @@ class Asks {
   GatewayContext& context_;
   RemoteSessions& sessions_;
   AskLines lines_;
-  const RemoteWorkerRef nobody_;
+  const RemoteWorkerRef idle_;  // stands in for the worker of an ask that brings none
   std::map<AskId, Asked> asks_;
   std::deque<AskId> gone_;      // with reports, the oldest first
   std::size_t gone_bytes_ = 0;  // of them

@@ -38,7 +38,7 @@ bool RemoteSessions::recognizes(Ask& ask) {
   if (found == remotes_.end() || found->second.caller != ask.caller) return false;
   Remote& remote = found->second;
   if (ask.worker) {
-    if (!remote.worker || !(remote.worker->says() == ask.worker->says())) return false;
+    if (!remote.worker || !(remote.worker->declared() == ask.worker->declared())) return false;
     ask.worker = remote.worker;
   }
   remote.contact_at = context_.steady;
@@ -86,7 +86,7 @@ std::vector<SessionId> RemoteSessions::beating(const std::set<SessionId>& asking
 QueueNames RemoteSessions::queues() const {
   QueueNames queues;
   for (const auto& [session, remote] : remotes_)
-    if (remote.worker) queues.insert(remote.worker->says().queues.begin(), remote.worker->says().queues.end());
+    if (remote.worker) queues.insert(remote.worker->declared().queues.begin(), remote.worker->declared().queues.end());
   return queues;
 }
 

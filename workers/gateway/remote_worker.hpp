@@ -49,7 +49,7 @@ class RemoteWorker {
   explicit RemoteWorker(RemoteWorkerSays says);
   ~RemoteWorker();
 
-  const RemoteWorkerSays& says() const { return says_; }
+  const RemoteWorkerSays& declared() const { return says_; }
   const HandlerTable& handlers() const { return handlers_; }
   const ToolTable& tools() const { return tools_; }
   SessionRow row(SessionId id) const;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "workers/models/chat_message.hpp"
+#include "workers/models/event_stream.hpp"
 #include "workers/ports/failures.hpp"
 
 namespace cairn {
@@ -17,26 +18,14 @@ constexpr std::size_t tool_calls_at_once = 1'000;  // of one message
 // Takes each event's data; false: no more.
 using TakeEvent = std::function<bool(const std::string& data)>;
 
-// An event ends with an empty line; its `data:` lines are joined by line feeds. Comments and other fields are skipped.
 void for_each_event(std::string_view stream, const TakeEvent& take) {
-  std::string data;
-  bool has_data = false;
-  while (!stream.empty()) {
-    const std::size_t end = stream.find_first_of("\r\n");
-    const std::string_view line = stream.substr(0, end);
-    const bool is_pair = end != std::string_view::npos && stream.substr(end, 2) == "\r\n";
-    stream.remove_prefix(end == std::string_view::npos ? stream.size() : end + (is_pair ? 2 : 1));
-    if (line.empty() && has_data && !take(data)) return;
-    if (line.empty()) {
-      data.clear();
-      has_data = false;
-    }
-    if (!line.starts_with("data:")) continue;
-    if (has_data) data += '\n';
-    data += line.substr(line.starts_with("data: ") ? 6 : 5);
-    has_data = true;
-  }
-  if (has_data) take(data);  // some endpoints end without the last empty line
+  constexpr std::size_t bytes_at_once = 64 * 1024;
+  EventStream events;
+  for (; !stream.empty(); stream.remove_prefix(std::min(bytes_at_once, stream.size())))
+    for (const std::string& data : events.add(stream.substr(0, bytes_at_once)))
+      if (!take(data)) return;
+  for (const std::string& data : events.add("\n\n"))  // some endpoints end without the last empty line
+    if (!take(data)) return;
 }
 
 Failure broken_off(const Json& error) {
@@ -173,30 +162,12 @@ std::string text_of_event(ModelApi api, const Json& event) {
   return delta == nullptr ? std::string() : text_at(*delta, "content");
 }
 
-// The position after the last event that is whole; none ends within the first `scanned` bytes.
-std::size_t after_last_event(std::string_view stream, std::size_t scanned) {
-  constexpr std::size_t end_bytes_max = 4;
-  const std::size_t from = scanned - std::min(scanned, end_bytes_max - 1);
-  const std::string_view unseen = stream.substr(from);
-  std::size_t after = 0;
-  for (const std::string_view end : {"\n\n", "\r\n\r\n", "\r\r"})
-    if (const std::size_t at = unseen.rfind(end); at != std::string_view::npos)
-      after = std::max(after, from + at + end.size());
-  return after;
-}
-
 }  // namespace
 
 std::string StreamedText::add(std::string_view more) {
-  rest_ += more;
-  const std::size_t whole = after_last_event(rest_, scanned_);
   std::string text;
-  for_each_event(std::string_view(rest_).substr(0, whole), [&](const std::string& data) {
+  for (const std::string& data : events_.add(more))
     if (const Result<Json> event = parse_json(data, "an event")) text += text_of_event(api_, *event);
-    return true;
-  });
-  rest_.erase(0, whole);
-  scanned_ = rest_.size();
   return text;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/json.hpp"
 #include "engine/result.hpp"
+#include "workers/models/event_stream.hpp"
 #include "workers/models/model_api.hpp"
 
 namespace cairn {
@@ -27,8 +28,7 @@ class StreamedText {
 
  private:
   ModelApi api_;
-  std::string rest_;         // of an event that is not whole
-  std::size_t scanned_ = 0;  // bytes of it in which no event ends
+  EventStream events_;
 };
 
 }  // namespace cairn

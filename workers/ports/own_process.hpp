@@ -10,6 +10,10 @@ namespace cairn {
 // "" where a variable is not set or empty.
 std::string environment_variable(const char* name);
 
+// A standard descriptor (0, 1 or 2) that the caller closed would be reused for a file or a connection, and output would
+// go there. Something that can be neither read nor written takes its place.
+void occupy_standard_streams();
+
 // Raises the number of files that this process may open to what it is allowed.
 void raise_open_files();
 

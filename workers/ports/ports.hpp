@@ -54,8 +54,8 @@ struct ModelReply {
 // The answer to a request. A failed one may have a reply too: a reply that misses its schema has its cost all the same.
 struct ModelAnswer {
   ModelAnswer() = default;
-  ModelAnswer(ModelReply came) : reply(std::move(came)) {}
-  ModelAnswer(Failure why, ModelReply came = {}) : reply(std::move(came)), failure(std::move(why)) {}
+  ModelAnswer(ModelReply given) : reply(std::move(given)) {}
+  ModelAnswer(Failure why, ModelReply given = {}) : reply(std::move(given)), failure(std::move(why)) {}
 
   ModelReply reply;
   std::optional<Failure> failure;

@@ -119,9 +119,9 @@ pid_t start_program(char** arguments, KeeperReport& report) {
   if (program == 0) become_program(arguments, keeper, ends[1]);
   ::close(ends[1]);
   int error = 0;
-  const ssize_t told = ::read(ends[0], &error, sizeof error);
+  const ssize_t received = ::read(ends[0], &error, sizeof error);
   ::close(ends[0]);
-  if (told != sizeof error) return program;
+  if (received != sizeof error) return program;
   ::waitpid(program, nullptr, 0);
   report = {KeeperReport::not_started, error};
   return -1;

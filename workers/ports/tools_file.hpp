@@ -1,5 +1,5 @@
 // The tools file: the programs and URLs that are tools of a worker, and what its built-in tools may do.
-// Pure functions, but for the look at the users of this machine; safe from any thread.
+// Pure functions, but for a read of the users of this machine; safe from any thread.
 //
 // {"tools": {"NAME": {"exec": ["program", "argument"], "timeout_ms": 10000, "queue": "default", "needs": ["$channel"],
 //                     "env": ["VARIABLE"], "user": "nobody", "limits": {"cpu_seconds": 600, "memory_bytes": 4294967296,

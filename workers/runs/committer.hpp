@@ -3,11 +3,14 @@
 // in. A state machine without I/O: its driver carries out the actions that it gives, returns their results, and says
 // what room there is.
 //
-// A conflict (optimistic concurrency) never discards a command: the run is read again and the command decided again.
-// From then on the run has rivals: its commands wait until it is locked, the events that others wrote meanwhile move
-// the cached state forward, and only then are they decided (pessimistic concurrency), all that have come by then at
-// once. While a batch is under way its runs' further commands wait; before it leaves, they join their run's entry. A
-// child run's start and end are committed atomically with its parent; where the parent cannot be read, the end waits.
+// Conflict (optimistic concurrency): no command is discarded; the run is read again, and its commands are decided
+// again.
+// Contention (pessimistic concurrency): for two seconds after another writer's event the run has rivals. Its commands
+// wait until it is locked, the events that others wrote move the cached state forward, and then they are decided, all
+// at once.
+// Order: one batch of a run is under way at a time. Commands that arrive before it leaves join its entry; later ones
+// wait for its verdict. A child run's start and end are committed atomically with its parent; where the parent cannot
+// be read, the end waits.
 //
 // Not thread-safe.
 #pragma once

@@ -89,7 +89,7 @@ void GraphShelf::trim() {
   graphs_ = std::move(kept);
 }
 
-// The mark is read first: what is added after it is found by the next look.
+// The mark is read first: what is added after it is found by the next reading.
 ReadGraphsOf read_new_graphs(Store& store, KnownGraphs& known, bool wants_queues) {
   ReadGraphsOf read;
   const std::int64_t mark = store.graphs().mark();

@@ -47,7 +47,7 @@ constexpr std::size_t effects_at_once = 100;         // then their results are c
 constexpr std::int64_t address_space_mib_min = 128;  // for stacks and arenas of the threads, and what they do
 constexpr TimeUs progress_every_us = 250'000;
 constexpr std::size_t progress_bytes_at_once = 4u << 20;
-constexpr TimeUs scan_patience_us = 30'000'000;  // then a step is left to others without a look at them
+constexpr TimeUs scan_patience_us = 30'000'000;  // then a step is left to others without a scan for them
 constexpr std::int64_t wait_ms = 50;             // for a notification; stopping may take as long
 
 std::string host_name() {

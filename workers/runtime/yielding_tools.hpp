@@ -1,6 +1,6 @@
 // Tools that leave a call to another worker where this one's settings do not allow it, or do not know its tool, and
-// another's do. The other sessions' rows are as old as the last look at them, so a new look is waited for before a call
-// is answered here with a refusal. For the worker's serial executor: one thread at a time.
+// another's do. The other sessions' rows are as old as the last reading of them, so a new one is waited for before a
+// call is answered here with a refusal. For the worker's serial executor: one thread at a time.
 #pragma once
 
 #include <exception>
@@ -32,7 +32,7 @@ class MeansOfOthers {
   TimeUs scanned_at() const { return scanned_at_; }  // 0: not yet
   bool have(const std::string& need) const;
 
-  // A look that begins from now on is wanted, until one was learned.
+  // A reading that begins from now on is wanted, until one was learned.
   void want_scan(TimeUs now_us) { wanted_at_ = now_us; }
   bool is_scan_wanted() const { return wanted_at_ > scanned_at_; }
 

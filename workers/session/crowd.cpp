@@ -9,7 +9,7 @@ namespace cairn {
 namespace {
 
 constexpr TimeUs poll_us_max = 5'000'000;
-constexpr TimeUs look_us_max = 300'000'000;
+constexpr TimeUs scan_pause_us_max = 300'000'000;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ TimeUs Crowd::poll_us(TimeUs every_us) const {
 
 TimeUs Crowd::scan_pause_us(TimeUs every_us) const {
   if (before_ < watch) return every_us;
-  return std::min(every_us * alive_ / watch, look_us_max);
+  return std::min(every_us * alive_ / watch, scan_pause_us_max);
 }
 
 }  // namespace cairn

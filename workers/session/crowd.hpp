@@ -1,7 +1,7 @@
-// The crowd: the sessions that share a session's work, as its last look found them, and how seldom it therefore looks
-// by itself. Up to `watch` sessions each does all it does alone. In a larger crowd so many answer a notification, poll
-// within a poll's time, and look after the others: the server's work grows with the sessions and not with their square
-// (decision 0081). Not thread-safe.
+// Load shedding among sessions that serve the same queues, as a session's last scan of them found them. Up to `watch`
+// sessions each answer every notification, poll and scan as if they were alone. In a larger crowd a session does so
+// less often, so that all together do about as much as `watch` of them, up to a longest pause: the server's work grows
+// with the sessions and not with their square (decision 0081). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ class Crowd {
 
   explicit Crowd(SessionId self) : self_(self), random_(static_cast<std::minstd_rand::result_type>(self)) {}
 
-  // A look found these sessions; `now_us`: the database's. One without a heartbeat for `silent_us` does not count.
+  // A scan found these sessions; `now_us`: the database's. One without a heartbeat for `silent_us` does not count.
   void seen(std::span<const SessionRow> sessions, const std::set<std::string, std::less<>>& queues, TimeUs now_us,
             TimeUs silent_us);
 
-  // Whether this session answers a notification that all have heard: so that `watch` of them do.
+  // Drawn for each notification that all have heard, so that about `watch` of them answer it.
   bool answers_notification();
   // Between two polls, if `every_us` is right for a session alone.
   TimeUs poll_us(TimeUs every_us) const;
-  // Between two looks of an idle session at the others, likewise. The sessions that were started with the lowest ids
-  // look as often as one alone.
+  // Between two scans of an idle session for what the others left, likewise. The `watch` sessions with the lowest ids
+  // scan as often as one alone.
   TimeUs scan_pause_us(TimeUs every_us) const;
 
  private:

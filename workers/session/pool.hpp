@@ -76,8 +76,8 @@ class Pool {
   void give_back(Slot slot, TimeUs run_at_us);
   void leave_to_others(Slot slot, TimeUs run_at_us);  // as give_back, but no claim is made here at that time
 
-  // A job of the run is to be executed alone: nothing is claimed until no slot is taken, then one job
-  // of this run, and nothing else until that one is done. If there is none to claim any more, all is as before.
+  // Executes the run's next job with nothing else in this process: stops claiming, waits until no slot is taken, claims
+  // one job of this run, and goes on as before once that is done, or at once if there is none.
   void make_room_for(const RunId& run);
   void bar(bool is_barred);  // while it is, nothing is claimed or kept
 
@@ -98,8 +98,8 @@ class Pool {
   // Slots that neither a step nor a claim under way has taken.
   std::int32_t free_slots() const;
 
-  // How many jobs commits may still take for slots that they free. From then on jobs are claimed, so that a run whose
-  // jobs follow one another keeps no other waiting.
+  // How many of the slots that commits free they may fill with further jobs of their runs before a claim is due:
+  // bounded, so that a run whose jobs follow one another keeps no other waiting.
   std::int32_t refills() const;
 
   void drain();  // from now on nothing is claimed, started or kept

@@ -379,17 +379,17 @@ void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
   const auto found = steps_.find(slot);
   if (found == steps_.end() || !found->second.is_running) return;
   found->second.is_running = false;
-  const bool is_told = shortage_told_at_ == never_us || steady_ - shortage_told_at_ >= second_us;
-  if (is_told) {
-    const std::int64_t others = std::exchange(untold_shortages_, 0);
+  const bool is_reported = shortage_reported_at_ == never_us || steady_ - shortage_reported_at_ >= second_us;
+  if (is_reported) {
+    const std::int64_t others = std::exchange(unreported_shortages_, 0);
     note(Note::Level::warning,
          lacking + ". " + step_text(found->second.job, "Step ") + " is given back" +
              (others > 0 ? ", as " + std::to_string(others) + " others were" : "") +
              ", and this worker takes fewer steps for a while.",
          found->second);
-    shortage_told_at_ = steady_;
+    shortage_reported_at_ = steady_;
   } else {
-    ++untold_shortages_;
+    ++unreported_shortages_;
   }
   --begun_;
   finish(slot, Ended::How::fell_short, now_ + fell_short_pause_us);

@@ -191,8 +191,8 @@ class StepsInFlight {
   std::vector<ProgressPlace> said_no_more_;  // ended steps that had said something
   std::deque<WaitsForRoom> waiting_;
   std::size_t values_bytes_ = 0;
-  TimeUs shortage_told_at_ = never_us;  // steady; `never_us`: not yet
-  std::int64_t untold_shortages_ = 0;
+  TimeUs shortage_reported_at_ = never_us;  // steady; `never_us`: not yet
+  std::int64_t unreported_shortages_ = 0;
   std::int64_t begun_ = 0;
   std::int64_t late_ = 0;
   Actions actions_;

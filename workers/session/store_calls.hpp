@@ -198,7 +198,7 @@ struct ScanSessions {
   TimeUs asked_us = 0;  // steady
   OrphanMark orphans_from = {};
   bool scans_jobs = true;
-  RunId loose_after = {};  // where the look for loose ends goes on
+  RunId loose_after = {};  // where the scan for loose ends goes on
   struct Answer {
     std::vector<SessionRow> sessions;
     std::vector<SessionId> exited;  // of these, those whose process has exited

@@ -8,6 +8,7 @@
 #include "engine/follow.hpp"
 #include "engine/replay_check.hpp"
 #include "engine/snapshot.hpp"
+#include "engine/state_check.hpp"
 #include "storage/chain.hpp"
 #include "workers/runs/history.hpp"
 
@@ -65,15 +66,15 @@ void Checker::before(std::span<const Entry> batch) {
 
 std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch, std::span<const Verdict> verdicts) {
   if (verdicts.size() != batch.size()) found("A commit has not one verdict for each of its entries.");
-  std::vector<std::pair<RunId, Event>> came;
+  std::vector<std::pair<RunId, Event>> arrived;
   for (std::size_t at = 0; at < batch.size(); ++at) {
     const Entry& entry = batch[at];
-    const std::size_t had = came.size();
+    const std::size_t had = arrived.size();
     reporting_.clear();
     const auto [known, is_new] = known_.try_emplace(entry.run.id);
     if (is_new) known->second.state.id = entry.run.id;
-    read_on(entry.run.id, known->second, came);
-    const bool moved = came.size() > had;
+    read_on(entry.run.id, known->second, arrived);
+    const bool moved = arrived.size() > had;
     if (known->second.state.seq == 0) {
       known_.erase(known);
       continue;
@@ -92,7 +93,7 @@ std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch
   for (const Entry& entry : batch)
     if (const RunState* folded = state(entry.run.id)) check_family(*folded);
   check_limits();
-  return came;
+  return arrived;
 }
 
 // --- limits ---------------------------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ void Checker::check_held(const QueueLimits& limits) {
 
 // --- the log --------------------------------------------------------------------------------------------------------
 
-void Checker::read_on(const RunId& run, Known& known, std::vector<std::pair<RunId, Event>>& came) {
+void Checker::read_on(const RunId& run, Known& known, std::vector<std::pair<RunId, Event>>& arrived) {
   std::vector<BranchId> touched;
   for (const EventRow& row : store_.events(run, known.state.seq, all)) {
     if (row.seq != known.state.seq + 1)
@@ -157,10 +158,12 @@ void Checker::read_on(const RunId& run, Known& known, std::vector<std::pair<RunI
     if (chain_next(previous, shard_of(run, store_.shards()), run, row) != row.chain_hash)
       found("Event " + std::to_string(row.seq) + " of " + name_of(run) + " breaks the chain.");
     known.chain = row.chain_hash;
-    came.emplace_back(run, *std::move(event));
+    arrived.emplace_back(run, *std::move(event));
   }
   for (const auto& [id, branch] : known.state.branches)
     if (follow(known.state, id)) found("Branch " + std::to_string(id) + " of " + name_of(run) + " is not settled.");
+  // A state that was folded is held to what one is held to that is read.
+  if (const Status whole = check_references(known.state); !whole) found(name_of(run) + ": " + whole.error().message);
 }
 
 void Checker::check_event(const RunId& run, Known& known, const Event& event) {

@@ -72,7 +72,7 @@ class Checker {
     std::vector<HeldJob> jobs;
   };
 
-  void read_on(const RunId& run, Known& known, std::vector<std::pair<RunId, Event>>& came);
+  void read_on(const RunId& run, Known& known, std::vector<std::pair<RunId, Event>>& arrived);
   void check_event(const RunId& run, Known& known, const Event& event);
   void check_report(const RunId& run, Known& known, const Event& event, std::int32_t attempt, bool was_run);
   void check_fences(const Entry& entry, const Held& held) const;

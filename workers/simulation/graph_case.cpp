@@ -223,9 +223,9 @@ class CaseConduct {
     tools_.took_us = 0;
     std::optional<StepResult> result;
     boost::asio::io_context io;
-    boost::asio::co_spawn(io, handler(input, ports), [&](const std::exception_ptr& thrown, StepResult came) {
+    boost::asio::co_spawn(io, handler(input, ports), [&](const std::exception_ptr& thrown, StepResult given) {
       if (thrown) std::rethrow_exception(thrown);
-      result = std::move(came);
+      result = std::move(given);
     });
     io.run();
     CHECK(result.has_value());
@@ -292,15 +292,15 @@ std::string comparison(const Json& expect, const CaseResult& result) {
   const auto differs = [](const std::string& what, const Json& wanted, const Json& found) {
     return "Expected the " + what + " " + excerpt(wanted, 400) + ", but it is " + excerpt(found, 400) + ".";
   };
-  const std::string told = result.reason.empty() ? "" : " The reason: " + result.reason;
+  const std::string reason = result.reason.empty() ? "" : " The reason: " + result.reason;
   if (expect.contains("status") && expect["status"] != result.status)
-    return differs("status", expect["status"], result.status) + told;
+    return differs("status", expect["status"], result.status) + reason;
   if (expect.contains("path") && expect["path"] != Json(result.path))
-    return differs("path", expect["path"], result.path) + told;
+    return differs("path", expect["path"], result.path) + reason;
   if (expect.contains("reason") && expect["reason"] != result.reason)
     return differs("reason", expect["reason"], result.reason);
   if (expect.contains("output") && expect["output"] != result.output)
-    return differs("output", expect["output"], result.output) + told;
+    return differs("output", expect["output"], result.output) + reason;
   return "";
 }
 

@@ -51,7 +51,7 @@ bool Ledger::is_under_way(const Entry& entry) const {
 }
 
 // A run that cleans up is cancelled when that begins; its end only repeats the reason.
-void Ledger::came(const RunId& run, const Event& event) {
+void Ledger::record(const RunId& run, const Event& event) {
   const std::string name = std::visit(Named{}, event.body);
   const bool is_ending = std::holds_alternative<RunEnding>(event.body);
   if (is_ending) endings_.emplace(run, name);

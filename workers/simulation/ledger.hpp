@@ -30,7 +30,7 @@ class Ledger {
   void asked(const Entry& entry) { ++lines_[entry].under_way; }
   void answered(const Entry& entry, Response what);
   bool is_under_way(const Entry& entry) const;
-  void came(const RunId& run, const Event& event);
+  void record(const RunId& run, const Event& event);
 
   // Throws a Violation. REQUIRES: nothing is under way any more.
   void check() const;

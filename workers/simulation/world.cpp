@@ -198,7 +198,7 @@ void World::commit_locked(CommitLocked& call, const CallSite& at) {
 
 void World::note(std::span<const Entry> entries, std::span<const Verdict> verdicts) {
   for (const auto& [run, event] : checker.after(entries, verdicts)) {
-    ledger.came(run, event);
+    ledger.record(run, event);
     if (std::holds_alternative<RunEnding>(event.body)) ++reached["cleanups"];
     if (std::holds_alternative<TimerFired>(event.body) && event.step == 0) ++reached["runs out of time"];
     moved_us = agenda.now();

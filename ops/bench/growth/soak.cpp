@@ -174,7 +174,7 @@ Result<Json> measure_soak(const std::string& dsn, BenchServer& server, const Ben
   double most = 0;
   for (const auto& [name, value] : growth.items()) most = std::max(most, value.get<double>());
   return Json{{"value", most},
-              {"unit", "the most grown measure, last quarter beside second"},
+              {"unit", "the most grown measure, last quarter against second"},
               {"seconds", options.soak_seconds},
               {"runs", database.runs().done},
               {"kills", soak.kills()},

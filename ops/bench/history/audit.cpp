@@ -76,7 +76,7 @@ class AuditTimes {
     spent.seconds = use.seconds;
     spent.client_cpu = use.cpu_seconds;
     spent.worker_memory_mb = use.peak_memory_mb;
-    if (const Json told = parse_stored(use.last_line); told.value("events", std::int64_t{0}) != events_)
+    if (const Json report = parse_stored(use.last_line); report.value("events", std::int64_t{0}) != events_)
       throw std::runtime_error("Expected `cairn " + command.front() + "` to look at " + std::to_string(events_) +
                                " events, but it says: " + use.last_line.substr(0, 1'000));
     return spent;

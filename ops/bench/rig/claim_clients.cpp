@@ -44,12 +44,12 @@ struct ClaimClients::Parts {
       request.timeout_ms = options.wait_ms + answer_ms;
       const HttpResult answer = co_await http.send(std::move(request));
       if (!answer || answer->status != 200) co_return fail(answer ? answer->body : answer.error().message);
-      const Json told = parse_stored(answer->body);
-      session = told.at("session");
+      const Json reply = parse_stored(answer->body);
+      session = reply.at("session");
       ++answered;
-      for (const Json& result : told.at("results")) committed += result.at("status") == "committed" ? 1 : 0;
+      for (const Json& result : reply.at("results")) committed += result.at("status") == "committed" ? 1 : 0;
       finished = Json::array();
-      for (const Json& claim : told.at("claims"))
+      for (const Json& claim : reply.at("claims"))
         finished.push_back({{"claim", claim.at("claim")}, {"patch", {{"n", 1}}}});
     }
   }

@@ -1,4 +1,4 @@
-// A look at what a process holds at this moment. Safe from any thread.
+// A sample of what a process holds at this moment. Safe from any thread.
 #pragma once
 
 #include <cstdint>

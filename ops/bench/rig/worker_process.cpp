@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::chrono::milliseconds told_pause{2};
+constexpr std::chrono::milliseconds report_pause{2};
 
 }  // namespace
 
@@ -28,11 +28,11 @@ struct WorkerProcesses::One {
 
   void read() {
     while (const std::optional<std::string> line = process.read_line()) {
-      const Json told = parse_stored(*line);
-      steps = told.value("executed", steps.load());
-      first_at_us = told.value("first_at_us", first_at_us.load());
-      ended_at_us = told.value("ended_at_us", ended_at_us.load());
-      ended = told.value("ended", ended.load());
+      const Json report = parse_stored(*line);
+      steps = report.value("executed", steps.load());
+      first_at_us = report.value("first_at_us", first_at_us.load());
+      ended_at_us = report.value("ended_at_us", ended_at_us.load());
+      ended = report.value("ended", ended.load());
     }
   }
 
@@ -65,7 +65,7 @@ Executed WorkerProcesses::executed() const {
 
 TimeUs WorkerProcesses::wait_for_ended(std::int64_t runs) const {
   const auto limit = std::chrono::steady_clock::now() + stand_still_max;
-  for (;; std::this_thread::sleep_for(told_pause)) {
+  for (;; std::this_thread::sleep_for(report_pause)) {
     const Executed now = executed();
     if (now.ended >= runs) return now.ended_at_us;
     if (std::chrono::steady_clock::now() > limit)

@@ -82,6 +82,7 @@ void add_archive(CommandLine& line) {
   CLI::App& command = add_command(
       line, "archive",
       "Move ended runs into a file, which is looked over before they are removed; the same again goes on with it",
+      "cairn archive --older-than 90d --out old.jsonl",
       [&](const Settings& settings) { return archive_runs(settings, options); });
   add_text(command, "--older-than", "DURATION|TIME", "That ended longer ago (90d, 12h, 30m, 10s), or before this time",
            [&](const std::string& text) { return assign(options.older_than, age_argument(text)); })

@@ -56,11 +56,11 @@ void print_erasure(const ErasePlan& plan, const ErasureReport& report) {
   print_line(line + ".");
   if (plan.dry_run) return;
   const RunErasure::Values& values = report.values;
-  if (values.removed + values.used + values.young == 0) return;
+  if (values.removed + values.used + values.recent == 0) return;
   line = plural(values.removed, "large value") + " of " + std::to_string(values.bytes) + " bytes removed";
   if (values.used > 0) line += ", " + std::to_string(values.used) + " kept for other runs";
-  if (values.young > 0)
-    line += ", " + std::to_string(values.young) + " put too lately: the same command removes them later";
+  if (values.recent > 0)
+    line += ", " + std::to_string(values.recent) + " put too lately: the same command removes them later";
   print_line(line + ".");
 }
 
@@ -75,7 +75,8 @@ void print_erasure_json(const ErasePlan& plan, const ErasureReport& report, cons
                     {{"removed", report.values.removed},
                      {"bytes", report.values.bytes},
                      {"used", report.values.used},
-                     {"young", report.values.young}}}};
+                     {"recent", report.values.recent},
+                     {"young", report.values.recent}}}};
   if (plan.dry_run) document["dry_run"] = true;
   if (!plan.file.empty()) document["file"] = plan.file;
   print_json(document);
@@ -139,6 +140,7 @@ void add_erase(CommandLine& line) {
   auto& options = line.keep<EraseOptions>();
   CLI::App& command = add_command(
       line, "erase", "Remove ended runs that must go, with their large values; signed tombstones stay, without content",
+      "cairn erase --where tag.customer=jane --dry-run",
       [&](const Settings& settings) { return erase_runs(settings, options); }, [&] { return check_erase(options); });
   add_where(command, [&](const RunQuery& query) { options.where = query; })->required();
   add_except(command, options.except);

@@ -145,6 +145,7 @@ void add_export(CommandLine& line) {
   auto& options = line.keep<ExportOptions>();
   CLI::App& command = add_command(
       line, "export", "Write runs with their whole history to stdout or a file",
+      "cairn export --where graph=order --out order.jsonl.zst",
       [&](const Settings& settings) { return export_runs(settings, options); },
       [&] { return check_destination(options); });
   add_selection(command, options.of, "Every run");

@@ -44,8 +44,9 @@ Exit import_runs(const Settings& settings, const ImportCommand& options) {
 
 void add_import(CommandLine& line) {
   auto& options = line.keep<ImportCommand>();
-  CLI::App& command = add_command(line, "import", "Take in the runs of an export, if all of it holds what it claims",
-                                  [&](const Settings& settings) { return import_runs(settings, options); });
+  CLI::App& command =
+      add_command(line, "import", "Take in the runs of an export, if all of it holds what it claims",
+                  "cairn import order.jsonl", [&](const Settings& settings) { return import_runs(settings, options); });
   add_text(command, "FILE", "", "The export's file", [&](const std::string& text) {
     return assign(options.file, path_argument(text, "an export"));
   })->required();

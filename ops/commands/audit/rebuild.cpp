@@ -20,9 +20,9 @@ Exit rebuild_runs(const Settings& settings, bool check) {
 
 void add_rebuild(CommandLine& line) {
   auto& check = line.keep<bool>();
-  add_command(line, "rebuild", "Make runs' rows, jobs and questions anew from their events where they differ",
-              [&](const Settings& settings) { return rebuild_runs(settings, check); })
-      .add_flag("--check", check, "Tell what differs, and write nothing; exit 1 if something does");
+  add_command(line, "rebuild", "Make runs' rows, jobs and questions again from their events where they differ",
+              "cairn rebuild --check", [&](const Settings& settings) { return rebuild_runs(settings, check); })
+      .add_flag("--check", check, "Say what differs, and write nothing; exit 1 if something does");
 }
 
 }  // namespace cairn

@@ -93,6 +93,7 @@ void add_replay(CommandLine& line) {
   auto& options = line.keep<ReplayRunsOptions>();
   CLI::App& command = add_command(
       line, "replay", "Decide recorded runs again from their record; exit 1 if one would go another way",
+      "cairn replay --where graph=order --graph order.json",
       [&](const Settings& settings) { return replay_runs(settings, options); },
       [&] { return need_selection(options.of, "replay"); });
   add_selection(command, options.of, "Every run");

@@ -147,7 +147,8 @@ void add_verify(CommandLine& line) {
   auto& options = line.keep<VerifyOptions>();
   CLI::App& command = add_command(
       line, "verify", "Hold runs against their hash chains and their rows against their events; exit 1 on a finding",
-      [&](const Settings& settings) { return verify_runs(settings, options); }, [&] { return check_options(options); });
+      "cairn verify --all", [&](const Settings& settings) { return verify_runs(settings, options); },
+      [&] { return check_options(options); });
   add_selection(command, options.of, "Everything of which anything is kept");
   add_text(command, "--file", "FILE", "Those of an export, without any database",
            [&](const std::string& text) { return assign(options.file, path_argument(text, "an export")); })
@@ -156,7 +157,7 @@ void add_verify(CommandLine& line) {
       ->excludes("--where");
   add_trust(command, options.trust);
   command.add_flag("--accept", options.accept,
-                   "Sign by hand the ends of sound histories that nobody signed: they count as signed from now on");
+                   "Sign by hand the ends of sound histories that no one signed: they count as signed from now on");
 }
 
 }  // namespace cairn

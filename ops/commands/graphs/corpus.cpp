@@ -106,22 +106,24 @@ void add_corpus(CommandLine& line) {
   auto& name = line.keep<std::string>();
   auto& directory = line.keep<std::string>();
   auto& words = line.keep<std::string>();
-  CLI::App& group = add_group(line, "corpus", "Documents that planners search");
+  CLI::App& group = add_group(line, "corpus", "Documents that planners search", "cairn corpus list");
   const auto add_name = [&name](CLI::App& command) {
     command.add_option("NAME", name, "The corpus's name")->required()->type_name("");
   };
   CLI::App& load = add_command(line, group, "load", "Load a folder's documents; again: what changed in the folder",
+                               "cairn corpus load handbook pages",
                                [&](const Settings& settings) { return corpus_load(settings, name, directory); });
   add_name(load);
   add_text(load, "DIR", "", "The folder", [&](const std::string& text) {
     return assign(directory, path_argument(text, "a folder"));
   })->required();
-  add_command(line, group, "list", "The corpora and their size", corpus_list);
+  add_command(line, group, "list", "The corpora and their size", "cairn corpus list", corpus_list);
   CLI::App& search = add_command(line, group, "search", "The passages that a planner's search would find",
+                                 "cairn corpus search handbook 'parental leave'",
                                  [&](const Settings& settings) { return corpus_search(settings, name, words); });
   add_name(search);
   search.add_option("WORDS", words, "What is looked for")->required()->type_name("");
-  add_name(add_command(line, group, "drop", "Remove a corpus and all its documents",
+  add_name(add_command(line, group, "drop", "Remove a corpus and all its documents", "cairn corpus drop handbook",
                        [&](const Settings& settings) { return corpus_drop(settings, name); }));
 }
 

@@ -150,14 +150,16 @@ Exit measure_dataset(const Settings& settings, MeasureOptions options) {
 }  // namespace
 
 void add_dataset(CommandLine& line) {
-  CLI::App& group = add_group(line, "dataset", "The sample data that round_planner answers questions on");
-  add_command(line, group, "load", "Load it into the database, with a login that may only read it", load_dataset);
+  CLI::App& group =
+      add_group(line, "dataset", "The sample data that round_planner answers questions on", "cairn dataset load");
+  add_command(line, group, "load", "Load it into the database, with a login that may only read it",
+              "cairn dataset load", load_dataset);
   auto& options = line.keep<MeasureOptions>();
   auto& without_comments = line.keep<bool>();
   CLI::App& measure =
       add_command(line, group, "measure",
                   "Answer a folder of questions with reference queries; exit 1 if a wrong answer has no doubt",
-                  [&](const Settings& settings) {
+                  "cairn dataset measure", [&](const Settings& settings) {
                     options.comments = !without_comments;
                     return measure_dataset(settings, options);
                   });

@@ -161,10 +161,12 @@ void add_graph(CommandLine& line) {
   auto& check_options = line.keep<GraphCheckOptions>();
   auto& graph = line.keep<Json>();
   auto& kind = line.keep<std::string>() = "graph";
-  CLI::App& group = add_group(line, "graph", "List, show, check, test, add and roll back graphs; their JSON Schema");
-  add_command(line, group, "list", "The graphs and their versions", graph_list);
-  CLI::App& show = add_command(line, group, "show", "A graph as JSON or as a drawing",
-                               [&](const Settings& settings) { return graph_show(settings, show_options); });
+  CLI::App& group = add_group(line, "graph", "List, show, check, test, add and roll back graphs; their JSON Schema",
+                              "cairn graph check order.json");
+  add_command(line, group, "list", "The graphs and their versions", "cairn graph list", graph_list);
+  CLI::App& show =
+      add_command(line, group, "show", "A graph as JSON or as a drawing", "cairn graph show order --format mermaid",
+                  [&](const Settings& settings) { return graph_show(settings, show_options); });
   show.add_option("NAME", show_options.name, "The graph's name, or a version, or the first letters of one")
       ->required()
       ->type_name("");
@@ -174,24 +176,27 @@ void add_graph(CommandLine& line) {
       ->capture_default_str();
   CLI::App& check =
       add_command(line, group, "check", "Every fault of a graph, one sentence each; exit 1 if there is one",
+                  "cairn graph check order.json --strict",
                   [&](const Settings& settings) { return graph_check(settings, check_options); });
   add_graph_file(check, check_options.graph);
   check.add_flag("--strict", check_options.is_strict, "A warning is a fault");
   check.add_flag("--deployed", check_options.is_deployed,
                  "Look at the graphs of the database too, and at what its workers have");
   add_graph_test(line, group);
-  CLI::App& schema =
-      add_command(line, group, "schema", "The JSON Schema of a graph file, a tools file or a file of cases",
-                  [&](const Settings& settings) { return graph_schema(settings, kind); });
+  CLI::App& schema = add_command(
+      line, group, "schema", "The JSON Schema of a graph file, a tools file or a file of cases",
+      "cairn graph schema > graph.schema.json", [&](const Settings& settings) { return graph_schema(settings, kind); });
   schema.add_option("KIND", kind, "graph, tools or cases")
       ->check(CLI::IsMember({"graph", "tools", "cases"}))
       ->type_name("")
       ->capture_default_str();
-  add_graph_file(add_command(line, group, "add", "Store a graph as the current version of its name",
-                             [&](const Settings& settings) { return graph_add(settings, graph); }),
-                 graph);
+  add_graph_file(
+      add_command(line, group, "add", "Store a graph as the current version of its name", "cairn graph add order.json",
+                  [&](const Settings& settings) { return graph_add(settings, graph); }),
+      graph);
   auto& version = line.keep<std::string>();
   add_command(line, group, "rollback", "Make a version that is stored the current one of its name again",
+              "cairn graph rollback 1d3ce1305838",
               [&](const Settings& settings) { return graph_rollback(settings, version); })
       .add_option("VERSION", version, "As `graph list` shows it, or its first letters")
       ->required()

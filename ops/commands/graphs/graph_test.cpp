@@ -170,6 +170,7 @@ Exit graph_test(const Settings& settings, const GraphTestOptions& options) {
 void add_graph_test(CommandLine& line, CLI::App& group) {
   auto& options = line.keep<GraphTestOptions>();
   CLI::App& command = add_command(line, group, "test", "Run the cases of a file in virtual time; exit 1 if one fails",
+                                  "cairn graph test order.test.json",
                                   [&](const Settings& settings) { return graph_test(settings, options); });
   command
       .add_option("FILE", options.file, "The cases as JSON: {\"graph\": FILE or NAME, \"cases\": [...]}; - is stdin")

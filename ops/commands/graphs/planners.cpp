@@ -128,12 +128,14 @@ Status read_ways(const std::vector<std::string>& words, std::vector<TrialAnswers
 }  // namespace
 
 void add_planners(CommandLine& line) {
-  CLI::App& group = add_group(line, "planners", "How well the planners do on tasks");
+  CLI::App& group =
+      add_group(line, "planners", "How well the planners do on tasks", "cairn planners measure tests/trials");
   auto& asked = line.keep<PlannersMeasured>();
   CLI::App& measure = add_command(
       line, group, "measure",
       "Run a folder of tasks and judge what comes out; exit 1 if one is wrong without a doubt, or not right with the "
       "stand-in",
+      "cairn planners measure tests/trials --only seven_node --answers stand-in",
       [&asked](const Settings& settings) { return measure_planners(settings, asked); },
       [&asked] { return check_ways(asked); });
   measure.add_option("FOLDER", asked.trials.folder, "PLANNER.json, pages and databases")->required()->type_name("");

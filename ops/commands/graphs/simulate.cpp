@@ -80,6 +80,7 @@ void add_simulate(CommandLine& line) {
   CLI::App& command =
       add_command(line, "simulate",
                   "Run a graph in virtual time under crashes, outages and late answers; exit 1 if something breaks",
+                  "cairn simulate order.json --seeds 2000",
                   [&](const Settings& settings) { return simulate_graph(settings, options); });
   command.add_option("GRAPH", options.graph, "The graph's name, or a file with it")->required()->type_name("");
   command.add_option("--seeds", options.seeds, "So many simulations")

@@ -41,7 +41,7 @@ struct CommandForm {
   std::string word() const { return name.substr(name.rfind(' ') + 1); }
 };
 
-// Without what the help leaves out. REQUIRES: add_help() was called.
+// Without what the help leaves out. REQUIRES: set_help_form() was called.
 CommandForm command_form(const CLI::App& app, const std::string& name = "");
 
 // The form and those below it, each before its own commands.

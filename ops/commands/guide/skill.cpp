@@ -62,8 +62,10 @@ Exit show() {
 
 void add_skill(CommandLine& line) {
   auto& options = line.keep<SkillOptions>();
-  CLI::App& group = add_group(line, "skill", "What an agent needs to know to use Cairn, made from the guides");
+  CLI::App& group =
+      add_group(line, "skill", "What an agent needs to know to use Cairn, made from the guides", "cairn skill install");
   CLI::App& command = add_command(line, group, "install", "Write the skill and the guides into a folder of skills",
+                                  "cairn skill install --to .claude/skills",
                                   [&](const Settings& settings) { return install(settings, options); });
   add_text(command, "--to", "FOLDER",
            "Where agents look for skills (default .agents/skills; for Claude .claude/skills)",
@@ -71,7 +73,7 @@ void add_skill(CommandLine& line) {
              options.to = text;
              return Status(Done{});
            });
-  add_command(line, group, "show", "Print the skill", [](const Settings&) { return show(); });
+  add_command(line, group, "show", "Print the skill", "cairn skill show", [](const Settings&) { return show(); });
 }
 
 }  // namespace cairn

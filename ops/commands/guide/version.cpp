@@ -73,7 +73,7 @@ Exit show_version(const Settings& settings) {
 
 void add_version(CommandLine& line) {
   add_command(line, "version", "The program's version; with --json its commit, compiler, libraries and formats too",
-              show_version);
+              "cairn version --json", show_version);
 }
 
 }  // namespace cairn

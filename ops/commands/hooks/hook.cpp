@@ -227,6 +227,7 @@ void add_hook_manner(CLI::App& command, Json& fields) {
 void add_hook_edit(CommandLine& line, CLI::App& group, HookOptions& options) {
   CLI::App& edit = add_command(
       line, group, "edit", "Change how it sends; what waits is sent that way",
+      "cairn hook edit chat --url https://chat.example/new",
       [&](const Settings& settings) { return hook_edit(settings, options); },
       [&]() -> Status {
         if (!options.fields.empty()) return Done{};
@@ -238,30 +239,35 @@ void add_hook_edit(CommandLine& line, CLI::App& group, HookOptions& options) {
 }
 
 void add_hook_changes(CommandLine& line, CLI::App& group, HookOptions& options) {
-  CLI::App& pause = add_command(line, group, "pause", "Send nothing for now",
-                                [&](const Settings& settings) { return hook_pause(settings, options); });
+  CLI::App& pause =
+      add_command(line, group, "pause", "Send nothing for now", "cairn hook pause chat --reason 'The receiver moves.'",
+                  [&](const Settings& settings) { return hook_pause(settings, options); });
   add_hook_name(pause, options.name);
   pause.add_option("--reason", options.reason, "Kept with the pause")->type_name("TEXT");
-  CLI::App& resume = add_command(line, group, "resume", "Go on, also after the receiver wanted no more (410 Gone)",
-                                 [&](const Settings& settings) { return hook_resume(settings, options); });
+  CLI::App& resume =
+      add_command(line, group, "resume", "Go on, also after the receiver wanted no more (410 Gone)",
+                  "cairn hook resume chat", [&](const Settings& settings) { return hook_resume(settings, options); });
   add_hook_name(resume, options.name);
-  CLI::App& remove = add_command(line, group, "remove", "End it, with all that waits",
+  CLI::App& remove = add_command(line, group, "remove", "End it, with all that waits", "cairn hook remove chat",
                                  [&](const Settings& settings) { return hook_remove(settings, options); });
   add_hook_name(remove, options.name);
 }
 
 void add_hook_sends(CommandLine& line, CLI::App& group, HookOptions& options) {
-  CLI::App& test = add_command(line, group, "test", "Have a sample sent, and show what was answered",
-                               [&](const Settings& settings) { return hook_test(settings, options); });
+  CLI::App& test =
+      add_command(line, group, "test", "Have a sample sent, and show what was answered", "cairn hook test chat",
+                  [&](const Settings& settings) { return hook_test(settings, options); });
   add_hook_name(test, options.name);
   add_text(test, "--wait", "D", "How long to wait for the answer (default 30s)",
            [&](const std::string& text) { return assign(options.wait_ms, span_argument(text, "--wait")); });
-  CLI::App& resend = add_command(line, group, "resend", "Send a notice again; without one, all that are parked",
-                                 [&](const Settings& settings) { return hook_resend(settings, options); });
+  CLI::App& resend =
+      add_command(line, group, "resend", "Send a notice again; without one, all that are parked",
+                  "cairn hook resend chat", [&](const Settings& settings) { return hook_resend(settings, options); });
   add_hook_name(resend, options.name);
   resend.add_option("EVENT", options.event, "The id of its event, as `cairn hook show` has it")->type_name("");
-  CLI::App& skip = add_command(line, group, "skip", "Never send a notice, so that later ones of its run may go",
-                               [&](const Settings& settings) { return hook_skip(settings, options); });
+  CLI::App& skip =
+      add_command(line, group, "skip", "Never send a notice, so that later ones of its run may go",
+                  "cairn hook skip chat RUN/7", [&](const Settings& settings) { return hook_skip(settings, options); });
   add_hook_name(skip, options.name);
   skip.add_option("EVENT", options.event, "The id of its event")->required()->type_name("");
 }
@@ -270,9 +276,10 @@ void add_hook_sends(CommandLine& line, CLI::App& group, HookOptions& options) {
 
 void add_hook(CommandLine& line) {
   auto& options = line.keep<HookOptions>();
-  CLI::App& group = add_group(line, "hook", "What is sent when something happens to a run");
+  CLI::App& group = add_group(line, "hook", "What is sent when something happens to a run", "cairn hook list");
   CLI::App& add = add_command(
       line, group, "add", "Make a hook; what happens from now on is sent",
+      "cairn hook add chat --url https://chat.example/in --on failed,waits --secret CHAT --graph order",
       [&](const Settings& settings) { return hook_add(settings, options); },
       [&]() -> Status {
         const Result<HookDefinition> hook = parse_hook(options.fields);

@@ -130,8 +130,9 @@ CLI::Option* add_hook_name(CLI::App& command, std::string& name) {
 
 void add_hook_views(CommandLine& line, CLI::App& group) {
   auto& options = line.keep<HookViewOptions>();
-  add_command(line, group, "list", "The hooks, and what waits for them", hook_list);
+  add_command(line, group, "list", "The hooks, and what waits for them", "cairn hook list --json", hook_list);
   CLI::App& show = add_command(line, group, "show", "A hook, and its notices, the newest first",
+                               "cairn hook show chat --status parked",
                                [&](const Settings& settings) { return hook_show(settings, options); });
   add_hook_name(show, options.name);
   add_text(show, "--status", "STATUS", "Only those that are waiting, delivered, parked, skipped or gone",
@@ -149,8 +150,9 @@ void add_hook_views(CommandLine& line, CLI::App& group) {
              return Error{Code::invalid, "Expected the cursor that an earlier list ended with in --after, but found " +
                                              excerpt(Json(text), 80) + "."};
            });
-  CLI::App& history = add_command(line, group, "history", "What happened to it and by whom, the newest last",
-                                  [&](const Settings& settings) { return hook_history(settings, options); });
+  CLI::App& history =
+      add_command(line, group, "history", "What happened to it and by whom, the newest last", "cairn hook history chat",
+                  [&](const Settings& settings) { return hook_history(settings, options); });
   add_hook_name(history, options.name);
   add_count(history, options, "The newest so many");
 }

@@ -33,9 +33,9 @@ Exit answer_question(const Settings& settings, const AnswerRequest& request, con
 void add_answer(CommandLine& line) {
   auto& request = line.keep<AnswerRequest>();
   auto& waiting = line.keep<Waiting>();
-  CLI::App& command = add_command(line, "answer", "Answer a run's open question", [&](const Settings& settings) {
-    return answer_question(settings, request, waiting);
-  });
+  CLI::App& command =
+      add_command(line, "answer", "Answer a run's open question", "cairn answer RUN --value '\"large\"' --wait",
+                  [&](const Settings& settings) { return answer_question(settings, request, waiting); });
   add_run(command, request.run);
   command.add_option("--question", request.question, "The question's id (needed if several are open)")->type_name("ID");
   add_text(command, "--value", "JSON|@FILE|@-", R"(The answer as JSON; a text needs its quotes: '"north"')",

@@ -249,6 +249,7 @@ void add_batch(CommandLine& line) {
   auto& options = line.keep<BatchOptions>();
   CLI::App& command = add_command(
       line, "batch", "Start a run for each line of a file of inputs; the same file again starts nothing twice",
+      "cairn batch order --inputs inputs.jsonl --wait --out results.jsonl",
       [&](const Settings& settings) { return start_batch(settings, options); });
   command.add_option("GRAPH", options.graph, "The graph's name")->required()->type_name("");
   add_text(command, "--inputs", "FILE", "JSON lines, an input object on each; - for stdin",

@@ -156,11 +156,12 @@ struct ControlCommand {
   ControlOptions& options;
 };
 
-ControlCommand add_one(CommandLine& line, const std::string& name, const std::string& purpose, Kind kind) {
+ControlCommand add_one(CommandLine& line, const std::string& name, const std::string& purpose,
+                       const std::string& example, Kind kind) {
   auto& options = line.keep<ControlOptions>();
   options.request.kind = kind;
   CLI::App& command = add_command(
-      line, name, purpose, [&](const Settings& settings) { return control_runs(settings, options); },
+      line, name, purpose, example, [&](const Settings& settings) { return control_runs(settings, options); },
       [&options, name]() -> Status {
         if (!options.runs.empty() || options.where) return check_reason_of(options.request);
         return Error{Code::invalid, "Expected the runs to " + name + " as RUN... or by --where, but found none."};
@@ -168,27 +169,30 @@ ControlCommand add_one(CommandLine& line, const std::string& name, const std::st
   CLI::Option* runs = command.add_option("RUN", options.runs, "The runs' ids")->type_name("");
   add_where(command, [&](const RunQuery& query) { options.where = query; })->excludes(runs);
   command.add_option("--reason", options.request.reason, "Why, for the record")->type_name("TEXT");
-  command.add_flag("--dry-run", options.request.dry_run, "Tell what would become of the runs, and write nothing");
+  command.add_flag("--dry-run", options.request.dry_run, "Say what would become of the runs, and write nothing");
   return {command, options};
 }
 
 }  // namespace
 
 void add_control(CommandLine& line) {
-  add_one(line, "pause", "Stop runs from going on: what is held ends its step, nothing new begins", Kind::pause);
-  add_one(line, "resume", "Let paused runs go on", Kind::resume);
+  add_one(line, "pause", "Stop runs from going on: what is held ends its step, nothing new begins",
+          "cairn pause --where graph=order,status=running", Kind::pause);
+  add_one(line, "resume", "Let paused runs go on", "cairn resume --where graph=order,status=paused", Kind::resume);
   add_one(line, "retry", "Give failed runs another chance: their failed steps begin again, in place or as a fork",
-          Kind::retry);
+          "cairn retry --where graph=order,status=failed,since=2h --dry-run", Kind::retry);
   const ControlCommand reset =
       add_one(line, "reset", "Go back to an earlier node or event of runs, as forks; what still runs is cancelled",
-              Kind::reset);
+              "cairn reset RUN --to make", Kind::reset);
   reset.app.add_option("--to", reset.options.request.to, "A node, which begins again, or an event's number")
       ->required()
       ->type_name("NODE|SEQ");
-  const ControlCommand cancel = add_one(line, "cancel", "End runs as aborted; their children follow", Kind::cancel);
+  const ControlCommand cancel = add_one(line, "cancel", "End runs as aborted; their children follow",
+                                        "cairn cancel RUN --reason 'Ordered twice.'", Kind::cancel);
   cancel.app.add_flag("--now", cancel.options.request.now, "Without the graph's cleanup (\"finally\")");
   const ControlCommand move =
-      add_one(line, "move", "Put running runs under another version of their graph", Kind::move);
+      add_one(line, "move", "Put running runs under another version of their graph",
+              "cairn move --where graph=order,status=running --graph order.json --dry-run", Kind::move);
   add_graph_text(move.app, "The version to go on with; `cairn graph add` gives it to new runs as well",
                  move.options.graph)
       ->required();

@@ -85,7 +85,7 @@ void add_diff(CommandLine& line) {
   auto& options = line.keep<DiffOptions>();
   auto& second = line.keep<CLI::Option*>();
   CLI::App& command = add_command(
-      line, "diff", "How two runs, or two moments of one, differ; exit 1 if they do",
+      line, "diff", "How two runs, or two moments of one, differ; exit 1 if they do", "cairn diff RUN OTHER",
       [&](const Settings& settings) { return diff_runs(settings, options); },
       [&]() -> Status {
         if (!second->empty() || options.from) return Done{};

@@ -178,7 +178,7 @@ Exit show_events(Settings settings, const EventsOptions& options) {
 
 void add_events(CommandLine& line) {
   auto& options = line.keep<EventsOptions>();
-  CLI::App& command = add_command(line, "events", "A run's events in order",
+  CLI::App& command = add_command(line, "events", "A run's events in order", "cairn events RUN --follow",
                                   [&](const Settings& settings) { return show_events(settings, options); });
   add_run(command, options.run);
   command.add_option("--from", options.from, "Begin with this event's number")

@@ -34,6 +34,7 @@ void add_fork(CommandLine& line) {
   auto& waiting = line.keep<Waiting>();
   CLI::App& command =
       add_command(line, "fork", "Start a run that goes on from where another one stood; that one stays as it is",
+                  "cairn fork RUN --at 5 --set size='\"large\"'",
                   [&](const Settings& settings) { return fork_run(settings, request, waiting); });
   add_run(command, request.run);
   command.add_option("--at", request.at, "The last event that both share; the end of a commit")
@@ -47,7 +48,7 @@ void add_fork(CommandLine& line) {
              return assign(request.answers, values_argument(texts, "--answer"));
            });
   add_graph_text(command, "Go on with this graph; it must have the nodes where the run stood", request.graph);
-  add_tags(command, "A searchable tag beside the origin's (repeatable)", request.tags);
+  add_tags(command, "A searchable tag in addition to the origin's (repeatable)", request.tags);
   command.add_flag(
       "--recorded", request.recorded,
       "Ask no model and no tool: what they said in RUN counts again; the fork fails where it goes another way");

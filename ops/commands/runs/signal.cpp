@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t hint_bytes_max = 2'000;
 
 // On stderr, for a person.
-void tell_about_signal(Opened& opened, const RunId& run, const std::string& name) {
+void report_signal(Opened& opened, const RunId& run, const std::string& name) {
   const std::string hint = hint_at_signal(*opened.client, run, name);
   if (hint.empty()) return hint_at_workers(*opened.store);
   std::cerr << "cairn: " << readable_line(hint, hint_bytes_max) << '\n';
@@ -32,7 +32,7 @@ Exit send_signal(const Settings& settings, const SignalRequest& request) {
     print_json(signal_json(*found->opened.client, found->run, request));
   else
     print_line("Sent the signal " + request.name + " to " + run + ".");
-  if (!settings.json) tell_about_signal(found->opened, found->run, request.name);
+  if (!settings.json) report_signal(found->opened, found->run, request.name);
   return exit_ok;
 }
 
@@ -40,8 +40,9 @@ Exit send_signal(const Settings& settings, const SignalRequest& request) {
 
 void add_signal(CommandLine& line) {
   auto& request = line.keep<SignalRequest>();
-  CLI::App& command = add_command(line, "signal", "Send a run a signal, which one wait takes",
-                                  [&](const Settings& settings) { return send_signal(settings, request); });
+  CLI::App& command =
+      add_command(line, "signal", "Send a run a signal, which one wait takes", "cairn signal RUN paid --value true",
+                  [&](const Settings& settings) { return send_signal(settings, request); });
   add_run(command, request.run);
   command.add_option("NAME", request.name, "The signal's name")->required()->type_name("");
   add_text(command, "--value", "JSON|@FILE|@-", "What it carries, as JSON", [&](const std::string& text) {

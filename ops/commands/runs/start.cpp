@@ -32,6 +32,7 @@ void add_start(CommandLine& line) {
   auto& request = line.keep<StartRequest>();
   auto& waiting = line.keep<Waiting>();
   CLI::App& command = add_command(line, "start", "Start a run of a graph and print its id",
+                                  "cairn start order --input '{\"name\": \"Ann\"}' --tag team=a --key monday --wait",
                                   [&](const Settings& settings) { return start_run(settings, request, waiting); });
   command.add_option("GRAPH", request.graph, "The graph's name")->required()->type_name("");
   add_text(command, "--input", "JSON|@FILE|@-", "The run's input, a JSON object (default {})",

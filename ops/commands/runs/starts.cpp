@@ -42,6 +42,7 @@ Exit list_starts(const Settings& settings, const StartsOptions& options) {
 void add_starts(CommandLine& line) {
   auto& options = line.keep<StartsOptions>();
   CLI::App& command = add_command(line, "starts", "Keys of starts: which run has each, what waits and is collected",
+                                  "cairn starts --graph mails",
                                   [&](const Settings& settings) { return list_starts(settings, options); });
   command.add_option("--graph", options.graph, "Only of this graph")->type_name("G");
   command.add_option("--limit", options.limit, "At most so many")

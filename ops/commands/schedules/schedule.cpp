@@ -144,6 +144,7 @@ void add_overlap(CLI::App& command, ScheduleOptions& options, const std::string&
 
 void add_edit(CommandLine& line, CLI::App& group, ScheduleOptions& options) {
   CLI::App& edit = add_command(line, group, "edit", "Change what is given; the rest stays",
+                               "cairn schedule edit weekly --cron '0 8 * * MON' --revision 1",
                                [&](const Settings& settings) { return schedule_edit(settings, options); });
   add_schedule_name(edit, options.name);
   add_time_options(edit, options.fields);
@@ -158,11 +159,13 @@ void add_edit(CommandLine& line, CLI::App& group, ScheduleOptions& options) {
 
 void add_requests(CommandLine& line, CLI::App& group, ScheduleOptions& options) {
   CLI::App& trigger = add_command(line, group, "trigger", "Start a run now, as an occurrence of this moment",
+                                  "cairn schedule trigger weekly",
                                   [&](const Settings& settings) { return schedule_trigger(settings, options); });
   add_schedule_name(trigger, options.name);
   add_overlap(trigger, options, "What to do if a run is open (default: as the schedule does)");
   CLI::App& backfill =
       add_command(line, group, "backfill", "Run what has passed without a run: missed, skipped, or before it was there",
+                  "cairn schedule backfill weekly --from 2026-11-01 --until 2026-11-24",
                   [&](const Settings& settings) { return schedule_backfill(settings, options); });
   add_schedule_name(backfill, options.name);
   add_text(backfill, "--from", "TIME", "The first time", [&options](const std::string& text) {
@@ -177,9 +180,11 @@ void add_requests(CommandLine& line, CLI::App& group, ScheduleOptions& options) 
 
 void add_schedule(CommandLine& line) {
   auto& options = line.keep<ScheduleOptions>();
-  CLI::App& group = add_group(line, "schedule", "What starts runs at times");
+  CLI::App& group = add_group(line, "schedule", "What starts runs at times", "cairn schedule list");
   CLI::App& add = add_command(
-      line, group, "add", "Make a schedule", [&](const Settings& settings) { return schedule_add(settings, options); },
+      line, group, "add", "Make a schedule",
+      "cairn schedule add weekly --graph order --cron '0 9 * * MON' --zone Europe/Berlin",
+      [&](const Settings& settings) { return schedule_add(settings, options); },
       [&]() -> Status {
         const Result<ScheduleDefinition> definition = parse_schedule(options.fields);
         return definition ? Status(Done{}) : definition.error();
@@ -190,15 +195,18 @@ void add_schedule(CommandLine& line) {
   add_schedule_views(line, group);
   add_edit(line, group, options);
   CLI::App& pause = add_command(line, group, "pause", "Start nothing until it is resumed",
+                                "cairn schedule pause weekly --reason 'The warehouse is closed.'",
                                 [&](const Settings& settings) { return schedule_pause(settings, options); });
   add_schedule_name(pause, options.name);
   pause.add_option("--reason", options.reason, "Stands in the history")->type_name("TEXT");
-  CLI::App& resume = add_command(line, group, "resume", "Go on; what has passed meanwhile is missed",
-                                 [&](const Settings& settings) { return schedule_resume(settings, options); });
+  CLI::App& resume =
+      add_command(line, group, "resume", "Go on; what has passed meanwhile is missed", "cairn schedule resume weekly",
+                  [&](const Settings& settings) { return schedule_resume(settings, options); });
   add_schedule_name(resume, options.name);
   add_requests(line, group, options);
-  CLI::App& remove = add_command(line, group, "remove", "End a schedule; its runs go on",
-                                 [&](const Settings& settings) { return schedule_remove(settings, options); });
+  CLI::App& remove =
+      add_command(line, group, "remove", "End a schedule; its runs go on", "cairn schedule remove weekly",
+                  [&](const Settings& settings) { return schedule_remove(settings, options); });
   add_schedule_name(remove, options.name);
 }
 

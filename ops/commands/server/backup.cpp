@@ -102,6 +102,7 @@ void add_folder(CLI::App& command, std::string& folder, const std::string& says)
 void add_backup(CommandLine& line) {
   auto& options = line.keep<BackupOptions>();
   add_folder(add_command(line, "backup", "Copy the embedded database with its proof, while workers go on",
+                         "cairn backup /var/backups/cairn-$(date +%F)",
                          [&](const Settings& settings) { return back_up(settings, options); }),
              options.folder, "The folder to make");
 }
@@ -110,6 +111,7 @@ void add_restore(CommandLine& line) {
   auto& options = line.keep<RestoreOptions>();
   CLI::App& command =
       add_command(line, "restore", "Make an embedded database of a backup, and verify all of it; exit 1 on a finding",
+                  "cairn restore /var/backups/cairn-2026-11-27 --data ~/restored",
                   [&](const Settings& settings) { return restore(settings, options); });
   add_folder(command, options.folder, "The backup");
   CLI::Option* wal = command.add_option("--wal", options.wal, "Go on with the WAL that was archived in this folder");

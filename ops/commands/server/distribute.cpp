@@ -30,6 +30,7 @@ Exit distribute_tables(const Settings& settings) {
 
 void add_distribute(CommandLine& line) {
   add_command(line, "distribute", "Spread the tables of runs over the nodes of a Citus cluster",
+              "cairn distribute --dsn 'host=coordinator dbname=cairn user=owner'",
               [](const Settings& settings) { return distribute_tables(settings); });
 }
 

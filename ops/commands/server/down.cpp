@@ -23,6 +23,6 @@ Exit down(const Settings& settings) {
 
 }  // namespace
 
-void add_down(CommandLine& line) { add_command(line, "down", "Stop the embedded PostgreSQL", down); }
+void add_down(CommandLine& line) { add_command(line, "down", "Stop the embedded PostgreSQL", "cairn down", down); }
 
 }  // namespace cairn

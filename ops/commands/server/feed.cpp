@@ -172,6 +172,7 @@ void add_filter(CLI::App& command, FeedOptions& options) {
 void add_feed_read(CommandLine& line, CLI::App& group, FeedOptions& options) {
   CLI::App& read =
       add_command(line, group, "read", "Events from the consumer's place on, and the cursor after each page",
+                  "cairn feed read warehouse --json --confirm",
                   [&](const Settings& settings) { return feed_read(settings, options); });
   add_consumer_name(read, options);
   read.add_option("--after", options.cursor, "Go on after this cursor, not from the consumer's place")
@@ -187,18 +188,22 @@ void add_feed_read(CommandLine& line, CLI::App& group, FeedOptions& options) {
 
 void add_feed(CommandLine& line) {
   auto& options = line.keep<FeedOptions>();
-  CLI::App& group = add_group(line, "feed", "The events of all runs, for consumers that follow them");
+  CLI::App& group =
+      add_group(line, "feed", "The events of all runs, for consumers that follow them", "cairn feed list");
   CLI::App& add = add_command(line, group, "add", "Make a consumer; commits are kept for it from now on",
+                              "cairn feed add warehouse --graph seven_node",
                               [&](const Settings& settings) { return feed_add(settings, options); });
   add_consumer_name(add, options);
   add_filter(add, options);
-  add_command(line, group, "list", "The consumers, and how far behind each is", feed_list);
+  add_command(line, group, "list", "The consumers, and how far behind each is", "cairn feed list --json", feed_list);
   add_feed_read(line, group, options);
   CLI::App& confirm = add_command(line, group, "confirm", "Move the consumer's place: it has all before the cursor",
+                                  "cairn feed confirm warehouse CURSOR",
                                   [&](const Settings& settings) { return feed_confirm(settings, options); });
   add_consumer_name(confirm, options);
   confirm.add_option("CURSOR", options.cursor, "As `cairn feed read` gave it")->required();
   CLI::App& remove = add_command(line, group, "remove", "End a consumer; nothing is kept for it any more",
+                                 "cairn feed remove warehouse",
                                  [&](const Settings& settings) { return feed_remove(settings, options); });
   add_consumer_name(remove, options);
 }

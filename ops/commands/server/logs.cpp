@@ -79,9 +79,9 @@ Status take_level(const std::string& word, LogLevel& level) {
 
 void add_logs(CommandLine& line) {
   auto& options = line.keep<LogsOptions>();
-  CLI::App& command =
-      add_command(line, "logs", "The log of the workers and the API of `cairn up`, in the order of time",
-                  [&](const Settings& settings) { return show_logs(settings, options); });
+  CLI::App& command = add_command(
+      line, "logs", "The log of the workers and the API of `cairn up`, in the order of time",
+      "cairn logs --follow --level warn", [&](const Settings& settings) { return show_logs(settings, options); });
   command.add_flag("--follow", options.follow, "Go on with what is added, until SIGINT or SIGTERM");
   command.add_option("--worker", options.worker, "Of the process with this id alone, as `cairn workers` shows it")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))

@@ -155,6 +155,7 @@ void add_mcp(CommandLine& line) {
   auto& options = line.keep<McpOptions>();
   CLI::App& command = add_command(
       line, "mcp", "Offer graphs and runs to an agent as tools (Model Context Protocol) on stdin and stdout",
+      "cairn mcp --role read --role run --role answer",
       [&](const Settings& settings) { return speak(settings, options); },
       [&]() -> Status {
         const Result<Access> access = access_here(options);

@@ -89,10 +89,11 @@ struct MigrateOptions {
 
 void add_migrate(CommandLine& line) {
   auto& options = line.keep<MigrateOptions>();
-  CLI::App& command = add_command(
-      line, "migrate", "Create the schema in the database, or move it forward", [&](const Settings& settings) {
-        return options.check ? check_schema(settings) : migrate_schema(settings, options.shards);
-      });
+  CLI::App& command =
+      add_command(line, "migrate", "Create the schema in the database, or move it forward",
+                  "cairn migrate --dsn 'host=db dbname=cairn user=owner'", [&](const Settings& settings) {
+                    return options.check ? check_schema(settings) : migrate_schema(settings, options.shards);
+                  });
   CLI::Option* shards = command.add_option("--shards", options.shards, "Number of shards, chosen once (default 1)")
                             ->check(CLI::Range(1, 1024))
                             ->type_name("N");

@@ -219,6 +219,7 @@ void add_queue_set(CommandLine& line, CLI::App& queue) {
   auto& settable = line.keep<std::vector<CLI::Option*>>();
   CLI::App& set = add_command(
       line, queue, "set", "Limit or pause a queue, across all workers",
+      "cairn queue set model --concurrency 4 --rate 50 --per 1s --burst 10",
       [&](const Settings& settings) { return set_queue(settings, change); },
       [&]() -> Status {
         for (const CLI::Option* option : settable)
@@ -257,12 +258,12 @@ void add_queue_set(CommandLine& line, CLI::App& queue) {
 void add_queue(CommandLine& line) {
   CLI::App& queue = add_command(
       line, "queue", "What each queue holds (ready, later, held, its oldest ready job) and what is set for it",
-      show_queues);
+      "cairn queue", show_queues);
   add_queue_set(line, queue);
   auto& budgets = line.keep<BudgetsOptions>();
-  CLI::App& used =
-      add_command(line, queue, "budgets", "What is used of a queue's budgets, and by the keys that used most",
-                  [&](const Settings& settings) { return show_budgets(settings, budgets); });
+  CLI::App& used = add_command(
+      line, queue, "budgets", "What is used of a queue's budgets, and by the keys that used most",
+      "cairn queue budgets model", [&](const Settings& settings) { return show_budgets(settings, budgets); });
   used.add_option("NAME", budgets.queue, "The queue's name")->required()->type_name("");
   used.add_option("--limit", budgets.limit, "The keys that used most, so many")
       ->check(CLI::Range(1, 10'000))
@@ -270,6 +271,7 @@ void add_queue(CommandLine& line) {
       ->capture_default_str();
   auto& options = line.keep<HistoryOptions>();
   CLI::App& history = add_command(line, queue, "history", "What was set for a queue, when and by whom, the newest last",
+                                  "cairn queue history model",
                                   [&](const Settings& settings) { return show_history(settings, options); });
   history.add_option("NAME", options.queue, "The queue's name")->required()->type_name("");
   history.add_option("--limit", options.limit, "The newest so many")

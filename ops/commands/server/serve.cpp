@@ -113,7 +113,8 @@ void add_serve(CommandLine& line) {
   CLI::App& command = add_command(
       line, "serve",
       "Answer the commands over HTTP until SIGINT or SIGTERM; /api/v1/runs and so on, and /mcp for agents",
-      [&](const Settings& settings) { return serve(settings, options); }, [&] { return check_traces(options.traces); });
+      "cairn serve --listen 127.0.0.1:8080", [&](const Settings& settings) { return serve(settings, options); },
+      [&] { return check_traces(options.traces); });
   ServerLimits& limits = options.limits;
   add_listen(command, "Where (default 127.0.0.1:8080; port 0: a free one); any but a loopback address needs a token",
              [&](const ListenAddress& address) { options.listen = address; });

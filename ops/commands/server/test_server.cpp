@@ -103,6 +103,7 @@ void add_test_server(CommandLine& line) {
   auto& options = line.keep<TestServerOptions>();
   CLI::App& command = add_command(line, "test-server",
                                   "The API and a worker in memory, for unit tests: time is virtual, nothing is kept",
+                                  "cairn test-server --listen 127.0.0.1:8081",
                                   [&](const Settings& settings) { return test_server(settings, options); });
   add_listen(command, "Where (default 127.0.0.1 and a free port); a loopback address",
              [&](const ListenAddress& address) { options.listen = address; });

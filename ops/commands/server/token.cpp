@@ -111,10 +111,10 @@ void add_texts(CLI::App& command, const std::string& name, const std::string& ty
 
 void add_token(CommandLine& line) {
   auto& options = line.keep<TokenOptions>();
-  CLI::App& group = add_group(line, "token", "Who may use the API: names, roles and scopes");
+  CLI::App& group = add_group(line, "token", "Who may use the API: names, roles and scopes", "cairn token list");
   CLI::App& add = add_command(
       line, group, "add", "Make a token and print it, this once; the database keeps its hash",
-      [&](const Settings& settings) { return token_add(settings, options); },
+      "cairn token add dashboard --role read", [&](const Settings& settings) { return token_add(settings, options); },
       [&]() -> Status {
         const Result<Access> access = access_of(options.roles, options.scopes, options.quotas);
         return access ? Status(Done{}) : access.error();
@@ -125,9 +125,10 @@ void add_token(CommandLine& line) {
             options.scopes);
   add_texts(add, "--quota", "QUOTA", "runs=100/1m, bytes=10000000/1d or streams=4 (repeatable); none: no bound",
             options.quotas);
-  add_command(line, group, "list", "The tokens, revoked ones too", token_list);
-  CLI::App& revoke = add_command(line, group, "revoke", "End a token; its name is never used again",
-                                 [&](const Settings& settings) { return token_revoke(settings, options.name); });
+  add_command(line, group, "list", "The tokens, revoked ones too", "cairn token list --json", token_list);
+  CLI::App& revoke =
+      add_command(line, group, "revoke", "End a token; its name is never used again", "cairn token revoke dashboard",
+                  [&](const Settings& settings) { return token_revoke(settings, options.name); });
   add_token_name(revoke, options.name);
 }
 

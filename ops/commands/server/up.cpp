@@ -229,7 +229,7 @@ void add_up(CommandLine& line) {
   auto& options = line.keep<UpOptions>();
   CLI::App& command = add_command(
       line, "up", "Start the embedded PostgreSQL and worker processes; runs until SIGINT or SIGTERM, then drains them",
-      [&](const Settings& settings) { return up(settings, options); });
+      "cairn up --workers 2 --listen 127.0.0.1:8080", [&](const Settings& settings) { return up(settings, options); });
   command.add_option("--workers", options.workers, "Worker processes")
       ->check(CLI::Range(1, 64))
       ->type_name("N")

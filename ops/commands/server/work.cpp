@@ -146,6 +146,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
 void add_work(CommandLine& line) {
   auto& options = line.keep<WorkOptions>();
   CLI::App& command = add_command(line, "work", "Execute queued steps until SIGINT or SIGTERM, then drain",
+                                  "cairn work --concurrency 32 --queue default --queue model --tools tools.json",
                                   [&](const Settings& settings) { return work(settings, options); });
   add_list(command, "--queue", "Q", "Serve this queue (repeatable; default: every queue and the timers)",
            [&](const std::vector<std::string>& queues) {

@@ -40,7 +40,7 @@ Exit show_workers(const Settings& settings) {
 }  // namespace
 
 void add_workers(CommandLine& line) {
-  add_command(line, "workers", "The worker sessions and what they hold", show_workers);
+  add_command(line, "workers", "The worker sessions and what they hold", "cairn workers", show_workers);
 }
 
 }  // namespace cairn

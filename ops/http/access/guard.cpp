@@ -66,7 +66,7 @@ Status check_listening(const ListenAddress& address, const Transport& transport,
 
 Guard::Verdict Guard::judge(const ApiRequest& request, bool is_open) {
   if (!tokens_.asks()) {
-    if (std::optional<ApiResponse> refusal = foreign(request)) return *std::move(refusal);
+    if (ApiStatus passed = check_origin(request); !passed) return std::move(passed).error();
     return local_caller();
   }
   if (is_open) return unknown_caller();
@@ -83,7 +83,7 @@ Guard::Verdict Guard::judge(const ApiRequest& request, bool is_open) {
 }
 
 // Pages of this machine's other ports are of the "same site", but not of the same origin.
-std::optional<ApiResponse> Guard::foreign(const ApiRequest& request) const {
+ApiStatus Guard::check_origin(const ApiRequest& request) const {
   const std::string host = request.header("host");
   if (!names_loopback(host)) return forbidden("Expected a Host that names this machine's loopback, but it does not.");
   const std::string own = (is_tls_ ? "https://" : "http://") + host;
@@ -92,7 +92,7 @@ std::optional<ApiResponse> Guard::foreign(const ApiRequest& request) const {
   const std::string site = request.header("sec-fetch-site");
   if (!site.empty() && site != "same-origin" && site != "none")
     return forbidden("Expected a page from here, but Sec-Fetch-Site names another.");
-  return {};
+  return Done{};
 }
 
 // REQUIRES: mutex_ is locked. When the map is full, peers without an entry share the one of "".

@@ -47,7 +47,7 @@ class Guard {
     int count = 0;
     std::chrono::steady_clock::time_point last;
   };
-  std::optional<ApiResponse> foreign(const ApiRequest& request) const;
+  ApiStatus check_origin(const ApiRequest& request) const;
   Failures& failures_of(const std::string& peer);
   std::chrono::milliseconds delay_of(const std::string& peer);
   void note_failure(const std::string& peer);

@@ -12,12 +12,21 @@ constexpr std::size_t bytes_at_once = 1 << 20;  // and the rest of the event tha
 
 void add_progress(Store& store, EventCursor& cursor, std::string& text) {
   cursor.progress.give(store.progress(cursor.run), [&text](const ProgressRow& row) {
-    text += "event: progress\ndata: " + canonical(progress_json(row)) + "\n\n";
+    text += stream_event(progress_json(row), "", "progress");
     return text.size() < bytes_at_once;
   });
 }
 
 }  // namespace
+
+std::string stream_event(const Json& data, std::string_view id, std::string_view type) {
+  std::string text;
+  if (!id.empty()) text.append("id: ").append(id).append("\n");
+  if (!type.empty()) text.append("event: ").append(type).append("\n");
+  return text.append("data: ").append(canonical(data)).append("\n\n");  // canonical() is one line
+}
+
+ApiStream event_stream_reply() { return {std::string(event_stream), ": nothing new\n\n", {}}; }
 
 bool has_news(const EventCursor& cursor, const std::optional<RunHead>& head) {
   return cursor.shows_progress || !head || head->seq > cursor.after || is_ended(head->status);
@@ -30,7 +39,7 @@ Result<ApiStream::Chunk> next_events(Client& client, Store& store, EventCursor& 
     const EventsWanted wanted{cursor.after, events_at_once, cursor.raw};
     const Status read = for_each_event(client, cursor.run, cursor.shard, wanted, [&](const Json& line) {
       cursor.after = line["seq"];
-      chunk.text += "id: " + std::to_string(cursor.after) + "\ndata: " + canonical(line) + "\n\n";
+      chunk.text += stream_event(line, std::to_string(cursor.after));
       return chunk.text.size() < bytes_at_once;
     });
     if (!read) return read.error();

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "ops/answers/step_progress.hpp"
@@ -16,6 +17,12 @@
 namespace cairn {
 
 inline constexpr std::string_view event_stream = "text/event-stream";
+
+// An event of a stream as bytes; `id` and `type` are left out where they are "". A client resumes after the last id
+// that it saw, and one that does not listen for a type never sees its events.
+std::string stream_event(const Json& data, std::string_view id = {}, std::string_view type = {});
+// A stream without its source: it is kept alive by comments.
+ApiStream event_stream_reply();
 
 // The position of a stream in a run's events.
 struct EventCursor {

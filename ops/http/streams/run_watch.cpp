@@ -31,7 +31,7 @@ struct RunWatch::Parts {
   struct Wait {
     RunId run;
     Clock::time_point until;
-    std::function<void()> woken;
+    std::function<void()> resume;
     bool is_to_begin = false;
   };
 
@@ -52,7 +52,7 @@ struct RunWatch::Parts {
 
   void poll_on();
   void poll(std::unique_lock<std::mutex>& lock);
-  std::vector<std::function<void()>> take_woken();
+  std::vector<std::function<void()>> take_due();
 
   Store* store;
   std::mutex mutex;
@@ -80,7 +80,7 @@ void RunWatch::Parts::poll_on() {
       if (!lock.owns_lock()) lock.lock();
       spdlog::warn("The runs that clients wait for cannot be read: {}", failure.what());
     }
-    for (const std::function<void()>& woken : take_woken()) woken();
+    for (const std::function<void()>& resume : take_due()) resume();
     wake.wait_for(lock, std::clamp(pause, pause_least, pause_most), [this] { return ends; });
   }
 }
@@ -104,8 +104,8 @@ void RunWatch::Parts::poll(std::unique_lock<std::mutex>& lock) {
 }
 
 // Those whose run has ended or is not there, and those whose time is over.
-std::vector<std::function<void()>> RunWatch::Parts::take_woken() {
-  std::vector<std::function<void()>> woken;
+std::vector<std::function<void()>> RunWatch::Parts::take_due() {
+  std::vector<std::function<void()>> resume;
   const auto now = Clock::now();
   for (auto at = waits.begin(); at != waits.end();) {
     Wait& wait = at->second;
@@ -115,11 +115,11 @@ std::vector<std::function<void()>> RunWatch::Parts::take_woken() {
       ++at;
       continue;
     }
-    woken.push_back(std::move(wait.woken));
+    resume.push_back(std::move(wait.resume));
     leave(wait.run);
     at = waits.erase(at);
   }
-  return woken;
+  return resume;
 }
 
 RunWatch::RunWatch(Store& store) : parts_(std::make_shared<Parts>(store)) {}
@@ -158,26 +158,26 @@ RunWatch::Follower RunWatch::follow(const RunId& run) {
   return {parts_, run};
 }
 
-RunWatch::WaitId RunWatch::wait(const RunId& run, milliseconds time, std::function<void()> woken, bool is_to_begin) {
+RunWatch::WaitId RunWatch::wait(const RunId& run, milliseconds time, std::function<void()> resume, bool is_to_begin) {
   const std::lock_guard lock(parts_->mutex);
   parts_->watch(run);
   const WaitId id = ++parts_->last_wait;
-  parts_->waits.emplace(id, Parts::Wait{run, Clock::now() + time, std::move(woken), is_to_begin});
+  parts_->waits.emplace(id, Parts::Wait{run, Clock::now() + time, std::move(resume), is_to_begin});
   parts_->begin();
   return id;
 }
 
-void RunWatch::wake(WaitId id) {
-  std::function<void()> woken;
+void RunWatch::hurry(WaitId id) {
+  std::function<void()> resume;
   {
     const std::lock_guard lock(parts_->mutex);
     const auto found = parts_->waits.find(id);
     if (found == parts_->waits.end()) return;
-    woken = std::move(found->second.woken);
+    resume = std::move(found->second.resume);
     parts_->leave(found->second.run);
     parts_->waits.erase(found);
   }
-  woken();
+  resume();
 }
 
 bool RunWatch::has_waits() const {

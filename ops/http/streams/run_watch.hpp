@@ -42,10 +42,10 @@ class RunWatch {
   Follower follow(const RunId& run);
 
   using WaitId = std::uint64_t;
-  // Calls `woken` once, on the thread of the watch or of wake(): when the run has ended, there is no such run and none
-  // `is_to_begin`, or the time is over. `woken` does not throw, and calls nothing here.
-  WaitId wait(const RunId& run, std::chrono::milliseconds time, std::function<void()> woken, bool is_to_begin = false);
-  void wake(WaitId id);    // now, if it waits still
+  // Calls `resume` once, on the thread of the watch or of hurry(): when the run has ended, there is no such run and
+  // none `is_to_begin`, or the time is over. `resume` does not throw, and calls nothing here.
+  WaitId wait(const RunId& run, std::chrono::milliseconds time, std::function<void()> resume, bool is_to_begin = false);
+  void hurry(WaitId id);   // now, if it waits still
   void forget(WaitId id);  // without a call
   bool has_waits() const;
 

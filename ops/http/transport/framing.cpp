@@ -25,17 +25,17 @@ ApiResponse fault_response(const error_code& fault, const RequestBytes& at_most)
   return error_response(400, "invalid", "Expected a request as HTTP/1.1 has it, but it is none: " + fault.message());
 }
 
-std::optional<ApiResponse> framing_fault(const RequestMessage& message) {
+ApiStatus check_framing(const RequestMessage& message) {
   const auto times = [&message](http::field name) { return message.count(name); };
   if (times(http::field::host) > 1) return error_response(400, "invalid", "Expected one Host, but found several.");
-  if (times(http::field::transfer_encoding) == 0) return {};
+  if (times(http::field::transfer_encoding) == 0) return Done{};
   if (times(http::field::content_length) > 0)
     return error_response(400, "invalid", "Expected a Content-Length or a Transfer-Encoding, but found both.");
   if (times(http::field::transfer_encoding) > 1 || message.version() < 11)
     return error_response(400, "invalid", "Expected one Transfer-Encoding, in HTTP/1.1, but found another use of it.");
   if (!beast::iequals(message[http::field::transfer_encoding], "chunked"))
     return error_response(501, "unsupported", "Expected the Transfer-Encoding chunked, but found another.");
-  return {};
+  return Done{};
 }
 
 bool is_malformed(const error_code& fault) {

@@ -23,9 +23,9 @@ struct RequestBytes {
 // The answer to a request that could not be read: 413 and 431 above these bytes, 400 else.
 ApiResponse fault_response(const boost::system::error_code& fault, const RequestBytes& at_most);
 
-// Why it is unclear where the request ends, or which host it is for: a proxy in front of this server may read it
-// differently and take a piece of its body for a request. Nothing is read after such a request.
-std::optional<ApiResponse> framing_fault(const RequestMessage& message);
+// Refuses a request of which it is unclear where it ends, or which host it is for: a proxy in front of this server may
+// read it differently and take a piece of its body for a request. Nothing is read after such a request.
+ApiStatus check_framing(const RequestMessage& message);
 
 // Whether the fault is one of the bytes, not of the connection.
 bool is_malformed(const boost::system::error_code& fault);

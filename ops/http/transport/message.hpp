@@ -41,6 +41,8 @@ struct ApiResponse {
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
+// A check of a request, whose refusal is the answer itself: one with another status than its code has, or with headers.
+using ApiStatus = Result<Done, ApiResponse>;
 
 ApiResponse json_response(const Json& document, unsigned status = 200);
 

@@ -131,10 +131,10 @@ struct HttpServer::Parts {
 
   // An answer that comes later.
   struct Said {
-    explicit Said(asio::io_context& io) : come(io) {}
+    explicit Said(asio::io_context& io) : arrival(io) {}
     bool has_come = false;
     std::optional<ApiResponse> response;
-    asio::steady_timer come;
+    asio::steady_timer arrival;
   };
 
   // Bytes of an answer while it is sent.
@@ -408,8 +408,8 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
     co_await refuse(connection, fault_response(fault, {limits.header_bytes, limits.body_bytes}));
     co_return false;
   }
-  if (std::optional<ApiResponse> unclear = framing_fault(parser.get())) {
-    co_await refuse(connection, *std::move(unclear));
+  if (ApiStatus clear = check_framing(parser.get()); !clear) {
+    co_await refuse(connection, std::move(clear).error());
     co_return false;
   }
   Result<ApiRequest> request = read_head(parser.get());
@@ -482,14 +482,14 @@ asio::awaitable<bool> HttpServer::Parts::send_later(Connection& connection, ApiL
     asio::post(*mail->io, [said, response = std::move(response)]() mutable {
       said->response = std::move(response);
       said->has_come = true;
-      said->come.cancel();
+      said->arrival.cancel();
     });
   });
   bool is_hurried = false;
   while (!said->has_come) {
     error_code ignored;
-    said->come.expires_after(later_looked_after);
-    co_await said->come.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    said->arrival.expires_after(later_looked_after);
+    co_await said->arrival.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     if (is_gone(connection)) {  // also when the answer has come: it would be written to no one
       later.gone();
       co_return false;

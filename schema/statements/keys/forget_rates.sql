@@ -1,5 +1,5 @@
 -- A page of the rates' rows, after the place $1, $2, $3 (queue, key, shard) and $4 at most. Those whose starts were all
--- free again before $5 go: they bind nothing. A row that another transaction has locked stays until the next look, so
+-- free again before $5 go: they bind nothing. A row that another transaction has locked stays until the next pass, so
 -- that this waits for no one.
 with page as materialized (
   select r.ctid as place, r.queue, r.key, r.shard

@@ -1,6 +1,6 @@
 -- Rows that are free and yet not among the due (look_at_held finds them): their run's home is gone, or a worker of
 -- release 9 or older freed them without `offered`, which it does not know. A row that another transaction has locked
--- is left to the next look, so that this waits for no one.
+-- is left to the next scan, so that this waits for no one.
 with stranded as materialized (
   select j.shard, j.run_id, j.branch
   from (select $1::int as shard, n.* from unnest($2::uuid[], $3::int[]) as n (run_id, branch) offset 0) u

@@ -86,7 +86,7 @@ ClaimedBatch LimitedClaims::claim_governed(const ClaimRequest& request) {
 }
 
 // In a cluster. The queues' rows are locked in one place, and their use is found on all nodes, while the jobs are taken
-// on one. If the connection with the lock is lost between the last look at it and the claim's COMMIT, a claim of
+// on one. If the connection with the lock is lost between the last check of it and the claim's COMMIT, a claim of
 // another process may count without these jobs: the one way in which a limit can be passed.
 ClaimedBatch LimitedClaims::claim_across(const ClaimRequest& request) {
   const PgParameters parameters = limited_parameters(request);

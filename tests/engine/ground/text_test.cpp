@@ -26,5 +26,12 @@ TEST(Text, a_hexadecimal_digit_has_its_value) {
   for (const char c : std::string_view("/:@G`g \xFF")) EXPECT_EQ(hex_digit(c), -1) << c;
 }
 
+TEST(Text, a_leading_number_that_is_too_large_for_its_place_is_none) {
+  EXPECT_EQ(leading_number("2026-Q1", 9'999), 2026);
+  EXPECT_EQ(leading_number(" 7", 9), 7);
+  for (const char* text : {"", "Q1 2026", "-3", "+3", "10", "4294967299", "99999999999999999999"})
+    EXPECT_EQ(leading_number(text, 9), 0) << text;
+}
+
 }  // namespace
 }  // namespace cairn

@@ -46,15 +46,14 @@ TEST(MapsOverItems, thousands_come_back_in_their_order_and_the_history_holds) {
   EXPECT_TRUE(is_map_there) << before["steps"];
 }
 
-TEST(MapsOverItems, a_run_for_each_item_and_what_failed_is_tried_again_alone) {
-  const std::filesystem::path water = directory() / "map_water";
+// Graphs that fill cups, each as a run of its own, and the file of their tool: a dry cup is filled once there is water.
+std::string add_cups(const std::filesystem::path& water) {
   const Json tools = {{"tools",
                        {{"fill",
                          {{"exec",
                            {"sh", "-c",
                             "read item; case \"$item\" in *dry*) test -e " + water.string() +
                                 " || { echo no water >&2; exit 1; };; esac; echo '{\"ml\": 200}'"}}}}}}};
-  const std::string file = write_file("fill.json", tools.dump()).string();
   const Json cup = {{"name", "map_cup"},
                     {"start", "fill"},
                     {"limits", {{"steps", 9}}},
@@ -70,14 +69,11 @@ TEST(MapsOverItems, a_run_for_each_item_and_what_failed_is_tried_again_alone) {
                            {"with", {{"cup", "$item"}}},
                            {"into", "results"},
                            {"failures", "failed"}});
-  const Ran failed =
-      cairn({"start", "map_cups", "--input", R"({"cups": ["a", "dry", "c"]})", "--wait", "--json", "--tools", file});
-  ASSERT_EQ(failed.exit, 1) << failed.err;
-  EXPECT_EQ(failed.json()["output"]["failed"][0]["index"], 1) << failed.out;
-  const std::string run = failed.json()["run"];
-  for (const char* command : {"explain", "show"})
-    EXPECT_NE(cairn_ok({command, run}).out.find("1 of 3 items failed; the first was item 1: "), std::string::npos);
-  EXPECT_NE(cairn_ok({"runs", "--graph", "map_cups"}).out.find("the first was item 1: "), std::string::npos);
+  return write_file("fill.json", tools.dump()).string();
+}
+
+// Each item's events have its number, and the one that failed is item 1.
+void expect_events_of_items(const std::string& run) {
   std::istringstream events(cairn_ok({"events", run}).out);
   int of_items = 0;
   for (std::string line; std::getline(events, line);) {
@@ -86,6 +82,20 @@ TEST(MapsOverItems, a_run_for_each_item_and_what_failed_is_tried_again_alone) {
     of_items += line.find("item=") != std::string::npos ? 1 : 0;
   }
   EXPECT_GE(of_items, 6) << "each was called and has ended";
+}
+
+TEST(MapsOverItems, a_run_for_each_item_and_what_failed_is_tried_again_alone) {
+  const std::filesystem::path water = directory() / "map_water";
+  const std::string file = add_cups(water);
+  const Ran failed =
+      cairn({"start", "map_cups", "--input", R"({"cups": ["a", "dry", "c"]})", "--wait", "--json", "--tools", file});
+  ASSERT_EQ(failed.exit, 1) << failed.err;
+  EXPECT_EQ(failed.json()["output"]["failed"][0]["index"], 1) << failed.out;
+  const std::string run = failed.json()["run"];
+  for (const char* command : {"explain", "show"})
+    EXPECT_NE(cairn_ok({command, run}).out.find("1 of 3 items failed; the first was item 1: "), std::string::npos);
+  EXPECT_NE(cairn_ok({"runs", "--graph", "map_cups"}).out.find("the first was item 1: "), std::string::npos);
+  expect_events_of_items(run);
 
   const Json children = cairn_ok({"show", run, "--json"}).json()["children"];
   ASSERT_EQ(children.size(), 3u) << children;

@@ -110,6 +110,27 @@ TEST(RunTrace, the_spans_of_a_history_are_the_same_each_time_and_as_they_were_fi
 
 constexpr TimeUs start_us = 1'795'299'827'000'000;
 
+// A call of the model; `error`: how it failed, "" if it did not.
+Json model_call(const std::string& error) {
+  Json call = {{"model", "small-2026"},
+               {"latency_ms", 250},
+               {"ok", error.empty()},
+               {"tokens_in", 12},
+               {"tokens_out", 3},
+               {"cost", 0.25},
+               {"finish_reason", "stop"},
+               {"response_id", "r-1"},
+               {"request",
+                {{"model", "small"},
+                 {"options", {{"temperature", 0.5}, {"max_tokens", 40}}},
+                 {"messages", Json::array({Json{{"role", "user"}, {"content", "the prompt"}}})}}},
+               {"reply", {{"role", "assistant"}, {"content", "the reply"}}}};
+  if (error.empty()) return call;
+  call["error"] = error;
+  call["message"] = "No answer.";
+  return call;
+}
+
 Recorded model_run(Tags tags = {}, const std::string& error = "") {
   const Json graph = {{"name", "asking"},
                       {"start", "ask"},
@@ -130,22 +151,6 @@ Recorded model_run(Tags tags = {}, const std::string& error = "") {
                      .continues = {},
                      .history = {},
                      .forked_from = {}};
-  const Json call = {{"model", "small-2026"},
-                     {"latency_ms", 250},
-                     {"ok", error.empty()},
-                     {"tokens_in", 12},
-                     {"tokens_out", 3},
-                     {"cost", 0.25},
-                     {"finish_reason", "stop"},
-                     {"response_id", "r-1"},
-                     {"request",
-                      {{"model", "small"},
-                       {"options", {{"temperature", 0.5}, {"max_tokens", 40}}},
-                       {"messages", Json::array({Json{{"role", "user"}, {"content", "the prompt"}}})}}},
-                     {"reply", {{"role", "assistant"}, {"content", "the reply"}}}};
-  Json failed_call = call;
-  failed_call["error"] = error;
-  failed_call["message"] = "No answer.";
   StepFailed failed;
   failed.node = "ask";
   failed.attempt = 1;
@@ -165,7 +170,7 @@ Recorded model_run(Tags tags = {}, const std::string& error = "") {
   RunFinished finished;
   finished.output = R"({"said":"the output"})";
   const std::vector<std::pair<StepId, EventBody>> bodies = {
-      {0, started}, {1, failed}, {1, Record{RecordKind::model_called, (error.empty() ? call : failed_call).dump()}},
+      {0, started}, {1, failed}, {1, Record{RecordKind::model_called, model_call(error).dump()}},
       {1, asked},   {2, told},   {0, finished}};
   for (const auto& [step, body] : bodies) {
     const auto seq = static_cast<std::int64_t>(recorded.events.size()) + 1;

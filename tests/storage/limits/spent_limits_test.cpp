@@ -146,7 +146,7 @@ TEST_P(SpentLimitsTest, a_look_goes_through_all_rows_a_page_at_a_time) {
   start({"a", "b", "c", "d", "e"});
   ASSERT_EQ(claim(9).size(), 5u);
   const auto [forgotten, pages] = forget(store().database_time() + 2 * rate_hour_us, 2);
-  if (dsn().empty()) return;  // in memory a look is one page
+  if (dsn().empty()) return;  // in memory a pass is one page
   EXPECT_GE(forgotten, 5);
   EXPECT_GE(pages, 5) << "three of rates, one of budgets, one of turns";
   EXPECT_EQ(rows("rate"), 0);

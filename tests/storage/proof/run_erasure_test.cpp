@@ -67,7 +67,7 @@ TEST_F(RunErasureTest, a_reference_however_it_is_written_counts) {
 
 TEST_F(RunErasureTest, a_put_of_the_same_value_renews_it) {
   store_->put_blob(0, hash_, value);
-  EXPECT_EQ(remove().young, 1) << "a step may refer to it in its next commit";
+  EXPECT_EQ(remove().recent, 1) << "a step may refer to it in its next commit";
   EXPECT_TRUE(is_there());
   age("2 * 3600000000");
   EXPECT_EQ(remove().removed, 1);
@@ -76,7 +76,7 @@ TEST_F(RunErasureTest, a_put_of_the_same_value_renews_it) {
 TEST_F(RunErasureTest, a_fork_renews_what_it_takes_over) {
   EXPECT_TRUE(store_->renew_blobs(0, std::vector<Hash>{hash_}));
   EXPECT_FALSE(store_->renew_blobs(0, std::vector<Hash>{hash_, sha256("another")}));
-  EXPECT_EQ(remove().young, 1);
+  EXPECT_EQ(remove().recent, 1);
   EXPECT_TRUE(is_there());
 }
 
@@ -90,7 +90,7 @@ TEST_F(RunErasureTest, a_put_on_its_way_is_waited_for) {
   step.execute("commit");
   const RunErasure::Values values = erasing.get();
   EXPECT_EQ(values.removed, 0);
-  EXPECT_EQ(values.young, 1);
+  EXPECT_EQ(values.recent, 1);
   EXPECT_TRUE(is_there());
 }
 

@@ -49,7 +49,7 @@ class YieldingToolsTest : public ::testing::Test {
   std::unique_ptr<Tools> tools_ = make_tools({reading("read", "corpus", "corpus"), builtin_tools().front()}, 1);
   MeansOfOthers others_;
   bool looks_ = true;
-  std::vector<Means> found_;  // by the next look
+  std::vector<Means> found_;  // by the next reading
 };
 
 TEST_F(YieldingToolsTest, what_this_worker_has_the_means_for_is_done_here_without_a_look) {

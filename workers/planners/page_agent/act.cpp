@@ -114,7 +114,7 @@ bool contains(std::string_view text, const std::string& part) {
 }
 
 // Whether the element at that place has the text; for a field, which has no inside, whether its surroundings have it.
-bool says(const PageElements& page, std::size_t place, const std::string& match) {
+bool has_text(const PageElements& page, std::size_t place, const std::string& match) {
   if (contains(page[place].label(), match)) return true;
   const bool is_on_top = page[place].parent == 0;
   const std::size_t outer = is_field(page[place]) && !is_on_top ? page[place].parent - 1 : place;
@@ -129,7 +129,7 @@ bool says(const PageElements& page, std::size_t place, const std::string& match)
 template <class Is>
 bool any_says(const PageElements& page, const std::string& match, Is is_it) {
   for (std::size_t place = 0; place < page.size(); ++place)
-    if (is_it(page[place]) && (match.empty() || says(page, place, match))) return true;
+    if (is_it(page[place]) && (match.empty() || has_text(page, place, match))) return true;
   return false;
 }
 

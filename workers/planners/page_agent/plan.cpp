@@ -61,8 +61,8 @@ StepResult read_sub_tasks(const StepInput& input, const ModelReply& reply) {
   TaskDecomposed decomposed;
   decomposed.mode = "sequential";
   decomposed.depth = 1;
-  for (const Json& told : reply.value.at("sub_tasks")) {
-    Json task = told;
+  for (const Json& proposed : reply.value.at("sub_tasks")) {
+    Json task = proposed;
     task["id"] = version + ".t" + std::to_string(tasks.size() + 1);
     PlanChild child{text_of(task, "id"), text_of(task, "name"), {}, task};
     if (!decomposed.children.empty()) child.after = {decomposed.children.back().id};

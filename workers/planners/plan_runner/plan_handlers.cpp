@@ -78,10 +78,10 @@ Result<Decomposed> read_decomposition(const Json& output) {
   }
 }
 
-Status check_merge(const PlanTree& plan, const Decomposed& came) {
+Status check_merge(const PlanTree& plan, const Decomposed& brought) {
   const auto conflict = [](const std::string& sentence) { return Error{Code::conflict, sentence}; };
   std::set<std::string> new_ids;
-  for (const PlanNode& node : came.created) {
+  for (const PlanNode& node : brought.created) {
     if (plan.find(node.parent) == nullptr && !new_ids.contains(node.parent))
       return conflict("Expected the parent of task " + node.id + " to be in the plan, but there is no task " +
                       node.parent + ".");
@@ -102,10 +102,10 @@ Json removal_of(const PlanTree& before, const PlanTree& after, const std::vector
 }
 
 // Marks the leaves among the tasks that the plan has, those among the created ones as they are created.
-void mark_leaves(Decomposed& came, PlanTree& plan, Json& changes) {
-  const std::set<std::string_view> leaves(came.leaves.begin(), came.leaves.end());
-  for (PlanNode& task : came.created) task.leaf = task.leaf || leaves.contains(task.id);
-  for (const std::string& id : came.leaves) {
+void mark_leaves(Decomposed& brought, PlanTree& plan, Json& changes) {
+  const std::set<std::string_view> leaves(brought.leaves.begin(), brought.leaves.end());
+  for (PlanNode& task : brought.created) task.leaf = task.leaf || leaves.contains(task.id);
+  for (const std::string& id : brought.leaves) {
     if (plan.find(id) == nullptr) continue;
     plan.make_leaf(id);
     changes.push_back({{"op", "update"}, {"id", id}, {"context", plan_child(*plan.find(id)).context}});
@@ -113,35 +113,35 @@ void mark_leaves(Decomposed& came, PlanTree& plan, Json& changes) {
 }
 
 // One task_decomposed for each parent, in the order of their first children.
-void add_decompositions(const PlanTree& plan, const Decomposed& came, std::vector<Fact>& facts) {
+void add_decompositions(const PlanTree& plan, const Decomposed& brought, std::vector<Fact>& facts) {
   std::map<std::string_view, std::int32_t> depths;
   for (const PlanNode* node : plan.below(""))  // parents first
     depths[node->id] = node->parent.empty() ? 0 : depths.at(node->parent) + 1;
   std::map<std::string_view, std::size_t> places;  // of the parents in `decompositions`
   std::vector<TaskDecomposed> decompositions;
-  for (const PlanNode& node : came.created) {
+  for (const PlanNode& node : brought.created) {
     const auto [place, is_first] = places.try_emplace(node.parent, decompositions.size());
-    if (is_first) decompositions.push_back({node.parent, came.mode, depths.at(node.parent), {}, {}, 0});
+    if (is_first) decompositions.push_back({node.parent, brought.mode, depths.at(node.parent), {}, {}, 0});
     decompositions[place->second].children.push_back(plan_child(node));
   }
   std::move(decompositions.begin(), decompositions.end(), std::back_inserter(facts));
 }
 
 StepResult merge(const StepInput& input) {
-  Result<Decomposed> came = read_decomposition(input.with.value("decomposition", Json()));
-  if (!came) return failure_of(came.error());
+  Result<Decomposed> brought = read_decomposition(input.with.value("decomposition", Json()));
+  if (!brought) return failure_of(brought.error());
   PlanTree plan = own_plan(input);
-  if (came->base_version != plan.version) return shown("conflict", plan);
-  PlanTree left = without(plan, {came->removed.begin(), came->removed.end()});
-  if (Status fits = check_merge(left, *came); !fits) return failure_of(fits.error());
-  Json changes = removal_of(plan, left, came->removed);
-  mark_leaves(*came, left, changes);
-  if (came->created.empty() && changes.empty()) return shown("merged", plan);
+  if (brought->base_version != plan.version) return shown("conflict", plan);
+  PlanTree left = without(plan, {brought->removed.begin(), brought->removed.end()});
+  if (Status fits = check_merge(left, *brought); !fits) return failure_of(fits.error());
+  Json changes = removal_of(plan, left, brought->removed);
+  mark_leaves(*brought, left, changes);
+  if (brought->created.empty() && changes.empty()) return shown("merged", plan);
   std::vector<Fact> facts;
   facts.emplace_back(PlanRevised{plan.version + 1, "decomposition", changes});
-  add_tasks(left, came->created);
+  add_tasks(left, brought->created);
   left.version = plan.version + 1;
-  add_decompositions(left, *came, facts);
+  add_decompositions(left, *brought, facts);
   Outcome outcome = shown("merged", left);
   outcome.facts = std::move(facts);
   return outcome;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/text.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/models/models.hpp"
 #include "workers/planners/round_planner/prompts.hpp"
@@ -61,9 +62,13 @@ class RoundPlan {
   std::string question() const { return text_of(goal_, "question"); }
   const Json& analysis() const { return goal_.at("analysis_result"); }
 
-  void note_id(const std::string& id) {
-    if (id.starts_with("sb")) last_id_ = std::max(last_id_, std::atoi(id.c_str() + 2));
+  // 0 for an id that a model gave and this rule book would not.
+  static int number_of(const std::string& id) {
+    constexpr int number_max = 1'000'000;
+    return id.starts_with("sb") ? leading_number(std::string_view(id).substr(2), number_max) : 0;
   }
+
+  void note_id(const std::string& id) { last_id_ = std::max(last_id_, number_of(id)); }
 
   static Json reference(const std::string& id, const std::string& slot) {
     return {{"from_sub_goal", id}, {"slot", slot}};
@@ -74,7 +79,7 @@ class RoundPlan {
     std::string found;
     int newest = 0;
     for (const auto& [id, slots] : completed_.items()) {
-      const int number = id.starts_with("sb") ? std::atoi(id.c_str() + 2) : 0;
+      const int number = number_of(id);
       if (slots.contains(name) && number >= newest) {
         found = id;
         newest = number;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -105,15 +106,21 @@ std::optional<Quantity> meant_quantity(const std::string& quote, const Json& rea
 }
 
 // --- weights ---------------------------------------------------------------------------------------------------------
+// A period as a source or a model writes it; 0: it begins with no year.
+int written_year(const std::string& period) {
+  constexpr int year_max = 999'999;  // with the month, as 202603
+  return leading_number(period, year_max);
+}
+
 int latest_year(const Json& readings) {
   int latest = 0;
-  for (const Json& reading : readings) latest = std::max(latest, std::atoi(text_of(reading, "period").c_str()));
+  for (const Json& reading : readings) latest = std::max(latest, written_year(text_of(reading, "period")));
   return latest;
 }
 
 double date_weight(const Venture& venture, const Json& reading, int latest) {
-  const int year = std::atoi(text_of(reading, "period").c_str());
-  const int asked = std::atoi(venture.period.c_str());
+  const int year = written_year(text_of(reading, "period"));
+  const int asked = written_year(venture.period);
   if (asked > 0) return year > 0 ? 1 / (1 + 0.2 * std::abs(asked - year)) : 0.6;
   if (latest == 0) return 1;
   return year > 0 ? 1 / (1 + 0.1 * (latest - year)) : 0.7;

@@ -1,4 +1,4 @@
-// Text out of marked-up documents, in the form that document_of reads: headings as "# ...", items and rows of tables as
+// The text of marked-up documents, in the form that document_of reads: headings as "# ...", items and rows of tables as
 // lines of their own, paragraphs between blank lines. Markup that is broken is passed over, never refused. Pure
 // functions, safe from any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// Prose taken apart into sentences, by marks and blank lines alone. Pure functions, safe from any thread.
+// The sentences of a text in prose, by marks and blank lines alone. Pure functions, safe from any thread.
 #pragma once
 
 #include <string>

@@ -367,18 +367,18 @@ class Periods {
       }
     }
     clauses_.use(i);
-    Period told = *period;
-    told.says = bound + " " + period->says;
+    Period bounded = *period;
+    bounded.says = bound + " " + period->says;
     if (bound == "before")
-      add(i, told, "", period->from, 0, period->year == 0 ? 0 : period->year - 1);
+      add(i, bounded, "", period->from, 0, period->year == 0 ? 0 : period->year - 1);
     else if (bound == "until")
-      add(i, told, "", period->until, 0, period->year);
+      add(i, bounded, "", period->until, 0, period->year);
     else if (bound == "after")
-      add(i, told, period->until, "", period->year == 0 ? 0 : period->year + 1, 0);
+      add(i, bounded, period->until, "", period->year == 0 ? 0 : period->year + 1, 0);
     else if (bound == "from" && period->year > 0)
-      add(i, told, period->from, period->until, period->year, period->year);
+      add(i, bounded, period->from, period->until, period->year, period->year);
     else
-      add(i, told, period->from, "", period->year, 0);
+      add(i, bounded, period->from, "", period->year, 0);
     return true;
   }
 

@@ -1,6 +1,6 @@
-// Looking around in a data set, within limits of rows and time: its tables, one table, some of its rows, and where a
-// value stands. A result that a limit cut says so (`more`, `sampled`, `not_searched`), and `from` goes on behind it;
-// one that the limit of time cut is what there was until then, has `cut`, a sentence, and the tone `uncertain`.
+// Exploration queries over a data set, within limits of rows and time: its tables, one table, some of its rows, and
+// where a value stands. A result that a limit cut says so (`more`, `sampled`, `not_searched`), and `from` goes on after
+// it; one that the limit of time cut is what there was until then, has `cut`, a sentence, and the tone `uncertain`.
 // Blocking; safe from any thread.
 #pragma once
 

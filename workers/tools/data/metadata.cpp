@@ -147,7 +147,7 @@ Json links_json(const DataCatalog& catalog) {
   return links;
 }
 
-std::string columns_told(const Json& metadata, const std::string& table) {
+std::string columns_text(const Json& metadata, const std::string& table) {
   std::string text;
   for (const Json& described : metadata["tables"]) {
     if (described["table"] != table) continue;
@@ -162,7 +162,7 @@ std::string place_in_words(const Json& metadata, const Json& place) {
   const std::string about =
       place["about"].get<std::string>().empty() ? "It has no description." : place["about"].get<std::string>();
   if (place["as"] == "table")
-    return table + " is a table. " + about + " Its columns are " + columns_told(metadata, table) + ".";
+    return table + " is a table. " + about + " Its columns are " + columns_text(metadata, table) + ".";
   const std::string column = place["column"];
   if (place["as"] == "value")
     return place["value"].get<std::string>() + " is a value of the column " + column + " of the table " + table + ".";

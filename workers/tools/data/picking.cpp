@@ -132,7 +132,7 @@ double Picker::weight(const Candidate& candidate, const std::set<std::size_t>& s
 }
 
 const Candidate* Picker::best(const Mention& mention, const std::set<std::size_t>& scope,
-                              const std::function<bool(const Candidate&)>& fits, bool tells) {
+                              const std::function<bool(const Candidate&)>& fits, bool notes_doubts) {
   const Candidate* first = nullptr;
   const Candidate* second = nullptr;
   for (const Candidate& candidate : mention.candidates) {
@@ -144,7 +144,7 @@ const Candidate* Picker::best(const Mention& mention, const std::set<std::size_t
       second = &candidate;
     }
   }
-  if (first == nullptr || !tells) return first;
+  if (first == nullptr || !notes_doubts) return first;
   if (first->score < sure_score) doubts_.push_back("\"" + text(mention) + "\" was taken for " + name_of(*first) + ".");
   const bool is_close = second != nullptr && weight(*first, scope) - weight(*second, scope) < close;
   if (is_close && !are_linked(schema_, first->column, second->column))

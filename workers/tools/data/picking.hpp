@@ -43,7 +43,7 @@ class Picker {
   std::string name_of(const Candidate& candidate) const;
   double weight(const Candidate& candidate, const std::set<std::size_t>& scope) const;
   const Candidate* best(const Mention& mention, const std::set<std::size_t>& scope,
-                        const std::function<bool(const Candidate&)>& fits, bool tells);
+                        const std::function<bool(const Candidate&)>& fits, bool notes_doubts);
 
   const DataSchema& schema_;
   const std::vector<Token>& tokens_;

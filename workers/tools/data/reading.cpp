@@ -46,13 +46,14 @@ class Reading {
     for (std::size_t i = 0; i < clauses_.size(); i = clauses_.sentence_end(i)) {
       const std::size_t end = clauses_.sentence_end(i);
       const std::string first = clauses_[i].token->lower;
-      const auto says = [&](std::string_view word) {
+      const auto has_word = [&](std::string_view word) {
         for (std::size_t k = i; k < end; ++k)
           if (clauses_[k].token->lower == word) return true;
         return false;
       };
-      const bool matches = says("ilike") || says("wildcard") || says("insensitively") || says("insensitive");
-      const bool is_exact = says("exact");
+      const bool matches =
+          has_word("ilike") || has_word("wildcard") || has_word("insensitively") || has_word("insensitive");
+      const bool is_exact = has_word("exact");
       const bool is_rule = first == "always" || first == "match" || first == "filter" || first == "to" ||
                            first == "represent" || first == "express" || first == "round" || first == "ignore" ||
                            first == "assume" || first == "note" || first == "consider" || first == "use" ||

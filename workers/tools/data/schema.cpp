@@ -97,9 +97,9 @@ std::vector<std::string> compound_stems(const std::string& name) {
 }
 
 // Between tables without declared keys: the column that a column names by its own name or comment.
-class Telling {
+class LinkCosts {
  public:
-  explicit Telling(const std::vector<SchemaTable>& tables) : tables_(tables) {}
+  explicit LinkCosts(const std::vector<SchemaTable>& tables) : tables_(tables) {}
 
   // The cost of a link from one column to another; nothing if there is none.
   std::optional<double> cost(const SchemaColumn& from, const SchemaColumn& to) const {
@@ -160,7 +160,7 @@ DataSchema::DataSchema(const DataCatalog& catalog) {
   for (SchemaTable& table : tables_) table.core_stems = core_of(table.stems);
   add_declared_links(catalog);
   add_view_links();
-  add_told_links();
+  add_likely_links();
 }
 
 void DataSchema::add_columns(const DataCatalog& catalog) {
@@ -323,7 +323,7 @@ void DataSchema::copy_links(std::size_t base, std::size_t view, const std::map<s
   links_.insert(links_.end(), copies.begin(), copies.end());
 }
 
-void DataSchema::add_told_links() {
+void DataSchema::add_likely_links() {
   std::set<std::pair<std::size_t, std::size_t>> linked;
   std::set<std::size_t> bound;  // columns of a declared link
   for (const SchemaLink& link : links_) {
@@ -332,7 +332,7 @@ void DataSchema::add_told_links() {
     for (const auto& pair : link.columns) bound.insert(pair.first);
   }
   // By kind and last part of the name, so that not every pair of a large schema is looked at.
-  const Telling telling(tables_);
+  const LinkCosts costs(tables_);
   std::map<std::pair<std::size_t, std::size_t>, SchemaLink> best;
   std::vector<std::size_t> targets;
   for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -344,7 +344,7 @@ void DataSchema::add_told_links() {
     if (columns_[i].is_unique) unique.push_back(i);
   }
   const auto consider = [&](std::size_t from, std::size_t to) {
-    const std::optional<double> cost = telling.cost(columns_[from], columns_[to]);
+    const std::optional<double> cost = costs.cost(columns_[from], columns_[to]);
     if (!cost) return;
     const std::pair<std::size_t, std::size_t> ends = {columns_[from].table, columns_[to].table};
     if (linked.contains(ends)) return;

@@ -74,7 +74,7 @@ class DataSchema {
   void add_declared_links(const DataCatalog& catalog);
   void add_view_links();
   void copy_links(std::size_t base, std::size_t view, const std::map<std::size_t, std::size_t>& columns);
-  void add_told_links();
+  void add_likely_links();
   void guess_keys();
 
   std::vector<SchemaTable> tables_;

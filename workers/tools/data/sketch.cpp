@@ -113,7 +113,7 @@ class Writing {
       query.doubts.emplace_back("A row may count once for each row that it is joined with.");
     query.text = select() + from() + where() + group_by() + having() + order_by() + limit();
     query.ties = ties();
-    query.says = says();
+    query.says = description();
     return query;
   }
 
@@ -135,7 +135,7 @@ class Writing {
     const std::string times = sketch_.ratio_times == 100 ? "100.0 * " : "1.0 * ";
     return {
         "select " + times + rows_of(sketch_.outputs[0]) + " / nullif(" + rows_of(sketch_.outputs[1]) + ", 0) as ratio",
-        "", says(), sketch_.doubts};
+        "", description(), sketch_.doubts};
   }
 
   std::size_t base_of(const Sketch& sketch, const DataSchema& schema) {
@@ -384,7 +384,7 @@ class Writing {
     return text;
   }
 
-  std::string says() const {
+  std::string description() const {
     std::string text;
     for (const Term& term : sketch_.outputs)
       text += (text.empty() ? "" : sketch_.is_ratio ? " by " : ", ") + term_says(term);

@@ -79,7 +79,7 @@ struct Connection::Parts : std::enable_shared_from_this<Connection::Parts> {
 
   std::string said_by(const Reply& reply) const {
     const Reply clean{{}, secrets.redacted_json(reply.error)};
-    return clean.says();
+    return clean.message();
   }
 
   asio::awaitable<Result<Done, Failure>> open_channel() {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
+#include "workers/models/event_stream.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/untrusted_text.hpp"
-#include "workers/tools/mcp/event_stream.hpp"
 
 namespace cairn::mcp {
 namespace {

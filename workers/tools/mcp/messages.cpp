@@ -42,7 +42,7 @@ int Reply::code() const {
   return fits ? code.get<int>() : 0;
 }
 
-std::string Reply::says() const {
+std::string Reply::message() const {
   const Json message = error.is_object() ? error.value("message", Json()) : Json();
   if (!message.is_string()) return "error " + std::to_string(code());
   return readable_line(message.get<std::string>(), said_bytes_max);

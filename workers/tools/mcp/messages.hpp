@@ -51,7 +51,7 @@ struct Reply {
   Json result;
   Json error;  // null: there is a result
   int code() const;
-  std::string says() const;  // the error's message, as one line
+  std::string message() const;  // the error's message, as one line
 };
 
 // A reply, or a failed attempt without one: `unreachable`, `timeout`, `bad_output`, `refused`, and session_gone where a

@@ -64,7 +64,7 @@ Failure failure_of_error(const std::string& tool, const Reply& reply) {
   const bool is_wrong_request =
       code == -32700 || (code <= -32600 && code >= -32602) || (code <= -32020 && code > -32100);
   return failure(code == -32602 ? "invalid" : "error",
-                 "Expected a result from " + tool_named(tool) + ", but its server says: " + reply.says(),
+                 "Expected a result from " + tool_named(tool) + ", but its server says: " + reply.message(),
                  !is_wrong_request);
 }
 

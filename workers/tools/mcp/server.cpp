@@ -186,7 +186,7 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
 
   std::string said_by(const Reply& reply) const {
     const Reply clean{{}, secrets.redacted_json(reply.error)};
-    return clean.says();
+    return clean.message();
   }
 
   ToolAnswer redacted(ToolAnswer answer) const {

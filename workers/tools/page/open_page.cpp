@@ -148,16 +148,16 @@ Json OpenPage::see() {
 }
 
 // A page may store what was filled in: such an entry is not kept.
-bool OpenPage::tells_secret(const Json& entry) const {
+bool OpenPage::holds_secret(const Json& entry) const {
   if (entry.is_string()) return has_secret(entry.get_ref<const std::string&>(), secrets_);
   return entry.is_structured() &&
-         std::any_of(entry.begin(), entry.end(), [this](const Json& part) { return tells_secret(part); });
+         std::any_of(entry.begin(), entry.end(), [this](const Json& part) { return holds_secret(part); });
 }
 
 Json OpenPage::without_secrets(const Json& entries) const {
   Json kept = entries.is_array() ? Json::array() : Json::object();
   for (const auto& [name, entry] : entries.items()) {
-    if (tells_secret(entry) || (entries.is_object() && tells_secret(name))) continue;
+    if (holds_secret(entry) || (entries.is_object() && holds_secret(name))) continue;
     if (entries.is_array())
       kept.push_back(entry);
     else

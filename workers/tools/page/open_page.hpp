@@ -49,7 +49,7 @@ class OpenPage {
  private:
   std::int64_t aimed(std::int64_t number, const std::string& element, const Json& seen) const;
   Json look();
-  bool tells_secret(const Json& entry) const;
+  bool holds_secret(const Json& entry) const;
   Json without_secrets(const Json& entries) const;
   void look_at_new_tab(const std::vector<PageTab>& before);
 

@@ -147,14 +147,14 @@ bool is_below_any(const std::string& path, const std::vector<std::string>& roots
   });
 }
 
-std::optional<Failure> refusal_of(const std::string& repository, const std::vector<std::string>& roots) {
+Result<Done, Failure> check_repository(const std::string& repository, const std::vector<std::string>& roots) {
   if (!repository.empty() && repository.front() != '/')
     return failure("invalid",
                    "Expected an absolute path of a repository, because each worker stands in a directory of its own, "
                    "but it is " +
                        shown(repository) + ".",
                    false);
-  if (repository.empty() || is_below_any(repository, roots)) return std::nullopt;
+  if (repository.empty() || is_below_any(repository, roots)) return Done{};
   return failure("refused",
                  "Expected a repository that this worker may read (\"repositories\" in the tools file), but it is " +
                      shown(repository) + ".",
@@ -398,7 +398,8 @@ std::size_t people_in(const CodeHistory& history) {
 ToolAnswer answer_from_history(const ToolCall& call, const HistoryTool& tool, Setup& setup) {
   const Result<Wanted> wanted = wanted_of(call, tool.taken);
   if (!wanted) return failure_of(wanted.error());
-  if (std::optional<Failure> refused = refusal_of(wanted->query.repository, setup.roots)) return *std::move(refused);
+  if (Result<Done, Failure> may = check_repository(wanted->query.repository, setup.roots); !may)
+    return std::move(may).error();
   Result<CodeHistory> history = read_history(wanted->query, &setup.histories);
   if (!history) return failure_of(history.error());
   if (history->latest_us == 0 && history->commits.empty()) {
@@ -477,7 +478,7 @@ ToolAnswer blame(const ToolCall& call, const Setup& setup) {
   const Result<Wanted> wanted = wanted_of(call, {});
   if (!wanted) return failure_of(wanted.error());
   const std::string& repository = wanted->query.repository;
-  if (std::optional<Failure> refused = refusal_of(repository, setup.roots)) return *std::move(refused);
+  if (Result<Done, Failure> may = check_repository(repository, setup.roots); !may) return std::move(may).error();
   if (repository.empty() || (repository + wanted->query.place).find('\0') != std::string::npos)
     return failure("invalid", "Expected the path of a repository, but got \"" + shown(repository) + "\".", false);
   const Result<std::string> path = file_for_blame(*wanted, normal_place(wanted->query.place));

@@ -320,7 +320,7 @@ TEST(Doctor, says_what_it_saw_where_all_is_well) {
     EXPECT_TRUE(check.ok) << check.name << ": " << check.found;
     found.emplace(check.name, check.found);
   }
-  EXPECT_EQ(found["long_transactions"], "1, all young");
+  EXPECT_EQ(found["long_transactions"], "1, all recent");
   EXPECT_EQ(found["prepared_transactions"], "none");
   EXPECT_EQ(found["oldest_snapshot"], "transaction of young (process 41), 3 transactions and 1000 ms old");
   EXPECT_EQ(found["autovacuum"], "on; job 30 s ago; run never yet");
@@ -332,7 +332,7 @@ TEST(Doctor, only_what_may_be_seen_is_vouched_for) {
   DoctorFacts facts = healthy();
   facts.server.sees_all = false;
   for (const Check& check : checks_of(facts)) {
-    EXPECT_TRUE(check.name != "oldest_snapshot" || check.found == "nobody holds one, as far as ann may see");
+    EXPECT_TRUE(check.name != "oldest_snapshot" || check.found == "no one holds one, as far as ann may see");
   }
 }
 

@@ -182,6 +182,22 @@ TEST(ApiTokens, H7_starts_of_one_key_do_not_meet_across_scopes) {
   EXPECT_EQ(server.get(runs + "?graph=by_team&status=aborted", bearer(admin)).json().size(), 0u);
 }
 
+// As if there were no such run.
+void expect_hidden(const Server& server, const Reply& hidden, const std::string& token) {
+  const Reply shown = server.get(path_of(hidden), bearer(token));
+  const Reply nobody = server.get(runs + "/00000000-0000-7000-8000-000000000000", bearer(token));
+  EXPECT_EQ(shown.status, 404);
+  EXPECT_EQ(shown.body.substr(0, 50), nobody.body.substr(0, 50));
+  for (const char* what : {"/plan", "/explain", "/events"})
+    EXPECT_EQ(server.get(path_of(hidden) + what, bearer(token)).status, 404) << what;
+  for (const char* what : {"/cancel", "/pause", "/resume", "/retry"})
+    EXPECT_EQ(server.post(path_of(hidden) + what, Json::object(), bearer(token)).status, 404) << what;
+  EXPECT_EQ(server.post(path_of(hidden) + "/answers", {{"value", "x"}}, bearer(token)).status, 404);
+  EXPECT_EQ(server.post(path_of(hidden) + "/signals", {{"name", "n"}, {"value", 1}}, bearer(token)).status, 404);
+  EXPECT_EQ(server.post(path_of(hidden) + "/fork", {{"at", 1}}, bearer(token)).status, 404);
+  EXPECT_EQ(server.post(runs, {{"graph", "mine"}, {"continues", hidden.json()["run"]}}, bearer(token)).status, 404);
+}
+
 TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
   const std::string dsn = new_database();
   const std::string all = new_token(dsn, "all", {"--role", "admin"});
@@ -207,20 +223,7 @@ TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
   EXPECT_EQ(server.get(runs + "?graph=yours", bearer(some)).body, "[]\n");
   EXPECT_EQ(server.get(runs + "?tag=team=b", bearer(some)).body, "[]\n");
   EXPECT_EQ(server.get(path_of(own), bearer(some)).status, 200);
-  for (const Reply& hidden : {other_team, other_graph}) {
-    const Reply shown = server.get(path_of(hidden), bearer(some));
-    const Reply nobody = server.get(runs + "/00000000-0000-7000-8000-000000000000", bearer(some));
-    EXPECT_EQ(shown.status, 404);
-    EXPECT_EQ(shown.body.substr(0, 50), nobody.body.substr(0, 50));
-    for (const char* what : {"/plan", "/explain", "/events"})
-      EXPECT_EQ(server.get(path_of(hidden) + what, bearer(some)).status, 404) << what;
-    for (const char* what : {"/cancel", "/pause", "/resume", "/retry"})
-      EXPECT_EQ(server.post(path_of(hidden) + what, Json::object(), bearer(some)).status, 404) << what;
-    EXPECT_EQ(server.post(path_of(hidden) + "/answers", {{"value", "x"}}, bearer(some)).status, 404);
-    EXPECT_EQ(server.post(path_of(hidden) + "/signals", {{"name", "n"}, {"value", 1}}, bearer(some)).status, 404);
-    EXPECT_EQ(server.post(path_of(hidden) + "/fork", {{"at", 1}}, bearer(some)).status, 404);
-    EXPECT_EQ(server.post(runs, {{"graph", "mine"}, {"continues", hidden.json()["run"]}}, bearer(some)).status, 404);
-  }
+  for (const Reply& hidden : {other_team, other_graph}) expect_hidden(server, hidden, some);
   EXPECT_EQ(server.get(graphs, bearer(some)).json().size(), 1U);
   EXPECT_EQ(server.get(graphs + "/yours", bearer(some)).status, 404);
   EXPECT_EQ(server.post(graphs, waiting_graph("yours", "here"), bearer(some)).status, 403);

@@ -128,6 +128,24 @@ TEST_F(Readings, U1_sources_are_kept_with_dates_and_weights_and_the_choice_is_a_
   EXPECT_NE(decisions[0]["reason"].get<std::string>().find("others say 100 EUR (old.md"), std::string::npos);
 }
 
+// 4294969306 is 2010 and two to the power of 32.
+TEST_F(Readings, a_period_too_large_for_a_year_is_none) {
+  const Json hits = Json::array({hit("new.md", "In Norland the price was EUR 200 in 2024.")});
+  Json one = reading("price", 200, 1, "the price was EUR 200 in 2024");
+  one["period"] = "2024";
+  std::vector<Json> weights;
+  for (const char* period : {"", "4294969306", "99999999999999999999", "2010"}) {
+    desk.data["period"] = period;
+    observe("price", hits, Json::array({one}));
+    weights.push_back(desk.data["findings"]["price"][0]["weight"]);
+    desk.data["fields"].erase("price");
+    desk.data["findings"] = Json::object();
+  }
+  EXPECT_EQ(weights[1], weights[0]);
+  EXPECT_EQ(weights[2], weights[0]);
+  EXPECT_LT(weights[3], weights[0]);
+}
+
 TEST_F(Readings, U1_the_year_that_is_asked_for_and_the_region_weigh) {
   desk.data["period"] = "2010";
   Json old_one = reading("price", 100, 1, "EUR 100 in 2010");

@@ -3,7 +3,7 @@
 
 #include "tests/workers/ports/few_descriptors.hpp"
 #include "tests/workers/tools/mcp/mcp_desk.hpp"
-#include "workers/tools/mcp/event_stream.hpp"
+#include "workers/models/event_stream.hpp"
 
 namespace cairn {
 namespace {
@@ -168,7 +168,7 @@ TEST(BadMcpServer, a_stream_that_stays_open_after_the_reply_is_closed) {
 }
 
 TEST(BadMcpServer, one_that_wants_no_pause_between_streams_gets_one) {
-  mcp::EventStream stream;
+  EventStream stream;
   EXPECT_TRUE(stream.add("retry: 0\n\n").empty());
   EXPECT_GE(stream.retry_ms(), 100);
 }

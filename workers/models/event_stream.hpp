@@ -1,15 +1,16 @@
-// Server-sent events (text/event-stream) as a server of the Model Context Protocol sends them: data, the id from which
-// a broken stream is resumed, and the time after which. Source: the HTML standard's section on server-sent events. Not
-// thread-safe.
+// Server-sent events (text/event-stream) as they are read from models, from servers of the Model Context Protocol and
+// from Cairn's API: data, the id from which a broken stream is resumed, and the time after which. Source: the HTML
+// standard's section on server-sent events. Not thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace cairn::mcp {
+namespace cairn {
 
 class EventStream {
  public:
@@ -19,6 +20,8 @@ class EventStream {
   // That of the last whole event that had one; none: the stream cannot be resumed.
   const std::optional<std::string>& last_id() const { return last_id_; }
   std::int64_t retry_ms() const { return retry_ms_; }
+  // Bytes of an event that is not whole yet; the caller bounds them.
+  std::size_t bytes_kept() const { return rest_.size() + data_.size(); }
 
   // A stream that goes on from there: what is not whole is lost.
   void begin_again();
@@ -35,4 +38,4 @@ class EventStream {
   std::int64_t retry_ms_ = 1'000;
 };
 
-}  // namespace cairn::mcp
+}  // namespace cairn

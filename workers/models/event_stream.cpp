@@ -1,10 +1,10 @@
-#include "workers/tools/mcp/event_stream.hpp"
+#include "workers/models/event_stream.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
-namespace cairn::mcp {
+namespace cairn {
 namespace {
 
 constexpr std::int64_t retry_ms_min = 100;  // a server that says none would be asked without a pause
@@ -63,4 +63,4 @@ void EventStream::take_line(std::string_view line, std::vector<std::string>& eve
   }
 }
 
-}  // namespace cairn::mcp
+}  // namespace cairn

@@ -1,0 +1,76 @@
+// Clients: runs that are started with a key, their states as of any moment, runs that continue others.
+#include "workers/client.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/workers/runtime/worker_trial.hpp"
+
+namespace cairn::test {
+namespace {
+
+class ClientTest : public WorkerTest {};
+
+TEST_P(ClientTest, a_key_used_twice_is_one_run_and_another_input_a_conflict) {
+  StartRun command;
+  command.graph = "linear";
+  command.input = {{"text", "x"}};
+  const Result<Started> first = client_->start(command, "k");
+  const Result<Started> again = client_->start(command, "k");
+  ASSERT_TRUE(first && again);
+  EXPECT_FALSE(first->existed);
+  EXPECT_TRUE(again->existed);
+  EXPECT_EQ(first->run, again->run);
+  command.input = {{"text", "y"}};
+  const Result<Started> other = client_->start(command, "k");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::conflict);
+}
+
+TEST_P(ClientTest, an_unknown_run_is_not_found) {
+  const Result<Done> result = client_->command(new_run_id(), Cancel{"x"});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::not_found);
+  EXPECT_EQ(client_->state(new_run_id()).error().code, Code::not_found);
+}
+
+TEST_P(ClientTest, the_state_as_of_a_moment_is_the_fold_up_to_it) {
+  const RunId run = start("linear", {{"text", "x"}});
+  work_until_ended(run);
+  const Result<RunState> then = client_->state(run, 2);
+  ASSERT_TRUE(then);
+  EXPECT_EQ(then->seq, 2);
+  EXPECT_EQ(then->status, RunStatus::running);
+  EXPECT_EQ(client_->state(run, 99).error().code, Code::invalid);
+  const std::vector<EventRow> rows = store_->events(run, 0, 10);
+  EXPECT_EQ(*client_->seq_at(run, rows.back().at_us), rows.back().seq);
+  EXPECT_EQ(client_->seq_at(run, rows.front().at_us - 1).error().code, Code::invalid);
+}
+
+TEST_P(ClientTest, a_run_that_continues_another_carries_its_turns_on) {
+  RunId last{};
+  for (const int turn : {1, 2, 3}) {
+    StartRun command;
+    command.graph = "bulk";
+    command.input = {{"parts", {turn}}};
+    if (turn > 1) command.continues = last;
+    const Result<Started> started = client_->start(command, "");
+    ASSERT_TRUE(started) << started.error().message;
+    last = started->run;
+    if (turn < 3) work_until_ended(last);
+  }
+  const Json history = read_channel(*client_->state(last), root_branch, "history");
+  ASSERT_EQ(history["parts"].size(), 6u);  // of each earlier run: its input, and what t.bulk appends
+  EXPECT_EQ(history["parts"][0], 1);
+  EXPECT_EQ(history["parts"][3], 2);
+  StartRun early;
+  early.graph = "linear";
+  early.continues = last;
+  EXPECT_EQ(client_->start(early, "").error().code, Code::conflict);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, ClientTest,
+                         ::testing::Values(WorkerStore{"memory", true, 1}, WorkerStore{"postgres", false, 1}),
+                         [](const auto& variant) { return variant.param.name; });
+
+}  // namespace
+}  // namespace cairn::test
