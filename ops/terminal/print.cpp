@@ -165,6 +165,13 @@ void print_paragraph(const std::string& text) {
   for (const std::string& line : wrapped(text, line_width())) print_line(line);
 }
 
+void print_list_goes_on(const std::string& says, const std::string& option) {
+  const bool fits = says.size() + 1 + option.size() <= line_width();
+  if (fits) return print_line(painted(says + " " + option, Paint::dim));
+  print_line(painted(says, Paint::dim));
+  print_line(painted(option, Paint::dim));
+}
+
 void print_json(const Json& document) { std::cout << visible(canonical(document)) << '\n'; }
 
 bool is_terminal() {

@@ -366,6 +366,8 @@ TEST(Help, F27_a_word_that_is_none_is_answered_with_the_one_that_was_meant) {
 TEST(Help, F27_faults_of_json_say_where_and_how_it_is_given) {
   const std::string file = write_file("input.json", "{\n  \"a\": 1,\n  b\n}\n").string();
   expect_refused(cairn({"start", "plan_runner", "--input", file}), 2, "A file is read with @" + file);
+  for (const std::string missing : {"nofile.json", "inputs/none", "~/none.jsonl"})
+    expect_refused(cairn({"start", "plan_runner", "--input", missing}), 2, "A file is read with @" + missing);
   expect_refused(cairn({"start", "plan_runner", "--input", "@" + file}), 2, "at line 3, column 3");
   expect_refused(cairn({"answer", nobody, "--value", "large"}), 2, "A text needs its quotes: '\"large\"'");
 }
