@@ -106,8 +106,8 @@ Exit hook_history(const Settings& settings, const HookViewOptions& options) {
     if (settings.json)
       print_json(hook_note_line(kept));
     else
-      print_line(painted(time_text(kept.at), Paint::dim) + "  " + kept.note.kind + " by " + kept.note.actor +
-                 (kept.note.says.empty() ? "." : ": " + kept.note.says));
+      print_dated(time_text(kept.at),
+                  kept.note.kind + " by " + kept.note.actor + (kept.note.says.empty() ? "." : ": " + kept.note.says));
   }
   if (goes_on && !settings.json) print_older_ones(notes.size(), notes.front().number);
   return exit_ok;

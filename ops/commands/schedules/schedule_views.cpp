@@ -148,7 +148,7 @@ Exit schedule_history(const Settings& settings, const ViewOptions& options) {
     if (settings.json)
       print_json(note_line(*kept));
     else
-      print_line(painted(local_time(kept->recorded_at), Paint::dim) + "  " + note_sentence(*kept, zone));
+      print_dated(local_time(kept->recorded_at), note_sentence(*kept, zone));
   }
   if (goes_on && !settings.json) print_older_ones(notes.size(), notes.back().number);
   return exit_ok;

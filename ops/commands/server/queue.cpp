@@ -71,8 +71,7 @@ Exit show_history(const Settings& settings, const HistoryOptions& options) {
     if (settings.json)
       print_json(limit_change_json(*change));
     else
-      print_line(painted(local_time(change->at_us), Paint::dim) + "  " + limits_words(change->limits) + "  by " +
-                 change->actor);
+      print_dated(local_time(change->at_us), limits_words(change->limits) + "  by " + change->actor);
   }
   if (goes_on && !settings.json) print_older_ones(changes.size(), changes.back().limits.revision);
   return exit_ok;
