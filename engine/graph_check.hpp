@@ -36,7 +36,7 @@ struct HandlerSetting {
   std::string otherwise = {};                    // the channel if the key is missing; "": none
   Status (*check)(const Json& value) = nullptr;  // of a value without references; null: anything
   bool is_constant = false;                      // it stands in the graph: a run's data may not choose it
-  // What the channel holds after each success, where the handler always writes it; null: anything, or nothing new.
+  // The values of the channel after each success, if the handler always writes it; null: anything, or nothing new.
   // `value`: that of the setting; of `channels` the one for the channel.
   ValueSpace (*gives)(const Json& with, const Json& value) = nullptr;
 };

@@ -44,7 +44,7 @@ struct WritesAt {
   bool replaces = false;  // what was there before
 };
 
-// What a channel may hold before each node: the writers from which it may come, on all ways to the node.
+// The values of a channel before each node, by the writers from which they may come on all ways to the node.
 class ChannelFlow {
  public:
   ChannelFlow(const Graph& graph, const std::string& channel) : graph_(graph), channel_(channel) {
@@ -70,7 +70,7 @@ class ChannelFlow {
   }
 
  private:
-  // What the run's input may bring.
+  // That of the run's input.
   ValueSpace at_the_start() {
     const Json* properties = find_member(graph_.input, "properties");
     const Json* own = properties == nullptr ? nullptr : find_member(*properties, channel_);

@@ -11,8 +11,8 @@
 
 namespace cairn {
 
-// One plain sentence for each, in the order of the nodes' names. What a run's input, an operator or a handler without
-// declared settings may write counts as anything; so does a channel with more than 60 writers.
+// One plain sentence for each, in the order of the nodes' names. A run's input, an operator or a handler without
+// declared settings may bring anything; a channel with more than 60 writers counts as one of those.
 std::vector<std::string> value_faults(const Graph& graph, const Handlers& handlers);
 
 }  // namespace cairn
