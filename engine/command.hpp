@@ -129,6 +129,7 @@ struct ToolFacts {
   std::vector<std::string> needs;
   std::vector<std::string> gives = {};  // the slots of its outputs; empty: it does not say
   std::string about = {};  // for planners: what it does and takes, in a sentence or two; "": not offered to them
+  std::vector<std::string> takes = {};  // the names of its inputs; empty: any
 };
 using ToolTable = std::map<std::string, ToolFacts, std::less<>>;
 

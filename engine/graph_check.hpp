@@ -11,20 +11,24 @@
 
 #include "engine/json.hpp"
 #include "engine/result.hpp"
+#include "engine/value_space.hpp"
 
 namespace cairn {
 
 // One key of a handler's "with".
 struct HandlerSetting {
   enum class Means : std::uint8_t {
-    value,     // anything
-    channel,   // the channel that is written
-    channels,  // {CHANNEL: value}: channels that are written
-    tool,      // the name of a tool
-    schema,    // a JSON Schema
-    label,     // a label that the node may be left by
-    labels,    // {TEXT: LABEL}
-    cases,     // [{"if", "label"}]
+    value,        // anything
+    channel,      // the channel that is written
+    channels,     // {CHANNEL: value}: channels that are written
+    tool,         // the name of a tool
+    inputs,       // of that tool
+    schema,       // a JSON Schema
+    label,        // a label that the node may be left by
+    labels,       // {TEXT: LABEL}
+    cases,        // [{"if", "label"}]
+    picked,       // the value that is a TEXT of `labels`, or a label itself; if it is neither, `label` counts
+    label_field,  // the member of a reply of `schema` that is a label
   };
   std::string name;
   Means means = Means::value;
@@ -32,6 +36,9 @@ struct HandlerSetting {
   std::string otherwise = {};                    // the channel if the key is missing; "": none
   Status (*check)(const Json& value) = nullptr;  // of a value without references; null: anything
   bool is_constant = false;                      // it stands in the graph: a run's data may not choose it
+  // The values of the channel after each success, if the handler always writes it; null: anything, or nothing new.
+  // `value`: that of the setting; of `channels` the one for the channel.
+  ValueSpace (*gives)(const Json& with, const Json& value) = nullptr;
 };
 
 // A handler as the check sees it.

@@ -6,7 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "engine/graph_leftovers.hpp"
 #include "engine/graph_parsing.hpp"
+#include "engine/graph_uses.hpp"
+#include "engine/graph_values.hpp"
 #include "engine/graph_walk.hpp"
 #include "engine/nearest.hpp"
 #include "engine/references.hpp"
@@ -20,19 +23,6 @@ bool contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Null if it is no object or lacks the key.
-const Json* member(const Json& object, std::string_view key) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(key);
-  return found == object.end() ? nullptr : &*found;
-}
-
-// A text that stands for itself; null if it is something else, or known only when the step runs.
-const std::string* constant(const Json* value) {
-  const bool is_constant = value != nullptr && value->is_string() && !has_reference(*value);
-  return is_constant ? &value->get_ref<const std::string&>() : nullptr;
-}
-
 std::string node_named(const std::string& node) { return "node " + in_quotes(node); }
 
 // --- the parts of a graph, one by one -------------------------------------------------------------------------------
@@ -44,23 +34,23 @@ class Parts {
 
   void check() {
     for (const char* key : {"input", "output"})
-      if (const Json* given = member(graph_, key)) schema("the graph's " + std::string(key), *given);
-    const Json* nodes = member(graph_, "nodes");
+      if (const Json* given = find_member(graph_, key)) schema("the graph's " + std::string(key), *given);
+    const Json* nodes = find_member(graph_, "nodes");
     if (nodes == nullptr || !nodes->is_object()) return;
     for (const auto& [name, node] : nodes->items()) {
       if (!node.is_object()) continue;
-      if (const Json* ask = member(node, "ask")) question(node_named(name), *ask);
-      if (const Json* end = member(node, "end")) output_of_end(name, *end);
+      if (const Json* ask = find_member(node, "ask")) question(node_named(name), *ask);
+      if (const Json* end = find_member(node, "end")) output_of_end(name, *end);
       executed(name, node);
-      if (const Json* map = member(node, "map"); map != nullptr) executed(name, *map);
+      if (const Json* map = find_member(node, "map"); map != nullptr) executed(name, *map);
     }
   }
 
  private:
   // A node or the map of one: `do` or `call`, with the settings that come with it.
   void executed(const std::string& name, const Json& json) {
-    if (const Json* work = member(json, "do"); work != nullptr && work->is_string()) do_node(name, json, *work);
-    if (const Json* called = member(json, "call"); called != nullptr && called->is_string())
+    if (const Json* work = find_member(json, "do"); work != nullptr && work->is_string()) do_node(name, json, *work);
+    if (const Json* called = find_member(json, "call"); called != nullptr && called->is_string())
       call(name, json, called->get_ref<const std::string&>());
   }
 
@@ -83,12 +73,12 @@ class Parts {
     if (known == around_.handlers.end()) return;
     if (!known->second.schema.is_null()) declared_settings(name, node, handler, known->second.schema);
     if (!known->second.settings) return;
-    const Json* with = member(node, "with");
+    const Json* with = find_member(node, "with");
     if (with != nullptr && !with->is_object()) return;  // named already
     const Json none = Json::object();
     keys(name, handler, with == nullptr ? none : *with, *known->second.settings);
     for (const HandlerSetting& setting : *known->second.settings)
-      if (const Json* value = with == nullptr ? nullptr : member(*with, setting.name))
+      if (const Json* value = with == nullptr ? nullptr : find_member(*with, setting.name))
         one_setting(name, node, handler, setting, *value);
     if (known->second.check == nullptr || with == nullptr) return;
     if (const Status fits = known->second.check(*with); !fits)
@@ -98,7 +88,7 @@ class Parts {
   void known_handler(const std::string& name, const Json& node, const std::string& handler) {
     Names names;
     for (const auto& [one, labels] : around_.handlers) names.push_back(one);
-    const bool is_fault = !contains(names, handler) && member(node, "labels") == nullptr;
+    const bool is_fault = !contains(names, handler) && find_member(node, "labels") == nullptr;
     if (around_.handler_names) names = *around_.handler_names;
     if (is_fault || contains(names, handler)) return;
     warn("Expected a handler that " + around_.who + " has, but " + node_named(name) + " names " + in_quotes(handler) +
@@ -106,11 +96,20 @@ class Parts {
   }
 
   void queue(const std::string& name, const Json& node) {
-    const Json* given = member(node, "queue");
+    const Json* given = find_member(node, "queue");
     const std::string queue = given != nullptr && given->is_string() ? given->get<std::string>() : "default";
-    if (!around_.queues || contains(*around_.queues, queue)) return;
+    if (!around_.queues) return maybe_misspelt(name, queue);
+    if (contains(*around_.queues, queue)) return;
     warn("Expected a queue that " + around_.who + " serves, but " + node_named(name) + " waits in " + in_quotes(queue) +
          did_you_mean(queue, *around_.queues) + ".");
+  }
+
+  // Without workers a queue of any name may be served later; one that is nearly that of another is likely a typo.
+  void maybe_misspelt(const std::string& name, const std::string& queue) {
+    if (contains(around_.usual_queues, queue)) return;
+    const std::string meant = did_you_mean(queue, around_.usual_queues);
+    if (!meant.empty())
+      warn("Expected a queue that is known, but " + node_named(name) + " waits in " + in_quotes(queue) + meant + ".");
   }
 
   void keys(const std::string& name, const std::string& handler, const Json& with,
@@ -136,6 +135,10 @@ class Parts {
         return;
       case Means::tool:
         return tool(name, value);
+      case Means::inputs:
+        return inputs(name, node, handler, value);
+      case Means::label_field:
+        return label_field(name, node, handler, value);
       case Means::label:
         return label(name, node, handler, &value);
       case Means::labels:
@@ -144,9 +147,10 @@ class Parts {
         return;
       case Means::cases:
         if (value.is_array())
-          for (const Json& one : value) label(name, node, handler, member(one, "label"));
+          for (const Json& one : value) label(name, node, handler, find_member(one, "label"));
         return;
       case Means::value:
+      case Means::picked:
       case Means::channel:
       case Means::channels:
         return;
@@ -164,15 +168,46 @@ class Parts {
   }
 
   void tool(const std::string& name, const Json& value) {
-    const std::string* tool = constant(&value);
+    const std::string* tool = constant_text(&value);
     if (tool == nullptr || !around_.tools || contains(*around_.tools, *tool)) return;
     warn("Expected a tool that " + around_.who + " has, but " + node_named(name) + " calls " + in_quotes(*tool) +
          did_you_mean(*tool, *around_.tools) + ".");
   }
 
+  // The setting of the node that means such a thing; null if it has none.
+  const Json* setting_that_means(const Json& node, const std::string& handler, Means means) const {
+    const Json* with = find_member(node, "with");
+    for (const HandlerSetting& setting : *around_.handlers.find(handler)->second.settings)
+      if (setting.means == means && with != nullptr) return find_member(*with, setting.name);
+    return nullptr;
+  }
+
+  // Another worker may have another tool of that name.
+  void inputs(const std::string& name, const Json& node, const std::string& handler, const Json& value) {
+    const std::string* tool = constant_text(setting_that_means(node, handler, Means::tool));
+    const auto known = tool == nullptr ? around_.tool_inputs.end() : around_.tool_inputs.find(*tool);
+    if (known == around_.tool_inputs.end() || !value.is_object() || value.contains("$")) return;
+    for (const auto& [key, one] : value.items())
+      if (!contains(known->second, key))
+        warn("Expected inputs that tool " + *tool + " takes, but " + node_named(name) + " gives it " + in_quotes(key) +
+             did_you_mean(key, known->second) + ".");
+  }
+
+  // The values that the schema of the reply lets a model choose as its label.
+  void label_field(const std::string& name, const Json& node, const std::string& handler, const Json& value) {
+    const std::string* field = constant_text(&value);
+    const Json* schema = setting_that_means(node, handler, Means::schema);
+    if (field == nullptr || schema == nullptr || has_reference(*schema) || schema->contains("$ref")) return;
+    const Json* properties = find_member(*schema, "properties");
+    const Json* choice = properties == nullptr ? nullptr : find_member(*properties, *field);
+    if (choice == nullptr) return;
+    if (const auto values = space_of_schema(*choice).values)
+      for (const Json& one : *values) label(name, node, handler, &one);
+  }
+
   void label(const std::string& name, const Json& node, const std::string& handler, const Json* value) {
-    const std::string* label = constant(value);
-    const Json* declared = member(node, "labels");
+    const std::string* label = constant_text(value);
+    const Json* declared = find_member(node, "labels");
     if (label == nullptr) return;
     Names labels;
     if (declared != nullptr && declared->is_array()) {
@@ -189,9 +224,9 @@ class Parts {
 
   // --- ask ---
   void question(const std::string& what, const Json& ask) {
-    const Json* given = member(ask, "schema");
+    const Json* given = find_member(ask, "schema");
     if (given == nullptr || !schema("the schema of the question of " + what, *given)) return;
-    const Json* fallback = member(ask, "default");
+    const Json* fallback = find_member(ask, "default");
     if (fallback == nullptr || has_reference(*fallback)) return;
     if (const Status fits = around_.check_value(*given, *fallback); !fits)
       fault("In the default of the question of " + what + ": " + fits.error().message);
@@ -211,7 +246,7 @@ class Parts {
   // Values that come from channels cannot be looked at; that they are there can.
   void child_input(const std::string& name, const Json& node, const Graph& graph) {
     if (graph.input.is_null()) return;
-    const Json* given = member(node, "with");
+    const Json* given = find_member(node, "with");
     const Json with = given == nullptr ? Json::object() : *given;
     warn_misfit("In the \"with\" of " + node_named(name) + ", the input of graph " + graph.name + ": ", graph.input,
                 with);
@@ -219,21 +254,21 @@ class Parts {
 
   // A worker that claims over HTTP has declared a schema of them; another one may come with another schema.
   void declared_settings(const std::string& name, const Json& node, const std::string& handler, const Json& schema) {
-    const Json* given = member(node, "with");
+    const Json* given = find_member(node, "with");
     const Json with = given == nullptr ? Json::object() : *given;
     warn_misfit("In the \"with\" of " + node_named(name) + ", the settings of " + handler + ": ", schema, with);
   }
 
   // --- end ---
   void output_of_end(const std::string& name, const Json& end) {
-    const Json* given = member(graph_, "output");
-    const Json* output = end.is_object() ? member(end, "output") : nullptr;
+    const Json* given = find_member(graph_, "output");
+    const Json* output = end.is_object() ? find_member(end, "output") : nullptr;
     if (given == nullptr || output == nullptr || end.value("status", Json()) != "done") return;
     warn_misfit("In the output of " + node_named(name) + ": ", *given, *output);
   }
 
   void warn_misfit(const std::string& what, const Json& schema, const Json& value) {
-    const Json* required = member(schema, "required");
+    const Json* required = find_member(schema, "required");
     if (around_.check_value && !has_reference(value)) {
       if (const Status fits = around_.check_value(schema, value); !fits) warn(what + fits.error().message);
     } else if (required != nullptr && required->is_array() && value.is_object()) {
@@ -273,51 +308,6 @@ bool leaves_a_cause(std::string_view label) {
   return label == "error" || label == "exhausted" || label == "failed" || label == "aborted" || label == "partial";
 }
 
-// Calls `see` for each channel that the node writes; false if it may write others, too.
-bool each_written(const Node& node, const Handlers& handlers, const std::function<void(const std::string&)>& see) {
-  if (!node.into.empty()) see(node.into);
-  if (node.items() != nullptr && !node.items()->failures.empty()) see(node.items()->failures);
-  const auto* work = node.as<DoNode>();
-  if (work == nullptr) return true;
-  const auto known = handlers.find(work->handler);
-  if (known == handlers.end() || !known->second.settings) return false;
-  bool are_all = true;
-  for (const HandlerSetting& setting : *known->second.settings) {
-    if (setting.means != Means::channel && setting.means != Means::channels) continue;
-    const Json* value = member(work->with, setting.name);
-    const std::string* channel = constant(value);
-    if (setting.means == Means::channels && value != nullptr && value->is_object() && !value->contains("$")) {
-      for (const auto& [name, what] : value->items()) see(name);
-    } else if (channel != nullptr) {
-      see(*channel);
-    } else if (value != nullptr && !value->is_null()) {
-      are_all = false;
-    } else if (!setting.otherwise.empty()) {
-      see(setting.otherwise);
-    }
-  }
-  return are_all;
-}
-
-// Calls `see` for each setting of the node that may hold references, and says whether those are of an item, too.
-void each_setting(const Node& node, const std::function<void(const Json& setting, bool of_item)>& see) {
-  const MapNode::Items* items = node.items();
-  if (items != nullptr) see(items->over, false);
-  if (node.work() != nullptr) see(node.work()->with, items != nullptr);
-  if (node.call() != nullptr) see(node.call()->with, items != nullptr);
-  if (const auto* wait = node.as<WaitNode>(); wait != nullptr && wait->due) see(wait->due->value, false);
-  if (const auto* end = node.as<EndNode>()) {
-    see(end->reason, false);
-    if (end->output) see(*end->output, false);
-  }
-  if (const auto* ask = node.as<AskNode>()) {
-    see(ask->prompt, false);
-    see(ask->schema, false);
-    if (ask->fallback) see(*ask->fallback, false);
-    if (ask->expires) see(ask->expires->value, false);
-  }
-}
-
 class Reads {
  public:
   Reads(const Graph& graph, const Handlers& handlers, GraphReview& review)
@@ -350,12 +340,10 @@ class Reads {
     each_setting(node, [&](const Json& setting, bool of_item) {
       each_reference(setting, [&](std::string_view reference, bool may_lack) {
         const std::string channel(reference.substr(0, reference.find('/')));
-        if (!may_lack && !(of_item && is_of_item(channel))) see(channel);
+        if (!may_lack && !(of_item && is_channel_of_item(channel))) see(channel);
       });
     });
   }
-
-  static bool is_of_item(const std::string& channel) { return channel == "item" || channel == "index"; }
 
   void note(const std::string& channel, ChannelSet& into) const {
     if (const auto found = numbers_.find(channel); found != numbers_.end()) into.has[found->second] = true;
@@ -363,14 +351,14 @@ class Reads {
 
   ChannelSet written_by(const Node& node) const {
     ChannelSet written{std::vector<bool>(numbers_.size()), false};
-    written.is_any = !each_written(node, handlers_, [&](const std::string& channel) { note(channel, written); });
+    written.is_any = !each_write(node, handlers_, [&](const ChannelWrite& write) { note(write.channel, written); });
     return written;
   }
 
   ChannelSet at_the_start() const {
     ChannelSet known{std::vector<bool>(numbers_.size()), false};
     note("history", known);  // of a run that continues another
-    if (const Json* properties = member(graph_.input, "properties"))
+    if (const Json* properties = find_member(graph_.input, "properties"))
       if (properties->is_object())
         for (const auto& [name, schema] : properties->items()) note(name, known);
     return known;
@@ -423,7 +411,7 @@ class Reads {
     Names others;
     for (const auto& [name, number] : numbers_)
       if (before.has[number] && name != "history") others.push_back(name);
-    const Json* more = member(graph_.input, "additionalProperties");
+    const Json* more = find_member(graph_.input, "additionalProperties");
     const bool is_certain = more != nullptr && *more == false;
     std::string says = "Expected channel " + in_quotes(channel) + did_you_mean(channel, others) +
                        " to be written before " + node_named(node.name) + " reads it, but ";
@@ -446,20 +434,23 @@ GraphReview review_graph(const Json& graph, const Surroundings& surroundings) {
   review.faults = graph_faults(graph, surroundings.handlers);
   const bool can_be_walked = review.faults.empty();
   Parts(graph, surroundings, review).check();
-  if (can_be_walked) Reads(*stored_graph(graph, ""), surroundings.handlers, review).check();
+  if (!can_be_walked) return review;
+  const GraphRef parsed = stored_graph(graph, "");
+  Reads(*parsed, surroundings.handlers, review).check();
+  for (std::string& says : value_faults(*parsed, surroundings.handlers)) review.faults.push_back(std::move(says));
+  for (std::string& says : leftovers(*parsed, surroundings.handlers)) review.warnings.push_back(std::move(says));
   return review;
 }
 
 std::optional<Names> channels_of(const Graph& graph, const Handlers& handlers) {
+  if (!are_all_settings_declared(graph, handlers)) return std::nullopt;
   std::set<std::string> channels;
   for (const auto& [channel, reducer] : graph.channels) channels.insert(channel);
-  if (const Json* properties = member(graph.input, "properties"); properties != nullptr && properties->is_object())
+  if (const Json* properties = find_member(graph.input, "properties"); properties != nullptr && properties->is_object())
     for (const auto& [name, schema] : properties->items()) channels.insert(name);
   for (const Node& node : graph.nodes) {
-    const auto add = [&](const std::string& channel) { channels.insert(channel); };
-    if (!each_written(node, handlers, add)) return std::nullopt;
-    const auto known = node.work() == nullptr ? handlers.end() : handlers.find(node.handler());
-    if (node.work() != nullptr && (known == handlers.end() || !known->second.settings)) return std::nullopt;
+    if (!each_write(node, handlers, [&](const ChannelWrite& write) { channels.insert(write.channel); }))
+      return std::nullopt;
     each_setting(node, [&](const Json& setting, bool) {
       each_reference(setting, [&](std::string_view reference, bool) {
         channels.emplace(reference.substr(0, reference.find('/')));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct Surroundings {
   std::optional<Names> handler_names;  // of `who`; missing: those of `handlers`
   std::optional<Names> tools;
   std::optional<Names> queues;  // that are served
+  Names usual_queues;           // that a queue may be meant to be while it is not known which are served
+  std::map<std::string, Names, std::less<>> tool_inputs = {};  // of the tools that say which inputs they take
   std::optional<Names> graphs;
   std::function<GraphRef(const std::string& name)> find_graph;  // null if it is not among `graphs`
 };

@@ -56,6 +56,17 @@ bool is_named(const Json& setting) {
   return setting.size() == 1 || (setting.size() == 2 && setting.contains("default"));
 }
 
+// "{{name" that is meant to be one: the name ends with the text, a blank, a brace or a bar.
+std::string_view unclosed_slot(std::string_view text) {
+  std::string_view inner = text.substr(2);
+  inner.remove_prefix(std::min(inner.find_first_not_of(' '), inner.size()));
+  const auto stop = std::find_if_not(inner.begin(), inner.end(), may_be_named);
+  if (stop == inner.begin()) return {};
+  const bool ends = stop == inner.end() || std::string_view(" }|").find(*stop) != std::string_view::npos;
+  if (!ends) return {};
+  return text.substr(0, static_cast<std::size_t>(stop - text.begin()));
+}
+
 // "$channel", but not "$$x".
 bool is_marked(const std::string& text) { return text.size() > 1 && text[0] == '$' && text[1] != '$'; }
 
@@ -192,6 +203,28 @@ bool has_reference(const Json& setting) {
   bool found = false;
   each_reference(setting, [&](std::string_view, bool) { found = true; });
   return found;
+}
+
+std::string unclosed_reference(const Json& setting) {
+  if (setting.is_string()) {
+    std::string_view text = setting.get_ref<const std::string&>();
+    if (text.starts_with('$')) return "";
+    const std::size_t close = text.rfind("}}");
+    std::size_t open = text.find("{{", close == std::string_view::npos ? 0 : close + 2);
+    while (open != std::string_view::npos) {
+      const bool is_doubled = text.substr(open).starts_with("{{{{");
+      const std::string_view slot = is_doubled ? std::string_view() : unclosed_slot(text.substr(open));
+      if (!slot.empty()) return std::string(slot);
+      open = text.find("{{", open + (is_doubled ? 4 : 2));
+    }
+    return "";
+  }
+  if (!setting.is_structured()) return "";
+  for (const Json& member : setting) {
+    std::string found = unclosed_reference(member);
+    if (!found.empty()) return found;
+  }
+  return "";
 }
 
 }  // namespace cairn

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "engine/json_value.hpp"
@@ -34,5 +35,8 @@ Result<Json> resolve_references(const Json& setting, const ReadChannel& read, st
 using SeeReference = std::function<void(std::string_view reference, bool may_lack)>;
 void each_reference(const Json& setting, const SeeReference& see);
 bool has_reference(const Json& setting);
+
+// "{{" and the name behind it, in the first text that never closes them; "" if there is none.
+std::string unclosed_reference(const Json& setting);
 
 }  // namespace cairn

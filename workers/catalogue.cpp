@@ -187,6 +187,17 @@ Status add_own(HandlerTable& handlers, const std::vector<Handler>& own) {
   return Done{};
 }
 
+void add_tool(const std::string& name, const ToolFacts& facts, Surroundings& around) {
+  around.tools->push_back(name);
+  around.usual_queues.push_back(facts.queue);
+  if (!facts.takes.empty()) around.tool_inputs.emplace(name, facts.takes);
+}
+
+void add_queues(const Graph& graph, std::vector<std::string>& queues) {
+  for (const Node& node : graph.nodes)
+    if (node.work() != nullptr) queues.push_back(node.work()->queue);
+}
+
 }  // namespace
 
 CatalogueOptions catalogue_options_from_environment() {
@@ -258,13 +269,15 @@ Status make_ready_to_work(Catalogue& catalogue) {
 
 Surroundings surroundings_of(const Catalogue& catalogue) {
   Surroundings around;
+  around.usual_queues.emplace_back("default");
   around.handlers = catalogue.handlers.labels();
   around.handler_names = catalogue.handlers.here();
   around.check_schema = check_schema;
   around.check_value = check_value;
   around.tools.emplace();
   if (catalogue.tools != nullptr)
-    for (const auto& [name, facts] : catalogue.tools->table()) around.tools->push_back(name);
+    for (const auto& [name, facts] : catalogue.tools->table()) add_tool(name, facts, around);
+  for (const GraphRef& graph : catalogue.graphs) add_queues(*graph, around.usual_queues);
   around.graphs.emplace();
   for (const GraphRef& graph : catalogue.graphs) around.graphs->push_back(graph->name);
   around.find_graph = [&catalogue](const std::string& name) -> GraphRef {

@@ -77,6 +77,7 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/schedules/schedule_times_test.cpp
   tests/engine/starts/keyed_starts_test.cpp
   tests/engine/starts/start_policy_test.cpp
+  tests/engine/ground/value_space_test.cpp
   tests/engine/stored/snapshot_test.cpp
   tests/engine/stored/state_check_test.cpp
   tests/engine/ground/text_test.cpp

@@ -4,6 +4,7 @@
 
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "ops/terminal/print.hpp"
 #include "ops/traces/otlp_client.hpp"
 
 namespace cairn {
@@ -192,6 +193,16 @@ void add_run_filter(CLI::App& app, RunQuery& runs) {
              return Done{};
            })
       ->excludes(where);
+}
+
+CLI::Option* add_before(CLI::App& app, std::int64_t& before) {
+  return app.add_option("--before", before, "Those before this number, as a list that went on ended")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+}
+
+void print_older_ones(std::size_t shown, std::int64_t oldest) {
+  print_list_goes_on(std::to_string(shown) + " shown. Older ones:", "--before " + std::to_string(oldest));
 }
 
 }  // namespace cairn

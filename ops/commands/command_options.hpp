@@ -4,6 +4,8 @@
 #pragma once
 
 #include <any>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <set>
@@ -95,5 +97,9 @@ Status need_selection(const RunSelection& selection, const std::string& verb);
 
 // The options of `cairn runs` and `cairn report` that choose runs.
 void add_run_filter(CLI::App& app, RunQuery& runs);
+
+// The pages of a history: --before, which `before` keeps, and the line that ends a page which is not the last.
+CLI::Option* add_before(CLI::App& app, std::int64_t& before);
+void print_older_ones(std::size_t shown, std::int64_t oldest);
 
 }  // namespace cairn

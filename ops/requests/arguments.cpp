@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <string_view>
 #include <unistd.h>
 
 #include "engine/bounds.hpp"
@@ -24,10 +25,20 @@ Result<Json> parsed(const Result<std::string>& text, const std::string& what) {
   return value;
 }
 
+// A path without blanks and quotes, whether there is such a file or not.
+bool is_like_path(const std::string& text) {
+  const auto may_be_in_path = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("_-./~").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  const bool is_named_so = text.ends_with(".json") || text.ends_with(".jsonl") || text.find('/') != std::string::npos;
+  return is_named_so && std::all_of(text.begin(), text.end(), may_be_in_path);
+}
+
 // For the two mistakes that are made most: a file without its @, and a text without its quotes.
 std::string hint_of(const std::string& text) {
   std::error_code none;
-  if (!text.empty() && std::filesystem::is_regular_file(text, none)) return "A file is read with @" + text + ".";
+  if (!text.empty() && (is_like_path(text) || std::filesystem::is_regular_file(text, none)))
+    return "A file is read with @" + text + ".";
   const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-' || c == ' '; };
   const bool is_word = !text.empty() && std::all_of(text.begin(), text.end(), is_plain);
   return is_word ? "A text needs its quotes: '\"" + text + "\"'." : "";

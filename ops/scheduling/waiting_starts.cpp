@@ -45,9 +45,10 @@ void forget_ended(Store& store, std::vector<KeyedStarts>& states) {
 
 }  // namespace
 
-std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit) {
+std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit,
+                                                       StartKey after) {
   std::vector<std::pair<StartKey, Json>> lines;
-  for (StartKey after;;) {
+  while (true) {
     const std::vector<StartKeyRow> rows = store.starts().keys(graph, after, keys_in_page);
     if (rows.empty()) return lines;
     std::vector<KeyedStarts> states;

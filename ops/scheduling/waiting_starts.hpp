@@ -13,8 +13,9 @@ namespace cairn {
 
 // Keys of which something is open, in order, of all graphs if `graph` is "": {"graph", "key", "run": that has the key
 // or null, "starting": [run ...], "collecting": {"run", "starts", "since", "due_at": time, or null for when the key is
-// free} or null, "waiting": starts that wait for their turn}.
-std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit);
+// free} or null, "waiting": starts that wait for their turn}. Those behind `after` alone.
+std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit,
+                                                       StartKey after = {});
 
 // The run that a start which waits becomes, as far as it is known: its row, and a state without events (`waiting`, seq
 // 0) with "begins": for what it waits, in words. `version`: of its graph now.

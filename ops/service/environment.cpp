@@ -23,7 +23,8 @@ Status open_log_of_environment() {
   if (!found) return unknown_word("CAIRN_LOG", "debug, info, warn or error", level);
   const std::string form = environment_variable("CAIRN_LOG_FORM");
   if (!form.empty() && form != "text" && form != "json") return unknown_word("CAIRN_LOG_FORM", "text or json", form);
-  open_log(form == "json" ? LogForm::json : LogForm::text, *found, environment_variable("CAIRN_LOG_FILE"));
+  const LogLevel of_file = given.empty() ? LogLevel::info : *found;
+  open_log(form == "json" ? LogForm::json : LogForm::text, *found, environment_variable("CAIRN_LOG_FILE"), of_file);
   return Done{};
 }
 

@@ -6,7 +6,8 @@
 
 namespace cairn {
 
-// Opens the log as CAIRN_LOG, CAIRN_LOG_FORM and CAIRN_LOG_FILE say. Refuses `invalid`: an unknown level or form.
+// Opens the log as CAIRN_LOG, CAIRN_LOG_FORM and CAIRN_LOG_FILE say; without CAIRN_LOG stderr gets warnings and errors,
+// the file, which is bounded, also what happens to steps and requests. Refuses `invalid`: an unknown level or form.
 Status open_log_of_environment();
 
 // Refuses `invalid`: a malformed CAIRN_DSN or CAIRN_CHECKPOINT_MS.

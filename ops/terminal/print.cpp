@@ -165,6 +165,24 @@ void print_paragraph(const std::string& text) {
   for (const std::string& line : wrapped(text, line_width())) print_line(line);
 }
 
+void print_dated(const std::string& when, const std::string& text) {
+  constexpr std::size_t room_min = 20;
+  const std::size_t indent = when.size() + 2;
+  const std::size_t room = std::max(line_width(), indent + room_min) - indent;
+  std::string lead = painted(when, Paint::dim) + "  ";
+  for (const std::string& line : is_terminal() ? wrapped(text, room) : std::vector<std::string>{text}) {
+    print_line(lead + line);
+    lead = std::string(indent, ' ');
+  }
+}
+
+void print_list_goes_on(const std::string& says, const std::string& option) {
+  const bool fits = says.size() + 1 + option.size() <= line_width();
+  if (fits) return print_line(painted(says + " " + option, Paint::dim));
+  print_line(painted(says, Paint::dim));
+  print_line(painted(option, Paint::dim));
+}
+
 void print_json(const Json& document) { std::cout << visible(canonical(document)) << '\n'; }
 
 bool is_terminal() {

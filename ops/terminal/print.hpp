@@ -16,6 +16,10 @@ namespace cairn {
 void print_line(std::string_view text);
 void print_paragraph(const std::string& text);  // without colours, in lines as wide as the terminal
 void print_json(const Json& document);          // one line
+// A line of a history; on a terminal what does not fit goes on under the text.
+void print_dated(const std::string& when, const std::string& text);
+// The end of a list that goes on: what was shown, and the option that shows more; on one line where it fits.
+void print_list_goes_on(const std::string& says, const std::string& option);
 
 enum class Paint { bold, dim, red, green, yellow };
 std::string painted(std::string_view text, Paint paint);

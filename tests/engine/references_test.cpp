@@ -84,6 +84,14 @@ TEST(References, braces_that_hold_no_reference_stay) {
 }
 
 // Runs that began before language 2 keep its rules for ever.
+TEST(References, braces_that_do_not_close_are_found_where_a_name_follows) {
+  EXPECT_EQ(unclosed_reference(Json::parse(R"({"a": ["{{x}}", "Total {{order/total for {{name}"]})")), "{{order/total");
+  EXPECT_EQ(unclosed_reference("{{x}} and {{ cup"), "{{ cup");
+  EXPECT_EQ(unclosed_reference("{{cup|you"), "{{cup");
+  for (const char* text : {"", "{{", "{{x}}", "{{{{x", "f({{1, 2}})", "a {{(b", "$x{{y", "{{a {{b}}"})
+    EXPECT_EQ(unclosed_reference(text), "") << text;
+}
+
 TEST(References, language_1_gives_null_and_fills_no_text) {
   const Json setting = {"$sise", "$plan/x", "$name", "$$x", "for {{name}}", {{"$", "name"}}};
   const Json expected = {nullptr, nullptr, "Ann", "$x", "for {{name}}", {{"$", "name"}}};

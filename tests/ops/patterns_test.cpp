@@ -41,8 +41,8 @@ std::vector<fs::path> patterns_and_examples() {
 
 fs::path cases_of(const fs::path& graph) { return graph.parent_path() / (graph.stem().string() + ".test.json"); }
 
-TEST(Patterns, there_are_fourteen_and_the_guide_names_each) {
-  EXPECT_EQ(patterns().size(), 14u);
+TEST(Patterns, there_are_fifteen_and_the_guide_names_each) {
+  EXPECT_EQ(patterns().size(), 15u);
   const std::string page = read_file(fs::path(testing::source_dir()) / "ops/guide/patterns.md");
   for (const fs::path& graph : patterns()) {
     EXPECT_NE(page.find("patterns/" + graph.filename().string()), std::string::npos) << graph;
@@ -139,6 +139,70 @@ TEST(Examples, F4_there_is_one_of_every_verb_setting_label_and_reducer) {
                   "aborted",  "do",      "ask",    "map",     "wait",  "call",    "end"};
   add_properties(schema_of("graph"), wanted);
   for (const std::string& word : wanted) EXPECT_TRUE(used.contains(word)) << word;
+}
+
+// --- each word in its place ------------------------------------------------------------------------------------------
+
+// Those of an object: "retry lost" of {"retry": {"lost": 1}}.
+void add_places(const std::string& where, const Json& object, Names& places) {
+  if (object.is_object())
+    for (const auto& [key, value] : object.items()) places.insert(where + " " + key);
+}
+
+constexpr const char* parts_of_a_graph[] = {"limits", "context", "singleton", "debounce", "batch", "expose"};
+constexpr const char* verbs_of_nodes[] = {"do", "ask", "map", "wait", "call", "end"};
+
+void add_places_of_node(const Json& node, Names& places) {
+  for (const std::string verb : verbs_of_nodes) {
+    if (!node.contains(verb)) continue;
+    add_places(verb, node, places);
+    add_places(verb == "map" ? "map_items" : verb + " " + verb, node[verb], places);
+    add_places("retry", node.value("retry", Json()), places);
+    add_places(verb + " on", node.value("on", Json()), places);
+  }
+}
+
+void add_places_of_graph(const Json& graph, Names& places) {
+  add_places("graph", graph, places);
+  for (const char* part : parts_of_a_graph) add_places(part, graph.value(part, Json()), places);
+  for (const Json& channel : graph.value("channels", Json::object())) add_places("channel", channel, places);
+  for (const Json& budget : graph.value("budgets", Json::object())) add_places("budget", budget, places);
+  for (const Json& node : graph["nodes"]) add_places_of_node(node, places);
+}
+
+Names places_of_the_schema() {
+  const Json schema = schema_of("graph");
+  const Json& definitions = schema["definitions"];
+  Names places;
+  add_places("graph", schema["properties"], places);
+  for (const char* part : parts_of_a_graph) add_places(part, schema["properties"][part]["properties"], places);
+  for (const char* part : {"channel", "budget", "retry", "map_items"})
+    add_places(part, definitions[part]["properties"], places);
+  for (const std::string verb : verbs_of_nodes) {
+    const Json& properties = definitions[verb]["properties"];
+    add_places(verb, properties, places);
+    if (properties.contains("on")) add_places(verb + " on", properties["on"].value("properties", Json()), places);
+    add_places(verb + " " + verb, properties[verb].value("properties", Json()), places);
+  }
+  add_places("end end", definitions["end"]["properties"]["end"]["anyOf"][1]["properties"], places);
+  return places;
+}
+
+TEST(Examples, F4_each_setting_stands_where_it_belongs) {
+  Names used;
+  for (const Json& graph : graphs_of_the_guide()) add_places_of_graph(graph, used);
+  for (const fs::path& graph : fs::directory_iterator(fs::path(testing::source_dir()) / "engine/graphs"))
+    add_places_of_graph(Json::parse(read_file(graph)), used);  // the planners, which tests run
+  const Names of_any_verb = {"join", "spends", "retry", "timeout_ms", "on error", "on exhausted"};
+  for (const Names all = used; const std::string& place : all)
+    for (const std::string verb : verbs_of_nodes)
+      if (place.starts_with(verb + " ")) used.insert("any " + place.substr(verb.size() + 1));
+  const Names wanted = places_of_the_schema();
+  EXPECT_GT(wanted.size(), 80u) << "the schema has another form";
+  for (const std::string& place : wanted) {
+    const std::string setting = place.substr(place.find(' ') + 1);
+    EXPECT_TRUE(used.contains(of_any_verb.contains(setting) ? "any " + setting : place)) << place;
+  }
 }
 
 TEST(Examples, F4_there_is_one_of_every_setting_and_label_of_the_built_in_handlers) {

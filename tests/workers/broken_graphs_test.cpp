@@ -86,6 +86,8 @@ const std::vector<Broken> broken_graphs = {
     {"channel_with_a_typo", R"({"nodes": {"make": {"with": {"inputs": {"size": "$sise"}}}}})", Is::warning,
      "Expected channel \"sise\" (did you mean size?) to be written before node \"make\" reads it, but only a run's "
      "input may bring it, and the graph's \"input\" does not name it."},
+    {"pointer_into_a_text", R"({"nodes": {"make": {"with": {"inputs": {"size": "$size/foo/bar"}}}}})", Is::fault,
+     "Expected channel \"size\" to be an object or a list where node \"make\" reads $size/foo/bar, but it is a text."},
     {"channel_with_a_typo_and_an_input",
      R"({"input": {"additionalProperties": false}, "nodes": {"make": {"with": {"inputs": {"size": "$sise/a"}}}}})",
      Is::fault, "but nothing does, and the graph's \"input\" forbids it."},
@@ -111,6 +113,39 @@ const std::vector<Broken> broken_graphs = {
      "Expected node \"choose\" to leave by one of its labels, but its \"with\" names \"tiny\"."},
     {"error_that_cannot_be", R"({"nodes": {"served": {"end": {"output": "$error/message"}}}})", Is::fault,
      "Expected an edge for a failure before node \"served\", which reads $error, but none leads there."},
+    // Those of the acceptance of issue 19.
+    {"pattern_that_is_none",
+     R"({"nodes": {"choose": {"do": "data.test", "labels": null,
+         "with": {"value": null, "if": {"or": [{"matches": ["$size", "("]}]}},
+         "on": {"small": null, "large": null, "true": "make", "false": "make"}}}})",
+     Is::fault,
+     "In the \"with\" of node \"choose\": Expected a regular expression of at most 256 bytes, but found \"(\"."},
+    {"object_into_a_channel_of_lists", R"({"channels": {"cup": {"reducer": "append"}}})", Is::fault,
+     "Expected node \"make\" to give channel \"cup\", whose reducer is append, a list, but it gives an object."},
+    {"text_into_a_channel_of_numbers", R"({"channels": {"size": {"reducer": "sum"}}})", Is::fault,
+     "Expected node \"ask_size\" to give channel \"size\", whose reducer is sum, a number, but it gives a text."},
+    {"decision_without_a_label",
+     R"({"nodes": {"choose": {"do": "model.decide", "with": {"value": null, "prompt": "Which?", "label_field": "size",
+         "schema": {"properties": {"size": {"enum": ["small", "tall"]}}}}}}})",
+     Is::fault, "Expected node \"choose\" to leave by one of its labels, but its \"with\" names \"tall\""},
+    {"pick_without_a_label", R"({"nodes": {"choose": {"labels": ["small"], "on": {"large": null}}}})", Is::fault,
+     "to have a label for each value that it may pick by, but it has none for \"large\", and no \"default\"."},
+    {"queue_with_a_typo", R"({"nodes": {"make": {"queue": "defualt"}}})", Is::warning,
+     "but node \"make\" waits in \"defualt\" (did you mean default?)."},
+    {"braces_that_do_not_close", R"({"nodes": {"none": {"end": {"reason": "No {{cup today."}}}})", Is::warning,
+     "Expected braces that close, but node \"none\" has \"{{cup\" without }} behind it."},
+    {"budget_that_nothing_spends", R"({"budgets": {"tries": {"cap": 3}}})", Is::warning,
+     "Expected a node that spends budget \"tries\", but none does."},
+    {"channel_that_nothing_uses", R"({"channels": {"notes": {"reducer": "append"}}})", Is::warning,
+     "Expected channel \"notes\" of \"channels\" to be used"},
+    {"call_of_itself_on_every_way",
+     R"({"nodes": {"ask_size": {"on": {"expired": "choose"}},
+         "choose": {"do": null, "labels": null, "with": null, "call": "order",
+                    "on": {"small": null, "large": null, "done": "make", "failed": "none"}}}})",
+     Is::warning, "Expected a way to an end on which the graph does not call itself"},
+    {"input_that_a_tool_does_not_take",
+     R"({"nodes": {"make": {"with": {"tool": "sleep", "inputs": {"size": null, "mss": 5}}}}})", Is::warning,
+     "Expected inputs that tool sleep takes, but node \"make\" gives it \"mss\" (did you mean ms?)."},
     // Maps over items.
     {"map_with_a_setting_with_a_typo",
      R"({"nodes": {"make": {"do": null, "with": null, "on": {"ok": null, "joined": "served"},
@@ -183,6 +218,44 @@ TEST(GraphReview, nothing_is_said_of_what_may_be_missing_or_cannot_be_known) {
   graph["nodes"]["choose"] = {{"do", "elsewhere.choose"}, {"labels", {"small"}}, {"on", {{"small", "make"}}}};
   graph["nodes"]["make"]["with"]["inputs"] = "$anything";
   EXPECT_EQ(reviewed(graph).warnings.size(), 1u) << "the handler alone";
+}
+
+// A fault is certain: what a run's input, another writer or a way around the question may bring is no fault.
+TEST(GraphReview, values_that_may_come_from_elsewhere_are_left_alone) {
+  const auto faults = [](Json graph, const char* merged) {
+    graph.merge_patch(Json::parse(merged));
+    return reviewed(graph).faults;
+  };
+  const std::vector<std::string> none;
+  Json graph = order();
+  graph["nodes"]["make"]["with"]["inputs"] = {{"size", "$size/foo"}};
+  EXPECT_EQ(faults(graph, "{}").size(), 1u);
+  EXPECT_EQ(faults(graph, R"({"nodes": {"ask_size": {"on": {"expired": "make"}}}})"), none) << "the input may bring it";
+  EXPECT_EQ(faults(graph, R"({"input": {"properties": {"size": {"type": "string"}}},
+                              "nodes": {"ask_size": {"on": {"expired": "make"}}}})")
+                .size(),
+            1u)
+      << "or only a text";
+  EXPECT_EQ(faults(graph, R"({"nodes": {"ask_size": {"ask": {"schema": {"type": ["object", "string"], "enum": null},
+                                                             "default": null}}}})"),
+            none);
+  EXPECT_EQ(faults(graph, R"({"nodes": {"ask_size": {"ask": {"schema": null, "default": null}}}})"), none);
+  EXPECT_EQ(faults(graph, R"({"nodes": {"make": {"with": {"inputs": {"size": {"$": "size/foo", "default": 1}}}}}})"),
+            none)
+      << "with a default it may be missing";
+  EXPECT_EQ(faults(graph, R"({"nodes": {"choose": {"do": "elsewhere.choose"}}})"), none) << "it may write any channel";
+  EXPECT_EQ(faults(order(), R"({"nodes": {"choose": {"labels": ["small"], "with": {"default": "small"},
+                                                     "on": {"large": null}}}})"),
+            none);
+  EXPECT_EQ(faults(order(), R"({"nodes": {"choose": {"labels": ["small"], "on": {"large": null, "error": "none"}}}})"),
+            none)
+      << "an edge for the others";
+}
+
+TEST(GraphReview, one_way_without_a_call_of_itself_is_enough) {
+  Json graph = order();
+  graph["nodes"]["make"] = {{"call", "order"}, {"on", {{"done", "served"}, {"failed", "none"}}}, {"into", "cup"}};
+  EXPECT_EQ(reviewed(graph).warnings, std::vector<std::string>{}) << "a question that expires ends the run";
 }
 
 TEST(GraphReview, a_loop_brings_what_was_written_further_on) {

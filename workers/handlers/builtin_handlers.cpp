@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "engine/references.hpp"
+#include "engine/value_space.hpp"
 #include "workers/handlers/chat_calls.hpp"
 #include "workers/handlers/data_logic.hpp"
 #include "workers/handlers/http_call.hpp"
@@ -324,8 +326,39 @@ Handler handler(std::string name, std::variant<PureHandler, EffectHandler> run, 
   return handler;
 }
 
+using Gives = ValueSpace (*)(const Json& with, const Json& value);
+
+template <std::uint8_t kinds>
+ValueSpace always(const Json&, const Json&) {
+  return {kinds, {}};
+}
+
+// With tools the reply may be in parts.
+ValueSpace gives_reply(const Json& with, const Json&) {
+  return with.contains("tools") ? ValueSpace{} : ValueSpace{JsonKinds::text, {}};
+}
+
+ValueSpace gives_decision(const Json& with, const Json&) {
+  const Json schema = with.value("schema", Json());
+  return has_reference(schema) ? ValueSpace{} : space_of_schema(schema);
+}
+
+ValueSpace gives_setting(const Json&, const Json& value) { return space_of_setting(value); }
+
+ValueSpace gives_computed(const Json&, const Json& operation) { return {kinds_of_operation(operation), {}}; }
+
 // A channel that is written: by another name than `otherwise` if the node says so.
-HandlerSetting into(std::string otherwise) { return {"into", Means::channel, false, std::move(otherwise)}; }
+HandlerSetting into(std::string otherwise, Gives given) {
+  HandlerSetting setting{"into", Means::channel, false, std::move(otherwise)};
+  setting.gives = given;
+  return setting;
+}
+
+HandlerSetting channels_set(Gives given) {
+  HandlerSetting setting{"set", Means::channels, is_required};
+  setting.gives = given;
+  return setting;
+}
 
 Settings of_a_request(Settings others) {
   for (const char* name : {"prompt", "messages", "system", "model", "options"}) others.push_back({name});
@@ -337,35 +370,43 @@ Settings of_a_request(Settings others) {
 void add_builtin_handlers(HandlerTable& table, bool calls_urls) {
   table.add(http_call_handler(calls_urls));
   table.add(model_extract_handler());
+  HandlerSetting append_to{"append_to", Means::channel};
+  append_to.gives = always<JsonKinds::list>;
   table.add(handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels,
-                    of_a_request({into("reply"),
-                                  {"append_to", Means::channel},
+                    of_a_request({into("reply", gives_reply),
+                                  std::move(append_to),
                                   {"tools"},
                                   {"functions"},
                                   {"calls_into", Means::channel, false, "calls"}})));
   table.add(handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels,
-                    of_a_request({into("decision"), {"schema", Means::schema, is_required}, {"label_field"}})));
-  table.add(handler("tool.call", EffectHandler(call_named_tool), Leaves::by_ok,
-                    {{"tool", Means::tool, is_required}, {"inputs"}, into("result")}));
-  Handler results =
-      handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok,
-              {{"messages", Means::value, is_required}, into("messages"), {"calls"}, {"results"}, {"failures"}});
+                    of_a_request({into("decision", gives_decision),
+                                  {"schema", Means::schema, is_required},
+                                  {"label_field", Means::label_field}})));
+  table.add(handler(
+      "tool.call", EffectHandler(call_named_tool), Leaves::by_ok,
+      {{"tool", Means::tool, is_required}, {"inputs", Means::inputs}, into("result", always<JsonKinds::object>)}));
+  Handler results = handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok,
+                            {{"messages", Means::value, is_required},
+                             into("messages", always<JsonKinds::list>),
+                             {"calls"},
+                             {"results"},
+                             {"failures"}});
   results.reads_plan = true;
   table.add(std::move(results));
-  table.add(handler("data.set", PureHandler(set_data), Leaves::by_ok, {{"set", Means::channels, is_required}}));
+  table.add(handler("data.set", PureHandler(set_data), Leaves::by_ok, {channels_set(gives_setting)}));
   table.add(handler("data.pick", PureHandler(pick), Leaves::by_its_nodes_labels,
-                    {{"value", Means::value, is_required}, {"labels", Means::labels}, {"default", Means::label}}));
+                    {{"value", Means::picked, is_required}, {"labels", Means::labels}, {"default", Means::label}}));
   Handler testing = handler("data.test", PureHandler(test), Leaves::by_its_nodes_labels,
                             {{"if"}, {"cases", Means::cases}, {"default", Means::label}});
   testing.labels = {"true", "false"};
   testing.check = check_test;
   table.add(std::move(testing));
-  Handler computing =
-      handler("data.compute", PureHandler(compute_data), Leaves::by_ok, {{"set", Means::channels, is_required}});
+  Handler computing = handler("data.compute", PureHandler(compute_data), Leaves::by_ok, {channels_set(gives_computed)});
   computing.check = check_compute;
   table.add(std::move(computing));
-  Handler mapping = handler("data.map", PureHandler(map_data), Leaves::by_ok,
-                            {{"over", Means::value, is_required}, {"take"}, {"default"}, {"where"}, into("result")});
+  Handler mapping = handler(
+      "data.map", PureHandler(map_data), Leaves::by_ok,
+      {{"over", Means::value, is_required}, {"take"}, {"default"}, {"where"}, into("result", always<JsonKinds::list>)});
   mapping.check = [](const Json& with) { return check_map(with.value("take", Json()), with.value("where", Json())); };
   table.add(std::move(mapping));
 }

@@ -5,11 +5,14 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "engine/event.hpp"
 #include "engine/references.hpp"
+#include "engine/value_space.hpp"
 #include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
@@ -344,6 +347,18 @@ Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise,
 // --- forms, before the values are known ------------------------------------------------------------------------------
 namespace {
 
+// One whose text shows only when the step runs is checked there.
+Status check_constant_pattern(const Json& setting) {
+  if (has_reference(setting)) return Done{};
+  const auto nothing = [](std::string_view) -> std::optional<Json> { return std::nullopt; };
+  const Result<Json> pattern = resolve_references(setting, nothing, language_now);
+  if (pattern && pattern->is_string()) {
+    const Json schema = {{"pattern", *pattern}};
+    if (check_schema(schema)) return Done{};
+  }
+  return expected("a regular expression of at most 256 bytes", setting);
+}
+
 // Stands for a value as a whole, whose form shows only when the step runs.
 bool is_referred(const Json& value) {
   return (value.is_string() || (value.is_object() && value.contains("$"))) && has_reference(value);
@@ -380,8 +395,9 @@ Status check_condition(const Json& condition) {
   if (*name == "exists") return Done{};
   if (*name == "not") return check_condition(value);
   if (!is_of_two(*name)) return expected("a known condition", condition);
-  if (!is_referred(value) && !are(value, 2)) return expected("two values for " + *name, value);
-  return Done{};
+  if (is_referred(value)) return Done{};
+  if (!are(value, 2)) return expected("two values for " + *name, value);
+  return *name == "matches" ? check_constant_pattern(value[1]) : Status(Done{});
 }
 
 Status check_operation(const Json& operation) {
@@ -405,7 +421,20 @@ Status check_map(const Json& take, const Json& where) {
   if (where.size() == 1) return Done{};
   const Result<std::string> name = name_of(where, {"at"});
   if (!name) return name.error();
-  return is_of_two(*name) ? Status(Done{}) : Status(expected("a condition of two values", where));
+  if (!is_of_two(*name)) return expected("a condition of two values", where);
+  return *name == "matches" ? check_constant_pattern(where["matches"]) : Status(Done{});
+}
+
+std::uint8_t kinds_of_operation(const Json& operation) {
+  static const std::map<std::string, std::uint8_t> kinds = {
+      {"sum", JsonKinds::number},      {"product", JsonKinds::number}, {"difference", JsonKinds::number},
+      {"quotient", JsonKinds::number}, {"count", JsonKinds::number},   {"round", JsonKinds::number},
+      {"join", JsonKinds::text},       {"sort", JsonKinds::list},      {"unique", JsonKinds::list},
+      {"group", JsonKinds::object}};
+  if (is_referred(operation)) return JsonKinds::any;
+  const Result<std::string> name = name_of(operation, {"by", "descending"});
+  const auto found = name ? kinds.find(*name) : kinds.end();
+  return found == kinds.end() ? JsonKinds::any : found->second;
 }
 
 }  // namespace cairn

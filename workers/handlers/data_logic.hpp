@@ -3,6 +3,8 @@
 // what a step does can be read off its settings. Pure functions, safe from any thread.
 #pragma once
 
+#include <cstdint>
+
 #include "engine/json.hpp"
 #include "engine/result.hpp"
 
@@ -39,10 +41,14 @@ Result<Json> compute(const Json& operation);
 Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise, const Json& where);
 
 // The same forms before the values are known: what stands for a value, or for a whole condition or operation, may be a
-// reference ("$channel"). Refuse `invalid`: another form, an unknown name.
+// reference ("$channel"). Refuse `invalid`: another form, an unknown name, a constant pattern that is no regular
+// expression of at most 256 bytes.
 Status check_condition(const Json& condition);
 Status check_operation(const Json& operation);
 // The same for settings of map_list(); null: not set.
 Status check_map(const Json& take, const Json& where);
+
+// The bits of JsonKinds (value_space.hpp) that the results of an operation may be of, where it is known.
+std::uint8_t kinds_of_operation(const Json& operation);
 
 }  // namespace cairn

@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "engine/references.hpp"
 #include "engine/text.hpp"
+#include "engine/value_space.hpp"
 #include "workers/handlers/model_call.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/failures.hpp"
@@ -49,6 +51,10 @@ std::vector<HandlerSetting> extract_settings() {
   HandlerSetting model{"model"};
   HandlerSetting into{"into", Means::channel, false, "extracted"};
   for (HandlerSetting* setting : {&about, &model, &into}) setting->check = check_text_setting;
+  into.gives = [](const Json& with, const Json&) {
+    const Json schema = with.value("schema", Json());
+    return has_reference(schema) ? ValueSpace{} : space_of_schema(schema);
+  };
   HandlerSetting set{"set", Means::channels};
   set.check = check_pointers;
   return {{"text", Means::value, true},

@@ -351,6 +351,7 @@ std::vector<HandlerSetting> http_call_settings() {
   auth.is_constant = true;
   HandlerSetting into{"into", Means::channel, false, "response"};
   into.check = check_text_body;
+  into.gives = [](const Json&, const Json&) { return ValueSpace{JsonKinds::object, {}}; };
   return {std::move(url),
           setting("method", check_method),
           setting("query", check_parameters),

@@ -12,6 +12,7 @@
 #include <spdlog/spdlog.h>
 #include <string_view>
 #include <unistd.h>
+#include <vector>
 
 #include "engine/id.hpp"
 #include "workers/ports/log_file.hpp"
@@ -121,10 +122,16 @@ std::optional<LogLevel> parse_log_level(const std::string& word) {
 
 bool is_logged(LogLevel level) { return spdlog::should_log(level_of(level)); }
 
-void open_log(LogForm form, LogLevel level, const std::string& file) {
+void open_log(LogForm form, LogLevel level, const std::string& file, LogLevel level_of_file) {
   form_now = form;
   spdlog::set_default_logger(spdlog::stderr_logger_mt("cairn"));
-  if (!file.empty()) spdlog::default_logger()->sinks().push_back(std::make_shared<FileSink>(file));
+  std::vector<spdlog::sink_ptr>& sinks = spdlog::default_logger()->sinks();
+  sinks.front()->set_level(level_of(level));
+  if (!file.empty()) {
+    sinks.push_back(std::make_shared<FileSink>(file));
+    sinks.back()->set_level(level_of(level_of_file));
+    level = std::min(level, level_of_file);
+  }
   spdlog::set_level(level_of(level));
   if (form == LogForm::json)
     spdlog::set_formatter(std::make_unique<JsonFormatter>());

@@ -18,9 +18,10 @@ enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
 std::optional<LogLevel> parse_log_level(const std::string& word);
 
 // Once, at the start of the program. Text has the time with its zone, the process, the level and the entry; JSON
-// {"at", "level", "pid", "message", ...}. `file`: the same lines also go there (log_file.hpp); "": they do not.
-void open_log(LogForm form, LogLevel level, const std::string& file = "");
-bool is_logged(LogLevel level);
+// {"at", "level", "pid", "message", ...}. `file`: lines also go there (log_file.hpp), those of `level_of_file`, which
+// may be more than stderr gets; "": they do not.
+void open_log(LogForm form, LogLevel level, const std::string& file = "", LogLevel level_of_file = LogLevel::off);
+bool is_logged(LogLevel level);  // on stderr or in the file
 
 // An entry with the fields that it is about, {"run": ..., "step": 3, ...}: as `run=... step=3` behind a text.
 void log_about(LogLevel level, const std::string& text, const Json& fields);

@@ -319,9 +319,11 @@ ToolAnswer fail_as_asked(const ToolCall& call) {
 std::string tool_named(const std::string& tool) { return "tool \"" + tool + "\""; }
 
 std::vector<ToolSpec> builtin_tools() {
+  ToolFacts sleeps;
+  sleeps.takes = {"ms"};
   return {{"echo", ToolSpec::Instant{echo}, 10'000, {}},
           {"fail", ToolSpec::Instant{fail_as_asked}, 10'000, {}},
-          {"sleep", ToolSpec::Sleep{}, 0, {}}};
+          {"sleep", ToolSpec::Sleep{}, 0, std::move(sleeps)}};
 }
 
 std::unique_ptr<Tools> make_tools(std::vector<ToolSpec> specs, int threads, ToolsAround around) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/commands/command_options.hpp"
 #include "ops/commands/hooks/opened_hooks.hpp"
 #include "ops/hooks/hook_lines.hpp"
 #include "ops/terminal/print.hpp"
@@ -16,6 +17,7 @@ constexpr std::int32_t shown_deliveries = 1'000;
 struct HookViewOptions {
   std::string name;
   DeliveriesAsked asked = {.limit = 20};
+  std::int64_t before = std::numeric_limits<std::int64_t>::max();  // of its history
 };
 
 std::string standing_of_hook(const Json& line) {
@@ -87,25 +89,27 @@ Exit hook_show(const Settings& settings, const HookViewOptions& options) {
   print_hook(line);
   print_deliveries(deliveries);
   if (!may_be_more) return exit_ok;
-  print_line(painted("There may be more:", Paint::dim));
-  print_line(painted("--after " + next, Paint::dim));
+  print_list_goes_on("There may be more:", "--after " + next);
   return exit_ok;
 }
 
 Exit hook_history(const Settings& settings, const HookViewOptions& options) {
   const auto hooks = open_hooks(settings);
   if (!hooks) return hooks.error();
-  std::vector<KeptHookNote> notes =
-      (*hooks)->table->notes(options.name, std::numeric_limits<std::int64_t>::max(), options.asked.limit);
-  if (notes.empty()) return no_such_hook(options.name);
+  std::vector<KeptHookNote> notes = (*hooks)->table->notes(options.name, options.before, options.asked.limit + 1);
+  const bool is_first_page = options.before == std::numeric_limits<std::int64_t>::max();
+  if (notes.empty() && is_first_page) return no_such_hook(options.name);
+  const bool goes_on = std::ssize(notes) > options.asked.limit;
+  if (goes_on) notes.pop_back();
   std::reverse(notes.begin(), notes.end());
   for (const KeptHookNote& kept : notes) {
     if (settings.json)
       print_json(hook_note_line(kept));
     else
-      print_line(painted(time_text(kept.at), Paint::dim) + "  " + kept.note.kind + " by " + kept.note.actor +
-                 (kept.note.says.empty() ? "." : ": " + kept.note.says));
+      print_dated(time_text(kept.at),
+                  kept.note.kind + " by " + kept.note.actor + (kept.note.says.empty() ? "." : ": " + kept.note.says));
   }
+  if (goes_on && !settings.json) print_older_ones(notes.size(), notes.front().number);
   return exit_ok;
 }
 
@@ -155,6 +159,7 @@ void add_hook_views(CommandLine& line, CLI::App& group) {
                   [&](const Settings& settings) { return hook_history(settings, options); });
   add_hook_name(history, options.name);
   add_count(history, options, "The newest so many");
+  add_before(history, options.before);
 }
 
 }  // namespace cairn

@@ -103,11 +103,7 @@ void print_rest(Store& store, const RunFilter& filter, const std::vector<RunRow>
   if (!filter.after && count <= static_cast<std::int64_t>(rows.size())) return;
   const std::string says = grouped(static_cast<std::int64_t>(rows.size())) + " of " + grouped(count) +
                            (count == counted_max ? " or more" : "") + ". The next ones:";
-  const std::string option = "--after " + cursor_of(rows.back());
-  const bool fits = says.size() + 1 + option.size() <= line_width();
-  if (fits) return print_line(painted(says + " " + option, Paint::dim));
-  print_line(painted(says, Paint::dim));
-  print_line(painted(option, Paint::dim));
+  print_list_goes_on(says, "--after " + cursor_of(rows.back()));
 }
 
 Exit list_runs(const Settings& settings, const RunQuery& query) {

@@ -26,6 +26,7 @@ struct ViewOptions {
   std::optional<TimeUs> from = {};
   std::int64_t count = 10;
   std::int64_t limit = 20;
+  std::int64_t before = std::numeric_limits<std::int64_t>::max();  // of its history
 };
 
 std::string standing_of(const Json& line) {
@@ -136,17 +137,20 @@ Exit schedule_history(const Settings& settings, const ViewOptions& options) {
   const auto schedules = open_schedules(settings);
   if (!schedules) return schedules.error();
   const Result<FoundSchedule> found = find_schedule(**schedules, options.name);
-  const std::vector<KeptNote> notes = (*schedules)
-                                          ->table->notes(options.name, std::numeric_limits<std::int64_t>::max(),
-                                                         static_cast<std::int32_t>(options.limit));
-  if (notes.empty()) return no_such_schedule(options.name);
+  std::vector<KeptNote> notes =
+      (*schedules)->table->notes(options.name, options.before, static_cast<std::int32_t>(options.limit + 1));
+  const bool is_first_page = options.before == std::numeric_limits<std::int64_t>::max();
+  if (notes.empty() && is_first_page) return no_such_schedule(options.name);
+  const bool goes_on = std::ssize(notes) > options.limit;
+  if (goes_on) notes.pop_back();
   const TimeZone zone = found ? found->zone->zone : TimeZone::utc();
   for (auto kept = notes.rbegin(); kept != notes.rend(); ++kept) {
     if (settings.json)
       print_json(note_line(*kept));
     else
-      print_line(painted(local_time(kept->recorded_at), Paint::dim) + "  " + note_sentence(*kept, zone));
+      print_dated(local_time(kept->recorded_at), note_sentence(*kept, zone));
   }
+  if (goes_on && !settings.json) print_older_ones(notes.size(), notes.back().number);
   return exit_ok;
 }
 
@@ -234,6 +238,7 @@ void add_schedule_views(CommandLine& line, CLI::App& group) {
       ->check(CLI::Range(1, 10'000))
       ->type_name("N")
       ->capture_default_str();
+  add_before(history, options.before);
   CLI::App& explain = add_command(line, group, "explain", "Why it ran, or did not, on a day or at a time",
                                   "cairn schedule explain weekly --at 2026-11-23",
                                   [&](const Settings& settings) { return schedule_explain(settings, options); });

@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <map>
+#include <utility>
 
 #include "engine/nearest.hpp"
 #include "ops/answers/queues.hpp"
@@ -28,6 +30,7 @@ struct BudgetsOptions {
 struct HistoryOptions {
   std::string queue;
   std::int64_t limit = 20;
+  std::int64_t before = never_us;  // a revision
 };
 
 std::string budgets_text(const std::vector<UnitBudget>& budgets) {
@@ -57,19 +60,29 @@ Exit show_queues(const Settings& settings) {
 Exit show_history(const Settings& settings, const HistoryOptions& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  const std::vector<LimitChangeRow> changes =
-      opened->store->limits().limit_changes(options.queue, never_us, static_cast<std::int32_t>(options.limit));
-  if (changes.empty())
+  std::vector<LimitChangeRow> changes = opened->store->limits().limit_changes(
+      options.queue, options.before, static_cast<std::int32_t>(options.limit + 1));
+  if (changes.empty() && options.before == never_us)
     return Error{Code::not_found, "Expected a queue for which something was set, but none is named " +
                                       excerpt(Json(options.queue), 100) + "."};
+  const bool goes_on = std::ssize(changes) > options.limit;
+  if (goes_on) changes.pop_back();
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
     if (settings.json)
       print_json(limit_change_json(*change));
     else
-      print_line(painted(local_time(change->at_us), Paint::dim) + "  " + limits_words(change->limits) + "  by " +
-                 change->actor);
+      print_dated(local_time(change->at_us), limits_words(change->limits) + "  by " + change->actor);
   }
+  if (goes_on && !settings.json) print_older_ones(changes.size(), changes.back().limits.revision);
   return exit_ok;
+}
+
+// The keys are those that used most, so that there is no next page of them, but a longer one.
+bool may_have_more_keys(const std::vector<BudgetLine>& lines, std::int64_t limit) {
+  std::map<std::pair<BudgetUnit, BudgetWindow>, std::int64_t> keys;
+  for (const BudgetLine& line : lines)
+    if (line.key && ++keys[{line.budget.unit, line.budget.per}] >= limit) return true;
+  return false;
 }
 
 Exit show_budgets(const Settings& settings, const BudgetsOptions& options) {
@@ -86,7 +99,10 @@ Exit show_budgets(const Settings& settings, const BudgetsOptions& options) {
                amount_json(unit, line.used).dump(), amount_json(unit, line.budget.cap).dump(),
                local_time(line.until_us)});
   }
-  if (!settings.json) table.print();
+  if (settings.json) return exit_ok;
+  table.print();
+  if (may_have_more_keys(*lines, options.limit))
+    print_list_goes_on("There may be more keys than " + std::to_string(options.limit) + " of a budget:", "--limit N");
   return exit_ok;
 }
 
@@ -278,6 +294,7 @@ void add_queue(CommandLine& line) {
       ->check(CLI::Range(1, 10'000))
       ->type_name("N")
       ->capture_default_str();
+  add_before(history, options.before);
 }
 
 }  // namespace cairn

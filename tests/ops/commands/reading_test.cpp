@@ -76,6 +76,24 @@ TEST(Reading, F13_a_run_a_report_tokens_and_a_doctor_fit_80_columns) {
   EXPECT_GT(lines, 30);
 }
 
+TEST(Reading, F13_what_is_set_and_its_histories_fit_80_columns) {
+  const std::string dsn = new_database(), why(120, 'w');
+  cairn_ok({"graph", "add", write_file("reading.json", asking_graph), "--dsn", dsn});
+  cairn_ok({"start", "reading", "--no-work", "--tag", "customer=" + std::string(60, 'c'), "--dsn", dsn});
+  cairn_ok({"queue", "set", "reading", "--rate", "50", "--per", "1s", "--burst", "10", "--concurrency", "4", "--ageing",
+            "10m", "--budget", "tokens=2000000/hour", "--reserve", "tokens=4000", "--dsn", dsn});
+  cairn_ok({"schedule", "add", "reading", "--graph", "reading", "--every", "1h", "--dsn", dsn});
+  cairn_ok({"schedule", "pause", "reading", "--reason", "It waits for " + why, "--dsn", dsn});
+  int lines = 0;
+  for (const std::string command : {"questions", "queue", "queue budgets reading", "queue history reading",
+                                    "schedule list", "schedule history reading"})
+    for (const std::string& line : on_a_terminal(command + " --dsn '" + dsn + "'")) {
+      ++lines;
+      EXPECT_LE(columns_of(line), 80u) << command << "\n" << line;
+    }
+  EXPECT_GE(lines, 14);
+}
+
 TEST(Reading, a_table_is_narrowed_for_a_terminal_alone_and_its_ids_stay_whole) {
   const std::string graph(60, 'g'), dsn = new_database();
   cairn_ok({"graph", "add", write_file("wide.json", ask_graph(graph)), "--dsn", dsn});

@@ -151,6 +151,11 @@ TEST(Hooks, one_whose_attempts_are_used_up_is_parked_shown_and_sent_again) {
   for (const Json& note : cairn_ok(on(dsn, {"hook", "history", "parks", "--json"})).lines())
     kinds += note["kind"].get<std::string>() + " ";
   EXPECT_EQ(kinds, "added parked skipped resent ");
+  const std::string newest = cairn_ok(on(dsn, {"hook", "history", "parks", "--limit", "3"})).out;
+  EXPECT_TRUE(newest.ends_with("3 shown. Older ones: --before 2\n")) << newest;
+  const std::vector<Json> older = cairn_ok(on(dsn, {"hook", "history", "parks", "--before", "2", "--json"})).lines();
+  ASSERT_EQ(older.size(), 1u);
+  EXPECT_EQ(older[0]["kind"], "added");
 }
 
 TEST(Hooks, a_long_answer_counts_by_its_status) {

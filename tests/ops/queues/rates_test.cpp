@@ -123,6 +123,19 @@ TEST(QueueRates, what_is_set_is_on_record_and_an_edit_of_what_has_changed_is_ref
   expect_refused(cairn({"queue", "history", "never_set"}), 3, "none is named \"never_set\"");
 }
 
+TEST(QueueRates, a_history_says_that_it_goes_on_and_before_shows_the_older_ones) {
+  const std::string name = "paged";
+  for (const char* limit : {"1", "2", "3"}) cairn_ok({"queue", "set", name, "--concurrency", limit});
+  const std::string newest = cairn_ok({"queue", "history", name, "--limit", "2"}).out;
+  EXPECT_TRUE(newest.ends_with("\n2 shown. Older ones: --before 2\n")) << newest;
+  EXPECT_EQ(cairn_ok({"queue", "history", name, "--limit", "2", "--json"}).lines().size(), 2u);
+  const Ran oldest = cairn_ok({"queue", "history", name, "--limit", "2", "--before", "2"});
+  EXPECT_NE(oldest.out.find("limit 1  by"), std::string::npos) << oldest.out;
+  EXPECT_EQ(oldest.out.find("shown"), std::string::npos) << "there are no others";
+  EXPECT_EQ(cairn_ok({"queue", "history", name, "--before", "1"}).out, "");
+  expect_refused(cairn({"queue", "history", name, "--before", "0"}), 2, "--before");
+}
+
 TEST(QueueRates, that_make_no_sense_are_refused_with_one_sentence) {
   const std::string name = "refused";
   expect_refused(cairn({"queue", "set", name, "--rate", "0"}), 2, "Expected a rate from 1 to 1000000 or none");

@@ -165,6 +165,7 @@ TEST(Schedules, what_cannot_be_is_refused_in_one_sentence_and_leaves_nothing) {
   expect_refused(cairn({"schedule", "add", "a b", "--graph", "plan_runner", "--every", "1s"}), 2, "Expected a name");
   expect_refused(cairn({"schedule", "show", "bad"}), 3, "none is named bad");
   EXPECT_EQ(cairn({"schedule", "history", "bad"}).exit, 3);
+  EXPECT_EQ(cairn({"schedule", "history", "bad", "--before", "0"}).exit, 2);
   ASSERT_EQ(add_schedule("twice", {"--every", "1h"}).exit, 0);
   expect_refused(add_schedule("twice", {"--every", "1h"}), 4, "but twice is one already");
 }
@@ -198,6 +199,21 @@ TEST(Schedules, the_coming_times_need_no_database) {
   EXPECT_EQ(ran.lines()[0]["at"], "2026-03-29T01:00:00Z");
   EXPECT_EQ(ran.lines()[1]["at"], "2026-03-30T00:30:00Z");
   expect_refused(cairn({"schedule", "next"}), 2, "Expected the name of a schedule");
+}
+
+TEST(Schedules, a_history_says_that_it_goes_on_and_before_shows_the_older_ones) {
+  ASSERT_EQ(add_schedule("paged", {"--every", "1h"}).exit, 0);
+  for (const char* change : {"pause", "resume", "pause"}) cairn_ok({"schedule", change, "paged"});
+  const std::size_t all = history("paged").size();
+  ASSERT_GE(all, 4u);
+  const std::string newest = cairn_ok({"schedule", "history", "paged", "--limit", "2"}).out;
+  const std::string goes_on = "2 shown. Older ones: --before ";
+  const std::size_t at = newest.find(goes_on);
+  ASSERT_NE(at, std::string::npos) << newest;
+  const std::string before = newest.substr(at + goes_on.size(), newest.size() - at - goes_on.size() - 1);
+  EXPECT_EQ(cairn_ok({"schedule", "history", "paged", "--before", before, "--json"}).lines().size(), all - 2);
+  EXPECT_EQ(cairn_ok({"schedule", "history", "paged", "--before", before}).out.find("shown"), std::string::npos);
+  cairn_ok({"schedule", "remove", "paged"});
 }
 
 }  // namespace

@@ -113,6 +113,20 @@ TEST(Starts, are_taken_skipped_or_kept_waiting_and_the_commands_say_so) {
   EXPECT_EQ(cairn_ok({"wait", last, "--dsn", dsn, "--json"}).json()["status"], "done");
 }
 
+TEST(Starts, of_many_keys_are_listed_by_pages) {
+  const std::string dsn = new_database();
+  add_graph(dsn, sleeping_graph("paged", "singleton", {{"key", "/of"}}, 1));
+  for (const char* input : {R"({"of": "a b"})", R"({"of": "c"})", R"({"of": "d"})"})
+    cairn_ok({"start", "paged", "--dsn", dsn, "--input", input});
+  const std::string first = cairn_ok({"starts", "--limit", "1", "--dsn", dsn}).out;
+  EXPECT_TRUE(first.ends_with("1 shown. The next ones: --after 'paged a b'\n")) << first;
+  const std::vector<Json> rest = cairn_ok({"starts", "--after", "paged a b", "--dsn", dsn, "--json"}).lines();
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[0]["key"], "c");
+  EXPECT_EQ(cairn_ok({"starts", "--limit", "3", "--dsn", dsn}).out.find("shown"), std::string::npos);
+  expect_refused(cairn({"starts", "--after", "paged", "--dsn", dsn}), 2, "Expected GRAPH and KEY with a blank between");
+}
+
 TEST(Starts, of_a_batch_wait_in_the_command_itself_and_become_one_run) {
   const std::string dsn = new_database();
   add_graph(dsn, sleeping_graph("many", "batch", {{"size", 3}, {"after", "8s"}}, 1));

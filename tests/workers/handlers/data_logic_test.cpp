@@ -69,6 +69,8 @@ TEST(DataLogic, forms_are_checked_before_the_values_are_known) {
   EXPECT_TRUE(check_map("/total", {{"at", "/total"}, {"gt", "$least"}}).ok());
   EXPECT_FALSE(check_map("total", nullptr).ok());
   EXPECT_FALSE(check_map("/total", {{"at", "/total"}, {"gte", 10}}).ok());
+  EXPECT_FALSE(check_map("/total", {{"at", "/name"}, {"matches", "("}}).ok());
+  EXPECT_TRUE(check_map("/total", {{"at", "/name"}, {"matches", "$pattern"}}).ok());
 }
 
 TEST(DataLogic, operations) {

@@ -131,6 +131,30 @@ TEST(Lists, F19_a_run_is_named_by_the_letters_that_no_other_begins_with) {
   expect_refused(cairn({"show", "01"}), 3, "is none");  // too few letters
 }
 
+TEST(Lists, F19_letters_name_a_run_in_every_command_and_route_that_takes_one) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_letters"))});
+  const std::string run = cairn_ok({"start", "lists_letters", "--key", "l", "--wait", "--json"}).json()["run"];
+  const std::string letters = run.substr(0, 12);
+  const std::string at = cairn_ok({"show", letters, "--json"}).json()["seq"].dump();
+  const std::string fork = cairn_ok({"fork", letters, "--at", at, "--json"}).json()["run"];
+  EXPECT_EQ(cairn({"diff", letters, fork, "--json"}).json(), cairn({"diff", run, fork, "--json"}).json());
+  expect_refused(cairn({"retry", letters}), 4, "to have failed, but it has not ended.");
+  cairn_ok({"signal", letters, "go", "--value", "1"});
+  EXPECT_NE(cairn_ok({"export", letters}).out.find(run), std::string::npos);
+  {
+    const Server server;
+    const std::string at_letters = "/api/v1/runs/" + letters;
+    EXPECT_EQ(server.post(at_letters + "/signals", {{"name", "go"}, {"value", 1}}).json()["run"], run);
+    EXPECT_EQ(server.post(at_letters + "/pause").json()["status"], "paused");
+    EXPECT_EQ(server.post(at_letters + "/resume").json()["run"], run);
+  }
+  cairn_ok({"answer", letters, "--value", R"("north")", "--wait"});
+  EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["status"], "done");
+  const std::string later = cairn_ok({"start", "lists_letters", "--continues", letters, "--json"}).json()["run"];
+  EXPECT_NE(cairn_ok({"runs", "--lineage", letters, "--json"}).out.find(later), std::string::npos);
+  EXPECT_TRUE(cairn_ok({"reset", letters, "--to", "1", "--json"}).json()["fork"].is_string());
+}
+
 TEST(Lists, F27_several_runs_of_one_beginning_are_named) {
   cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_same"))});
   const std::string run = cairn_ok({"start", "lists_same", "--json"}).json()["run"];
@@ -366,6 +390,8 @@ TEST(Help, F27_a_word_that_is_none_is_answered_with_the_one_that_was_meant) {
 TEST(Help, F27_faults_of_json_say_where_and_how_it_is_given) {
   const std::string file = write_file("input.json", "{\n  \"a\": 1,\n  b\n}\n").string();
   expect_refused(cairn({"start", "plan_runner", "--input", file}), 2, "A file is read with @" + file);
+  for (const std::string missing : {"nofile.json", "inputs/none", "~/none.jsonl"})
+    expect_refused(cairn({"start", "plan_runner", "--input", missing}), 2, "A file is read with @" + missing);
   expect_refused(cairn({"start", "plan_runner", "--input", "@" + file}), 2, "at line 3, column 3");
   expect_refused(cairn({"answer", nobody, "--value", "large"}), 2, "A text needs its quotes: '\"large\"'");
 }

@@ -116,6 +116,26 @@ TEST(SecondTry, a_run_is_reset_to_a_node_and_ends_where_it_still_runs) {
   EXPECT_NE(cairn_ok({"show", fork, "--json"}).json()["reason"].get<std::string>().find(other), std::string::npos);
 }
 
+TEST(SecondTry, all_runs_that_match_are_reset_each_with_a_fork_of_its_own) {
+  const Json graph = Json::parse(ask_graph("second_bulk"));
+  cairn_ok({"graph", "add", write_file("bulk.json", graph.dump())});
+  std::vector<std::string> runs;
+  for (int n = 0; n < 2; ++n)
+    runs.push_back(cairn_ok({"start", "second_bulk", "--tag", "bulk=yes", "--wait", "--json"}).json()["run"]);
+  const Arguments reset = {"reset", "--where", "graph=second_bulk", "--to", graph["start"].get<std::string>()};
+  Arguments dry = reset;
+  dry.emplace_back("--dry-run");
+  cairn_ok(dry);
+  EXPECT_EQ(cairn_ok({"runs", "--graph", "second_bulk", "--json"}).lines().size(), 2u) << "a dry run stores nothing";
+  cairn_ok(reset);
+  const std::vector<Json> all = cairn_ok({"runs", "--graph", "second_bulk", "--json"}).lines();
+  EXPECT_EQ(all.size(), 4u);
+  for (const std::string& run : runs) {
+    EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["status"], "aborted");
+    EXPECT_EQ(cairn_ok({"runs", "--lineage", run, "--json"}).lines().size(), 2u) << "it and its fork";
+  }
+}
+
 TEST(SecondTry, a_run_that_was_paused_at_that_moment_goes_on_all_the_same) {
   const Json graph = {
       {"name", "second_paused"},

@@ -63,6 +63,7 @@ TEST(Log, F10_the_same_as_text_and_nothing_of_it_by_default) {
   EXPECT_NE(ran.err.find(" info An attempt failed: No \"water\"."), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find(" run=" + run), std::string::npos) << ran.err;
   EXPECT_EQ(with_log("warn", "json", {"start", "plan_runner", "--input", plan, "--wait", "--json"}).err, "");
+  EXPECT_EQ(cairn({"start", "plan_runner", "--input", plan, "--wait", "--json"}).err, "") << "without CAIRN_LOG";
   expect_refused(with_log("info", "yaml", {"runs"}), 2, "CAIRN_LOG_FORM");
 }
 

@@ -97,6 +97,23 @@ TEST(LogReader, merges_by_time_goes_on_and_follows_files_that_were_replaced) {
   EXPECT_EQ(texts[1].back(), 'g');
 }
 
+TEST(Logs, F10_of_up_have_a_step_that_fails_without_being_asked_to) {
+  const std::string data = directory() / "up_with_a_failing_step";
+  Beside up({"up", "--data", data, "--workers", "1", "--json"});
+  ASSERT_TRUE(wait_until([&] { return up.out().find("\"dsn\"") != std::string::npos; })) << up.err();
+  const std::string plan =
+      R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "fail", "inputs": {"message": "No water."}}]})";
+  const std::string run = cairn_ok({"start", "plan_runner", "--input", plan, "--data", data, "--json"}).json()["run"];
+  EXPECT_TRUE(wait_until([&] {
+    const std::string log = cairn({"logs", "--data", data}).out;
+    return log.find("An attempt failed: No water.") != std::string::npos && log.find("run=" + run) != std::string::npos;
+  }));
+  EXPECT_EQ(up.err().find("An attempt failed"), std::string::npos) << "a terminal hears of warnings alone";
+  up.signal(SIGTERM);
+  EXPECT_EQ(up.wait(), 0) << up.err();
+  cairn_ok({"down", "--data", data});
+}
+
 TEST(Logs, of_up_are_kept_filtered_and_followed) {
   const std::string data = directory() / "up_with_logs";
   expect_refused(cairn({"logs", "--data", data}), 3, "there are none");

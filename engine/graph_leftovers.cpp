@@ -1,0 +1,93 @@
+#include "engine/graph_leftovers.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/graph_uses.hpp"
+#include "engine/graph_walk.hpp"
+#include "engine/references.hpp"
+
+namespace cairn {
+namespace {
+
+using Warnings = std::vector<std::string>;
+
+void add_unclosed(const Graph& graph, Warnings& warnings) {
+  for (const Node& node : graph.nodes)
+    each_setting(node, [&](const Json& setting, bool) {
+      const std::string unclosed = unclosed_reference(setting);
+      if (!unclosed.empty())
+        warnings.push_back("Expected braces that close, but node " + in_quotes(node.name) + " has " +
+                           in_quotes(unclosed) + " without }} behind it.");
+    });
+}
+
+void add_unspent(const Graph& graph, Warnings& warnings) {
+  for (const auto& [name, budget] : graph.budgets) {
+    const auto spends = [&, &budget_name = name](const Node& node) { return node.spends == budget_name; };
+    if (std::none_of(graph.nodes.begin(), graph.nodes.end(), spends))
+      warnings.push_back("Expected a node that spends budget " + in_quotes(name) + ", but none does.");
+  }
+}
+
+void add_unused_channels(const Graph& graph, const Handlers& handlers, Warnings& warnings) {
+  std::set<std::string> used{"history"};  // of a run that continues another
+  for (const Node& node : graph.nodes) {
+    each_write(node, handlers, [&](const ChannelWrite& write) { used.insert(write.channel); });
+    if (node.items() != nullptr) used.insert({"item", "index"});
+    each_setting(node, [&](const Json& setting, bool) {
+      each_reference(setting,
+                     [&](std::string_view reference, bool) { used.emplace(reference.substr(0, reference.find('/'))); });
+    });
+  }
+  const Json* properties = find_member(graph.input, "properties");
+  for (const auto& [channel, reducer] : graph.channels) {
+    const bool is_input = properties != nullptr && find_member(*properties, channel) != nullptr;
+    if (!is_input && !used.contains(channel))
+      warnings.push_back("Expected channel " + in_quotes(channel) +
+                         " of \"channels\" to be used, but no node reads or writes it, and the graph's \"input\" does "
+                         "not name it.");
+  }
+}
+
+bool calls_itself(const Graph& graph, const Node& node) {
+  const auto* call = node.as<CallNode>();
+  return call != nullptr && call->graph == graph.name;
+}
+
+// A node that calls the graph is passed only where it may leave without having called it.
+bool has_way_without_itself(const Graph& graph) {
+  std::vector<bool> seen(graph.nodes.size());
+  std::vector<NodeIndex> open{graph.start};
+  while (!open.empty()) {
+    const NodeIndex at = open.back();
+    open.pop_back();
+    if (seen[static_cast<std::size_t>(at)]) continue;
+    seen[static_cast<std::size_t>(at)] = true;
+    const Node& node = graph.node(at);
+    if (node.as<EndNode>() != nullptr) return true;
+    for (const auto& [label, targets] : node.on)
+      if (!calls_itself(graph, node) || label == "error" || label == "exhausted")
+        open.insert(open.end(), targets.begin(), targets.end());
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> leftovers(const Graph& graph, const Handlers& handlers) {
+  Warnings warnings;
+  add_unclosed(graph, warnings);
+  if (are_all_settings_declared(graph, handlers)) {
+    add_unspent(graph, warnings);
+    add_unused_channels(graph, handlers, warnings);
+  }
+  if (!has_way_without_itself(graph))
+    warnings.emplace_back(
+        "Expected a way to an end on which the graph does not call itself, but there is none: each run starts another, "
+        "as "
+        "deep as calls may be.");
+  return warnings;
+}
+
+}  // namespace cairn

@@ -1,0 +1,38 @@
+// The channels that a node of a graph reads and writes, as far as its text and its handler show. Pure functions, safe
+// from any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "engine/graph.hpp"
+#include "engine/graph_check.hpp"
+#include "engine/value_space.hpp"
+
+namespace cairn {
+
+struct ChannelWrite {
+  std::string channel;
+  ValueSpace space = {};
+  bool is_sure = false;  // each time that the node succeeds; else the channel may stay as it was
+};
+
+// Calls `see` for each channel that the node writes; false if it may write others, too.
+bool each_write(const Node& node, const Handlers& handlers, const std::function<void(const ChannelWrite&)>& see);
+
+// Calls `see` for each setting of the node that may hold references, and says whether those are of an item, too.
+void each_setting(const Node& node, const std::function<void(const Json& setting, bool of_item)>& see);
+
+// Channels that a map sets for each item.
+bool is_channel_of_item(std::string_view channel);
+
+// False if the graph has a handler whose settings are not declared: it may read and write any channel.
+bool are_all_settings_declared(const Graph& graph, const Handlers& handlers);
+
+// Null if it is no object or lacks the key.
+const Json* find_member(const Json& object, std::string_view key);
+
+// A text that stands for itself; null if it is something else, or known only when the step runs.
+const std::string* constant_text(const Json* value);
+
+}  // namespace cairn
