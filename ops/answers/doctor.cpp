@@ -156,6 +156,20 @@ Check checkpoint_files(const CheckpointFacts& checkpoints) {
   return {"checkpoint_files", true, found};
 }
 
+// What was signed later than all that the database knows was signed in a present that a restored one lacks; sessions
+// that are older than that are of the past, and some of them may live on.
+Check restored_past(const SchemaFacts& schema) {
+  const std::optional<TimeUs>& lost_us = schema.checkpoints.lost_us;
+  if (!lost_us) return {"restored_past", true, "no file has a checkpoint that the database lacks"};
+  const std::string lacks = "the database lacks checkpoints up to " + time_text(*lost_us);
+  const auto of_past = std::count_if(schema.sessions.begin(), schema.sessions.end(),
+                                     [&](const SessionRow& session) { return session.started_at <= *lost_us; });
+  if (of_past == 0) return {"restored_past", true, lacks + "; all sessions began after that"};
+  return {"restored_past", false,
+          lacks + ", and " + std::to_string(of_past) + " of its sessions began before: if it was restored, end the " +
+              "workers and run `cairn restore --in-place`, so that no hold of that past is honoured"};
+}
+
 // The folder is collected where one verifies; the key must not go with it.
 Check signing_key(const CheckpointFacts& checkpoints) {
   if (checkpoints.key_in_folder.empty()) return {"signing_key", true, "not in the folder of the checkpoints"};
@@ -328,6 +342,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back(archive_role(facts.schema->archive, facts.server.user));
   checks.push_back(last_checkpoint(facts.schema->checkpoints, facts.database_us));
   checks.push_back(checkpoint_files(facts.schema->checkpoints));
+  checks.push_back(restored_past(*facts.schema));
   checks.push_back(signing_key(facts.schema->checkpoints));
   checks.push_back(kept_runs(*facts.schema));
   checks.push_back(bloat(*facts.schema));

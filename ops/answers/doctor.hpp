@@ -57,6 +57,7 @@ struct CheckpointFacts {
   std::vector<std::string> differences = {};     // between file and table
   std::string key_in_folder = {};                // the signing key, if it lies in the folder; else ""
   std::string key_better = {};                   // where it belongs then
+  std::optional<TimeUs> lost_us = {};            // the newest that a file has and the table lacks
 };
 
 // A holder of an old snapshot, which keeps vacuum from its work or might.

@@ -65,6 +65,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "archive_role",
                                           "last_checkpoint",
                                           "checkpoint_files",
+                                          "restored_past",
                                           "signing_key",
                                           "bloat",
                                           "autovacuum",
@@ -101,6 +102,18 @@ TEST(Doctor, a_schedule_that_no_process_fires_is_a_fault) {
     facts.schema->next_schedule = at;
     EXPECT_TRUE(faults(facts).empty());
   }
+}
+
+TEST(Doctor, a_restored_past_whose_sessions_were_not_forgotten_is_a_fault) {
+  DoctorFacts facts = healthy();
+  facts.schema->checkpoints.lost_us = noon - 20'000'000;
+  EXPECT_TRUE(faults(facts).empty());
+  SessionRow session{.id = 8, .host = "stone", .pid = 3, .queues = {"default"}, .beat_at = noon};
+  session.started_at = noon - 30'000'000;
+  facts.schema->sessions = {session};
+  expect_fault(facts, "restored_past", "and 1 of its sessions began before: if it was restored, end the workers and");
+  facts.schema->sessions[0].started_at = noon - 10'000'000;
+  EXPECT_TRUE(faults(facts).empty());
 }
 
 TEST(Doctor, a_hook_that_has_parked_notices_or_that_no_process_sends_for_is_a_fault) {
