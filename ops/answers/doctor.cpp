@@ -422,6 +422,18 @@ Check writing(const DoctorFacts& facts) {
   return {"writing", true, "a small table could be written"};
 }
 
+// They may be on other disks than the database's.
+Check folders(const std::vector<FolderFacts>& folders) {
+  std::string faults, kept;
+  for (const FolderFacts& folder : folders) {
+    std::string& list = folder.fault.empty() ? kept : faults;
+    list += (list.empty() ? "" : "; ") + folder.what + " in " + folder.path;
+    if (!folder.fault.empty()) list += " cannot be written: " + folder.fault;
+  }
+  if (!faults.empty()) return {"folders", false, faults};
+  return {"folders", true, kept.empty() ? "nothing is kept here" : kept + ": can be written"};
+}
+
 Check disk(const DiskFacts& disk) {
   const std::uint64_t megabytes = disk.free_bytes / 1'000'000;
   return {
@@ -471,6 +483,7 @@ std::vector<Check> checks_of(const DoctorFacts& facts) {
   checks.push_back(wake_ups(facts.wake_up));
   if (facts.replica) checks.push_back(read_replica(*facts.replica));
   if (!facts.nodes.empty()) checks.push_back(cluster(facts));
+  checks.push_back(folders(facts.folders));
   if (facts.disk) checks.push_back(disk(*facts.disk));
   add_ways(facts, checks);
   return checks;

@@ -83,6 +83,13 @@ struct DiskFacts {
   std::uint64_t bytes = 0;
 };
 
+// A folder of this machine in which something is kept.
+struct FolderFacts {
+  std::string what;  // is kept there: "checkpoints"
+  std::string path;
+  std::string fault;  // the reason why it cannot be written; "": it can
+};
+
 // The content of the schema; read only if its version is this program's.
 struct SchemaFacts {
   std::vector<RoleFacts> roles;
@@ -124,7 +131,8 @@ struct DoctorFacts {
   std::int32_t shards = 1;
   std::vector<HolderFacts> holders;
   std::optional<SchemaFacts> schema;
-  std::optional<DiskFacts> disk;   // of an embedded database
+  std::optional<DiskFacts> disk;  // of an embedded database
+  std::vector<FolderFacts> folders = {};
   std::vector<ClusterNode> nodes;  // of a Citus cluster
   Status written = Done{};         // a small table, for a test
   std::int64_t jobs_ahead = 0;     // of runs whose last event is later than the database's clock
