@@ -156,8 +156,8 @@ Check checkpoint_files(const CheckpointFacts& checkpoints) {
   return {"checkpoint_files", true, found};
 }
 
-// What was signed later than all that the database knows was signed in a present that a restored one lacks; sessions
-// that are older than that are of the past, and some of them may live on.
+// A checkpoint later than all that the database knows was signed in a present that a restored one lacks. Sessions that
+// are older than it are of the past, and some of them may live on.
 Check restored_past(const SchemaFacts& schema) {
   const std::optional<TimeUs>& lost_us = schema.checkpoints.lost_us;
   if (!lost_us) return {"restored_past", true, "no file has a checkpoint that the database lacks"};

@@ -11,9 +11,9 @@ struct Slack {
   double part = 0;
 };
 
-// The end of the straight line through the samples after the first quarter, beside its beginning; 1: flat, as it rises
-// by no more than the slack. A line sees what rises by steps, and looks past what goes up and down between two vacuums.
-// REQUIRES: four samples at least.
+// The end of the straight line through the samples after the first quarter, divided by its beginning; 1: flat, as it
+// rises by no more than the slack. A line sees what rises by steps, and looks past what goes up and down between two
+// vacuums. REQUIRES: four samples at least.
 double growth_once_warm(const std::vector<double>& samples, const Slack& slack);
 
 }  // namespace cairn
