@@ -69,7 +69,8 @@ Exit back_up(const Settings& settings, const BackupOptions& options) {
 // lost present.
 Exit verify_restored(const Settings& settings, const std::vector<std::string>& database) {
   std::cout.flush();
-  ChildCommand verify{{"verify", "--all"}, {{"CAIRN_READ_DSN", ""}}};
+  ChildCommand verify{{"verify", "--all"}};
+  verify.environment["CAIRN_READ_DSN"] = "";
   verify.arguments.insert(verify.arguments.end(), database.begin(), database.end());
   if (settings.json) verify.arguments.emplace_back("--json");
   const int status = ChildProcess(verify).wait();

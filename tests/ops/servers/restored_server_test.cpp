@@ -27,9 +27,8 @@ class RestoreInPlace : public ::testing::Test {
     cairn_ok({"migrate"});
   }
   std::string start_sleep(std::int64_t ms) const {
-    const Json plan = {
-        {"goal", "g"},
-        {"sub_goals", Json::array({Json{{"id", "a"}, {"tool", "sleep"}, {"inputs", Json{{"ms", ms}}}}})}};
+    Json plan = {{"goal", "g"}, {"sub_goals", Json::array()}};
+    plan["sub_goals"].push_back({{"id", "a"}, {"tool", "sleep"}, {"inputs", {{"ms", ms}}}});
     return cairn_ok({"start", "plan_runner", "--json", "--input", plan.dump()}).json().at("run");
   }
   std::int64_t asked(const std::string& question) const { return test::ask_number(server_.dsn(), question); }
