@@ -37,9 +37,14 @@ std::int64_t last_stored(Administration& database, std::int64_t process) {
   return 0;
 }
 
-// "" if the file holds what the table does, and at most one checkpoint more, which is no older than a write takes. The
-// table was read before the file, so it is asked again before it counts as behind.
-std::string difference(Administration& database, const CheckpointFiles& files, const Last& stored, TimeUs now_us) {
+struct Difference {
+  std::string says;                    // "": there is none
+  std::optional<TimeUs> lost_us = {};  // of the file's last checkpoint, if the table lacks it
+};
+
+// None if the file holds what the table does, and at most one checkpoint more, which is no older than a write takes.
+// The table was read before the file, so it is asked again before it counts as behind.
+Difference difference(Administration& database, const CheckpointFiles& files, const Last& stored, TimeUs now_us) {
   CheckpointReader reader(files, stored.process);
   bool has_stored = false;
   Last last;
@@ -48,23 +53,25 @@ std::string difference(Administration& database, const CheckpointFiles& files, c
     has_stored = has_stored || (filed->n == stored.n && hex_of(filed->signature) == stored.signature);
   }
   const std::string name = "process " + std::to_string(stored.process);
-  if (reader.is_broken()) return name + ": line " + std::to_string(reader.line()) + " of its file is none";
+  if (reader.is_broken()) return {name + ": line " + std::to_string(reader.line()) + " of its file is none"};
   if (last.n < stored.n)
-    return name + ": the table has " + std::to_string(stored.n) + ", its file " + std::to_string(last.n);
-  if (!has_stored) return name + ": number " + std::to_string(stored.n) + " is another in its file";
-  if (last.n <= stored.n) return "";
+    return {name + ": the table has " + std::to_string(stored.n) + ", its file " + std::to_string(last.n)};
+  if (!has_stored) return {name + ": number " + std::to_string(stored.n) + " is another in its file"};
+  if (last.n <= stored.n) return {};
   const std::int64_t now = last_stored(database, stored.process);
-  if (last.n <= now || (last.n == now + 1 && now_us - last.at_us <= writing_us_max)) return "";
-  return name + ": its file has " + std::to_string(last.n) + ", the table " + std::to_string(now);
+  if (last.n <= now || (last.n == now + 1 && now_us - last.at_us <= writing_us_max)) return {};
+  return {name + ": its file has " + std::to_string(last.n) + ", the table " + std::to_string(now), last.at_us};
 }
 
 // A backup that was restored lacks what was signed after it. A process that was killed between the file and the table
 // looks the same, which is seldom.
-std::string missing_in_table(const CheckpointFiles& files, std::int64_t process, TimeUs now_us) {
+Difference missing_in_table(const CheckpointFiles& files, std::int64_t process, TimeUs now_us) {
   CheckpointReader reader(files, process);
   const std::optional<Checkpoint> first = reader.next();
-  if (!first || now_us - first->at_us <= writing_us_max) return "";
-  return "process " + std::to_string(process) + ": its file has some, the table none";
+  if (!first || now_us - first->at_us <= writing_us_max) return {};
+  TimeUs last_us = first->at_us;
+  while (const std::optional<Checkpoint> filed = reader.next()) last_us = filed->at_us;
+  return {"process " + std::to_string(process) + ": its file has some, the table none", last_us};
 }
 
 }  // namespace
@@ -77,8 +84,9 @@ CheckpointFacts read_checkpoint_facts(Administration& database, const Checkpoint
   const std::vector<std::int64_t> filed = files.processes();
   const std::set<std::int64_t> with_file(filed.begin(), filed.end());
   std::set<std::int64_t> in_table;
-  const auto note = [&facts](const std::string& says) {
-    if (!says.empty()) facts.differences.push_back(says);
+  const auto note = [&facts](const Difference& found) {
+    if (!found.says.empty()) facts.differences.push_back(found.says);
+    if (found.lost_us) facts.lost_us = std::max(facts.lost_us.value_or(0), *found.lost_us);
   };
   for (const Last& last : stored) {
     in_table.insert(last.process);

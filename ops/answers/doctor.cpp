@@ -156,6 +156,20 @@ Check checkpoint_files(const CheckpointFacts& checkpoints) {
   return {"checkpoint_files", true, found};
 }
 
+// A checkpoint later than all that the database knows was signed in a present that a restored one lacks. Sessions that
+// are older than it are of the past, and some of them may live on.
+Check restored_past(const SchemaFacts& schema) {
+  const std::optional<TimeUs>& lost_us = schema.checkpoints.lost_us;
+  if (!lost_us) return {"restored_past", true, "no file has a checkpoint that the database lacks"};
+  const std::string lacks = "the database lacks checkpoints up to " + time_text(*lost_us);
+  const auto of_past = std::count_if(schema.sessions.begin(), schema.sessions.end(),
+                                     [&](const SessionRow& session) { return session.started_at <= *lost_us; });
+  if (of_past == 0) return {"restored_past", true, lacks + "; all sessions began after that"};
+  return {"restored_past", false,
+          lacks + ", and " + std::to_string(of_past) + " of its sessions began before: if it was restored, end the " +
+              "workers and run `cairn restore --in-place`, so that no hold of that past is honoured"};
+}
+
 // The folder is collected where one verifies; the key must not go with it.
 Check signing_key(const CheckpointFacts& checkpoints) {
   if (checkpoints.key_in_folder.empty()) return {"signing_key", true, "not in the folder of the checkpoints"};
@@ -328,6 +342,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back(archive_role(facts.schema->archive, facts.server.user));
   checks.push_back(last_checkpoint(facts.schema->checkpoints, facts.database_us));
   checks.push_back(checkpoint_files(facts.schema->checkpoints));
+  checks.push_back(restored_past(*facts.schema));
   checks.push_back(signing_key(facts.schema->checkpoints));
   checks.push_back(kept_runs(*facts.schema));
   checks.push_back(bloat(*facts.schema));
@@ -407,6 +422,18 @@ Check writing(const DoctorFacts& facts) {
   return {"writing", true, "a small table could be written"};
 }
 
+// They may be on other disks than the database's.
+Check folders(const std::vector<FolderFacts>& folders) {
+  std::string faults, kept;
+  for (const FolderFacts& folder : folders) {
+    std::string& list = folder.fault.empty() ? kept : faults;
+    list += (list.empty() ? "" : "; ") + folder.what + " in " + folder.path;
+    if (!folder.fault.empty()) list += " cannot be written: " + folder.fault;
+  }
+  if (!faults.empty()) return {"folders", false, faults};
+  return {"folders", true, kept.empty() ? "nothing is kept here" : kept + ": can be written"};
+}
+
 Check disk(const DiskFacts& disk) {
   const std::uint64_t megabytes = disk.free_bytes / 1'000'000;
   return {
@@ -456,6 +483,7 @@ std::vector<Check> checks_of(const DoctorFacts& facts) {
   checks.push_back(wake_ups(facts.wake_up));
   if (facts.replica) checks.push_back(read_replica(*facts.replica));
   if (!facts.nodes.empty()) checks.push_back(cluster(facts));
+  checks.push_back(folders(facts.folders));
   if (facts.disk) checks.push_back(disk(*facts.disk));
   add_ways(facts, checks);
   return checks;

@@ -57,6 +57,7 @@ struct CheckpointFacts {
   std::vector<std::string> differences = {};     // between file and table
   std::string key_in_folder = {};                // the signing key, if it lies in the folder; else ""
   std::string key_better = {};                   // where it belongs then
+  std::optional<TimeUs> lost_us = {};            // the newest that a file has and the table lacks
 };
 
 // A holder of an old snapshot, which keeps vacuum from its work or might.
@@ -80,6 +81,13 @@ struct DiskFacts {
   std::string directory;
   std::uint64_t free_bytes = 0;
   std::uint64_t bytes = 0;
+};
+
+// A folder of this machine in which something is kept.
+struct FolderFacts {
+  std::string what;  // is kept there: "checkpoints"
+  std::string path;
+  std::string fault;  // the reason why it cannot be written; "": it can
 };
 
 // The content of the schema; read only if its version is this program's.
@@ -123,7 +131,8 @@ struct DoctorFacts {
   std::int32_t shards = 1;
   std::vector<HolderFacts> holders;
   std::optional<SchemaFacts> schema;
-  std::optional<DiskFacts> disk;   // of an embedded database
+  std::optional<DiskFacts> disk;  // of an embedded database
+  std::vector<FolderFacts> folders = {};
   std::vector<ClusterNode> nodes;  // of a Citus cluster
   Status written = Done{};         // a small table, for a test
   std::int64_t jobs_ahead = 0;     // of runs whose last event is later than the database's clock

@@ -322,6 +322,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/servers/lost_tail_test.cpp
   tests/ops/servers/pooler_test.cpp
   tests/ops/servers/replica_test.cpp
+  tests/ops/servers/restored_server_test.cpp
   tests/ops/runs/map_items_test.cpp
   tests/ops/runs/models_test.cpp
   tests/ops/runs/refused_runs_test.cpp

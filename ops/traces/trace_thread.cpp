@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
 #include <set>
 #include <spdlog/spdlog.h>
 
 #include "ops/service/rare_warning.hpp"
 #include "ops/traces/trace_export.hpp"
 #include "storage/feed/feed.hpp"
+#include "storage/postgres/administration.hpp"
 #include "workers/client.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 
@@ -25,6 +27,7 @@ constexpr long failed_ms_max = 60'000;
 struct TraceThread::Parts {
   Parts(Opened& opened, OtlpEndpoint endpoint, TraceOptions options)
       : store(*opened.store),
+        dsn(opened.dsn),
         feed(opened.dsn, opened.store->shards(), opened.store->identity()),
         client(*opened.store, *opened.catalogue, "otlp"),
         collector(std::move(endpoint)),
@@ -32,20 +35,31 @@ struct TraceThread::Parts {
           return send(document, whole);
         }) {}
 
-  // The pause until the next poll.
+  // The pause until the next poll. One process of all sends at a time; its lock goes with its connection.
   long work() {
     try {
-      const Result<FeedPage> page = feed.page(traces_consumer, "", ends_at_once);
-      if (!page) return failed(page.error().message);
-      if (const Status sent = send_ended(*page); !sent) return failed(sent.error().message);
-      if (const Status moved = feed.confirm(traces_consumer, to_text(page->cursor)); !moved)
-        return failed(moved.error().message);
-      settled.clear();
-      pause_ms = failed_ms;
-      return page->is_last ? trace_pause_ms : 0;
+      if (!alone) alone.emplace(dsn, "traces of cairn");  // workers end what of theirs stands in a transaction
+      alone->begin();
+      const bool is_alone = alone->query("try_lock_traces").boolean(0, 0);
+      alone->let_go_of_snapshot();
+      const long pause = is_alone ? send_page() : trace_pause_ms;
+      alone->commit();
+      return pause;
     } catch (const std::exception& failure) {
+      alone.reset();
       return failed(failure.what());
     }
+  }
+
+  long send_page() {
+    const Result<FeedPage> page = feed.page(traces_consumer, "", ends_at_once);
+    if (!page) return failed(page.error().message);
+    if (const Status sent = send_ended(*page); !sent) return failed(sent.error().message);
+    if (const Status moved = feed.confirm(traces_consumer, to_text(page->cursor)); !moved)
+      return failed(moved.error().message);
+    settled.clear();
+    pause_ms = failed_ms;
+    return page->is_last ? trace_pause_ms : 0;
   }
 
   Status send_ended(const FeedPage& page) {
@@ -98,6 +112,8 @@ struct TraceThread::Parts {
   }
 
   Store& store;
+  const std::string dsn;
+  std::optional<Administration> alone;
   Feed feed;
   Client client;
   OtlpClient collector;

@@ -12,6 +12,7 @@
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/schema.hpp"
 #include "storage/server/cluster_parts.hpp"
+#include "storage/server/incarnation.hpp"
 #include "storage/server/server_process.hpp"
 
 namespace cairn {
@@ -224,15 +225,13 @@ class StartedCopy {
 };
 
 // Started once, so that it becomes one moment again, and forgets who was at work.
-Result<RestoredCluster> begin_again(const fs::path& directory, const Recovery& recovery) {
+Result<ForgottenSessions> begin_again(const fs::path& directory, const Recovery& recovery) {
   const StartedCopy copy(directory, recovery);
   if (!copy.cluster()) return copy.cluster().error();
-  RestoredCluster restored;
+  ForgottenSessions restored;
   try {
     Administration database(copy.cluster()->owner_dsn, "cairn restore");
-    const AdminRows rows = database.query("forget_sessions");
-    rows.expect_columns({"sessions", "holds"});
-    restored = {rows.number(0, 0), rows.number(0, 1)};
+    restored = forget_sessions(database);
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected the restored database to answer, but: ") + failure.what()};
   }
@@ -383,8 +382,8 @@ Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces&
   return backup;
 }
 
-Result<RestoredCluster> restore_cluster(const std::string& folder, const std::string& directory,
-                                        const ProofPlaces& places, const Recovery& recovery) {
+Result<ForgottenSessions> restore_cluster(const std::string& folder, const std::string& directory,
+                                          const ProofPlaces& places, const Recovery& recovery) {
   const Result<ClusterBackup> backup = read_backup(folder);
   if (!backup) return backup.error();
   const Result<Recovery> found = with_found_wal(recovery);
@@ -407,7 +406,7 @@ Result<RestoredCluster> restore_cluster(const std::string& folder, const std::st
   if (const Status done = stage(*source, staged); !done) return done.error();
   if (!found->wal.empty())
     if (const Status readable = check_readable(found->wal, staged); !readable) return readable.error();
-  const Result<RestoredCluster> restored = begin_again(staged, *found);
+  const Result<ForgottenSessions> restored = begin_again(staged, *found);
   if (!restored) return restored;
   if (const Status done = restore_proof(*source, places); !done) return done.error();
   if (const Status done = settle(staged, *target); !done) return done.error();

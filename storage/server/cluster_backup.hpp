@@ -15,6 +15,7 @@
 
 #include "engine/result.hpp"
 #include "storage/server/cluster.hpp"
+#include "storage/server/incarnation.hpp"
 
 namespace cairn {
 
@@ -37,11 +38,6 @@ struct ClusterBackup {
 Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces& places, const std::string& program,
                                       const std::string& folder);
 
-struct RestoredCluster {
-  std::int64_t sessions = 0;  // that were at work, and are no more
-  std::int64_t holds = 0;     // of theirs, whose steps are lost
-};
-
 // Makes the cluster in `directory`, which holds no data yet, and leaves it stopped: as it was when the copy was made,
 // or at the moment of the archived WAL that `recovery` names. No hold of the backup is honoured there. Checkpoints and
 // key come along unless `places` has some already: those are newer, and `verify` then says which runs lack their end.
@@ -50,7 +46,7 @@ struct RestoredCluster {
 // that were copied), `conflict` (something is in the directory), `limit` (too little space), `unavailable` (no start,
 // as where the WAL does not reach the moment: the server's words; WAL that the server's user may not read). After a
 // refusal DATA/restoring is gone, unless a server there does not stop.
-Result<RestoredCluster> restore_cluster(const std::string& folder, const std::string& directory,
-                                        const ProofPlaces& places, const Recovery& recovery);
+Result<ForgottenSessions> restore_cluster(const std::string& folder, const std::string& directory,
+                                          const ProofPlaces& places, const Recovery& recovery);
 
 }  // namespace cairn

@@ -1,6 +1,7 @@
 // Tidy rules of the build and the papers: every source is built, the README names what exists, scripts stop at a fault.
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
 #include <memory>
@@ -111,16 +112,36 @@ std::set<std::string> targets_of_the_program() {
   return targets;
 }
 
-// As its help lists them; without arguments it takes all of them.
-std::set<std::string> targets_of_the_script() {
-  const std::string command = "'" + (project_root() / "ops/fuzz").string() + "' --help";
+std::string printed_by(const std::string& script, const std::string& argument) {
+  const std::string command = "'" + (project_root() / script).string() + "' '" + argument + "'";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   std::string text;
   for (int c = pipe ? std::fgetc(pipe.get()) : EOF; c != EOF; c = std::fgetc(pipe.get())) text += static_cast<char>(c);
+  return text;
+}
+
+// As its help lists them; without arguments it takes all of them.
+std::set<std::string> targets_of_the_script() {
+  const std::string text = printed_by("ops/fuzz", "--help");
   std::smatch line;
   if (!std::regex_search(text, line, std::regex(" TARGET +([\\w ]+) \\(all of them\\)"))) return {};
   std::istringstream words(line[1]);
   return {std::istream_iterator<std::string>(words), {}};
+}
+
+// The bare Debian of the packages' test was green where it had done nothing.
+TEST(Tidy, cases_that_were_skipped_are_counted_at_the_end_of_a_run_with_their_reasons) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "cairn_tidy_skipped";
+  std::filesystem::create_directories(folder / "Testing/Temporary");
+  std::ofstream(folder / "Testing/Temporary/LastTest.log")
+      << "[ RUN      ] A.one\na.cpp:1: Skipped\nneeds root\n\n[  SKIPPED ] A.one (0 ms)\n"
+         "[ RUN      ] A.two\n[       OK ] A.two (3 ms)\n"
+         "[ RUN      ] B.one\nb.cpp:9: Skipped\nneeds root\n\n[  SKIPPED ] B.one (12 ms)\n"
+         "[ RUN      ] B.two\nb.cpp:9: Skipped\nlater\n\n[  SKIPPED ] B.two (1 ms)\n"
+         "[  SKIPPED ] 3 tests, listed below:\n[  SKIPPED ] A.one\n[  SKIPPED ] B.one\n[  SKIPPED ] B.two\n";
+  EXPECT_EQ(printed_by("ops/skipped", folder.string()),
+            "test: skipped: A.one and 1 more: needs root\ntest: skipped: B.two: later\n");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Tidy, a_fuzzing_run_without_arguments_takes_each_target) {

@@ -11,6 +11,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/keeping/overdue.hpp"
 #include "ops/service/database.hpp"
+#include "ops/service/kept_folders.hpp"
 #include "ops/terminal/print.hpp"
 #include "storage/hooks/hook_table.hpp"
 #include "storage/postgres/administration.hpp"
@@ -214,6 +215,7 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     if (facts.schema) read_ahead(database, facts);
     facts.written = try_to_write(database);
     facts.disk = read_disk(choice);
+    facts.folders = kept_folders(choice, *checkpoints);
     facts.nodes = cluster_nodes(dsn);
     read_ways(dsn, facts);
     const ServerWay way = way_to_server(dsn);

@@ -10,6 +10,7 @@
 #include "ops/commands/server/transport_options.hpp"
 #include "ops/http/access/guard.hpp"
 #include "ops/service/database.hpp"
+#include "ops/service/kept_folders.hpp"
 #include "ops/service/log_folder.hpp"
 #include "ops/terminal/child_process.hpp"
 #include "ops/terminal/print.hpp"
@@ -184,6 +185,14 @@ void drain(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, con
   end(all, signals);
 }
 
+// Said before a process writes there: what was done goes on, and is not signed, kept or logged.
+void warn_of_folders(const DatabaseChoice& choice, const CheckpointOptions& checkpoints) {
+  std::vector<FolderFacts> folders = kept_folders(choice, checkpoints);
+  folders.push_back(try_folder("logs", log_folder(choice)));
+  for (const FolderFacts& folder : folders)
+    if (!folder.fault.empty()) std::cerr << "cairn: " << readable_line(sentence_of(folder), 2'000) << "\n";
+}
+
 Exit up(const Settings& settings, const UpOptions& options) {
   const StopSignals signals;
   const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
@@ -198,6 +207,7 @@ Exit up(const Settings& settings, const UpOptions& options) {
   if (const Status may = check_address(options, *dsn); !may) return may.error();
   const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
   if (!checkpoints) return checkpoints.error();
+  warn_of_folders(choice, *checkpoints);
   const auto child = [&](const std::string& command, const std::string& name) {
     ChildCommand made = child_command(command, settings, choice, *dsn);
     made.environment["CAIRN_CHECKPOINTS"] = checkpoints->folder;  // a child knows the DSN but not the directory

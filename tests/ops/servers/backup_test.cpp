@@ -3,7 +3,6 @@
 #include <csignal>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <iostream>
 #include <unistd.h>
 
 #include "storage/postgres/connection.hpp"
@@ -131,10 +130,7 @@ TEST_F(Backup, is_of_an_embedded_database_alone) {
 
 TEST_F(Backup, says_before_it_begins_that_the_disk_is_too_small) {
   const SmallDisk disk("backup_disk", 8);
-  if (!disk.is_there()) {
-    std::cout << "skipped: a small disk: mounting one of its own needs root" << std::endl;
-    return;
-  }
+  if (!disk.is_there()) GTEST_SKIP() << "a small disk: mounting one of its own needs root";
   const std::string to = (disk.place() / "kept").string();
   expect_refused(cairn({"backup", to, "--data", data()}), 4, "MiB of space for " + to);
   EXPECT_FALSE(fs::exists(to + ".partial"));
@@ -142,10 +138,7 @@ TEST_F(Backup, says_before_it_begins_that_the_disk_is_too_small) {
 
 TEST(Embedded, says_when_it_is_started_that_the_disk_is_nearly_full) {
   const SmallDisk disk("nearly_full", 300);
-  if (!disk.is_there()) {
-    std::cout << "skipped: a small disk: mounting one of its own needs root" << std::endl;
-    return;
-  }
+  if (!disk.is_there()) GTEST_SKIP() << "a small disk: mounting one of its own needs root";
   const std::string data = (disk.place() / "data").string();
   const Ran first = cairn_ok({"runs", "--data", data});
   EXPECT_NE(first.err.find(" MB are free at " + data), std::string::npos) << first.err;
@@ -314,10 +307,7 @@ TEST_F(RestoreToMoment, refuses_one_that_the_wal_does_not_have) {
 }
 
 TEST_F(RestoreToMoment, refuses_wal_that_the_server_may_not_read) {
-  if (geteuid() != 0) {
-    std::cout << "skipped: files of another user: the server's user is one's own" << std::endl;
-    return;
-  }
+  if (geteuid() != 0) GTEST_SKIP() << "files of another user: the server's user is one's own";
   const std::string closed = place("closed_wal"), to = place("unread");
   fs::copy(wal(), closed);
   expect_refused(cairn({"restore", kept(), "--wal", closed, "--data", to}), 5, "but it is not: " + closed);

@@ -92,6 +92,29 @@ TEST(TraceThread, a_collector_that_takes_a_document_at_a_time_gets_each_once) {
   EXPECT_EQ(collector.documents(), 3);
 }
 
+TEST(TraceThread, of_several_servers_one_sends_and_another_goes_on_when_it_ends) {
+  const std::string dsn = new_database();
+  const Collector collector;
+  std::map<std::string, int> once;
+  const auto run_and_wait = [&] {
+    const std::string trace = trace_of(run_of_plan(dsn, plan_of("g")));
+    once[trace] = 1;
+    EXPECT_TRUE(wait_until([&] { return times_sent(collector).contains(trace); }));
+  };
+  const Server last({"--dsn", dsn, "--otlp", collector.url()});
+  {
+    Server first({"--dsn", dsn, "--otlp", collector.url()});
+    Server second({"--dsn", dsn, "--otlp", collector.url()});
+    for (int n = 0; n < 4; ++n) run_and_wait();
+    for (Server* server : {&first, &second}) {
+      server->process().signal(SIGTERM);
+      EXPECT_EQ(server->process().wait(), 0);
+    }
+  }
+  for (int n = 0; n < 2; ++n) run_and_wait();
+  EXPECT_EQ(times_sent(collector), once) << last.process().err();
+}
+
 TEST(TraceThread, a_server_that_is_stopped_ends_after_the_document_that_is_under_way) {
   const std::string dsn = new_database();
   const Collector collector({"late:3"});

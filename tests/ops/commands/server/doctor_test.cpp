@@ -7,6 +7,7 @@
 
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn {
@@ -27,6 +28,7 @@ DoctorFacts healthy() {
   schema.checkpoints = {"/data/checkpoints", noon - 8'000'000, noon - 5'000'000, 2, 1, {}};
   facts.schema = schema;
   facts.disk = DiskFacts{"/data", 50'000'000'000, 100'000'000'000};
+  facts.folders = {{"the database", "/data", ""}, {"checkpoints", "/data/checkpoints", ""}};
   return facts;
 }
 
@@ -65,6 +67,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "archive_role",
                                           "last_checkpoint",
                                           "checkpoint_files",
+                                          "restored_past",
                                           "signing_key",
                                           "bloat",
                                           "autovacuum",
@@ -83,6 +86,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "ahead_of_clock",
                                           "writing",
                                           "wake_ups",
+                                          "folders",
                                           "disk"}));
 }
 
@@ -101,6 +105,18 @@ TEST(Doctor, a_schedule_that_no_process_fires_is_a_fault) {
     facts.schema->next_schedule = at;
     EXPECT_TRUE(faults(facts).empty());
   }
+}
+
+TEST(Doctor, a_restored_past_whose_sessions_were_not_forgotten_is_a_fault) {
+  DoctorFacts facts = healthy();
+  facts.schema->checkpoints.lost_us = noon - 20'000'000;
+  EXPECT_TRUE(faults(facts).empty());
+  SessionRow session{.id = 8, .host = "stone", .pid = 3, .queues = {"default"}, .beat_at = noon};
+  session.started_at = noon - 30'000'000;
+  facts.schema->sessions = {session};
+  expect_fault(facts, "restored_past", "and 1 of its sessions began before: if it was restored, end the workers and");
+  facts.schema->sessions[0].started_at = noon - 10'000'000;
+  EXPECT_TRUE(faults(facts).empty());
 }
 
 TEST(Doctor, a_hook_that_has_parked_notices_or_that_no_process_sends_for_is_a_fault) {
@@ -229,6 +245,8 @@ const Ill ills[] = {
        f.schema->checkpoints.key_in_folder = "/data/checkpoints/signing_key.pem";
        f.schema->checkpoints.key_better = "/data/checkpoints_signing_key.pem";
      }},
+    {"folders", "checkpoints in /data/checkpoints cannot be written: Read-only file system",
+     [](DoctorFacts& f) { f.folders[1].fault = "Read-only file system"; }},
     {"bloat", "job 200000 dead of 200010 rows", [](DoctorFacts& f) { f.schema->tables[0].dead = 200'000; }},
     {"autovacuum", "job has it off", [](DoctorFacts& f) { f.schema->tables[0].autovacuum_off = true; }},
     {"autovacuum", "run has it off", [](DoctorFacts& f) { f.schema->tables[1].autovacuum_off = true; }},
@@ -400,7 +418,7 @@ TEST_F(DoctorProgram, examines_the_embedded_database_and_finds_it_well) {
   EXPECT_EQ(ran.exit, 0) << ran.out;
   const Json shown = ran.json();
   const std::map<std::string, Json> found = checks(shown);
-  EXPECT_EQ(found.size(), 32u);
+  EXPECT_EQ(found.size(), 34u);
   for (const auto& [name, check] : found) EXPECT_EQ(check["ok"], true) << check;
   EXPECT_EQ(found.at("fsync")["found"], "on");
   EXPECT_NE(shown["dsn"].get<std::string>().find("dbname='cairn'"), std::string::npos) << shown["dsn"];
@@ -505,6 +523,23 @@ TEST_F(DoctorProgram, holds_checkpoints_inside_against_those_outside_and_knows_w
   owner.execute("REVOKE cairn_archive FROM cairn_app");
   owner.execute("TRUNCATE cairn.run, cairn.event, cairn.job, cairn.snapshot");
   EXPECT_EQ(doctor().exit, 0);
+}
+
+// In /proc no file can be made, also by root.
+TEST_F(DoctorProgram, a_folder_that_cannot_be_written_is_a_finding_and_none_is_made_by_looking) {
+  const std::string later = (directory() / "not_yet" / "checkpoints").string();
+  const auto found = [](const std::string& folder) {
+    const Variable checkpoints("CAIRN_CHECKPOINTS", folder);
+    return checks(doctor().json()).at("folders");
+  };
+  EXPECT_EQ(found("/proc/cairn/checkpoints")["ok"], false);
+  EXPECT_NE(found("/proc/cairn/checkpoints")["found"].get<std::string>().find(
+                "checkpoints in /proc/cairn/checkpoints cannot be written: "),
+            std::string::npos);
+  EXPECT_EQ(found(later)["ok"], true) << found(later);
+  EXPECT_FALSE(std::filesystem::exists(directory() / "not_yet"));
+  for (const auto& entry : std::filesystem::directory_iterator(directory()))
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".cairn_probe")) << entry.path();
 }
 
 // Its files hold what the table lacks; that was reported only when a minute lay between the two.

@@ -7,6 +7,7 @@
 #include "storage/postgres/connection.hpp"
 #include "storage/server/cluster.hpp"
 #include "storage/server/server_process.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn {
@@ -149,6 +150,21 @@ TEST(Embedded, D10_a_worker_whose_data_were_removed_and_made_again_ends_and_veri
   EXPECT_NE(verified.out.find("another database may stand in its place"), std::string::npos) << verified.out;
   cairn_ok({"down", "--data", data});
   unsetenv("CAIRN_CHECKPOINTS");
+}
+
+// In /proc no file can be made, also by root. Its workers say so when there is something to sign.
+TEST(Embedded, up_says_before_it_works_which_folder_cannot_be_written) {
+  const std::string data = directory() / "unsigned";
+  const Variable checkpoints("CAIRN_CHECKPOINTS", "/proc/cairn/checkpoints");
+  Beside up({"up", "--workers", "1", "--data", data});
+  EXPECT_TRUE(wait_until([&] { return up.out().find("Ctrl-C") != std::string::npos; }));
+  EXPECT_NE(up.err().find("cairn: Expected to write checkpoints in /proc/cairn/checkpoints, but: "), std::string::npos)
+      << up.err();
+  EXPECT_EQ(up.err().find("to write the database in"), std::string::npos) << up.err();
+  EXPECT_EQ(up.err().find("to write logs in"), std::string::npos) << up.err();
+  up.signal(SIGTERM);
+  EXPECT_EQ(up.wait(), 0);
+  cairn_ok({"down", "--data", data});
 }
 
 TEST(Embedded, a_directory_that_cannot_be_made_says_why) {
