@@ -423,7 +423,7 @@ void Session::replied_to_step(Ticket slot, Reply reply) {
   } else if (reply.is_state) {
     steps_.execute(slot, committer_.state(held->run), committer_.graphs());
   } else if (!reply.status) {
-    steps_.refused(slot, reply.status.error());
+    steps_.refused(slot, reply.status.error(), committer_.state(held->run));
   } else {
     pool_.committed(slot);
     steps_.committed(slot);

@@ -45,6 +45,14 @@ std::size_t composed_bytes(const StepInput& input) {
 
 ProgressPlace place_of(const HeldJob& held) { return {held.run, held.job.step, held.job.attempt}; }
 
+// The time at which the state wants the job; 0: it does not say.
+TimeUs wanted_at(const RunState* state, const Job& job) {
+  if (state == nullptr) return 0;
+  for (const Job& wanted : jobs_of(*state))
+    if (wanted.branch == job.branch && wanted.step == job.step && wanted.run_at_us < never_us) return wanted.run_at_us;
+  return 0;
+}
+
 }  // namespace
 
 StepsInFlight::StepsInFlight(const Executor& executor, StepOptions options, SessionActions& outside)
@@ -436,7 +444,7 @@ void StepsInFlight::submit(Ticket slot, Command command) {
 
 void StepsInFlight::committed(Ticket slot) { forget(slot); }
 
-void StepsInFlight::refused(Ticket slot, const Error& error) {
+void StepsInFlight::refused(Ticket slot, const Error& error, const RunState* state) {
   const auto found = steps_.find(slot);
   if (found == steps_.end()) return;
   Step& step = found->second;
@@ -456,7 +464,9 @@ void StepsInFlight::refused(Ticket slot, const Error& error) {
     Failure failure{lacks_memory ? "limit" : "invalid", error.message, true, {}};
     return submit(slot, FailStep{job.step, job.attempt, std::move(failure), options_.session, step.started_at});
   }
-  is_broken ? finish(slot, Ended::How::run_left_to_others, now_) : give_back(slot, now_ + refused_pause_us);
+  if (is_broken) return finish(slot, Ended::How::run_left_to_others, now_);
+  // A timer may have got a later time while it was held: until then it would be claimed and refused again and again.
+  give_back(slot, std::max(now_ + refused_pause_us, wanted_at(state, step.job.job)));
 }
 
 // --- ending ---------------------------------------------------------------------------------------------------------

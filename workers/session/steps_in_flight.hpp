@@ -107,7 +107,8 @@ class StepsInFlight {
   void progress_not_kept(const KeepProgress& call);
 
   void committed(Ticket slot);
-  void refused(Ticket slot, const Error& error);
+  // `state`: of its run, as the committer knows it; null: not at hand.
+  void refused(Ticket slot, const Error& error, const RunState* state);
 
   // Steps past their time fail; what their effects still bring is dropped.
   void expire();

@@ -1,6 +1,7 @@
 // The steps in flight of a session: effects, reports, deadlines, and room for large values.
 #include "workers/session/steps_in_flight.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "storage/memory/memory_store.hpp"
@@ -145,17 +146,41 @@ TEST_F(StepsInFlightTest, a_stale_report_ends_its_step_and_an_unfit_one_fails_th
   (void)begin("linear");
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
   (void)drain_actions();
-  steps_.refused(1, {Code::corrupt, "it does not fit"});
+  steps_.refused(1, {Code::corrupt, "it does not fit"}, nullptr);
   EXPECT_EQ(drain_actions().reports.size(), 1u);
-  steps_.refused(1, {Code::corrupt, "nor does this"});
+  steps_.refused(1, {Code::corrupt, "nor does this"}, nullptr);
   EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::run_left_to_others);
 
   (void)begin("linear");
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
   (void)drain_actions();
-  steps_.refused(1, {Code::stale, "too late"});
+  steps_.refused(1, {Code::stale, "too late"}, nullptr);
   EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::done);
   EXPECT_EQ(steps_.late(), 1);
+}
+
+// Found by the simulator: a run that was ending got another limit while its timer was held.
+TEST_F(StepsInFlightTest, a_timer_that_is_refused_is_offered_no_earlier_than_the_state_wants_it) {
+  Json graph = small_graph("linear");
+  graph["name"] = "limited";
+  graph["limits"]["ms"] = 60'000;
+  ASSERT_TRUE(client_->add_graph(graph));
+  StartRun command;
+  command.graph = "limited";
+  command.input = {{"text", "x"}};
+  const RunId run = client_->start(std::move(command), "")->run;
+  const std::vector<HeldJob> jobs = store_->jobs(run);
+  const auto timer = std::find_if(jobs.begin(), jobs.end(), [](const HeldJob& one) { return one.job.step == 0; });
+  ASSERT_NE(timer, jobs.end());
+  HeldJob held{run, timer->job, 5, 1, never_us, 1};
+  held.job.run_at_us = noon;
+  steps_.begin(1, held);
+  const RunState state = *client_->state(run);
+  steps_.refused(1, {Code::invalid, "too early"}, &state);
+  const StepsInFlight::Actions actions = drain_actions();
+  ASSERT_EQ(actions.ended.size(), 1u);
+  EXPECT_EQ(actions.ended[0].how, StepsInFlight::Ended::How::given_back);
+  EXPECT_EQ(actions.ended[0].run_at_us, noon + 60 * second);
 }
 
 // It was given back and begun again, without end and without using up an attempt.
@@ -163,11 +188,11 @@ TEST_F(StepsInFlightTest, H24_a_report_that_there_was_no_memory_for_fails_the_at
   (void)begin("linear");
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
   (void)drain_actions();
-  steps_.refused(1, {Code::limit, "the memory is used up"});
+  steps_.refused(1, {Code::limit, "the memory is used up"}, nullptr);
   const StepsInFlight::Actions actions = drain_actions();
   ASSERT_EQ(actions.reports.size(), 1u);
   EXPECT_EQ(std::get<FailStep>(actions.reports[0].command).failure.error, "limit");
-  steps_.refused(1, {Code::limit, "the memory is used up"});
+  steps_.refused(1, {Code::limit, "the memory is used up"}, nullptr);
   EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::run_left_to_others);
 }
 
