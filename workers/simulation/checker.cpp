@@ -85,7 +85,7 @@ std::vector<std::pair<RunId, Event>> Checker::after(std::span<const Entry> batch
     if (passed && !moved && !entry.in_doubt)
       found("A commit to " + name_of(entry.run.id) + " passed, but wrote nothing.");
     if (moved) check_fences(entry, held_[entry.run.id]);
-    for (std::size_t n = had; n < came.size(); ++n) count_tokens(entry.run.id, came[n].second);
+    for (std::size_t n = had; n < arrived.size(); ++n) count_tokens(entry.run.id, arrived[n].second);
     check_queue(entry.run.id, known->second);
     check_questions(entry.run.id, known->second.state);
     check_row(entry.run.id, known->second);
