@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/workers/ports/few_descriptors.hpp"
 #include "tests/workers/ports/tool_trial.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/tool_process.hpp"

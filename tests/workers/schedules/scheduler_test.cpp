@@ -12,8 +12,8 @@
 namespace cairn {
 namespace {
 
-constexpr TimeUs second_us = 1'000'000;
-constexpr TimeUs minute_us = 60 * second_us;
+constexpr TimeUs scheduler_second_us = 1'000'000;
+constexpr TimeUs scheduler_minute_us = 60 * scheduler_second_us;
 
 class ScheduledStarts : public ::testing::Test {
  protected:
@@ -43,7 +43,7 @@ class ScheduledStarts : public ::testing::Test {
   void end(const RunId& run) { EXPECT_TRUE(client_.command(run, SendSignal{"go", 1, ""})); }
   void pass_minutes(int count) {
     for (int n = 0; n < count; ++n) {
-      now_us_ += minute_us;
+      now_us_ += scheduler_minute_us;
       client_.decide_starts(100);
       scheduler_.pass();
     }
@@ -60,7 +60,7 @@ class ScheduledStarts : public ::testing::Test {
     return *std::move(catalogue);
   }
 
-  TimeUs now_us_ = 1'700'000'000 * second_us;
+  TimeUs now_us_ = 1'700'000'000 * scheduler_second_us;
   std::unique_ptr<Store> store_ = make_memory_store(4, [this] { return now_us_; });
   std::unique_ptr<Catalogue> catalogue_ = made();
   Client client_{*store_, *catalogue_, "schedules"};
@@ -117,9 +117,9 @@ TEST_F(ScheduledStarts, of_two_backfills_of_the_same_times_at_once_one_starts_th
   add_graph("singleton", {{"key", "tag.occurrence"}});
   ASSERT_TRUE(add("skip"));
   ASSERT_TRUE(desk_.pause("minutes", "", "user:ann"));
-  now_us_ += 3 * minute_us;
+  now_us_ += 3 * scheduler_minute_us;
   ASSERT_TRUE(desk_.resume("minutes", "user:ann"));
-  const BackfillRange range{now_us_ - 3 * minute_us, now_us_, Overlap::terminate_other};
+  const BackfillRange range{now_us_ - 3 * scheduler_minute_us, now_us_, Overlap::terminate_other};
   bool is_first = true;
   ScheduleCalls calls = schedules_.calls();
   calls.started = [&](const std::string& name, TimeUs from, TimeUs until) {
