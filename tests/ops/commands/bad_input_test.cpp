@@ -333,7 +333,7 @@ TEST(BadInput, a_variable_that_says_nothing_we_know_is_told_at_once) {
 std::string embedded_dsn() { return owner_dsn(); }
 
 // A new database of the embedded cluster.
-std::string new_database(const std::string& name) {
+std::string fresh_database(const std::string& name) {
   PgConnection connection({embedded_dsn() + " dbname=postgres", "test", false});
   connection.execute("CREATE DATABASE " + name);
   return embedded_dsn() + " dbname=" + name;
@@ -409,7 +409,7 @@ TEST(BadInput, a_password_in_the_environment_stays_there) {
 }
 
 TEST(BadInput, a_database_without_our_schema_says_how_to_make_it) {
-  const std::string dsn = new_database("bare");
+  const std::string dsn = fresh_database("bare");
   expect_refused(cairn({"runs", "--dsn", dsn}), 5, "`cairn migrate` creates it");
   const Ran check = cairn({"migrate", "--check", "--dsn", dsn});
   EXPECT_EQ(check.exit, 1);
@@ -421,7 +421,7 @@ TEST(BadInput, a_database_without_our_schema_says_how_to_make_it) {
 
 // The message was that there is no schema.
 TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
-  const std::string dsn = new_database("older");
+  const std::string dsn = fresh_database("older");
   cairn_ok({"migrate", "--dsn", dsn});
   const int newest = cairn_ok({"migrate", "--dsn", dsn, "--json"}).json()["to"];
   run_sql(
@@ -460,7 +460,7 @@ TEST(BadInput, an_older_schema_is_told_and_moved_forward_by_migrate) {
 }
 
 TEST(BadInput, a_newer_schema_is_refused_and_left_alone) {
-  const std::string dsn = new_database("newer");
+  const std::string dsn = fresh_database("newer");
   cairn_ok({"migrate", "--dsn", dsn});
   run_sql(dsn, "INSERT INTO cairn.migration (number, name, shards) VALUES (99, 'future', 1)");
   for (const char* command : {"runs", "migrate", "work"}) expect_refused(cairn({command, "--dsn", dsn}), 4, "99");
@@ -508,8 +508,8 @@ std::vector<Arguments> all_that_open() {
 }
 
 TEST(BadInput, every_command_says_that_a_schema_is_too_new_or_too_old_and_leaves_it_alone) {
-  const std::string newer = new_database("newer_for_all");
-  const std::string older = new_database("older_for_all");
+  const std::string newer = fresh_database("newer_for_all");
+  const std::string older = fresh_database("older_for_all");
   for (const std::string& dsn : {newer, older}) cairn_ok({"migrate", "--dsn", dsn});
   run_sql(newer, "INSERT INTO cairn.migration (number, name, shards) VALUES (99, 'future', 1)");
   run_sql(older, "DELETE FROM cairn.migration WHERE number > 2");
@@ -549,11 +549,11 @@ TEST(BadInput, what_has_the_form_of_a_large_value_is_no_other_runs_value) {
 }
 
 TEST(BadInput, a_schema_of_our_name_that_is_not_ours_is_refused_and_left_alone) {
-  const std::string others = new_database("others");
+  const std::string others = fresh_database("others");
   run_sql(others, "CREATE SCHEMA cairn; CREATE TABLE cairn.stones (n int)");
-  const std::string alike = new_database("alike");
+  const std::string alike = fresh_database("alike");
   run_sql(alike, "CREATE SCHEMA cairn; CREATE TABLE cairn.migration (id int, note text)");
-  const std::string emptied = new_database("emptied");
+  const std::string emptied = fresh_database("emptied");
   cairn_ok({"migrate", "--dsn", emptied});
   run_sql(emptied, "DELETE FROM cairn.migration");
   for (const char* command : {"runs", "migrate"}) {
