@@ -150,6 +150,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/small_graphs.cpp
   tests/workers/gateway/ask_lines_test.cpp
   tests/workers/gateway/claim_id_test.cpp
+  tests/workers/gateway/gateway_reports_test.cpp
   tests/workers/gateway/gateway_test.cpp
   tests/workers/handlers/builtin_handlers_test.cpp
   tests/workers/handlers/data_logic_test.cpp

@@ -24,7 +24,7 @@ ApiStatus check_claimed_queues(const RouteCall& call, const std::vector<std::str
   return Done{};
 }
 
-// Sub-goals of its tools go to those queues. Of a tool without one: to the first that it serves.
+// Sub-goals of its tools go to those queues, and those of a tool without one to the first that it serves.
 std::vector<std::string> tool_queues(const RemoteWorkerSays& says) {
   std::vector<std::string> queues;
   for (const RemoteTool& tool : says.tools)

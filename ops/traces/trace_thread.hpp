@@ -1,7 +1,7 @@
 // The thread of `cairn serve` that sends the trace of each run when it has ended, by a consumer of the feed: runs that
 // ended while no process ran are sent later, and a trace may be sent again, with the same ids. A document that the
 // collector does not take now is tried again, and the consumer falls behind; left out are a document that it finds
-// fault with, and a run that cannot be read. Of several processes one sends at a time, and another when it ends. Used
+// fault with, and a run that cannot be read. One of several processes sends at a time, and another when it ends. Used
 // by the thread that made it.
 #pragma once
 

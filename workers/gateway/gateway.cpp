@@ -176,7 +176,7 @@ void Gateway::learn_sessions(const std::vector<SessionRow>& sessions) {
   }
   for (const SessionId gone : sessions_.forget_all_but(there, refresh_asked_at_)) asks_.end_all_of(gone);
   sessions_.learn_alone(sessions, refresh_asked_at_);
-  sessions_.look_at_given();
+  sessions_.check_given();
 }
 
 // A step may go on with its worker in a queue that a session serves and nothing limits.

@@ -185,7 +185,7 @@ void RemoteSessions::found(FindHolds& holds) {
   if (!lost.holds.empty()) context_.call(std::move(lost));
 }
 
-void RemoteSessions::look_at_given() {
+void RemoteSessions::check_given() {
   if (is_looking_) return;
   LookAtClaims look;
   for (auto& [session, remote] : remotes_) {

@@ -45,7 +45,7 @@ class RemoteSessions {
   // offered again.
   void found(FindHolds& holds);
   // Looks at those that were given a while ago: what has ended by another process of the API is forgotten.
-  void look_at_given();
+  void check_given();
   void looked(const LookAtClaims& look);
 
   // --- a claim that is executed with no other one ---

@@ -101,11 +101,11 @@ void Scheduler::check_open_runs(const std::vector<ScheduleInHand>& schedules) {
   std::sort(open.begin(), open.end());
   open.erase(std::unique(open.begin(), open.end()), open.end());
   if (open.empty()) return;
-  for (const RunId& run : look_at_heads(open)) ended_[run] = !waits_for_its_turn(run);
+  for (const RunId& run : read_ends(open)) ended_[run] = !waits_for_its_turn(run);
 }
 
 // Returns those that have none.
-std::vector<RunId> Scheduler::look_at_heads(const std::vector<RunId>& runs) {
+std::vector<RunId> Scheduler::read_ends(const std::vector<RunId>& runs) {
   const std::vector<std::optional<RunHead>> heads = store_.heads(runs);
   std::vector<RunId> without;
   for (std::size_t n = 0; n < runs.size(); ++n) {

@@ -66,7 +66,7 @@ class Scheduler {
                                          Doings& doings);
   Result<ScheduleInHand> in_hand(const ScheduleRow& row);
   void check_open_runs(const std::vector<ScheduleInHand>& schedules);
-  std::vector<RunId> look_at_heads(const std::vector<RunId>& runs);
+  std::vector<RunId> read_ends(const std::vector<RunId>& runs);
   bool waits_for_its_turn(const RunId& run);
   ScheduleWrite write_of(ScheduleInHand schedule, ScheduleDecision decision, Doings& doings);
   void cancel(const std::vector<RunId>& runs);

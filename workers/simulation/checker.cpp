@@ -289,7 +289,7 @@ void Checker::count_start(std::deque<TimeUs>& starts, const StartRate& rate, con
   if (starts.size() > static_cast<std::size_t>(rate.burst)) ++full_windows_;
 }
 
-// Of a step that is held in a queue with budgets.
+// If the event is a model call of a step that is held in a queue with budgets.
 void Checker::count_tokens(const RunId& run, const Event& event) {
   const auto* record = std::get_if<Record>(&event.body);
   if (record == nullptr || record->kind != RecordKind::model_called) return;

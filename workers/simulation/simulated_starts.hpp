@@ -1,6 +1,6 @@
 // Starts of graphs with a start policy in virtual time, under faults: several processes, which die at any point and
 // overtake each other between any two calls of the store, ask for starts, begin those that waited, give some up and
-// fork runs, while runs end and the clock jumps. Of a singleton's key at most one run is open, each start that was
+// fork runs, while runs end and the clock jumps. A singleton's key has at most one open run, each start that was
 // taken is in the one run that it was promised, and starts that queue begin in their order. A seed decides everything.
 // Not thread-safe.
 #pragma once

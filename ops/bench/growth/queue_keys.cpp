@@ -1,5 +1,5 @@
 // Steps of a queue that is served by keys, 10,000 of them, of which one floods: how long those of the others wait,
-// beside the same without the flood.
+// compared with the same without the flood.
 #include <cmath>
 #include <numeric>
 

@@ -22,8 +22,8 @@ std::vector<PacedRun> start_paced(Opened& opened, const std::string& graph, cons
   while (runs.size() < times.size()) {
     const TimeUs now = opened.store->database_time();
     std::vector<Json> inputs;
-    for (std::size_t at = runs.size(); at < times.size() && inputs.size() < starts_at_once && begin + times[at] <= now; ++at)
-      inputs.push_back(input(at));
+    const auto is_due = [&](std::size_t at) { return at < times.size() && begin + times[at] <= now; };
+    for (std::size_t at = runs.size(); is_due(at) && inputs.size() < starts_at_once; ++at) inputs.push_back(input(at));
     if (inputs.empty()) {
       std::this_thread::sleep_for(paced_look);
       continue;

@@ -1,0 +1,221 @@
+// Reports of workers over HTTP: each counts once, in whichever process of the API it arrives, and as often as it comes.
+#include <gtest/gtest.h>
+
+#include "tests/workers/gateway/gateway_rig.hpp"
+#include "workers/gateway/report_rules.hpp"
+
+namespace cairn {
+namespace {
+
+using namespace test;
+
+TEST_F(GatewayTest, a_report_and_the_next_claim_are_one_request) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 5));
+  ASSERT_EQ(first.claims.size(), 1u);
+  EXPECT_EQ(first.claims[0].input.with, (Json{{"n", 1}}));
+  EXPECT_EQ(first.claims[0].handler, "py.a");
+  Ask more = ask_of(first.session, 5);
+  more.finished.push_back(done(first.claims[0].id));
+  const AskAnswer second = answered(here_, std::move(more));
+  EXPECT_EQ(second.session, first.session);
+  ASSERT_EQ(second.results.size(), 1u);
+  EXPECT_EQ(second.results[0].status, ReportStatus::committed) << second.results[0].says;
+  ASSERT_EQ(second.claims.size(), 1u);
+  EXPECT_EQ(second.claims[0].input.node, "b");
+  EXPECT_EQ(reported(here_, first.session, done(second.claims[0].id, 4)).results[0].status, ReportStatus::committed);
+  EXPECT_EQ(status(run), RunStatus::done);
+  EXPECT_EQ(client_->state(run)->output, (Json{{"count", 5}}));
+}
+
+TEST_F(GatewayTest, the_same_report_again_is_already_there_for_ever_and_another_is_a_conflict) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::committed);
+  for (Process* process : {&here_, &there_}) {
+    EXPECT_EQ(reported(*process, first.session, done(claim)).results[0].status, ReportStatus::already);
+    EXPECT_EQ(reported(*process, first.session, done(claim, 2)).results[0].status, ReportStatus::conflict);
+    EXPECT_EQ(reported(*process, first.session, {claim, Failure{"broken", "It broke.", true, {}}}).results[0].status,
+              ReportStatus::conflict);
+  }
+  const AskAnswer second = answered(there_, ask_of(first.session, 1));
+  EXPECT_EQ(reported(there_, first.session, done(second.claims.at(0).id)).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::done);
+  EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::already);
+  EXPECT_EQ(store_->run(run)->head, 4);
+}
+
+TEST_F(GatewayTest, the_same_failure_with_a_long_message_is_already_there) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const Ask::Report long_one{first.claims.at(0).id, Failure{"broken", std::string(70'000, 'x'), false, {}}};
+  EXPECT_EQ(reported(here_, first.session, long_one).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::failed);
+  EXPECT_EQ(reported(here_, first.session, long_one).results[0].status, ReportStatus::already);
+}
+
+// None of the values is large, but all of them together are: without its run's graph a report moves them out as one.
+TEST_F(GatewayTest, the_same_list_is_already_there_after_it_has_ended_its_run) {
+  EXPECT_TRUE(client_->add_graph(parse_stored(R"({"name": "lists", "start": "a", "limits": {"steps": 20}, "channels":
+        {"texts": {"reducer": "append"}}, "nodes": {
+        "a": {"do": "py.a", "queue": "py", "labels": ["ok"], "on": {"ok": "z"}}, "z": {"end": "done"}}})")));
+  StartRun command;
+  command.graph = "lists";
+  command.input = Json::object();
+  const RunId run = client_->start(std::move(command), "")->run;
+  pass(30);
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const auto list = [&first](char last) {
+    Json texts = Json::array();
+    for (const char letter : {'a', 'b', last}) texts.push_back(std::string(20'000, letter));
+    return Ask::Report{first.claims.at(0).id, Outcome{"", {{"texts", std::move(texts)}}, {}}};
+  };
+  EXPECT_EQ(reported(here_, first.session, list('c')).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::done);
+  for (Process* process : {&here_, &there_}) {
+    EXPECT_EQ(reported(*process, first.session, list('c')).results[0].status, ReportStatus::already);
+    EXPECT_EQ(reported(*process, first.session, list('d')).results[0].status, ReportStatus::conflict);
+  }
+}
+
+TEST(ReportRules, outputs_that_their_sub_goal_did_not_take_are_already_there) {
+  SubGoalClosed closed;
+  closed.status = GoalStatus::failed;
+  closed.error = "invalid";
+  closed.worker = 7;
+  const Command report = CompleteStep{1, 1, Outcome{"", {{"page", "x"}}, {}}, 7, 0, 0};
+  EXPECT_EQ(judge_report(report, {closed, false}, 7).status, ReportStatus::already);
+  closed.error = "busy";
+  EXPECT_EQ(judge_report(report, {closed, false}, 7).status, ReportStatus::conflict);
+}
+
+TEST_F(GatewayTest, a_report_that_comes_twice_at_once_counts_once) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  Ask doubled = ask_of(first.session, 0);
+  for (int n = 0; n < 3; ++n) doubled.finished.push_back(done(first.claims.at(0).id));
+  doubled.finished.push_back(done(first.claims[0].id, 7));
+  Ask again = doubled;
+  const AskId one = here_.ask(std::move(doubled)), other = there_.ask(std::move(again));
+  std::map<ReportStatus, int> counts;
+  for (int n = 0; n < 60; ++n) {
+    pass();
+    for (auto answer : {here_.answer_of(one), there_.answer_of(other)})
+      if (answer)
+        for (const ReportReply& reply : answer->results) ++counts[reply.status];
+  }
+  EXPECT_EQ(counts, (std::map<ReportStatus, int>{
+                        {ReportStatus::committed, 1}, {ReportStatus::already, 5}, {ReportStatus::conflict, 2}}));
+  EXPECT_EQ(store_->run(run)->head, 2);
+}
+
+// An entry has one fence for a branch: that of the second report would not have been compared with any row.
+TEST_F(GatewayTest, a_report_of_a_step_that_is_not_held_is_stale_beside_one_of_the_same_branch_that_is) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  ClaimId forged = first.claims.at(0).id;
+  ++forged.fence.step;
+  const AskAnswer answer = answered(here_, reports_of(first.session, {done(first.claims[0].id), done(forged, 7)}));
+  ASSERT_EQ(answer.results.size(), 2u);
+  EXPECT_EQ(answer.results[0].status, ReportStatus::committed);
+  EXPECT_EQ(answer.results[1].status, ReportStatus::stale);
+  EXPECT_EQ(store_->run(run)->head, 2);
+  EXPECT_EQ(answered(here_, ask_of(first.session, 1)).claims.size(), 1u) << "the next step waits for who claims it";
+}
+
+TEST_F(GatewayTest, a_claim_that_never_was_is_stale_and_no_history_is_read_for_it) {
+  start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  ClaimId no_step = first.claims.at(0).id, no_attempt = no_step;
+  no_step.fence.step = 99;
+  no_attempt.attempt = 9;
+  std::size_t reads = 0;
+  const auto counts = [&reads](const GatewayCall& call) {
+    reads += std::holds_alternative<FindEnd>(call) ? 1 : 0;
+    return false;
+  };
+  const AskId id = here_.ask(reports_of(first.session, {done(no_step), done(no_attempt)}));
+  pass(20, counts);
+  const auto answer = here_.answer_of(id);
+  ASSERT_TRUE(answer);
+  for (const ReportReply& reply : answer->results) EXPECT_EQ(reply.status, ReportStatus::stale);
+  EXPECT_EQ(reads, 0u);
+}
+
+// Each may walk through a long history, and the calls of all workers go by a few threads.
+TEST_F(GatewayTest, the_ends_of_reports_that_come_late_are_looked_for_one_at_a_time) {
+  start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  ASSERT_EQ(reported(here_, first.session, done(first.claims.at(0).id)).results[0].status, ReportStatus::committed);
+  const AskId id = here_.ask(reports_of(first.session, std::vector<Ask::Report>(5, done(first.claims[0].id))));
+  std::size_t most = 0;
+  for (int n = 0; n < 40; ++n) {
+    std::size_t reads = 0;
+    pass(1, [&reads](const GatewayCall& call) {
+      reads += std::holds_alternative<FindEnd>(call) ? 1 : 0;
+      return false;
+    });
+    most = std::max(most, reads);
+  }
+  const auto answer = here_.answer_of(id);
+  ASSERT_TRUE(answer);
+  for (const ReportReply& reply : answer->results) EXPECT_EQ(reply.status, ReportStatus::already);
+  EXPECT_EQ(most, 1u);
+}
+
+// Else a server that dies in between has promised what nothing does, and a late outcome would count.
+TEST_F(GatewayTest, a_release_is_answered_once_it_is_written) {
+  start();
+  const AskAnswer first = answered(here_, ask_of(0, 1, 1'000'000));
+  ASSERT_EQ(first.claims.size(), 1u);
+  Ask ask = ask_of(first.session, 0);
+  ask.finished.push_back({first.claims[0].id, Outcome{}, true});
+  const AskId id = here_.ask(std::move(ask));
+  const auto no_release = [](const GatewayCall& call) { return std::holds_alternative<LetGo>(call); };
+  pass(20, no_release);
+  EXPECT_FALSE(here_.answer_of(id)) << "nothing is written yet";
+  pass(20);
+  const auto answer = here_.answer_of(id);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->results.at(0).status, ReportStatus::committed);
+  EXPECT_EQ(reported(here_, first.session, done(first.claims[0].id)).results.at(0).status, ReportStatus::stale);
+}
+
+TEST_F(GatewayTest, a_hold_that_was_lost_is_stale_and_nothing_is_written) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  store_->release(std::vector{std::pair(run, claim.fence)}, 0);
+  const AskAnswer other = answered(there_, ask_of(0, 1));
+  EXPECT_NE(other.session, first.session);
+  ASSERT_EQ(other.claims.size(), 1u);
+  EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::stale);
+  EXPECT_EQ(store_->run(run)->head, 1);
+  EXPECT_EQ(reported(there_, other.session, done(other.claims[0].id)).results[0].status, ReportStatus::committed);
+  EXPECT_EQ(reported(here_, first.session, done(claim)).results[0].status, ReportStatus::stale);
+}
+
+TEST_F(GatewayTest, a_report_of_a_step_that_its_run_closed_is_closed) {
+  Json tidies = twice;
+  tidies["name"] = "tidies";
+  tidies["finally"] = "b";
+  ASSERT_TRUE(client_->add_graph(tidies));
+  for (const char* graph : {"twice", "tidies"}) {
+    StartRun command;
+    command.graph = graph;
+    command.input = Json::object();
+    const RunId run = client_->start(std::move(command), "")->run;
+    const AskAnswer first = answered(here_, ask_of(0, 1));
+    ASSERT_EQ(first.claims.size(), 1u);
+    ASSERT_TRUE(client_->command(run, Cancel{"enough", false}));
+    const std::int64_t head = store_->run(run)->head;
+    for (Process* process : {&here_, &there_})
+      EXPECT_EQ(reported(*process, first.session, done(first.claims[0].id)).results.at(0).status, ReportStatus::closed)
+          << graph;
+    EXPECT_EQ(store_->run(run)->head, head);
+  }
+}
+
+}  // namespace
+}  // namespace cairn
