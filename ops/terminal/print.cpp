@@ -257,12 +257,26 @@ void Progress::wipe() {
   if (shown_at_ != std::chrono::steady_clock::time_point{}) std::cerr << "\r\033[K" << std::flush;
 }
 
+std::size_t letters_of_ids(std::vector<std::string> ids) {
+  constexpr std::size_t letters_min = 13;
+  const std::size_t all = to_string(RunId{}).size();
+  if (!is_terminal()) return all;
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::size_t letters = letters_min;
+  for (std::size_t i = 1; i < ids.size(); ++i) {
+    const auto differ = std::mismatch(ids[i - 1].begin(), ids[i - 1].end(), ids[i].begin()).first;
+    letters = std::max(letters, static_cast<std::size_t>(differ - ids[i - 1].begin()) + 1);
+  }
+  return std::min(letters, all);
+}
+
 void Table::print() const { print(false); }
 void Table::print_wrapped() const { print(true); }
 
 // Narrows the widest columns until the last one has room: never one with an id, which is to be copied, or with colours.
 void Table::fit(std::vector<std::size_t>& widths) const {
-  constexpr std::size_t narrowest = 12;
+  constexpr std::size_t narrowest = 10;
   if (!is_terminal()) return;  // a script gets cells as they are
   const std::size_t columns = line_width();
   const auto is_kept = [this](std::size_t column) {

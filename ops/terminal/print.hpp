@@ -68,6 +68,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// As many letters of an id as distinguish these ids of runs, on a terminal; elsewhere all of them.
+std::size_t letters_of_ids(std::vector<std::string> ids);
+
 // An event in at most `width_max` columns: the most informative fields of its JSON, in a fixed order.
 std::string event_summary(const Json& event, std::size_t width_max);
 

@@ -38,10 +38,14 @@ std::string time_shown(const Json& line, const char* name, TimeUs now_us) {
 
 void print_questions_table(const std::vector<Json>& lines, TimeUs now_us) {
   Table table({"RUN", "QUESTION", "GRAPH", "ASKED (" + zone_name(now_us) + ")", "UNTIL", "PROMPT"});
+  std::vector<std::string> ids;
+  for (const Json& line : lines) ids.push_back(line["run"]);
+  const std::size_t letters = letters_of_ids(std::move(ids));
   for (const Json& line : lines) {
     const Json& prompt = line["prompt"];
-    table.add({line["run"], line["question"], line["graph"], time_shown(line, "asked_at", now_us),
-               time_shown(line, "expires_at", now_us), prompt.is_string() ? prompt.get<std::string>() : prompt.dump()});
+    table.add({line["run"].get<std::string>().substr(0, letters), line["question"], line["graph"],
+               time_shown(line, "asked_at", now_us), time_shown(line, "expires_at", now_us),
+               prompt.is_string() ? prompt.get<std::string>() : prompt.dump()});
   }
   table.print();
 }

@@ -61,24 +61,10 @@ std::string remarks_of(const RunRow& row) {
   return text + (text.empty() || tags.empty() ? "" : "  ") + tags;
 }
 
-// As many letters of an id as distinguish these runs, on a terminal; elsewhere all of them.
-std::size_t letters_of_ids(const std::vector<RunRow>& rows) {
-  constexpr std::size_t letters_min = 13;
-  const std::size_t all = to_string(RunId{}).size();
-  if (!is_terminal()) return all;
+void print_runs(const std::vector<RunRow>& rows, TimeUs now_us) {
   std::vector<std::string> ids;
   for (const RunRow& row : rows) ids.push_back(to_string(row.id));
-  std::sort(ids.begin(), ids.end());
-  std::size_t letters = letters_min;
-  for (std::size_t i = 1; i < ids.size(); ++i) {
-    const auto differ = std::mismatch(ids[i - 1].begin(), ids[i - 1].end(), ids[i].begin()).first;
-    letters = std::max(letters, static_cast<std::size_t>(differ - ids[i - 1].begin()) + 1);
-  }
-  return std::min(letters, all);
-}
-
-void print_runs(const std::vector<RunRow>& rows, TimeUs now_us) {
-  const std::size_t letters = letters_of_ids(rows);
+  const std::size_t letters = letters_of_ids(std::move(ids));
   const std::string zone = rows.empty() ? "" : " (" + zone_name(rows.front().started_at) + ")";
   Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "STARTED" + zone, "REASON AND TAGS"});
   for (const RunRow& row : rows)

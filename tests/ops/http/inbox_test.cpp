@@ -129,8 +129,9 @@ TEST(ApiInbox, a_lineage_has_pages_as_any_list_of_runs) {
   const std::string run = start(dsn, "inbox_a", "jane");
   const Server server({"--dsn", dsn});
   std::set<std::string> family = {run}, found;
+  const Json at_now = {{"at", server.get(runs + "/" + run).json().at("seq")}};
   for (int fork = 0; fork < 3; ++fork)
-    family.insert(server.post(runs + "/" + run + "/fork", {{"at", 1}}).json().at("run").get<std::string>());
+    family.insert(server.post(runs + "/" + run + "/fork", at_now).json().at("run").get<std::string>());
   for (std::string at = runs + "?limit=2&lineage=" + run; !at.empty();) {
     const Reply page = server.get(at);
     ASSERT_EQ(page.status, 200) << at << page.body;

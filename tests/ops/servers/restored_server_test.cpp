@@ -103,7 +103,8 @@ TEST_F(RestoreInPlace, is_what_the_doctor_asks_for_after_a_restore) {
   }
   server_.restore();
   const auto found = [] {
-    for (const Json& check : cairn({"doctor", "--json"}).json().at("checks"))
+    const Json shown = cairn({"doctor", "--json"}).json();
+    for (const Json& check : shown.at("checks"))
       if (check["name"] == "restored_past") return check;
     return Json();
   };

@@ -152,7 +152,7 @@ TEST(Lists, F19_letters_name_a_run_in_every_command_and_route_that_takes_one) {
   EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["status"], "done");
   const std::string later = cairn_ok({"start", "lists_letters", "--continues", letters, "--json"}).json()["run"];
   EXPECT_NE(cairn_ok({"runs", "--lineage", letters, "--json"}).out.find(later), std::string::npos);
-  EXPECT_TRUE(cairn_ok({"reset", letters, "--to", "1", "--json"}).json()["fork"].is_string());
+  EXPECT_TRUE(cairn_ok({"reset", letters, "--to", "region", "--json"}).json()["fork"].is_string());
 }
 
 TEST(Lists, F27_several_runs_of_one_beginning_are_named) {

@@ -268,8 +268,9 @@ TEST(ApiTokens, H7_a_scope_of_queues_bounds_forks_and_schedules_as_it_bounds_sta
   EXPECT_EQ(bulk.json()["refused"], 1) << bulk.body;
   EXPECT_NE(bulk.body.find("names elsewhere"), std::string::npos) << bulk.body;
   EXPECT_EQ(server.get(runs + "?graph=far", bearer(all)).json().size(), 1U);
-  EXPECT_EQ(server.post(path_of(near) + "/fork", {{"at", 1}}, bearer(here)).status, 201);
-  const Json schedule = {{"name", "nightly"}, {"graph", "far"}, {"cron", "0 3 * * *"}};
+  const Json at_now = {{"at", server.get(path_of(near), bearer(here)).json().at("seq")}};
+  EXPECT_EQ(server.post(path_of(near) + "/fork", at_now, bearer(here)).status, 201);
+  const Json schedule = {{"name", "nightly"}, {"graph", "far"}, {"cron", Json::array({"0 3 * * *"})}};
   EXPECT_EQ(server.post("/api/v1/schedules", schedule, bearer(here)).status, 403);
   ASSERT_EQ(server.post("/api/v1/schedules", schedule, bearer(all)).status, 201);
   for (const char* what : {"/trigger", "/pause", "/resume", "/backfill"})
