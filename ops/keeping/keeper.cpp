@@ -109,6 +109,11 @@ Keeper::Keeper(Store& store, std::string owner_dsn, const SigningKey& key, const
       signatures_(owner_dsn_, store.shards()),
       policies_(store) {}
 
+void Keeper::give_up() {
+  archive_.give_up();
+  erasure_.give_up();
+}
+
 Result<KeepPass> Keeper::pass(std::int32_t portion) {
   KeepPass pass;
   if (policies_.current().empty() && files_under_way(folder_).empty()) return pass;

@@ -38,6 +38,9 @@ class Keeper {
   // there is to do: the first refusal. Throws StoreUnavailable, PostgresError, CorruptHistory.
   Result<KeepPass> pass(std::int32_t portion = 1'000);
 
+  // By any thread: a pass under way throws StoreUnavailable soon.
+  void give_up();
+
  private:
   // How far the runs of a graph were looked at, in the order of their starts, and when from the beginning again.
   struct Mark {

@@ -43,6 +43,10 @@ struct KeeperThread::Parts {
   Parts(Store& store, const std::string& owner_dsn, SigningKey signs, const std::string& folder)
       : key(std::move(signs)), keeper(store, owner_dsn, key, folder), thread([this] { return work(); }) {}
 
+  ~Parts() { keeper.give_up(); }  // a removal may take an hour; it is gone on with later
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
   long work() {
     try {
       const Result<KeepPass> pass = keeper.pass();

@@ -15,7 +15,7 @@ class KeeperThread {
   // policy. Refuses `invalid`: no such folder can be made; and as open_signing_key(). `opened` outlives it.
   static Result<std::unique_ptr<KeeperThread>> start(const Settings& settings, Opened& opened);
 
-  ~KeeperThread();  // waits for the end of a portion
+  ~KeeperThread();  // gives up a removal that is under way, which is gone on with later
 
  private:
   struct Parts;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <spdlog/spdlog.h>
+#include <utility>
 
 #include "ops/service/rare_warning.hpp"
 #include "ops/traces/trace_export.hpp"
@@ -35,17 +36,21 @@ struct TraceThread::Parts {
           return send(document, whole);
         }) {}
 
-  // The pause until the next poll. One process of all sends at a time; its lock goes with its connection.
+  // The pause until the next poll. One process of all sends at a time; its lock goes with its connection, and stays
+  // over the pause after a failure: what the collector took of the page is known here alone.
   long work() {
     try {
       if (!alone) alone.emplace(dsn, "traces of cairn");  // workers end what of theirs stands in a transaction
+      if (std::exchange(holds_lock, false)) alone->commit();
       alone->begin();
       const bool is_alone = alone->query("try_lock_traces").boolean(0, 0);
       alone->let_go_of_snapshot();
       const long pause = is_alone ? send_page() : trace_pause_ms;
-      alone->commit();
+      holds_lock = is_alone && is_failing;
+      if (!holds_lock) alone->commit();
       return pause;
     } catch (const std::exception& failure) {
+      holds_lock = false;
       alone.reset();
       return failed(failure.what());
     }
@@ -58,6 +63,7 @@ struct TraceThread::Parts {
     if (const Status moved = feed.confirm(traces_consumer, to_text(page->cursor)); !moved)
       return failed(moved.error().message);
     settled.clear();
+    is_failing = false;
     pause_ms = failed_ms;
     return page->is_last ? trace_pause_ms : 0;
   }
@@ -105,6 +111,7 @@ struct TraceThread::Parts {
 
   long failed(const std::string& says) {
     traces.drop();
+    is_failing = true;
     if (!is_closing) delays.say("No traces are sent for now: " + says);
     const long asked = std::exchange(asked_pause_ms, 0);
     const long own = std::exchange(pause_ms, std::min(pause_ms * 2, failed_ms_max));
@@ -114,6 +121,8 @@ struct TraceThread::Parts {
   Store& store;
   const std::string dsn;
   std::optional<Administration> alone;
+  bool holds_lock = false;  // its transaction is open
+  bool is_failing = false;  // since the last page
   Feed feed;
   Client client;
   OtlpClient collector;

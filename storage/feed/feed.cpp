@@ -175,6 +175,8 @@ Status Feed::add(const FeedConsumer& consumer, FeedStart from) {
     return Error{Code::conflict,
                  "Expected a new name for a consumer of the feed, but " + consumer.name + " is one already."};
   if (const Status waited = wait_for_writers(); !waited) {
+    const Result<FeedConsumer> there = this->consumer(consumer.name);
+    if (!there || there->id != id) return waited;  // removed meanwhile, and perhaps added again
     if (const Status undone = remove(consumer.name); !undone) return undone;
     return waited;
   }
@@ -202,7 +204,10 @@ void Feed::begin_at_end(const FeedConsumer& consumer, FeedStart from) {
   FeedCursor after = place;
   const std::vector<std::int64_t> last = ends();
   for (std::size_t shard = 0; shard < last.size(); ++shard) after.places[shard].position = last[shard];
-  move_places(consumer.name, {place, after, changed_between(place, after)});
+  if (from == FeedStart::history)  // also of a shard whose first events came meanwhile
+    for (const Shard shard : shards_with_history())
+      after.places[static_cast<std::size_t>(shard)].history = HistoryPlace{};
+  move_places(consumer, {place, after, changed_between(place, after)});
 }
 
 Status Feed::remove(const std::string& name) {
@@ -274,7 +279,7 @@ void Feed::put_places(const FeedConsumer& consumer, const std::vector<FeedPlace>
 }
 
 // False: some of them were moved by others since they were read.
-bool Feed::move_places(const std::string& name, const PlaceMove& move) {
+bool Feed::move_places(const FeedConsumer& consumer, const PlaceMove& move) {
   const TimeUs now_us = placements_.whole().query("database_time").int8(0, 0);
   std::size_t moved = 0;
   for (const ShardSet& together : reached_together()) {
@@ -286,9 +291,10 @@ bool Feed::move_places(const std::string& name, const PlaceMove& move) {
       from.add(move.from.places[static_cast<std::size_t>(shard)]);
     }
     PgParameters parameters;
-    parameters.add(name).add(now_us).add(numbers_of(shards));
+    parameters.add(consumer.name).add(now_us).add(numbers_of(shards));
     to.move_into(parameters);
     from.move_into(parameters);
+    parameters.add(consumer.id);
     moved += static_cast<std::size_t>(placements_.query(shards.front(), "move_feed_places", parameters).rows());
   }
   return moved == move.shards.size();
@@ -338,7 +344,7 @@ Status Feed::confirm(const std::string& name, const std::string& text) {
       const bool goes_back = position < before->places[static_cast<std::size_t>(shard)].position;
       if (goes_back && !has_all_after(placements_, shard, position)) return behind_removed(name);
     }
-    if (!move_places(name, {*before, *cursor, changed})) continue;
+    if (!move_places(*found, {*before, *cursor, changed})) continue;
     trim(changed);
     return Done{};
   }

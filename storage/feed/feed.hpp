@@ -105,7 +105,7 @@ class Feed {
   ShardSet shards_with_history();
   void begin_at_end(const FeedConsumer& consumer, FeedStart from);
   void put_places(const FeedConsumer& consumer, const std::vector<FeedPlace>& places);
-  bool move_places(const std::string& name, const PlaceMove& move);
+  bool move_places(const FeedConsumer& consumer, const PlaceMove& move);
   void remove_places(const std::string& name);
   void trim(const ShardSet& changed);
 

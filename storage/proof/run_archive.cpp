@@ -47,11 +47,13 @@ PgParameters tombstone_parameters(Shard shard, const std::vector<Tombstone>& lef
   return parameters.add(std::move(chain_hash)).add(std::move(signature)).add(any.file).add(any.erased_by);
 }
 
-// Leaves out those whose root has another member that is not to go.
-void keep_whole_families(std::span<const RunId> roots, std::vector<std::size_t>& places) {
+// Leaves out those whose root has another member that is still there and is not to go. Earlier releases removed
+// families in parts.
+void keep_whole_families(std::span<const RunId> roots, std::span<const std::size_t> there,
+                         std::vector<std::size_t>& places) {
   if (roots.empty()) return;
   std::map<RunId, std::size_t> left;
-  for (const RunId& root : roots) ++left[root];
+  for (const std::size_t place : there) ++left[roots[place]];
   for (const std::size_t place : places) --left[roots[place]];
   std::erase_if(places, [&](std::size_t place) { return left[roots[place]] > 0; });
 }
@@ -74,7 +76,12 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
     places.push_back(place_of(rows, row, 0));
     CHECK(places.back() < runs.size());
   }
-  keep_whole_families(roots, places);
+  if (!roots.empty()) {
+    const PgResult heads = connection.query(statement("run_heads"), PgParameters().add(shard).add(ids(runs)));
+    std::vector<std::size_t> there;
+    for (int row = 0; row < heads.rows(); ++row) there.push_back(place_of(heads, row, 0));
+    keep_whole_families(roots, there, places);
+  }
   std::vector<Tombstone> left;
   left.reserve(places.size());
   for (const std::size_t place : places) left.push_back(runs[place]);
@@ -115,6 +122,8 @@ RunArchive::RunArchive(const std::string& dsn)
     : placements_(std::make_unique<Placements>(PgConnectOptions{dsn, "cairn archive"}, 1, removal_patience_ms,
                                                removal_silence_ms)) {}
 RunArchive::~RunArchive() = default;
+
+void RunArchive::give_up() { placements_->give_up(); }
 
 std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& after, std::int32_t limit) {
   return first_places(

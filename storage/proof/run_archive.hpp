@@ -41,6 +41,9 @@ class RunArchive {
   explicit RunArchive(const std::string& dsn);
   ~RunArchive();
 
+  // By any thread: calls under way and later ones throw StoreUnavailable at once.
+  void give_up();
+
   // Runs that ended before `ended_before` and whose caller, if any, is gone; oldest first, those after the one given.
   using Place = std::pair<TimeUs, RunId>;  // its start and its id
   std::vector<Place> candidates(TimeUs ended_before, const Place& after, std::int32_t limit);

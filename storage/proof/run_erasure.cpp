@@ -82,6 +82,8 @@ RunErasure::RunErasure(const std::string& dsn)
                                                removal_silence_ms)) {}
 RunErasure::~RunErasure() = default;
 
+void RunErasure::give_up() { placements_->give_up(); }
+
 std::vector<RunErasure::Member> RunErasure::families(Shard shard, std::span<const RunId> roots) {
   PgArray ids(PgType::uuid);
   for (const RunId& root : roots) ids.add(root);

@@ -24,6 +24,9 @@ class RunErasure {
   explicit RunErasure(const std::string& dsn);
   ~RunErasure();
 
+  // By any thread: calls under way and later ones throw StoreUnavailable at once.
+  void give_up();
+
   struct Member {
     RunId root;  // the run asked about that called it, directly or not; or is it
     RunId run;

@@ -1,6 +1,9 @@
 #include "workers/gateway/gateway_calls.hpp"
 
 #include <algorithm>
+#include <new>
+
+#include "engine/corrupt_history.hpp"
 
 namespace cairn {
 namespace {
@@ -28,7 +31,7 @@ Json values_of(const EventBody& end) {
   return closed != nullptr && closed->status == GoalStatus::succeeded ? parse_stored(closed->outputs) : Json();
 }
 
-bool has_same_values(Store& store, const FindEnd& find, const EventBody& end) {
+bool are_same_values(Store& store, const FindEnd& find, const EventBody& end) {
   Json recorded = values_of(end), reported = find.values;
   if (recorded == reported) return true;
   const Shard shard = shard_of(find.claim.run, store.shards());
@@ -40,6 +43,17 @@ bool has_same_values(Store& store, const FindEnd& find, const EventBody& end) {
   static_cast<void>(put_back({&recorded}, read));
   static_cast<void>(put_back({&reported}, read));
   return recorded == reported;
+}
+
+// False as well where the values cannot be read: that their event is there is known all the same.
+bool has_same_values(Store& store, const FindEnd& find, const EventBody& end) {
+  try {
+    return are_same_values(store, find, end);
+  } catch (const CorruptHistory&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 }  // namespace

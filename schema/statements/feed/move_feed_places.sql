@@ -1,4 +1,5 @@
--- Moves a consumer's places, each only if it is still the one that was read: behind another one rows may be gone.
+-- Moves a consumer's places, each only if it is still the one that was read: behind another one rows may be gone. Not
+-- those of another consumer that was added by the same name meanwhile.
 -- Returns the shards of those that were moved.
 -- (offset 0 and the array: as in lock_runs.sql.)
 update cairn.feed_place p
@@ -14,4 +15,5 @@ from (
 where p.shard = any (array[u.shard]) and p.consumer = $1::text
       and p.position = u.old_position and p.skip = u.old_skip
       and p.history_run is not distinct from u.old_run and p.history_seq is not distinct from u.old_seq
+      and exists (select from cairn.feed_consumer c where c.name = $1::text and c.id = $12::text)
 returning p.shard

@@ -464,6 +464,25 @@ TEST_P(LateCommit, a_consumer_that_is_being_added_misses_nothing_that_others_con
   EXPECT_EQ(got, (Got{{run.id(), {1, 2}}}));
 }
 
+// A shard was empty when its history was asked for.
+TEST_P(LateCommit, a_consumer_from_the_beginning_has_the_first_events_of_a_shard_that_came_while_it_was_added) {
+  PgConnection slow({dsn_, "slow", false});
+  slow.execute("BEGIN");
+  slow.execute("insert into cairn.feed_place (shard, consumer, position, skip, moved_at) values (0, 'new', 0, 0, 0)");
+  std::future<Status> added =
+      std::async(std::launch::async, [&] { return feed_->add({.name = "new"}, FeedStart::history); });
+  ASSERT_TRUE(wait_until([&] {
+    return ask_number(dsn_, "select count(*) from pg_locks where not granted and locktype = 'transactionid'") > 0;
+  }));
+  TestRun& run = new_run(3);
+  commit(run, 2);
+  slow.execute("ROLLBACK");
+  ASSERT_TRUE(added.get());
+  Got got;
+  read_all("new", got);
+  EXPECT_EQ(got, (Got{{run.id(), {1, 2}}}));
+}
+
 TEST_P(LateCommit, a_slow_confirm_does_not_move_a_place_back_before_rows_that_are_gone) {
   add("both", FeedStart::now);
   TestRun& first = new_run(0);
