@@ -40,6 +40,8 @@ void add_unused_channels(const Graph& graph, const Handlers& handlers, Warnings&
                      [&](std::string_view reference, bool) { used.emplace(reference.substr(0, reference.find('/'))); });
     });
   }
+  if (graph.starts && graph.starts->key.starts_with('/'))
+    used.insert(graph.starts->key.substr(1, graph.starts->key.find('/', 1) - 1));
   const Json* properties = find_member(graph.input, "properties");
   for (const auto& [channel, reducer] : graph.channels) {
     const bool is_input = properties != nullptr && find_member(*properties, channel) != nullptr;

@@ -198,6 +198,8 @@ class Parts {
     const std::string* field = constant_text(&value);
     const Json* schema = setting_that_means(node, handler, Means::schema);
     if (field == nullptr || schema == nullptr || has_reference(*schema) || schema->contains("$ref")) return;
+    const Json* edges = find_member(node, "on");
+    if (edges != nullptr && find_member(*edges, "error") != nullptr) return;  // it may be meant to leave so
     const Json* properties = find_member(*schema, "properties");
     const Json* choice = properties == nullptr ? nullptr : find_member(*properties, *field);
     if (choice == nullptr) return;
@@ -437,7 +439,9 @@ GraphReview review_graph(const Json& graph, const Surroundings& surroundings) {
   if (!can_be_walked) return review;
   const GraphRef parsed = stored_graph(graph, "");
   Reads(*parsed, surroundings.handlers, review).check();
-  for (std::string& says : value_faults(*parsed, surroundings.handlers)) review.faults.push_back(std::move(says));
+  ValueFindings values = value_findings(*parsed, surroundings.handlers);
+  for (std::string& says : values.faults) review.faults.push_back(std::move(says));
+  for (std::string& says : values.warnings) review.warnings.push_back(std::move(says));
   for (std::string& says : leftovers(*parsed, surroundings.handlers)) review.warnings.push_back(std::move(says));
   return review;
 }

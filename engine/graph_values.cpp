@@ -138,24 +138,30 @@ struct ValueUse {
   std::string pointer;  // "": the node picks a label by the value
 };
 
-class ValueFaults {
+class ValueReview {
  public:
-  ValueFaults(const Graph& graph, const Handlers& handlers) : graph_(graph), handlers_(handlers) {}
+  ValueReview(const Graph& graph, const Handlers& handlers) : graph_(graph), handlers_(handlers) {}
 
-  std::vector<std::string> all() {
+  ValueFindings all() {
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       writes(at);
       pointers(at);
       picks(at);
     }
     for (const auto& [channel, uses] : uses_) values_of(channel, uses);
-    std::stable_sort(faults_.begin(), faults_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<std::string> sentences;
-    for (auto& [node, says] : faults_) sentences.push_back(std::move(says));
-    return sentences;
+    return {by_nodes(std::move(faults_)), by_nodes(std::move(warnings_))};
   }
 
  private:
+  using Sentences = std::vector<std::pair<std::size_t, std::string>>;  // each about a node
+
+  static std::vector<std::string> by_nodes(Sentences found) {
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::string> sentences;
+    for (auto& [node, says] : found) sentences.push_back(std::move(says));
+    return sentences;
+  }
+
   struct WriteAt {
     std::size_t node;
     ChannelWrite write;
@@ -216,13 +222,14 @@ class ValueFaults {
     const auto* work = node.as<DoNode>();
     const Json* picked = work == nullptr ? nullptr : value_of(*work, SettingMeans::picked);
     if (picked == nullptr || value_of(*work, SettingMeans::label) != nullptr || node.on.contains("error")) return;
-    if (!has_reference(*picked)) return has_label(at, space_of_setting(*picked));
+    if (!has_reference(*picked)) return has_label(at, space_of_setting(*picked), true);
     if (!picked->is_string() || !picked->get_ref<const std::string&>().starts_with('$')) return;
     const std::string reference = picked->get<std::string>().substr(1);
     if (reference.find('/') == std::string::npos) uses_[reference].push_back({at, ""});
   }
 
-  void has_label(std::size_t at, const ValueSpace& space) {
+  // Each value of the space reaches the node for certain if it is a constant of its own: else a warning.
+  void has_label(std::size_t at, const ValueSpace& space, bool is_constant) {
     const DoNode& work = *graph_.nodes[at].as<DoNode>();
     const Json* labels = value_of(work, SettingMeans::labels);
     const bool are_known = labels == nullptr || (labels->is_object() && !labels->contains("$"));
@@ -232,9 +239,10 @@ class ValueFaults {
       const bool has_one =
           labels != nullptr ? labels->contains(text) : value.is_string() && graph_.nodes[at].on.contains(text);
       if (has_one) continue;
-      return fault(at, "Expected " + named(at) +
-                           " to have a label for each value that it may pick by, but it has none " + "for " +
-                           excerpt(value, 60) + ", and no \"default\".");
+      std::string says = "Expected " + named(at) +
+                         " to have a label for each value that it may pick by, but it has none for " +
+                         excerpt(value, 60) + ", and no \"default\".";
+      return void((is_constant ? faults_ : warnings_).emplace_back(at, std::move(says)));
     }
   }
 
@@ -247,7 +255,7 @@ class ValueFaults {
       const ValueSpace& space = before[use.node];
       if (space.kinds == 0) continue;
       if (use.pointer.empty()) {
-        has_label(use.node, space);
+        has_label(use.node, space, false);
       } else if ((space.kinds & (JsonKinds::list | JsonKinds::object)) == 0) {
         fault(use.node, "Expected channel " + in_quotes(channel) + " to be an object or a list where " +
                             named(use.node) + " reads $" + channel + use.pointer + ", but it is " +
@@ -261,13 +269,13 @@ class ValueFaults {
   std::map<std::string, std::vector<WriteAt>> writes_;  // by channel
   std::map<std::string, std::vector<ValueUse>> uses_;   // by channel
   std::vector<std::size_t> unknown_;                    // nodes that may write any channel
-  std::vector<std::pair<std::size_t, std::string>> faults_;
+  Sentences faults_, warnings_;
 };
 
 }  // namespace
 
-std::vector<std::string> value_faults(const Graph& graph, const Handlers& handlers) {
-  return ValueFaults(graph, handlers).all();
+ValueFindings value_findings(const Graph& graph, const Handlers& handlers) {
+  return ValueReview(graph, handlers).all();
 }
 
 }  // namespace cairn

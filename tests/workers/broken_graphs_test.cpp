@@ -128,7 +128,7 @@ const std::vector<Broken> broken_graphs = {
      R"({"nodes": {"choose": {"do": "model.decide", "with": {"value": null, "prompt": "Which?", "label_field": "size",
          "schema": {"properties": {"size": {"enum": ["small", "tall"]}}}}}}})",
      Is::fault, "Expected node \"choose\" to leave by one of its labels, but its \"with\" names \"tall\""},
-    {"pick_without_a_label", R"({"nodes": {"choose": {"labels": ["small"], "on": {"large": null}}}})", Is::fault,
+    {"pick_without_a_label", R"({"nodes": {"choose": {"labels": ["small"], "on": {"large": null}}}})", Is::warning,
      "to have a label for each value that it may pick by, but it has none for \"large\", and no \"default\"."},
     {"queue_with_a_typo", R"({"nodes": {"make": {"queue": "defualt"}}})", Is::warning,
      "but node \"make\" waits in \"defualt\" (did you mean default?)."},
@@ -188,6 +188,29 @@ TEST_P(BrokenGraphs, F6_each_is_caught) {
 }
 INSTANTIATE_TEST_SUITE_P(Each, BrokenGraphs, ::testing::ValuesIn(broken_graphs),
                          [](const auto& each) { return each.param.name; });
+
+// A graph that runs was refused.
+TEST(GraphReview, a_pick_after_a_guard_that_leaves_it_fewer_values_is_no_fault) {
+  const Json graph = parse_stored(R"({"name": "guarded", "start": "is_free", "limits": {"steps": 9},
+      "input": {"type": "object", "properties": {"tier": {"enum": ["free", "pro", "team"]}}, "required": ["tier"]},
+      "nodes": {
+        "is_free": {"do": "data.test", "with": {"eq": ["$tier", "free"]}, "on": {"true": "done", "false": "pick"}},
+        "pick": {"do": "data.pick", "with": {"value": "$tier"}, "labels": ["pro", "team"],
+                 "on": {"pro": "done", "team": "done"}},
+        "done": {"end": "done"}}})");
+  const GraphReview review = reviewed(graph);
+  EXPECT_TRUE(review.faults.empty()) << review.faults.front();
+  ASSERT_EQ(review.warnings.size(), 1u);
+  EXPECT_NE(review.warnings[0].find("it has none for \"free\""), std::string::npos) << review.warnings[0];
+}
+
+TEST(GraphReview, a_channel_that_the_key_of_starts_reads_is_used) {
+  Json graph = order();
+  graph["channels"]["customer"] = Json::object();
+  graph["singleton"] = {{"key", "/customer"}};
+  for (const std::string& warning : reviewed(graph).warnings)
+    EXPECT_EQ(warning.find("\"customer\""), std::string::npos) << warning;
+}
 
 TEST(GraphReview, a_sound_graph_has_no_faults_and_no_warnings) {
   const GraphReview review = reviewed(order());

@@ -27,8 +27,8 @@ constexpr int resumptions_max = 100;
 constexpr int failures_max = 5;                       // in a row, in resuming one stream
 constexpr std::int64_t listening_ms_max = 3'600'000;  // then it is opened again
 constexpr int ok_status = 200;
-// Codes with which servers refuse a session or a revision that they do not know, whatever the request is.
-constexpr std::array<int, 5> codes_of_strangers = {-32000, -32001, -32600, header_mismatch, unsupported_version};
+// Codes with which servers refuse a session that they do not know, whatever the request is.
+constexpr std::array<int, 3> codes_of_strangers = {-32000, -32001, -32600};
 
 bool is_session(const std::string& text) {
   return !text.empty() && text.size() <= session_bytes_max &&
@@ -228,9 +228,9 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
   Answer refusal(const HttpAnswer& answer, const Request& asked, Reading& reading) {
     take(asked, reading, answer.body);
     const bool has_error = reading.reply && reading.reply->error.is_object();
-    const bool is_gone =
-        (answer.status == 404 && !session.empty()) ||
-        (answer.status == 400 && asked.may_reopen && (!reading.reply || is_of_stranger(*reading.reply)));
+    const bool is_gone = (answer.status == 404 && !session.empty()) ||
+                         (answer.status == 400 && asked.may_reopen &&
+                          (reading.reply ? is_of_stranger(*reading.reply) : !session.empty()));
     if (has_error && !is_gone) return *reading.reply;
     if (is_gone)
       return failure(session_gone, "Expected " + server_named(name) + " to know its session, but it does not.", true);
@@ -243,8 +243,11 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
     return failed;
   }
 
-  static bool is_of_stranger(const Reply& reply) {
-    return std::find(codes_of_strangers.begin(), codes_of_strangers.end(), reply.code()) != codes_of_strangers.end();
+  // Without a session, the general codes may stand for anything, as for a tool that has begun.
+  bool is_of_stranger(const Reply& reply) const {
+    if (reply.code() == header_mismatch || reply.code() == unsupported_version) return true;
+    return !session.empty() &&
+           std::find(codes_of_strangers.begin(), codes_of_strangers.end(), reply.code()) != codes_of_strangers.end();
   }
 
   Failure not_resumed(const Failure& why) const {

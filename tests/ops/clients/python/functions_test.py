@@ -5,8 +5,9 @@ import enum
 import unittest
 from typing import Any, Dict, List, Literal, Optional, Tuple, Union
 
-from cairn.failures import Final
+from cairn.failures import Again, Final
 from cairn.functions import decode, function_of, plain
+from cairn.worker import _failure
 
 
 class Size(enum.Enum):
@@ -128,6 +129,12 @@ class Functions(unittest.TestCase):
         self.assertEqual(plain(Part("a")), {"name": "a", "weight": 1.0})
         self.assertEqual(plain(Model("t")), {"text": "t", "mode": "json"})
         self.assertEqual(plain([1]), [1])
+
+
+class Failures(unittest.TestCase):
+    def test_a_pause_that_is_longer_than_the_server_takes_is_cut_to_that(self) -> None:
+        context: Any = None
+        self.assertEqual(_failure(Again("busy", retry_ms=7_200_000), context)["retry_ms"], 3_600_000)
 
 
 if __name__ == "__main__":

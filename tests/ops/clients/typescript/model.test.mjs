@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { afterEach, test } from "node:test";
 import { Again, Final } from "cairn-client";
-import { Step } from "./node_modules/cairn-client/dist/step.js";
+import { failureOf, Step } from "./node_modules/cairn-client/dist/step.js";
 
 const chat = {
   id: "c1", model: "m-1", choices: [{ message: { role: "assistant", content: "four" }, finish_reason: "stop" }],
@@ -194,4 +194,9 @@ test("settings that are wrong are named", async () => {
     await assert.rejects(step.model("x"), (thrown) => thrown instanceof Final && says.test(thrown.message));
     for (const end of ends.splice(0)) end();
   }
+});
+
+test("a pause that is longer than the server takes is cut to that", () => {
+  assert.equal(failureOf(new Again("busy", { retryMs: 7_200_000 })).retry_ms, 3_600_000);
+  assert.equal(failureOf(new Again("busy", { retryMs: Infinity })).retry_ms, 3_600_000);
 });

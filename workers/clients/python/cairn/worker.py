@@ -368,11 +368,15 @@ def _outcome(result: Any, context: StepContext) -> Dict[str, Json]:
     return {"outputs" if context.tool is not None else "patch": plain(result)}
 
 
+# The longest pause that the server takes.
+_RETRY_MS_MAX = 3_600_000
+
+
 def _failure(thrown: BaseException, context: StepContext) -> Dict[str, Json]:
     if isinstance(thrown, Final):
         return {"error": thrown.error, "message": str(thrown), "again": False}
     if isinstance(thrown, Again):
-        return {"error": thrown.error, "message": str(thrown), "again": True, "retry_ms": thrown.retry_ms}
+        return {"error": thrown.error, "message": str(thrown), "again": True, "retry_ms": min(thrown.retry_ms, _RETRY_MS_MAX)}
     if isinstance(thrown, asyncio.TimeoutError) and time.monotonic() >= context.deadline:
         return {"error": "timeout", "message": "Expected an outcome in time."}
     message = str(thrown) or type(thrown).__name__

@@ -140,13 +140,15 @@ function notJson(message: string): Said {
   return { error: "invalid", again: false, message };
 }
 
+const retryMsMax = 3_600_000; // the longest pause that the server takes
+
 export function failureOf(thrown: unknown): Said {
   const given = (thrown as { error?: unknown } | null | undefined)?.error;
   return {
     error: typeof given === "string" ? given : "error",
     message: sentenceOf(thrown),
     again: !(thrown instanceof Final),
-    ...(thrown instanceof Again && thrown.retryMs > 0 ? { retry_ms: Math.round(thrown.retryMs) } : {}),
+    ...(thrown instanceof Again && thrown.retryMs > 0 ? { retry_ms: Math.min(Math.round(thrown.retryMs), retryMsMax) } : {}),
   };
 }
 
