@@ -19,7 +19,10 @@ CLI::App& add_named(CommandLine& line, CLI::App& parent, const std::string& name
                     const std::string& example) {
   CLI::App& command = *parent.add_subcommand(name, purpose);
   if (!example.empty()) command.footer("Example:\n  " + example);
-  if (&parent == &line.app && !line.heading.empty()) command.group(line.heading);
+  if (&parent != &line.app)
+    command.group("Subcommands");  // not the heading of its parent
+  else if (!line.heading.empty())
+    command.group(line.heading);
   return command;
 }
 

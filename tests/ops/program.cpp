@@ -1,8 +1,11 @@
 #include "tests/ops/program.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -92,6 +95,7 @@ pid_t spawn(const std::string& path, const Arguments& arguments, const fs::path&
   dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDOUT_FILENO);
   dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
   execv(argv[0], argv.data());
+  dprintf(STDERR_FILENO, "%s cannot be started: %s\n", argv[0], strerror(errno));
   _exit(127);
 }
 
