@@ -180,7 +180,7 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
           </label>
           <Settings bulk={bulk.value} onChange={(changed) => (bulk.value = changed)} />
           <div class={isWhole(bulk.value) ? "count" : undefined} role="status">
-            {counted.value === undefined
+            {counted.value === undefined || !isWhole(bulk.value)
               ? isWhole(bulk.value) && fault.value === "" && <p class="muted">Counting…</p>
               : <><p><strong>{count.toLocaleString()}</strong> {count === 1 ? "run matches" : "runs match"}.</p>
                 <Sums progress={counted.value} isDry /></>}
