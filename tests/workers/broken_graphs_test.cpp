@@ -194,7 +194,7 @@ TEST(GraphReview, a_pick_after_a_guard_that_leaves_it_fewer_values_is_no_fault) 
   const Json graph = parse_stored(R"({"name": "guarded", "start": "is_free", "limits": {"steps": 9},
       "input": {"type": "object", "properties": {"tier": {"enum": ["free", "pro", "team"]}}, "required": ["tier"]},
       "nodes": {
-        "is_free": {"do": "data.test", "with": {"eq": ["$tier", "free"]}, "on": {"true": "done", "false": "pick"}},
+        "is_free": {"do": "data.test", "with": {"if": {"eq": ["$tier", "free"]}}, "on": {"true": "done", "false": "pick"}},
         "pick": {"do": "data.pick", "with": {"value": "$tier"}, "labels": ["pro", "team"],
                  "on": {"pro": "done", "team": "done"}},
         "done": {"end": "done"}}})");

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "workers/models/event_stream.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/http_client.hpp"
@@ -243,11 +244,12 @@ struct HttpChannel::Parts : std::enable_shared_from_this<HttpChannel::Parts> {
     return failed;
   }
 
-  // Without a session, the general codes may stand for anything, as for a tool that has begun.
+  // Without a session, the general codes may stand for anything, as for a tool that has begun; unless they say so.
   bool is_of_stranger(const Reply& reply) const {
-    if (reply.code() == header_mismatch || reply.code() == unsupported_version) return true;
-    return !session.empty() &&
-           std::find(codes_of_strangers.begin(), codes_of_strangers.end(), reply.code()) != codes_of_strangers.end();
+    const int code = static_cast<int>(reply.code());
+    if (code == header_mismatch || code == unsupported_version) return true;
+    if (session.empty() && lowered(reply.message()).find("session") == std::string::npos) return false;
+    return std::find(codes_of_strangers.begin(), codes_of_strangers.end(), code) != codes_of_strangers.end();
   }
 
   Failure not_resumed(const Failure& why) const {

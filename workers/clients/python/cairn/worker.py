@@ -376,7 +376,8 @@ def _failure(thrown: BaseException, context: StepContext) -> Dict[str, Json]:
     if isinstance(thrown, Final):
         return {"error": thrown.error, "message": str(thrown), "again": False}
     if isinstance(thrown, Again):
-        return {"error": thrown.error, "message": str(thrown), "again": True, "retry_ms": min(thrown.retry_ms, _RETRY_MS_MAX)}
+        retry_ms = min(thrown.retry_ms, _RETRY_MS_MAX)
+        return {"error": thrown.error, "message": str(thrown), "again": True, "retry_ms": retry_ms}
     if isinstance(thrown, asyncio.TimeoutError) and time.monotonic() >= context.deadline:
         return {"error": "timeout", "message": "Expected an outcome in time."}
     message = str(thrown) or type(thrown).__name__

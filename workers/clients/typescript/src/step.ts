@@ -144,11 +144,12 @@ const retryMsMax = 3_600_000; // the longest pause that the server takes
 
 export function failureOf(thrown: unknown): Said {
   const given = (thrown as { error?: unknown } | null | undefined)?.error;
+  const retryMs = thrown instanceof Again ? Math.min(Math.round(thrown.retryMs), retryMsMax) : 0;
   return {
     error: typeof given === "string" ? given : "error",
     message: sentenceOf(thrown),
     again: !(thrown instanceof Final),
-    ...(thrown instanceof Again && thrown.retryMs > 0 ? { retry_ms: Math.min(Math.round(thrown.retryMs), retryMsMax) } : {}),
+    ...(retryMs > 0 ? { retry_ms: retryMs } : {}),
   };
 }
 
