@@ -182,10 +182,10 @@ void World::commit(Commit& call, const CallSite& at) {
 void World::commit_locked(CommitLocked& call, const CallSite& at) {
   std::vector<Entry> entries;
   CallSite watched = at;
-  watched.decide_locked = [&](std::uint64_t batch, std::vector<LockedRun> runs) {
+  watched.decide_locked = [&](std::uint64_t batch, std::vector<LockedRun> locked) {
     ++reached["decided under a lock"];
-    for (const LockedRun& run : runs) reached["events missed"] += std::ssize(run.missed);
-    LockedDecision decision = at.decide_locked(batch, std::move(runs));
+    for (const LockedRun& run : locked) reached["events missed"] += std::ssize(run.missed);
+    LockedDecision decision = at.decide_locked(batch, std::move(locked));
     entries.assign(decision.entries.begin(), decision.entries.end());
     checker.before(entries);
     return decision;
