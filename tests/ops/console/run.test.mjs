@@ -185,6 +185,19 @@ test("a run is paused, goes on and is cancelled", async () => {
   await closed(page);
 });
 
+test("an event that came while another view was shown stands in words once the events are shown", async () => {
+  const run = await world.startRun("order", { customer: "gil" });
+  await world.isStatus(run, "waiting");
+  const page = await opened(run);
+  await page.locator(".run-title .status").filter({ hasText: "waiting" }).waitFor();
+  await world.api(`runs/${run}/pause`, { reason: "the line is closed" });
+  await page.getByRole("list", { name: "Why" }).getByText("the line is closed").waitFor();
+  await page.waitForTimeout(1500); // all is read, and nothing else draws a row again
+  await page.keyboard.press("2");
+  await page.locator(".event-says").getByText("the line is closed").waitFor();
+  await closed(page);
+});
+
 test("a run that is not there is said to be not there", async () => {
   const page = await opened("01890000-0000-7000-8000-000000000000");
   await page.getByRole("alert").getByText("Nothing is here").waitFor();

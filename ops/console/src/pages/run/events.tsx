@@ -46,6 +46,7 @@ function placeOf(found: number[] | undefined, at: number): number {
 }
 
 function Row({ seq, view }: { seq: number; view: RunView }) {
+  void view.history.arrived.value; // a row is drawn again for what it reads itself, not with the list
   const event = view.history.event(seq);
   const isKnown = seq <= view.history.known.value;
   const type = event?.type ?? (isKnown ? view.history.typeAt(seq) : "");
@@ -75,7 +76,6 @@ export function Events() {
   const kind = route.value.query.get("events") ?? "all";
   const node = route.value.query.get("node") ?? "";
   const found = useFiltered(view, kind, node);
-  void view.history.arrived.value;
   const count = found?.length ?? view.last.value;
   const place = placeOf(found, view.at.value);
   const move = (by: number) => {

@@ -9,6 +9,8 @@ import { StepBook } from "./steps";
 export const pageEvents = 1000;
 const pagesKept = 12;
 
+const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 1000));
+
 // Numbers that are added at the end, in blocks that double.
 class Column<T extends Float64Array | Int32Array | Uint8Array> {
   length = 0;
@@ -75,7 +77,7 @@ export class History {
   private readonly pages = new Map<number, Event[]>();
   private readonly extra = new Map<number, Event>(); // of pages that were too large to come whole
   private readonly asked = new Set<number>();
-  readonly arrived = signal(0); // counts pages that came because a row asked for them
+  readonly arrived = signal(0); // counts the ends of what rows asked for; a row whose event is not at hand looks again
   private readonly aborter = new AbortController();
   private isReading = false;
   private wanted = 0;
@@ -176,16 +178,21 @@ export class History {
     return found;
   }
 
+  // An answer that did not come is asked for again after a pause.
   private fetch(from: number): void {
     if (this.asked.has(from) || this.asked.size > 4) return;
     this.asked.add(from);
     this.ask(from)
       .then((events) => {
+        if (events.length === 0) return pause();
         if (this.extra.size > 4 * pageEvents) this.extra.clear();
-        if ((from - 1) % pageEvents === 0 && events.length > 0) this.keep(events);
+        if ((from - 1) % pageEvents === 0) this.keep(events);
         else for (const event of events) this.extra.set(event.seq, event);
-        if (events.length > 0) this.arrived.value += 1;
-      }, () => undefined)
-      .finally(() => this.asked.delete(from));
+      })
+      .catch(pause)
+      .finally(() => {
+        this.asked.delete(from);
+        if (!this.aborter.signal.aborted) this.arrived.value += 1;
+      });
   }
 }
