@@ -50,6 +50,7 @@ struct QueueLimits {
         .name = name, .concurrency = key_concurrency, .rate = key_rate, .budgets = key_budgets, .reserves = reserves};
   }
   bool is_counted() const { return concurrency || key_concurrency || has_budgets(); }  // what is held
+  bool counts_claims() const { return is_counted() || rate || key_rate; }  // one that is lost lets too many in
   bool is_bound() const { return paused || concurrency || is_governed(); }
   // A held branch may go on to its next step in the queue, as one held job before and after: no limit says whose turn
   // it is, or what a step may use. Where there is a rate, the step takes a start of it first.

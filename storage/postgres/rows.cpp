@@ -240,10 +240,12 @@ std::vector<QueueLimits> read_queue_limits(const PgResult& rows) {
 }
 
 KeyPortion read_key_portion(const PgResult& rows) {
-  static constexpr auto names = std::to_array<std::string_view>({"priority", "run_at", "run_id", "branch", "is_last"});
+  static constexpr auto names =
+      std::to_array<std::string_view>({"priority", "run_at", "run_id", "branch", "is_last", "found"});
   rows.expect_columns(names);
   if (rows.rows() == 0) return {.is_last = true};
-  return {{rows.int4(0, 0), rows.int8(0, 1), rows.uuid(0, 2), rows.int4(0, 3)}, rows.boolean(0, 4)};
+  const JobPlace last{rows.int4(0, 0), rows.int8(0, 1), rows.uuid(0, 2), rows.int4(0, 3)};
+  return {.after = last, .is_last = rows.boolean(0, 4), .found = rows.int8(0, 5)};
 }
 
 std::size_t place_of(const PgResult& rows, int row, int column) {

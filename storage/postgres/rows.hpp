@@ -58,6 +58,7 @@ struct JobPlace {
 struct KeyPortion {
   JobPlace after = {};  // where the next portion begins
   bool is_last = false;
+  std::int64_t found = 0;  // jobs that were given their keys
 };
 KeyPortion read_key_portion(const PgResult& rows);
 

@@ -2,7 +2,7 @@
 -- claims, those after ($4, $5, $6, $7). If $3, of those alone that have none: a worker of an earlier release offered
 -- them, or the process that changed the limits died. A row that another transaction has locked is passed by: the commit
 -- that offers a job and the release of a hold give it its key. The jobs that only their runs' homes may claim come with
--- the first portion. Returns the last job of the portion. $1 shard, $2 queue.
+-- the first portion. Returns the last job of the portion, and how many were looked at. $1 shard, $2 queue.
 with near as materialized (
   select j.shard, j.run_id, j.branch, j.priority, j.run_at
   from cairn.job j
@@ -31,7 +31,8 @@ with near as materialized (
   where j.shard = any (array[f.shard]) and j.run_id = f.run_id and j.branch = f.branch
     and j.limit_key is distinct from f.key
 )
-select n.priority, n.run_at, n.run_id, n.branch, count(*) over () < $8::int as is_last
+select n.priority, n.run_at, n.run_id, n.branch, count(*) over () < $8::int as is_last,
+  (select count(*) from found) as found
 from near n
 order by n.priority desc, n.run_at desc, n.run_id desc, n.branch desc
 limit 1

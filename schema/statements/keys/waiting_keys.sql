@@ -1,33 +1,40 @@
--- The keys of a queue in a shard that have jobs, from $3 on and then from the beginning, $4 at most, and how many jobs
--- of each are due, $6 at most. The keys are found by hopping along the index.
--- $1 shard, $2 queue, $5 now, $7 runs that are passed by.
-with recursive later (key, nth) as (
+-- The keys of a queue in a shard that have jobs, from the one whose turn it is on and then from the beginning, $3 at
+-- most, and how many jobs of each are due, $5 at most. The keys are found by hopping along the index. With each, whose
+-- turn it is. (Where most jobs are of one key, its jobs pass for as good as found by any index. A range of keys in the
+-- order of keys comes from theirs alone.) $1 shard, $2 queue, $4 now, $6 runs that are passed by.
+with recursive turn (key, served) as materialized (
+  select coalesce(max(t.key), ''), coalesce(max(t.served), 0)
+  from cairn.key_turn t where t.shard = $1::int and t.queue = $2::text
+), later (key, nth) as (
   select (select j.limit_key from cairn.job j
-          where j.shard = $1::int and j.queue = $2::text and j.limit_key >= $3::text and j.offered
+          where j.shard = $1::int and j.queue = $2::text and j.limit_key >= (select key from turn) and j.offered
           order by j.limit_key limit 1), 1
   union all
   select (select j.limit_key from cairn.job j
           where j.shard = $1::int and j.queue = $2::text and j.limit_key > l.key and j.offered
           order by j.limit_key limit 1), l.nth + 1
-  from later l where l.key is not null and l.nth < $4::int
+  from later l where l.key is not null and l.nth < $3::int
 ), earlier (key, nth) as (
   select (select j.limit_key from cairn.job j
-          where j.shard = $1::int and j.queue = $2::text and j.limit_key >= '' and j.limit_key < $3::text and j.offered
-          order by j.limit_key limit 1), $4::int + 1
+          where j.shard = $1::int and j.queue = $2::text and j.limit_key >= '' and j.limit_key < (select key from turn)
+            and j.offered
+          order by j.limit_key limit 1), $3::int + 1
   union all
   select (select j.limit_key from cairn.job j
-          where j.shard = $1::int and j.queue = $2::text and j.limit_key > e.key and j.limit_key < $3::text
+          where j.shard = $1::int and j.queue = $2::text and j.limit_key > e.key and j.limit_key < (select key from turn)
             and j.offered
           order by j.limit_key limit 1), e.nth + 1
-  from earlier e where e.key is not null and e.nth < 2 * $4::int
+  from earlier e where e.key is not null and e.nth < 2 * $3::int
 )
 select r.key,
   (select count(*)
    from (select from cairn.job j
-         where j.shard = $1::int and j.queue = $2::text and j.limit_key = r.key and j.offered and j.session is null
-           and j.run_at <= $5::bigint and j.run_id <> all ($7::uuid[])
-         limit $6::int) w) as waiting
-from (select * from later union all select * from earlier) r
+         where j.shard = $1::int and j.queue = $2::text and j.limit_key >= r.key and j.limit_key <= r.key and j.offered
+           and j.session is null and j.run_at <= $4::bigint and j.run_id <> all ($6::uuid[])
+         order by j.limit_key
+         limit $5::int) w) as waiting,
+  t.key as turn, t.served
+from (select * from later union all select * from earlier) r cross join turn t
 where r.key is not null
 order by r.nth
-limit $4::int
+limit $3::int

@@ -1,6 +1,8 @@
 -- As waiting_keys.sql, of the jobs of these runs, in the order of the keys. $1 shard, $2 queue, $3 runs, $4 now,
 -- $5 session.
-select j.limit_key as key, count(*) as waiting
+select j.limit_key as key, count(*) as waiting,
+  coalesce((select t.key from cairn.key_turn t where t.shard = $1::int and t.queue = $2::text), '') as turn,
+  coalesce((select t.served from cairn.key_turn t where t.shard = $1::int and t.queue = $2::text), 0) as served
 from (select $1::int as shard, n.* from unnest($3::uuid[]) as n (run_id) offset 0) u
 join cairn.job j on j.shard = any (array[u.shard]) and j.run_id = u.run_id
 where j.queue = $2::text and j.run_at <= $4::bigint and j.session is null and j.limit_key is not null

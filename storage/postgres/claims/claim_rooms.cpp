@@ -17,13 +17,15 @@ ClaimRooms rooms_of(const PgResult& limits, const LimitUses& uses, TimeUs now_us
 }
 
 // The clock is read when the locks are held, so that the starts of all claims are in its order.
-ClaimRooms find_rooms(PgConnection& connection, const std::vector<std::string>& queues) {
+void send_rooms_query(PgConnection& connection, const std::vector<std::string>& queues) {
   const PgParameters parameters = PgParameters().add(text_array(queues));
   for (const std::string_view name : {"lock_queues", "retire_permits", "permit_counts", "queue_rates"})
     connection.send(statement(name), parameters);
   connection.send(statement("budget_uses"), budgets_of_queues(queues));
   connection.send(statement("database_time"));
-  connection.sync();
+}
+
+ClaimRooms receive_rooms(PgConnection& connection) {
   connection.receive();  // of BEGIN
   const PgResult limits = connection.receive();
   connection.receive();

@@ -22,8 +22,10 @@ struct ClaimRooms {
 // `limits`: the rows of lock_queues.sql.
 ClaimRooms rooms_of(const PgResult& limits, const LimitUses& uses, TimeUs now_us);
 
-// Locks the queues and finds their rooms. REQUIRES: a pipeline in which BEGIN is sent, and nothing is received.
-ClaimRooms find_rooms(PgConnection& connection, const std::vector<std::string>& queues);
+// Lock the queues and find their rooms: what is sent, and what is received of it after a sync. REQUIRES: a pipeline in
+// which BEGIN is sent, and nothing is received.
+void send_rooms_query(PgConnection& connection, const std::vector<std::string>& queues);
+ClaimRooms receive_rooms(PgConnection& connection);
 // The same in a cluster. REQUIRES: `lock` is in a transaction, which holds the queues' rows until it ends.
 ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues);
 

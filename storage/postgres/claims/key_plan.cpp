@@ -12,41 +12,36 @@ namespace {
 constexpr std::int32_t keys_min = 64;  // that a claim plans with
 
 // Read by their places.
-constexpr std::array<std::string_view, 2> turn_columns{"key", "served"};
-constexpr std::array<std::string_view, 2> waiting_columns{"key", "waiting"};
+constexpr std::array<std::string_view, 4> waiting_columns{"key", "waiting", "turn", "served"};
 
-void find_turn(KeyPlan& plan, const PgParameters& place, const PlanQuestions& questions) {
-  const PgResult turn = questions.ask("key_turn", place);
-  turn.expect_columns(turn_columns);
-  if (turn.rows() > 0) plan.turn = {std::string(turn.text(0, 0)), turn.int8(0, 1)};
-}
+std::int32_t keys_max(const ClaimRequest& request) { return std::max(keys_min, request.limit); }
 
-void find_waiting_keys(KeyPlan& plan, const ClaimRequest& request, PgParameters place, const PlanQuestions& questions) {
-  const std::int32_t keys_max = std::max(keys_min, request.limit);
-  const bool is_of_runs = !request.only_runs.empty();
-  if (is_of_runs)
-    place.add(id_array(wanted_runs(request))).add(request.now_us).add(request.session);
-  else
-    place.add(plan.turn.key).add(keys_max).add(request.now_us).add(request.limit + 1).add(id_array(request.not_of));
-  const PgResult waiting = questions.ask(is_of_runs ? "waiting_keys_of_runs" : "waiting_keys", place);
+void read_waiting_keys(KeyPlan& plan, const ClaimRequest& request, const PgResult& waiting) {
   waiting.expect_columns(waiting_columns);
   for (int row = 0; row < waiting.rows(); ++row) {
     const std::string key(waiting.text(row, 0));
     const auto weight = plan.limits.weights.find(key);
     plan.ring.keys.push_back({key, waiting.int8(row, 1), 0, weight == plan.limits.weights.end() ? 1 : weight->second});
   }
-  plan.ring.is_whole = is_of_runs || std::ssize(plan.ring.keys) < keys_max;
+  if (waiting.rows() > 0) plan.turn = {std::string(waiting.text(0, 2)), waiting.int8(0, 3)};
+  plan.ring.is_whole = !request.only_runs.empty() || std::ssize(plan.ring.keys) < keys_max(request);
 }
 
-void find_key_rooms(KeyPlan& plan, const PlanQuestions& questions) {
+LimitUses uses_of_keys(const KeyPlan& plan, const AskEachNode& ask_each) {
   std::vector<std::string> keys;
   for (const WaitingKey& one : plan.ring.keys) keys.push_back(one.key);
   LimitUses uses;
-  for (const PgResult& part : questions.ask_each("key_uses", PgParameters().add(plan.queue).add(text_array(keys))))
-    add_key_uses(part, uses);
+  if (plan.limits.of_key().is_bound())
+    for (const PgResult& part : ask_each("key_uses", PgParameters().add(plan.queue).add(text_array(keys))))
+      add_key_uses(part, uses);
   if (!plan.limits.key_budgets.empty())
-    for (const PgResult& part : questions.ask_each("budget_uses", budgets_of_keys(plan.queue, keys)))
+    for (const PgResult& part : ask_each("budget_uses", budgets_of_keys(plan.queue, keys)))
       add_budget_uses(part, true, uses);
+  return uses;
+}
+
+void find_key_rooms(KeyPlan& plan, const AskEachNode& ask_each) {
+  LimitUses uses = uses_of_keys(plan, ask_each);
   const QueueLimits of_key = plan.limits.of_key();
   for (WaitingKey& one : plan.ring.keys) {
     plan.rooms[one.key] = room_of(of_key, uses[one.key], plan.now_us);
@@ -56,19 +51,28 @@ void find_key_rooms(KeyPlan& plan, const PlanQuestions& questions) {
 
 }  // namespace
 
+std::string_view waiting_statement(const ClaimRequest& request) {
+  return request.only_runs.empty() ? "waiting_keys" : "waiting_keys_of_runs";
+}
+
+PgParameters waiting_parameters(const ClaimRequest& request, const std::string& queue) {
+  PgParameters place = PgParameters().add(request.shard).add(queue);
+  if (!request.only_runs.empty())
+    return place.add(id_array(wanted_runs(request))).add(request.now_us).add(request.session);
+  return place.add(keys_max(request)).add(request.now_us).add(request.limit + 1).add(id_array(request.not_of));
+}
+
 KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const ClaimRooms& rooms,
-                  const PlanQuestions& questions) {
+                  const PgResult& waiting, const AskEachNode& ask_each) {
   KeyPlan plan{.queue = queue, .now_us = rooms.now_us};
   const auto limits = rooms.limits.find(queue);
   if (limits == rooms.limits.end() || !limits->second.has_keys()) return plan;
   plan.limits = limits->second;
   const std::int64_t limit = std::min<std::int64_t>(request.limit, rooms.left.at(queue).free);
   if (limit <= 0) return plan;
-  const PgParameters place = PgParameters().add(request.shard).add(queue);
-  find_turn(plan, place, questions);
-  find_waiting_keys(plan, request, place, questions);
+  read_waiting_keys(plan, request, waiting);
   if (plan.ring.keys.empty()) return plan;
-  find_key_rooms(plan, questions);
+  find_key_rooms(plan, ask_each);
   plan.shares = take_turns(plan.ring, limit, plan.turn);
   return plan;
 }

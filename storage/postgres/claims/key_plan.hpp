@@ -23,18 +23,22 @@ struct KeyPlan {
   std::vector<KeyShare> shares = {};
   KeyTurn turn = {};  // after them
   TimeUs now_us = 0;
+  // Nothing is taken, and the turn is no other one.
+  bool changes_nothing() const { return shares.empty() && ring.is_whole; }
 };
 
-// Ways to ask statements: the node of the shard, and each node.
-struct PlanQuestions {
-  std::function<PgResult(std::string_view, const PgParameters&)> ask;
-  std::function<std::vector<PgResult>(std::string_view, const PgParameters&)> ask_each;
-};
+// The statement that finds the queue's keys with jobs that are due, and whose turn it is.
+std::string_view waiting_statement(const ClaimRequest& request);
+PgParameters waiting_parameters(const ClaimRequest& request, const std::string& queue);
 
+// Asks a statement of each node.
+using AskEachNode = std::function<std::vector<PgResult>(std::string_view, const PgParameters&)>;
+
+// `waiting`: what that statement has found. What the keys have used is asked only where something limits it.
 KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const ClaimRooms& rooms,
-                  const PlanQuestions& questions);
+                  const PgResult& waiting, const AskEachNode& ask_each);
 
-// The statement that takes the jobs of a plan. REQUIRES: the plan has keys. `room`: of the queue.
+// The statement that takes the jobs of a plan. REQUIRES: the plan changes something. `room`: of the queue.
 std::string_view keyed_statement(const ClaimRequest& request);
 PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);
 

@@ -8,6 +8,7 @@ namespace cairn {
 namespace {
 
 constexpr TimeUs repair_every_us = 10'000'000;
+constexpr TimeUs repair_share = 20;  // a search that finds nothing takes this part of the time at most: all keys wait
 
 }  // namespace
 
@@ -33,6 +34,7 @@ std::optional<KeyedClaims::KeySearch> KeyedClaims::begin_search(Shard shard, con
 void KeyedClaims::find_missing_keys(Shard shard, const std::string& queue) {
   const std::optional<KeySearch> before = begin_search(shard, queue);
   if (!before) return;
+  const TimeUs began_us = steady_us();
   try {
     const KeyPortion portion =
         read_key_portion(placements_.query(shard, "key_jobs", key_parameters(shard, queue, true, before->after)));
@@ -41,7 +43,9 @@ void KeyedClaims::find_missing_keys(Shard shard, const std::string& queue) {
     if (search.revision != before->revision) return;  // it has begun again
     search.after = portion.is_last ? JobPlace{} : portion.after;
     search.was_at_all = search.was_at_all || portion.is_last;
-    if (!search.was_at_all) search.again_at_us = 0;
+    if (search.was_at_all) return;
+    const TimeUs ended_us = steady_us();
+    search.again_at_us = portion.found > 0 ? 0 : ended_us + repair_share * (ended_us - began_us);
   } catch (const PostgresError&) {
   }
 }
@@ -51,21 +55,27 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
   KeyPlan plan;
   KeyCounts taken;
   const ClaimAttempt claimed = claim_in_transaction(placements_, request, [&](PgConnection& connection) {
-    rooms = find_rooms(connection, request.queues);
-    const auto ask = [&](std::string_view name, const PgParameters& parameters) {
+    send_rooms_query(connection, request.queues);
+    connection.send(statement(waiting_statement(request)), waiting_parameters(request, queue));
+    connection.sync();
+    rooms = receive_rooms(connection);
+    const PgResult waiting = connection.receive();
+    const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
       connection.send(statement(name), parameters);
       connection.sync();
-      return connection.receive();
-    };
-    const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
       std::vector<PgResult> parts;
-      parts.push_back(ask(name, parameters));
+      parts.push_back(connection.receive());
       return parts;
     };
-    plan = plan_keys(request, queue, rooms, {ask, ask_each});
+    plan = plan_keys(request, queue, rooms, waiting, ask_each);
     taken.clear();
-    if (plan.ring.keys.empty()) return ClaimedBatch{};
-    const PgResult found = ask(keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue)));
+    if (plan.changes_nothing()) return ClaimedBatch{};
+    const bool waits_for_disk = plan.limits.counts_claims();
+    if (!waits_for_disk) connection.send(statement("wait_for_no_disk"));
+    connection.send(statement(keyed_statement(request)), keyed_parameters(request, plan, rooms.left.at(queue)));
+    connection.sync();
+    if (!waits_for_disk) connection.receive();
+    const PgResult found = connection.receive();
     taken = count_by_key(found);
     return ClaimedBatch{read_claimed_jobs(found), {}};
   });
@@ -78,15 +88,14 @@ ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::s
   return placements_.whole().run([&](PgConnection& lock) {
     lock.execute("BEGIN");
     const ClaimRooms rooms = find_rooms_across(placements_, lock, request.queues);
-    const auto ask = [&](std::string_view name, const PgParameters& parameters) {
-      return placements_.query(request.shard, name, parameters);
-    };
+    const PgResult waiting =
+        placements_.query(request.shard, waiting_statement(request), waiting_parameters(request, queue));
     const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
       return placements_.query_each(name, parameters);
     };
-    const KeyPlan plan = plan_keys(request, queue, rooms, {ask, ask_each});
+    const KeyPlan plan = plan_keys(request, queue, rooms, waiting, ask_each);
     ClaimedBatch batch;
-    if (!plan.ring.keys.empty())
+    if (!plan.changes_nothing())
       batch = claim_by(placements_, request,
                        {keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue))});
     lock.execute("COMMIT");

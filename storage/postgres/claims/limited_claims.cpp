@@ -76,7 +76,9 @@ ClaimedBatch LimitedClaims::claim_governed(const ClaimRequest& request) {
   const PgParameters parameters = limited_parameters(request);
   ClaimRooms rooms;
   ClaimedBatch claimed = *claim_in_transaction(parts_.placements, request, [&](PgConnection& connection) {
-    rooms = find_rooms(connection, request.queues);
+    send_rooms_query(connection, request.queues);
+    connection.sync();
+    rooms = receive_rooms(connection);
     connection.send(statement(given_statement(request)), with_rooms(parameters, request.queues, rooms));
     connection.sync();
     return ClaimedBatch{read_claimed_jobs(connection.receive()), {}};
