@@ -183,8 +183,11 @@ export class History {
     if (this.asked.has(from) || this.asked.size > 4) return;
     this.asked.add(from);
     this.ask(from)
-      .then((events) => {
-        if (events.length === 0) return pause();
+      .then(async (events) => {
+        if (events.length === 0) {
+          await pause();
+          return;
+        }
         if (this.extra.size > 4 * pageEvents) this.extra.clear();
         if ((from - 1) % pageEvents === 0) this.keep(events);
         else for (const event of events) this.extra.set(event.seq, event);
