@@ -10,6 +10,7 @@ export interface Binding {
 }
 
 export const bindings = signal<Binding[]>([]);
+export const isFilterAsked = signal(false); // by "/" on a page that has no filter of its own
 
 let first = "";
 let firstAt = 0;

@@ -2,9 +2,9 @@
 import { effect, signal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
-import { connection, isTokenAsked, meetCaller, Refusal } from "../api/client";
+import { connection, isTokenAsked, meetCaller, Refusal, send } from "../api/client";
 import { reloadAll } from "../api/resource";
-import { useKeys } from "../keys";
+import { isFilterAsked, useKeys } from "../keys";
 import { pages } from "../pages/pages";
 import { Bare, Failure, Loading } from "../parts/states";
 import { go, route } from "../router";
@@ -33,7 +33,20 @@ effect(() => {
   );
 });
 
+const askAgainMs = 2000;
+
+// Pages that read nothing all the time hear as well when the server is back.
+function useAskAgain(isLost: boolean): void {
+  useEffect(() => {
+    if (!isLost) return;
+    const ask = () => void send(new URL("readyz", new URL(".", location.href))).catch(() => undefined);
+    const timer = setInterval(ask, askAgainMs);
+    return () => clearInterval(timer);
+  }, [isLost]);
+}
+
 function Connection() {
+  useAskAgain(connection.value === "lost");
   if (connection.value === "here") return null;
   return (
     <p class="lost" role="status">
@@ -80,6 +93,10 @@ export function App() {
     entry.key === undefined ? [] : [{ keys: `g ${entry.key}`, says: entry.title, act: () => go([name]) }],
   );
   useKeys([
+    { keys: "/", says: "Filter the runs", act: () => {
+      isFilterAsked.value = true;
+      go(["runs"]);
+    } },
     { keys: "?", says: "These keys", act: () => (isHelpOpen.value = true) },
     { keys: "r", says: "Read again", act: reloadAll },
     { keys: "t", says: "Light, dark, as the system", act: nextTheme },

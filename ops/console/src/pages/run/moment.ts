@@ -1,9 +1,10 @@
 // The moment that the page of a run shows: its latest one, which moves on, or any event that the slider stands at.
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { createContext } from "preact";
-import { useContext, useEffect, useMemo } from "preact/hooks";
+import { useContext, useEffect, useMemo, useRef } from "preact/hooks";
 import { get, Refusal } from "../../api/client";
 import type { Explanation, Run } from "../../api/types";
+import { attempts } from "../../api/resource";
 import { amend, route } from "../../router";
 import { History } from "./history";
 
@@ -30,7 +31,7 @@ export class RunView {
 
   constructor(readonly run: string) {
     this.history = new History(run);
-    const at = Number(route.peek().query.get("at"));
+    const at = Math.round(Number(route.peek().query.get("at")));
     if (at >= 1) this.asked.value = at;
     void this.readHead();
     this.stop = effect(() => {
@@ -65,9 +66,10 @@ export class RunView {
       this.fault.value = fault as Refusal;
     }
     const isGone = this.fault.value?.code === "not_found";
-    const calm = Math.max(document.hidden ? 5000 : 1000, 4 * (performance.now() - began));
+    const isCalm = document.hidden || this.isOver.value; // a run that has ended may be tried again
+    const calm = Math.max(isCalm ? 5000 : 1000, 4 * (performance.now() - began));
     const pause = this.failures > 0 ? Math.min(500 * 2 ** this.failures, 4000) : calm;
-    if (!isGone && !(this.isOver.value && this.failures === 0)) this.timer = window.setTimeout(this.readHead, pause);
+    if (!isGone) this.timer = window.setTimeout(this.readHead, pause);
   };
 
   private explainedAt = 0;
@@ -82,10 +84,10 @@ export class RunView {
     if (isNew) {
       const reading = get<Run>(`runs/${this.run}`, {}, signal);
       if (seen === undefined) this.history.readTo(1); // at the same time
-      const head = await reading;
-      this.head.value = head;
-      this.history.readTo(head.seq);
+      this.head.value = await reading;
     }
+    this.history.readTo(this.last.peek());
+    if (this.momentFault.peek() !== undefined) void this.readMoment();
     if (!isNew && performance.now() - this.explainedAt < 5000) return;
     this.explanation.value = await get<Explanation>(`runs/${this.run}/explain`, {}, signal);
     this.explainedAt = performance.now();
@@ -94,6 +96,7 @@ export class RunView {
   // One request at a time: where the slider has moved on meanwhile, the newest moment is read next.
   private async readMoment(): Promise<void> {
     if (this.isNow.peek()) {
+      this.momentFault.value = undefined;
       this.shown.value = this.head.peek();
       return;
     }
@@ -109,6 +112,24 @@ export class RunView {
     }
     this.isReading = false;
     if (!this.aborter.signal.aborted && (this.isNow.peek() || this.at.peek() !== at)) void this.readMoment();
+  }
+
+  // All of it, also why it stands where it stands.
+  async readAgain(): Promise<void> {
+    this.explainedAt = -Infinity;
+    await this.readHead();
+  }
+
+  // The run as of an event, also while the slider is on its way.
+  async stateAt(seq: number, aborted: AbortSignal): Promise<Run> {
+    const shown = this.shown.peek();
+    return shown?.seq === seq ? shown : get<Run>(`runs/${this.run}`, { at: seq }, aborted);
+  }
+
+  // Moves by so many events; after the last one is now, so that a run that goes on is followed.
+  step(by: number): void {
+    const to = this.at.peek() + by;
+    this.moveTo(by > 0 && to >= this.last.peek() ? undefined : to);
   }
 
   private writing = 0;
@@ -135,9 +156,14 @@ export function useRun(): RunView {
 export function useRunView(run: string): RunView {
   const view = useMemo(() => new RunView(run), [run]);
   useEffect(() => () => view.close(), [view]);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) void view.readAgain();
+    isFirst.current = false;
+  }, [attempts.value]);
   const asked = route.value.query.get("at");
   useEffect(() => {
-    const at = asked === null ? undefined : Number(asked);
+    const at = asked === null ? undefined : Math.round(Number(asked));
     if (at !== view.asked.peek() && (at === undefined || at >= 1)) view.asked.value = at;
   }, [asked]);
   return view;

@@ -43,7 +43,7 @@ function CommandDialog({ command, onGive, onClose }: CommandProps) {
 
 function Actions() {
   const view = useRun();
-  const isForking = useSignal(false);
+  const forkAt = useSignal<number | undefined>(undefined);
   const asked = useSignal<Command | undefined>(undefined);
   const isBusy = useSignal(false);
   const status = view.head.value!.status;
@@ -75,7 +75,7 @@ function Actions() {
         </button>
       ))}
       {may("run") && (
-        <button type="button" class="primary" onClick={() => (isForking.value = true)}>
+        <button type="button" class="primary" onClick={() => (forkAt.value = view.at.value)}>
           Fork from event {view.at.value.toLocaleString()}
         </button>
       )}
@@ -83,7 +83,7 @@ function Actions() {
         <CommandDialog command={asked.value} onClose={() => (asked.value = undefined)}
           onGive={(reason) => void act(asked.value!, reason)} />
       )}
-      {isForking.value && <ForkDialog onClose={() => (isForking.value = false)} />}
+      {forkAt.value !== undefined && <ForkDialog at={forkAt.value} onClose={() => (forkAt.value = undefined)} />}
     </div>
   );
 }

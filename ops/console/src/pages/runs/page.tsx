@@ -5,14 +5,14 @@ import { getPage, may, type Page as ListPage } from "../../api/client";
 import { parametersOf, termsOf } from "../../api/filter";
 import { useResource } from "../../api/resource";
 import type { RunListed } from "../../api/types";
-import { useKeys } from "../../keys";
+import { useChosen } from "../../parts/chosen";
 import { Empty, Failure, Read } from "../../parts/states";
 import { amend, go, link, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { sayRefusal } from "../../shell/notices";
 import { FilterBar } from "./filter_bar";
 import { BulkDialog } from "./bulk";
-import { pushedOff } from "./pushed_off";
+import { pushedOff } from "../../parts/pushed_off";
 import { RunTable } from "./run_table";
 import { Views } from "./views";
 
@@ -63,25 +63,13 @@ function RunList(props: { first: ListPage<RunListed>; where: string; query: [str
   const goesOn = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
   const isBulk = useSignal(false);
-  const chosen = useSignal(-1);
   const next = older.value.length > 0 ? goesOn.value : props.first.next;
   const newest = new Set(props.first.items.map((run) => run.run));
   const runs = [...props.first.items, ...older.value.filter((run) => !newest.has(run.run))];
-  const move = (by: number) => {
-    chosen.value = Math.min(Math.max(chosen.value + by, 0), runs.length - 1);
-    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
-  };
-  useKeys([
-    { keys: "j", says: "Next run", act: () => move(1) },
-    { keys: "k", says: "Run before", act: () => move(-1) },
-    { keys: "Enter", says: "Open the run", act: () => {
-      const run = runs[chosen.value];
-      if (run !== undefined) go(["run", run.run]);
-    } },
-  ], [runs.length, props.first]);
+  const chosen = useChosen({ rows: runs, nameOf: (run) => run.run, noun: "run", open: (run) => go(["run", run.run]) });
   const before = useRef(props.first.items);
   useLayoutEffect(() => {
-    const pushed = pushedOff(before.current, props.first.items);
+    const pushed = pushedOff(before.current, props.first.items, (run) => run.run);
     before.current = props.first.items;
     if (older.value.length === 0 && !isBusy.value) return; // the next page begins where the first one ends
     const isWhole = pushed !== undefined && pushed.length + older.value.length <= olderMax;
@@ -110,7 +98,7 @@ function RunList(props: { first: ListPage<RunListed>; where: string; query: [str
       {isBulk.value && (
         <BulkDialog where={props.where} newest={props.first.items[0]!} onClose={() => (isBulk.value = false)} />
       )}
-      <RunTable runs={runs} chosen={chosen.value} />
+      <RunTable runs={runs} chosen={chosen} />
       {next !== undefined && (
         <p class="more">
           <button type="button" disabled={isBusy.value} onClick={() => void more().catch(sayRefusal)}>

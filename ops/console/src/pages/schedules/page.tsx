@@ -5,6 +5,7 @@ import { get, mayForAll } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Schedule } from "../../api/types";
 import { useKeys } from "../../keys";
+import { useChosen } from "../../parts/chosen";
 import { Empty, Failure, Read } from "../../parts/states";
 import { amend, go, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
@@ -48,20 +49,10 @@ function AllSchedules() {
 }
 
 function List({ schedules, isFiltered }: { schedules: Schedule[]; isFiltered: boolean }) {
-  const chosen = useSignal(-1);
-  const move = (by: number) => {
-    chosen.value = Math.min(Math.max(chosen.value + by, 0), schedules.length - 1);
-    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
-  };
-  useKeys([
-    { keys: "j", says: "Next schedule", act: () => move(1) },
-    { keys: "k", says: "Schedule before", act: () => move(-1) },
-    { keys: "Enter", says: "Open the schedule", act: () => {
-      const schedule = schedules[chosen.value];
-      if (schedule !== undefined) go(["schedules", schedule.name]);
-    } },
-  ], [schedules]);
-  if (schedules.length > 0) return <ScheduleTable schedules={schedules} chosen={chosen.value} />;
+  const nameOf = (schedule: Schedule) => schedule.name;
+  const open = (schedule: Schedule) => go(["schedules", schedule.name]);
+  const chosen = useChosen({ rows: schedules, nameOf, noun: "schedule", open });
+  if (schedules.length > 0) return <ScheduleTable schedules={schedules} chosen={chosen} />;
   if (isFiltered) return <Empty title="No schedule has these letters" />;
   return (
     <Empty title="No schedule is here">

@@ -13,20 +13,28 @@ import { eventsAt, type EventLine as Line, type Reading } from "./reading";
 const pageEvents = 64;
 const pagesKept = 100;
 
+interface PageOf {
+  lines: Signal<Line[] | undefined>;
+  count: number; // of the events that were there when it was read: a file that is still read has more later
+}
+
 // The events as they are read, a page at a time; those that were looked at long ago are read again.
 function useLines(reading: Reading, run: FileRun) {
-  const pages = useMemo(() => new Map<number, Signal<Line[] | undefined>>(), [run]);
+  const pages = useMemo(() => new Map<number, PageOf>(), [run]);
   return (index: number): Line | undefined => {
     const number = Math.floor(index / pageEvents);
+    const first = number * pageEvents;
+    const count = Math.min(pageEvents, run.from.length - first);
     let page = pages.get(number);
-    if (page === undefined) {
-      const found = signal<Line[] | undefined>(undefined);
-      page = found;
-      pages.set(number, found);
+    if (page === undefined || page.count < count) {
+      const { lines } = page ?? { lines: signal<Line[] | undefined>(undefined) };
+      pages.set(number, (page = { lines, count }));
       if (pages.size > pagesKept) pages.delete(pages.keys().next().value!);
-      void eventsAt(reading, run, number * pageEvents, pageEvents).then((read) => (found.value = read));
+      eventsAt(reading, run, first, count).then((read) => {
+        if (read.length > (lines.peek()?.length ?? 0)) lines.value = read;
+      }, () => pages.delete(number)); // it is read once more when it is looked at
     }
-    return page.value?.[index % pageEvents];
+    return page.lines.value?.[index % pageEvents];
   };
 }
 
