@@ -151,6 +151,7 @@ test("a call of a model is shown with its prompt, its reply, and what it cost", 
   await call.getByText("ask").waitFor();
   await call.click();
   await page.locator(".goal-detail").getByText("What is the sky?").waitFor();
+  assert.ok(await call.evaluate((button) => button === document.activeElement), "the keyboard lost its place");
   await page.locator(".goal-detail").getByText("blue <b>").first().waitFor();
   await page.getByRole("button", { name: "Show this moment" }).click();
   await page.waitForFunction(() => /at=2/.test(location.hash));
@@ -195,6 +196,26 @@ test("an event that came while another view was shown stands in words once the e
   await page.waitForTimeout(1500); // all is read, and nothing else draws a row again
   await page.keyboard.press("2");
   await page.locator(".event-says").getByText("the line is closed").waitFor();
+  await closed(page);
+});
+
+test("of very many channels all can be shown", async () => {
+  const input = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`c${n}`, n]));
+  const run = await world.startRun("order", { customer: "hal", ...input });
+  await world.isStatus(run, "waiting");
+  const page = await opened(run, "?view=channels");
+  await page.getByRole("button", { name: /^\d+ more$/ }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".channels > .tree > li").length > 250);
+  await closed(page);
+});
+
+test("the lineage says which runs came later than the moment", async () => {
+  const { run: fork } = await world.api(`runs/${done}/fork`, { at: 4 });
+  const page = await opened(done, "?view=lineage&at=3");
+  const row = page.locator("table.list tbody tr").filter({ has: page.locator(`a[href="#/run/${fork}"]`) });
+  await row.getByText(", later").waitFor();
+  await page.keyboard.press("}");
+  await row.getByText(", later").waitFor({ state: "detached" });
   await closed(page);
 });
 

@@ -2,10 +2,10 @@
 import { effect, signal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
-import { connection, isTokenAsked, meetCaller, Refusal, send } from "../api/client";
+import { connection, isTokenAsked, meetCaller, Refusal, seesAll, send } from "../api/client";
 import { reloadAll } from "../api/resource";
 import { isFilterAsked, useKeys } from "../keys";
-import { pages } from "../pages/pages";
+import { offeredPages, pages } from "../pages/pages";
 import { Bare, Failure, Loading } from "../parts/states";
 import { go, route } from "../router";
 import { nextTheme } from "../theme";
@@ -89,9 +89,10 @@ function useCaller(isNeeded: boolean): void {
 export function App() {
   const isLinked = route.value.page === "answer";
   useCaller(!isLinked);
-  const bound = Object.entries(pages).flatMap(([name, entry]) =>
-    entry.key === undefined ? [] : [{ keys: `g ${entry.key}`, says: entry.title, act: () => go([name]) }],
-  );
+  const seen = seesAll();
+  const bound = offeredPages(seen).map(([name, { key, title }]) => (
+    { keys: `g ${key}`, says: title, act: () => go([name]) }
+  ));
   useKeys([
     { keys: "/", says: "Filter the runs", act: () => {
       isFilterAsked.value = true;
@@ -100,8 +101,8 @@ export function App() {
     { keys: "?", says: "These keys", act: () => (isHelpOpen.value = true) },
     { keys: "r", says: "Read again", act: reloadAll },
     { keys: "t", says: "Light, dark, as the system", act: nextTheme },
-    ...bound,
   ]);
+  useKeys(bound, [seen]);
   if (isLinked) return <><Connection /><main id="main" tabIndex={-1}><Shown /></main></>;
   const page = isTokenAsked.value ? <TokenForm /> : <Shown />;
   return (

@@ -6,7 +6,7 @@ import { useResource } from "../../api/resource";
 import type { Answered, LinkedQuestion } from "../../api/types";
 import { AnswerForm, Expiry, Prompt } from "../../parts/answer_form";
 import { Bare, Empty, Failure, Loading } from "../../parts/states";
-import { localTime } from "../../parts/time";
+import { Exact } from "../../parts/time";
 import { route } from "../../router";
 
 const everyMs = 5000; // so that a reader sees when another one was first
@@ -37,7 +37,7 @@ function Linked({ token }: { token: string }) {
       <Prompt prompt={found.question.prompt} />
       <Expiry question={found.question} />
       <AnswerForm run={found.run} question={found.question} send={send} onDone={() => (isDone.value = true)} />
-      <p class="muted small">This link holds until {localTime(found.expires_at)}, for this question and one answer.</p>
+      <p class="muted small">This link holds until <Exact at={found.expires_at} />, for this question and one answer.</p>
     </article>
   );
 }

@@ -2,7 +2,7 @@
 import { signal, type Signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { Rows } from "../../../parts/rows";
-import { Clock } from "../../../parts/time";
+import { Clock, Exact } from "../../../parts/time";
 import { Value } from "../../../parts/value/value";
 import { amend, link, route } from "../../../router";
 import { useKeys } from "../../../keys";
@@ -38,7 +38,11 @@ function useLines(reading: Reading, run: FileRun) {
   };
 }
 
-const timeOf = (line: Line) => new Date(Number(line.at_us) / 1000).toISOString();
+// Nothing: what stands in the file is no time.
+function timeOf(line: Line): string | undefined {
+  const time = new Date(Number(line.at_us) / 1000);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}
 
 export function FileEvents({ reading, run }: { reading: Reading; run: FileRun }) {
   const lineOf = useLines(reading, run);
@@ -78,6 +82,7 @@ interface RowProps {
 }
 
 function Row({ line, index, isChosen, isFaulty }: RowProps) {
+  const at = line === undefined ? undefined : timeOf(line);
   return (
     <button type="button" class={`file-row file-event${isChosen ? " chosen" : ""}`} aria-pressed={isChosen}
       onClick={() => amend({ event: index + 1 })}>
@@ -87,7 +92,7 @@ function Row({ line, index, isChosen, isFaulty }: RowProps) {
       <span class="muted">
         <bdi>{line === undefined ? "" : String(line.actor) || `step ${String(line.step)}`}</bdi>
       </span>
-      <span class="muted">{line === undefined ? "" : <Clock at={timeOf(line)} />}</span>
+      <span class="muted">{at === undefined ? "" : <Clock at={at} />}</span>
     </button>
   );
 }
@@ -101,10 +106,11 @@ function payloadOf(line: Line): unknown {
 }
 
 function Detail({ line }: { line: Line }) {
+  const at = timeOf(line);
   return (
     <div class="card file-detail">
       <h3>{String(line.seq)} {eventName(Number(line.type))}</h3>
-      <p class="muted">{timeOf(line)}, <bdi>{String(line.actor) || "of a step"}</bdi></p>
+      <p class="muted">{at === undefined ? "no time" : <Exact at={at} />}, <bdi>{String(line.actor) || "of a step"}</bdi></p>
       <Value value={payloadOf(line)} label="Payload" />
       {line.more === true && <p class="muted">The first part of a long payload.</p>}
       <p class="muted hash">Hash <code>{String(line.chain_hash)}</code></p>
