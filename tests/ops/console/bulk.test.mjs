@@ -111,6 +111,19 @@ test("those that were refused stand there with their sentences once it is over, 
   await page.context().close();
 });
 
+test("the sums stay also when no run of the list matches any more", async () => {
+  await many(3, "w");
+  await until(async () => (await countOf("tag=team%3Dw&status=waiting")) === 3, "three runs that wait");
+  const page = await opened("tag.team=w,status=waiting");
+  await page.getByRole("button", { name: "Cancel 3 runs" }).click();
+  await page.getByText("No run matches").waitFor();
+  await page.getByRole("dialog").getByText("Now 3 aborted.").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("a reset is counted when its node is there, and its line does the same", async () => {
   await many(2, "f");
   await until(async () => (await countOf("tag=team%3Df&status=waiting")) === 2, "two runs that wait");

@@ -255,3 +255,28 @@ test("what newer notes push off a history's first page stays", async () => {
   assert.equal(await rows.count(), 57);
   await closed(page);
 });
+
+test("a refusal of what is shown already is said above it", async () => {
+  const page = await opened(`#/compare/${done}?at=2`);
+  await page.getByRole("region", { name: "The first event that differs" }).waitFor();
+  const body = JSON.stringify({ error: { code: "forbidden", message: "Expected another token." } });
+  await page.route(/\/diff/, (route) => route.fulfill({ status: 403, body }));
+  await page.keyboard.press("r");
+  await page.getByRole("alert").filter({ hasText: "Expected another token." }).waitFor();
+  assert.equal(await page.getByRole("region", { name: "The first event that differs" }).count(), 1);
+  await page.context().close();
+});
+
+test("a run that is left while its history is read is not read on", async () => {
+  const held = gate();
+  const page = await prepared(`#/run/${done}`, (one) => one.route(/events\?.*limit=1000/, held.hold));
+  await page.locator(".run-title").waitFor();
+  let asked = 0;
+  page.on("request", (request) => (asked += /events\?/.test(request.url()) ? 1 : 0));
+  await page.keyboard.press("g");
+  await page.keyboard.press("w");
+  await page.getByRole("heading", { name: "Workers" }).waitFor();
+  await page.waitForLoadState("networkidle");
+  assert.equal(asked, 0);
+  await closed(page);
+});

@@ -5,7 +5,7 @@ import { useResource } from "../../api/resource";
 import type { GraphListed } from "../../api/types";
 import { useKeys } from "../../keys";
 import { useChosen } from "../../parts/chosen";
-import { Empty, Failure, Read } from "../../parts/states";
+import { Empty, Read } from "../../parts/states";
 import { Time } from "../../parts/time";
 import { amend, go, link, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
@@ -35,7 +35,6 @@ export function Page() {
   const field = useRef<HTMLInputElement>(null);
   useKeys([{ keys: "/", says: "Names with these letters", act: () => field.current?.focus() }]);
   useCommandLines(curlLine("graphs"), "cairn graph list");
-  const refusal = graphs.error.value;
   return (
     <>
       <div class="page-head">
@@ -46,8 +45,6 @@ export function Page() {
             spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />
         </div>
       </div>
-      {refusal !== undefined && graphs.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={graphs}>
         {(lines) => <List graphs={byName(lines).filter(({ name }) => name.includes(word))} isFiltered={word !== ""} />}
       </Read>

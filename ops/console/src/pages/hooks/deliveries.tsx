@@ -4,7 +4,7 @@ import { getPage, may, type Page, post } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Hook, HookDelivery, HookResent } from "../../api/types";
 import { useChosen } from "../../parts/chosen";
-import { Failure, Read } from "../../parts/states";
+import { Read } from "../../parts/states";
 import { shortId, Status } from "../../parts/status";
 import { Time, Until } from "../../parts/time";
 import { amend, go, link, route } from "../../router";
@@ -35,7 +35,6 @@ export function Deliveries({ hook, path, stamp, onChange, onSkip }: Props) {
   useCommandLines(curlLine(`${path}/deliveries`, asked), `cairn hook show ${quoted(hook.name)}` +
     `${status === undefined ? "" : ` --status ${status}`} --limit ${limit}` +
     `${after === undefined ? "" : ` --after ${quoted(after)}`}`);
-  const refusal = notices.error.value;
   const again = async (event: string) => {
     try {
       await post<HookResent>(`${path}/resend`, { event });
@@ -52,8 +51,6 @@ export function Deliveries({ hook, path, stamp, onChange, onSkip }: Props) {
         <h2>Notices</h2>
         <Statuses hook={hook} chosen={status} />
       </div>
-      {refusal !== undefined && notices.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={notices}>
         {({ items, next }) => (
           <>

@@ -6,7 +6,7 @@ import { useResource } from "../../api/resource";
 import type { Hook } from "../../api/types";
 import { useKeys } from "../../keys";
 import { useChosen } from "../../parts/chosen";
-import { Empty, Failure, Read } from "../../parts/states";
+import { Empty, Read } from "../../parts/states";
 import { amend, go, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { HookDialog } from "./definition";
@@ -25,7 +25,6 @@ function AllHooks() {
   const field = useRef<HTMLInputElement>(null);
   useKeys([{ keys: "/", says: "Names with these letters", act: () => field.current?.focus() }]);
   useCommandLines(curlLine("hooks"), "cairn hook list");
-  const refusal = hooks.error.value;
   return (
     <>
       <div class="page-head">
@@ -36,8 +35,6 @@ function AllHooks() {
             spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />
         </div>
       </div>
-      {refusal !== undefined && hooks.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={hooks}>{(all) => <List all={all} word={word} />}</Read>
       {isAdding.value && (
         <HookDialog onClose={() => (isAdding.value = false)} onDone={(added) => go(["hooks", added])} />

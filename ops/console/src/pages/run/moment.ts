@@ -51,6 +51,7 @@ export class RunView {
     this.history.close();
     clearTimeout(this.timer);
     clearTimeout(this.resting);
+    clearTimeout(this.writing);
   }
 
   readonly readHead = async (): Promise<void> => {
@@ -141,7 +142,8 @@ export class RunView {
     this.asked.value = bounded;
     clearTimeout(this.writing);
     this.writing = window.setTimeout(() => {
-      if (route.peek().rest[0] === this.run) amend({ at: bounded });
+      const { page, rest } = route.peek();
+      if (page === "run" && rest[0] === this.run) amend({ at: bounded });
     }, 200);
   }
 }

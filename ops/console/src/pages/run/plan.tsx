@@ -4,7 +4,7 @@ import { get } from "../../api/client";
 import { useFollowed } from "../../api/resource";
 import type { SubGoal } from "../../api/types";
 import { JsonTree } from "../../parts/json_tree";
-import { Empty, Failure, Read } from "../../parts/states";
+import { Empty, Read } from "../../parts/states";
 import { Status } from "../../parts/status";
 import { useRun } from "./moment";
 
@@ -53,11 +53,5 @@ export function Plan() {
   const at = view.shown.value?.seq ?? view.at.value;
   const read = useFollowed<SubGoal[]>(`plan ${view.run}`, String(at), (signal) =>
     get<SubGoal[]>(`runs/${view.run}/plan`, { at }, signal));
-  const refusal = read.error.value;
-  return (
-    <>
-      {refusal !== undefined && read.data.value !== undefined && refusal.code !== "lost" && <Failure error={refusal} />}
-      <Read from={read}>{(plan) => <Tree plan={plan} />}</Read>
-    </>
-  );
+  return <Read from={read}>{(plan) => <Tree plan={plan} />}</Read>;
 }

@@ -6,7 +6,7 @@ import { useResource } from "../../api/resource";
 import type { Schedule } from "../../api/types";
 import { useKeys } from "../../keys";
 import { useChosen } from "../../parts/chosen";
-import { Empty, Failure, Read } from "../../parts/states";
+import { Empty, Read } from "../../parts/states";
 import { amend, go, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { ScheduleDialog } from "./definition";
@@ -25,7 +25,6 @@ function AllSchedules() {
   const field = useRef<HTMLInputElement>(null);
   useKeys([{ keys: "/", says: "Names with these letters", act: () => field.current?.focus() }]);
   useCommandLines(curlLine("schedules"), "cairn schedule list");
-  const refusal = schedules.error.value;
   return (
     <>
       <div class="page-head">
@@ -36,8 +35,6 @@ function AllSchedules() {
             spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />
         </div>
       </div>
-      {refusal !== undefined && schedules.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={schedules}>
         {(all) => <List schedules={all.filter((one) => one.name.includes(word))} isFiltered={word !== ""} />}
       </Read>
