@@ -16,7 +16,8 @@ let first = "";
 let firstAt = 0;
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("input:not([type=range],[type=checkbox],[type=radio]),textarea,select");
+  const written = "input:not([type=range],[type=checkbox],[type=radio]),textarea,select";
+  return target instanceof HTMLElement && target.matches(written);
 }
 
 // Enter and the space bar on what can be activated activate it.

@@ -106,7 +106,7 @@ test("a version is added, the difference is shown, and the older one is made cur
   await page.context().close();
 });
 
-test("a text that is being changed stays when another version is added, until the current one is asked for", async () => {
+test("a text that is being changed stays when another version is added", async () => {
   const page = await opened("#/graph/order?show=text");
   await page.getByText("No fault").waitFor();
   const text = await area(page).inputValue();

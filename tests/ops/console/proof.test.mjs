@@ -56,6 +56,10 @@ test("runs are verified with a progress, and the link makes the report again", a
   await page.getByRole("heading", { name: "Proof", exact: true }).waitFor();
   await page.getByText("Hashes of all events are computed again").waitFor();
   await isAccessible(page);
+  await page.getByLabel("The newest").fill("100001");
+  await page.getByRole("button", { name: "Verify", exact: true }).last().click();
+  await page.getByText("Expected a whole number of runs from 1 to 100,000.").waitFor();
+  await page.getByLabel("The newest").fill("1000");
   await page.getByLabel("Runs, as --where").fill("graph=dry");
   await page.getByRole("button", { name: "Verify", exact: true }).last().click();
   await verdict(page).getByText("5 runs sound").waitFor();

@@ -24,6 +24,16 @@ const frail = {
     over: { end: "done" },
   },
 };
+const late = {
+  name: "late",
+  start: "ask",
+  limits: { steps: 5 },
+  singleton: { key: "/page", when: "queue" },
+  nodes: {
+    ask: { ask: { kind: "k", prompt: "On?" }, on: { answered: "over", expired: "over" } },
+    over: { end: "done" },
+  },
+};
 const plan = { goal: "g", sub_goals: [
   { id: "a", tool: "echo", inputs: { n: 1 } }, { id: "b", tool: "echo", inputs: { n: 2 }, after: ["a"] }] };
 
@@ -33,7 +43,7 @@ let done;
 
 before(async () => {
   world = await World.begin();
-  for (const graph of [order, dry, brief, frail]) await world.addGraph(graph);
+  for (const graph of [order, dry, brief, frail, late]) await world.addGraph(graph);
   for (let n = 0; n < 3; n += 1) await world.isStatus(await world.startRun("dry"), "failed");
   done = await world.startRun("order", { customer: "ann" });
   await world.isStatus(done, "waiting");
@@ -279,4 +289,26 @@ test("a run that is left while its history is read is not read on", async () => 
   await page.waitForLoadState("networkidle");
   assert.equal(asked, 0);
   await closed(page);
+});
+
+test("a run whose start waits is shown once it has begun", async () => {
+  const first = await world.startRun("late", { page: "x" });
+  await world.isStatus(first, "waiting");
+  const run = await world.startRun("late", { page: "x" });
+  const page = await opened(`#/run/${run}`);
+  await page.getByText(`Its start waits for run ${first} to end`).waitFor();
+  assert.equal(await page.getByRole("button", { name: /^Fork/ }).count(), 0);
+  await world.api(`runs/${first}/answers`, { value: "yes" });
+  await page.locator("[data-node=ask].open").waitFor();
+  await closed(page);
+});
+
+test("a start that waits is taken back, and its page says so", async () => {
+  const first = await world.startRun("late", { page: "y" });
+  await world.isStatus(first, "waiting");
+  const page = await opened(`#/run/${await world.startRun("late", { page: "y" })}`);
+  await page.getByRole("button", { name: "Cancel…" }).click();
+  await page.getByRole("button", { name: "Cancel the run" }).click();
+  await page.getByRole("alert").getByText("Nothing is here").waitFor();
+  await page.context().close();
 });

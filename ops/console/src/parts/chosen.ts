@@ -1,5 +1,5 @@
-// Rows that are walked by keys in a list that changes while it is looked at: what was chosen stays chosen where it moves
-// to, so that the row that opens is the one that is marked.
+// Rows that are walked by keys in a list that changes while it is looked at: what was chosen stays chosen wherever it
+// moves, so that the row that opens is the one that is marked.
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { useKeys } from "../keys";

@@ -37,7 +37,8 @@ function Linked({ token }: { token: string }) {
       <Prompt prompt={found.question.prompt} />
       <Expiry question={found.question} />
       <AnswerForm run={found.run} question={found.question} send={send} onDone={() => (isDone.value = true)} />
-      <p class="muted small">This link holds until <Exact at={found.expires_at} />, for this question and one answer.</p>
+      <p class="muted small">This link holds until <Exact at={found.expires_at} />, for this question and one
+        answer.</p>
     </article>
   );
 }

@@ -25,7 +25,8 @@ function Compared({ a, b }: { a: string; b: string }) {
   const query = { with: b === a ? undefined : b, at: at ?? (a === b ? "1" : undefined), with_at: withAt };
   const read = useResource<Difference>(`compare ${a} ${b} ${at} ${withAt}`, (signal) =>
     get<Difference>(`runs/${a}/diff`, query, signal), 5000);
-  const moments = `${query.at === undefined ? "" : ` --from ${query.at}`}${withAt === undefined ? "" : ` --to ${withAt}`}`;
+  const option = (name: string, seq: string | undefined) => (seq === undefined ? "" : ` --${name} ${seq}`);
+  const moments = option("from", query.at) + option("to", withAt);
   useWalk(".compared", "part");
   useCommandLines(curlLine(`runs/${a}/diff`, query), `cairn diff ${a}${a === b ? "" : ` ${b}`}${moments}`);
   return (
@@ -42,7 +43,8 @@ function Side({ side, name }: { side: Difference["a"]; name: "at" | "with_at" })
       <p><Status of={side.status} /> <a href={link(["run", side.run], { at: side.seq })}>{shortId(side.run)}</a></p>
       <dl class="facts">
         <div><dt>Event</dt><dd>
-          <input key={side.seq} type="number" min={1} defaultValue={String(side.seq)} aria-label={`Event of ${shortId(side.run)}`}
+          <input key={side.seq} type="number" min={1} defaultValue={String(side.seq)}
+            aria-label={`Event of ${shortId(side.run)}`}
             onChange={(event) => amend({ [name]: event.currentTarget.value })} />
         </dd></div>
         <div><dt>Lasted</dt><dd class="number">{duration(side.ms)}</dd></div>

@@ -42,7 +42,8 @@ function Choice({ label, value, shown, onChange }: ChoiceProps) {
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {shown.versions.map((line) => (
           <option key={line.version} value={line.version}>
-            {line.version.slice(0, 8)} {line.at === undefined ? "" : localTime(line.at)}{line.current ? ", current" : ""}
+            {line.version.slice(0, 8)} {line.at === undefined ? "" : localTime(line.at)}
+            {line.current ? ", current" : ""}
           </option>
         ))}
       </select>

@@ -66,11 +66,10 @@ export class RunView {
       this.failures += 1;
       this.fault.value = fault as Refusal;
     }
-    const isGone = this.fault.value?.code === "not_found";
     const isCalm = document.hidden || this.isOver.value; // a run that has ended may be tried again
     const calm = Math.max(isCalm ? 5000 : 1000, 4 * (performance.now() - began));
     const pause = this.failures > 0 ? Math.min(500 * 2 ** this.failures, 4000) : calm;
-    if (!isGone) this.timer = window.setTimeout(this.readHead, pause);
+    this.timer = window.setTimeout(this.readHead, pause); // also for one that is not there: its start may wait
   };
 
   private explainedAt = 0;
@@ -81,12 +80,14 @@ export class RunView {
     const { signal } = this.aborter;
     const seen = this.head.value?.seq;
     const query = { from: (seen ?? 0) + 1, limit: 1, raw: true };
-    const isNew = seen === undefined || (await get<unknown[]>(`runs/${this.run}/events`, query, signal)).length > 0;
+    const news = () => get<unknown[]>(`runs/${this.run}/events`, query, signal);
+    const isNew = seen === undefined || seen === 0 || (await news()).length > 0;
     if (isNew) {
       const reading = get<Run>(`runs/${this.run}`, {}, signal);
       if (seen === undefined) this.history.readTo(1); // at the same time
       this.head.value = await reading;
     }
+    if (this.last.peek() === 0) return; // its start waits: there is nothing else yet
     this.history.readTo(this.last.peek());
     if (this.momentFault.peek() !== undefined) void this.readMoment();
     if (!isNew && performance.now() - this.explainedAt < 5000) return;
@@ -101,7 +102,7 @@ export class RunView {
       this.shown.value = this.head.peek();
       return;
     }
-    if (this.isReading || this.head.peek() === undefined) return;
+    if (this.isReading || this.last.peek() === 0) return;
     this.isReading = true;
     const at = this.at.peek();
     try {

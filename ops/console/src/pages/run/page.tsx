@@ -7,7 +7,7 @@ import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { Channels } from "./channels";
 import { Events } from "./events";
 import { GraphPicture } from "./graph_picture";
-import { RunHead } from "./run_head";
+import { NotBegun, RunHead } from "./run_head";
 import { Lineage } from "./lineage";
 import { ModelCalls } from "./model_calls";
 import { RunProvider, useRun, useRunView } from "./moment";
@@ -64,11 +64,16 @@ export function Page() {
 
 function OneRun({ run }: { run: string }) {
   const view = useRunView(run);
-  if (view.head.value === undefined) {
-    const { fault } = view;
-    return <Bare title="Run">{fault.value === undefined ? <Loading /> : <Failure error={fault.value} />}</Bare>;
-  }
-  return <RunProvider value={view}><Whole /></RunProvider>;
+  const refusal = view.fault.value;
+  if (view.head.value === undefined)
+    return <Bare title="Run">{refusal === undefined ? <Loading /> : <Failure error={refusal} />}</Bare>;
+  if (view.last.value > 0) return <RunProvider value={view}><Whole /></RunProvider>;
+  return (
+    <RunProvider value={view}>
+      {refusal === undefined || refusal.code === "lost" ? <NotBegun />
+        : <Bare title="Run"><Failure error={refusal} /></Bare>}
+    </RunProvider>
+  );
 }
 
 function counts(name: string, view: ReturnType<typeof useRun>): number | undefined {

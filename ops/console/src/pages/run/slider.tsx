@@ -34,7 +34,7 @@ export function Slider() {
     { keys: "}", says: "Now", act: () => view.moveTo(undefined) },
     { keys: "!", says: "Next failure", act: toFailure },
   ], [view]);
-  const isKnown = at <= view.history.known.value;
+  const isKnown = at > 0 && at <= view.history.known.value;
   return (
     <section class="slider" aria-label="Moment">
       <div class="slider-buttons">

@@ -110,7 +110,8 @@ function Detail({ line }: { line: Line }) {
   return (
     <div class="card file-detail">
       <h3>{String(line.seq)} {eventName(Number(line.type))}</h3>
-      <p class="muted">{at === undefined ? "no time" : <Exact at={at} />}, <bdi>{String(line.actor) || "of a step"}</bdi></p>
+      <p class="muted">{at === undefined ? "no time" : <Exact at={at} />},{" "}
+        <bdi>{String(line.actor) || "of a step"}</bdi></p>
       <Value value={payloadOf(line)} label="Payload" />
       {line.more === true && <p class="muted">The first part of a long payload.</p>}
       <p class="muted hash">Hash <code>{String(line.chain_hash)}</code></p>
