@@ -148,6 +148,7 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
   const progress = useSignal<Progress | undefined>(undefined);
   const isOver = useSignal(false);
   const stop = useMemo(() => new AbortController(), []);
+  useEffect(() => () => stop.abort(), []); // nobody would see what comes of it
   const { counted, fault } = useCount(terms, bulk.value);
   const submit = async (event: Event) => {
     event.preventDefault();
