@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { openBrowser, openPage } from "./browser.mjs";
 import { dry } from "./graphs.mjs";
-import { World } from "./world.mjs";
+import { until, World } from "./world.mjs";
 
 let world;
 let browser;
@@ -141,10 +141,11 @@ for (const [name, view] of Object.entries(pages))
     await page.keyboard.press("?");
     const dialog = page.getByRole("dialog", { name: "Keys" });
     await dialog.waitFor();
-    const keys = await dialog.locator("dt").allInnerTexts();
-    const bound = keys.map((text) => text.replaceAll(/\s+/g, ""));
+    const bound = async () => (await dialog.locator("dt").allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ""));
+    await until(async () => (await bound()).includes("j"), "the rows of the page to have their keys");
+    const keys = await bound();
     for (const key of ["/", "?", "j", "k", "gr", "r", "t"])
-      assert.deepEqual(bound.filter((one) => one === key), [key], `${key} of ${bound}`);
+      assert.deepEqual(keys.filter((one) => one === key), [key], `${key} of ${keys}`);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await page.keyboard.press("/");
