@@ -92,9 +92,16 @@ test("a run is forked before its answer, answered otherwise, and compared", asyn
   await dialog.getByRole("textbox", { name: "customer" }).fill('"bea"');
   await dialog.getByRole("combobox").nth(1).selectOption("q2");
   await dialog.getByRole("textbox", { name: "q2" }).fill('{"ok": false}');
+  await dialog.getByRole("combobox").first().selectOption("notes"); // which the graph names, and nothing wrote yet
+  await dialog.getByRole("textbox", { name: "notes" }).fill('["late"]');
+  await dialog.getByLabel("Reason").fill("what if <b>");
   await dialog.getByRole("button", { name: "Fork", exact: true }).click();
   await page.waitForFunction((run) => location.hash.startsWith("#/run/") && !location.hash.includes(run), done);
   await hasClass(page, "over", "been");
+  const [, , fork] = new URL(page.url()).hash.split("/");
+  const [begun] = await world.api(`runs/${fork}/events`);
+  assert.equal(begun.reason, "what if <b>");
+  assert.deepEqual((await world.api(`runs/${fork}`)).channels.notes, ["late"]);
   await page.getByRole("link", { name: /forked at event 4/ }).click();
   await page.getByRole("heading", { name: "Compare" }).waitFor();
   const changes = page.getByRole("region", { name: /^Channels/ });

@@ -2,7 +2,7 @@
 // said afterwards is asked again, or taken from the record.
 import { useSignal } from "@preact/signals";
 import { get, post, type Refusal } from "../../api/client";
-import type { EventOf, Run, Started } from "../../api/types";
+import type { EventOf, Graph, Run, Started } from "../../api/types";
 import { useResource } from "../../api/resource";
 import { Dialog } from "../../parts/dialog";
 import { Read } from "../../parts/states";
@@ -73,6 +73,7 @@ interface Asking {
   answers: Edits;
   graph: string;
   isRecorded: boolean;
+  reason: string;
 }
 
 function bodyOf(asking: Asking): Record<string, unknown> {
@@ -81,6 +82,7 @@ function bodyOf(asking: Asking): Record<string, unknown> {
   if (Object.keys(asking.answers).length > 0) body.answer = parsed(asking.answers);
   if (asking.graph.trim() !== "") body.graph = JSON.parse(asking.graph) as unknown;
   if (asking.isRecorded) body.recorded = true;
+  if (asking.reason !== "") body.reason = asking.reason;
   return body;
 }
 
@@ -125,12 +127,20 @@ export function ForkDialog({ at, onClose }: { at: number; onClose: () => void })
   );
 }
 
+// Those that the run has at the moment, and those that its graph names.
+function useChannels(run: Run): string[] {
+  const graph = useResource<Graph>(run.version, (signal) => get<Graph>(`graphs/${run.version}`, {}, signal));
+  const { channels = {} } = (graph.data.value ?? {}) as { channels?: Record<string, unknown> };
+  return [...new Set([...Object.keys(run.channels), ...Object.keys(channels)])];
+}
+
 function ForkForm({ at, run, onClose }: { at: number; run: Run; onClose: () => void }) {
   const view = useRun();
-  const asking = useSignal<Asking>({ at, channels: {}, answers: {}, graph: "", isRecorded: false });
+  const asking = useSignal<Asking>({ at, channels: {}, answers: {}, graph: "", isRecorded: false, reason: "" });
   const fault = useSignal<Refusal | undefined>(undefined);
   const isBusy = useSignal(false);
   const answers = useLaterAnswers(view, at, run).data.value ?? new Map<string, unknown>();
+  const names = useChannels(run);
   const change = (part: Partial<Asking>) => (asking.value = { ...asking.value, ...part });
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -149,7 +159,7 @@ function ForkForm({ at, run, onClose }: { at: number; run: Run; onClose: () => v
   return (
     <form class="fork" onSubmit={submit}>
       <p class="muted">Another run begins with this history and goes its own way. This one stays as it is.</p>
-      <EditValues title="Channels" says="Change a channel…" names={Object.keys(run.channels)} edits={channels}
+      <EditValues title="Channels" says="Change a channel…" names={names} edits={channels}
         first={(name) => run.channels[name]} onChange={(edits) => change({ channels: edits })} />
       {answers.size > 0 && (
         <EditValues title="Answers" says="Answer a question otherwise…" names={[...answers.keys()]}
@@ -172,6 +182,10 @@ function ForkForm({ at, run, onClose }: { at: number; run: Run; onClose: () => v
           <ul>{fault.value.faults.map((one) => <li key={one}>{one}</li>)}</ul>
         </div>
       )}
+      <label>Reason, for the record
+        <input type="text" maxLength={500} value={asking.value.reason}
+          onInput={(event) => change({ reason: event.currentTarget.value })} />
+      </label>
       <ForkLine asking={asking.value} run={view.run} />
       <button type="submit" class="primary" disabled={isBusy.value}>Fork</button>
     </form>
