@@ -178,6 +178,27 @@ test("a run that had failed and is tried again by others is followed, and r read
   await closed(page);
 });
 
+test("a run that has ended is asked for what comes more, and not why it stands again and again", async () => {
+  const page = await openPage(browser, "about:blank");
+  const asked = { events: 0, explain: 0 };
+  page.on("request", (request) => {
+    for (const what of Object.keys(asked)) if (new URL(request.url()).pathname.endsWith(what)) asked[what] += 1;
+  });
+  await page.clock.install();
+  await page.goto(`${world.url}#/run/${done}`);
+  await page.locator(".run-title .status", { hasText: "done" }).waitFor();
+  await page.waitForLoadState("networkidle");
+  const before = asked.events;
+  for (let n = 0; n < 3; n += 1) {
+    const more = page.waitForResponse(/events\?from=\d+&limit=1&/);
+    await page.clock.fastForward(6000);
+    await more;
+  }
+  assert.ok(asked.events >= before + 3, `${asked.events} of ${before}`);
+  assert.equal(asked.explain, 1);
+  await closed(page);
+});
+
 test("j at the last event of a run that goes on still follows it", async () => {
   const run = await world.startRun("order", { customer: "dan" });
   await world.isStatus(run, "waiting");

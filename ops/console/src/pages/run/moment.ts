@@ -90,7 +90,8 @@ export class RunView {
     if (this.last.peek() === 0) return; // its start waits: there is nothing else yet
     this.history.readTo(this.last.peek());
     if (this.momentFault.peek() !== undefined) void this.readMoment();
-    if (!isNew && performance.now() - this.explainedAt < 5000) return;
+    const isExplained = this.isOver.peek() ? this.explainedAt > 0 : performance.now() - this.explainedAt < 5000;
+    if (!isNew && isExplained) return;
     this.explanation.value = await get<Explanation>(`runs/${this.run}/explain`, {}, signal);
     this.explainedAt = performance.now();
   }
