@@ -10,12 +10,14 @@ export interface Binding {
 }
 
 export const bindings = signal<Binding[]>([]);
+export const isFilterAsked = signal(false); // by "/" on a page that has no filter of its own
 
 let first = "";
 let firstAt = 0;
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("input:not([type=range],[type=checkbox]),textarea,select");
+  const written = "input:not([type=range],[type=checkbox],[type=radio]),textarea,select";
+  return target instanceof HTMLElement && target.matches(written);
 }
 
 // Enter and the space bar on what can be activated activate it.

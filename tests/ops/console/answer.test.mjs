@@ -63,6 +63,17 @@ test("a link that was changed opens nothing", async () => {
   await page.context().close();
 });
 
+test("a reader of a link sees by itself that another one was first", async () => {
+  const run = await asking("cid");
+  const page = await openPage(browser, await linkTo(run));
+  await page.getByLabel("Yes").check();
+  await world.api(`runs/${run}/answers`, { value: { ok: false }, by: "eva" });
+  await page.getByText("This question is closed").waitFor();
+  await page.getByText("eva").waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("the server asks for a token: the page asks for it once and keeps it for the session", async () => {
   for (const [name, roles] of [["reads", ["read"]], ["operates", ["read", "operate", "run", "answer"]]]) {
     const more = roles.flatMap((role) => ["--role", role]);
@@ -107,4 +118,25 @@ test("what a token may not do is not offered", async () => {
     assert.equal(await operates.getByRole("button", { name }).count(), 1, String(name));
   await reads.context().close();
   await operates.context().close();
+});
+
+test("pages that a token with a scope is refused are not offered", async () => {
+  const printed = await world.cairn("token", "add", "narrow", "--role", "read", "--scope", "graph=order");
+  const page = await openPage(browser, world.url, {}, printed.split("\n")[0]);
+  await page.getByText("token:narrow").waitFor();
+  const offered = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").allInnerTexts();
+  assert.deepEqual(offered, ["Runs", "Inbox", "Queues", "Workers", "Graphs", "Proof"]);
+  await page.keyboard.press("g");
+  await page.keyboard.press("s");
+  await page.keyboard.press("g");
+  await page.keyboard.press("w");
+  await page.getByRole("heading", { name: "Workers" }).waitFor();
+  const refused = [];
+  page.on("response", (response) => response.status() === 403 && refused.push(response.url()));
+  for (const [, link] of Object.entries(offered)) {
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: link }).click();
+    await page.waitForLoadState("networkidle");
+  }
+  assert.deepEqual(refused, []);
+  await page.context().close();
 });

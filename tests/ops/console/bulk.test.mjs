@@ -66,6 +66,21 @@ test("it is stopped between pieces, and says how many were left", async () => {
   await page.context().close();
 });
 
+test("an until of so long ago lets no run in that came to be so old since the count", async () => {
+  await many(3, "g");
+  const page = await openPage(browser, where("tag.team=g,until=2s"));
+  await page.locator("table.runs tbody tr").nth(2).waitFor();
+  await page.getByRole("button", { name: "Act on all that match…" }).click();
+  await page.getByText("3 runs match.").waitFor();
+  await many(2, "g");
+  await until(async () => (await countOf("tag=team%3Dg&until=2s")) === 5, "two more that are so old");
+  await page.getByRole("button", { name: "Cancel 3 runs" }).click();
+  await page.getByText("3 of 3 runs").waitFor();
+  await page.getByText("Now 3 aborted.").waitFor();
+  assert.equal(await countOf("tag=team%3Dg&status=aborted"), 3);
+  await page.context().close();
+});
+
 test("runs that refuse are all listed, a hundred at a time", async () => {
   const page = await opened("tag.team=c,status=aborted");
   await page.getByRole("dialog").getByLabel("Command").selectOption("pause");
@@ -92,6 +107,19 @@ test("those that were refused stand there with their sentences once it is over, 
   await page.getByText("1 was refused").waitFor();
   await page.locator(".refusals li").getByText("Expected").waitFor();
   assert.deepEqual((await world.api("runs?tag=team%3De")).map((run) => run.reason).sort(), ["<b>twice</b>", "before"]);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("the sums stay also when no run of the list matches any more", async () => {
+  await many(3, "w");
+  await until(async () => (await countOf("tag=team%3Dw&status=waiting")) === 3, "three runs that wait");
+  const page = await opened("tag.team=w,status=waiting");
+  await page.getByRole("button", { name: "Cancel 3 runs" }).click();
+  await page.getByText("No run matches").waitFor();
+  await page.getByRole("dialog").getByText("Now 3 aborted.").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
   assert.deepEqual(page.faults, []);
   await page.context().close();
 });

@@ -106,6 +106,26 @@ test("a version is added, the difference is shown, and the older one is made cur
   await page.context().close();
 });
 
+test("a text that is being changed stays when another version is added", async () => {
+  const page = await opened("#/graph/order?show=text");
+  await page.getByText("No fault").waitFor();
+  const text = await area(page).inputValue();
+  await area(page).fill(text.replace("Approve the order?", "Mine?"));
+  await page.keyboard.press("Escape");
+  const other = await world.api("graphs/order");
+  other.nodes.approve.ask.prompt = "Theirs?";
+  await world.api("graphs", other);
+  await page.keyboard.press("r");
+  const back = page.getByRole("link", { name: /^not current: show the current version/ });
+  await back.waitFor();
+  assert.match(await area(page).inputValue(), /Mine\?/);
+  await back.click();
+  await page.waitForFunction(() => document.querySelector(".code-area textarea")?.value.includes("Theirs?"));
+  await world.api("graphs", { ...other, nodes: { ...other.nodes, approve: JSON.parse(text).nodes.approve } });
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("a run is started by the form of the graph's input", async () => {
   const page = await opened("#/graph/order?show=start");
   await page.getByRole("button", { name: "Start a run" }).click();

@@ -131,6 +131,36 @@ test("a value that the server refuses is said in its words, and can be sent as J
   await page.context().close();
 });
 
+test("what is written as JSON stands in the form, and what stands in the form is in the JSON", async () => {
+  const run = await asking("every");
+  const page = await opened(`#/inbox/${run}/${await questionOf(run)}`);
+  const [asJson, asForm] = ["As JSON", "As a form"].map((name) => page.getByRole("button", { name }));
+  const area = page.getByLabel("The whole as JSON");
+  await page.getByLabel("Title").fill("a title");
+  await page.getByLabel("Amount").fill("99"); // too much: what is right is taken all the same
+  await asJson.click();
+  assert.deepEqual(JSON.parse(await area.inputValue()), { title: "a title" });
+  await area.fill('{"title": "ab", "size": "large", "colours": ["green", "red"], "address": {"city": "Oslo"}}');
+  await asForm.click();
+  assert.equal(await page.getByLabel("Title").inputValue(), "ab");
+  assert.equal(await page.getByLabel("Amount").inputValue(), "");
+  assert.ok(await page.getByRole("checkbox", { name: "green" }).isChecked());
+  await asJson.click();
+  await area.fill('{"title": "long", "more": 1}');
+  await asForm.click();
+  await page.getByRole("alert").filter({ hasText: "The form has no place for all of this." }).waitFor();
+  await area.fill('{"title": "long"');
+  await asForm.click();
+  await page.getByRole("alert").filter({ hasText: "This is not JSON" }).waitFor();
+  await area.fill('{"title": "a name", "size": "small", "address": {"city": "Rome"}}');
+  await asForm.click();
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await world.isStatus(run, "done");
+  assert.deepEqual((await answerOf(run)).value, { title: "a name", size: "small", address: { city: "Rome" } });
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("one answer wins, and the others see whose it was", async () => {
   const run = await asking("order");
   const question = await questionOf(run);

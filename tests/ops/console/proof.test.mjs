@@ -56,6 +56,10 @@ test("runs are verified with a progress, and the link makes the report again", a
   await page.getByRole("heading", { name: "Proof", exact: true }).waitFor();
   await page.getByText("Hashes of all events are computed again").waitFor();
   await isAccessible(page);
+  await page.getByLabel("The newest").fill("100001");
+  await page.getByRole("button", { name: "Verify", exact: true }).last().click();
+  await page.getByText("Expected a whole number of runs from 1 to 100,000.").waitFor();
+  await page.getByLabel("The newest").fill("1000");
   await page.getByLabel("Runs, as --where").fill("graph=dry");
   await page.getByRole("button", { name: "Verify", exact: true }).last().click();
   await verdict(page).getByText("5 runs sound").waitFor();
@@ -192,6 +196,46 @@ for (const [name, [damage, says]] of Object.entries(damages))
     if (name === "a payload that was changed") await picturesOf(page, "proof-file-damaged");
     await page.context().close();
   });
+
+test("times that are none are found, and the events are shown all the same", async () => {
+  const lines = linesOf();
+  change(lines, "event", /"at_us":\d+/, '"at_us":1e300');
+  change(lines, "head", /"made_at":"[^"]*"/, '"made_at":"<b>never</b>"');
+  const page = await opened("#/proof/file");
+  await give(page, "damaged.jsonl", bytesOf(lines));
+  await page.locator(".findings li").first().waitFor();
+  await page.locator(".verdict").getByText("<b>never</b>").waitFor();
+  await page.locator(".findings a").first().click();
+  await page.locator(".file-detail").getByText("no time").waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("the events of a run are shown as they come while its file is still read", async () => {
+  const lines = linesOf();
+  const at = lines.findIndex((line) => line.includes('"kind":"event"'));
+  const long = { ...JSON.parse(lines[at]), payload: JSON.stringify({ text: "x".repeat(400_000) }) };
+  lines[at + 1] = JSON.stringify(long).replace(/"seq":1/, '"seq":2'); // the file is read in pieces of 256 KiB
+  const page = await opened("#/proof/file");
+  await page.evaluate(() => {
+    const read = Blob.prototype.arrayBuffer;
+    let pieces = 0;
+    Blob.prototype.arrayBuffer = async function later() {
+      if (this.size > 100_000) pieces += 1;
+      if (this.size > 100_000 && pieces === 2) await new Promise((resolve) => (globalThis.letGo = resolve));
+      return read.call(this);
+    };
+  });
+  await give(page, "long.jsonl", bytesOf(lines));
+  await page.locator(".file-run").first().click();
+  await page.locator(".file-event").first().getByText("run_started").waitFor();
+  await page.evaluate(() => globalThis.letGo());
+  await page.locator(".verdict-line").waitFor();
+  await page.locator(".file-event").nth(1).waitFor();
+  await page.locator(".file-event").filter({ hasText: "…" }).first().waitFor({ state: "detached" });
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
 
 test("what the browser finds is what the command finds", async () => {
   const lines = linesOf();

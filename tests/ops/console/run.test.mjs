@@ -92,9 +92,16 @@ test("a run is forked before its answer, answered otherwise, and compared", asyn
   await dialog.getByRole("textbox", { name: "customer" }).fill('"bea"');
   await dialog.getByRole("combobox").nth(1).selectOption("q2");
   await dialog.getByRole("textbox", { name: "q2" }).fill('{"ok": false}');
+  await dialog.getByRole("combobox").first().selectOption("notes"); // which the graph names, and nothing wrote yet
+  await dialog.getByRole("textbox", { name: "notes" }).fill('["late"]');
+  await dialog.getByLabel("Reason").fill("what if <b>");
   await dialog.getByRole("button", { name: "Fork", exact: true }).click();
   await page.waitForFunction((run) => location.hash.startsWith("#/run/") && !location.hash.includes(run), done);
   await hasClass(page, "over", "been");
+  const [, , fork] = new URL(page.url()).hash.split("/");
+  const [begun] = await world.api(`runs/${fork}/events`);
+  assert.equal(begun.reason, "what if <b>");
+  assert.deepEqual((await world.api(`runs/${fork}`)).channels.notes, ["late"]);
   await page.getByRole("link", { name: /forked at event 4/ }).click();
   await page.getByRole("heading", { name: "Compare" }).waitFor();
   const changes = page.getByRole("region", { name: /^Channels/ });
@@ -151,6 +158,7 @@ test("a call of a model is shown with its prompt, its reply, and what it cost", 
   await call.getByText("ask").waitFor();
   await call.click();
   await page.locator(".goal-detail").getByText("What is the sky?").waitFor();
+  assert.ok(await call.evaluate((button) => button === document.activeElement), "the keyboard lost its place");
   await page.locator(".goal-detail").getByText("blue <b>").first().waitFor();
   await page.getByRole("button", { name: "Show this moment" }).click();
   await page.waitForFunction(() => /at=2/.test(location.hash));
@@ -195,6 +203,26 @@ test("an event that came while another view was shown stands in words once the e
   await page.waitForTimeout(1500); // all is read, and nothing else draws a row again
   await page.keyboard.press("2");
   await page.locator(".event-says").getByText("the line is closed").waitFor();
+  await closed(page);
+});
+
+test("of very many channels all can be shown", async () => {
+  const input = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`c${n}`, n]));
+  const run = await world.startRun("order", { customer: "hal", ...input });
+  await world.isStatus(run, "waiting");
+  const page = await opened(run, "?view=channels");
+  await page.getByRole("button", { name: /^\d+ more$/ }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".channels > .tree > li").length > 250);
+  await closed(page);
+});
+
+test("the lineage says which runs came later than the moment", async () => {
+  const { run: fork } = await world.api(`runs/${done}/fork`, { at: 4 });
+  const page = await opened(done, "?view=lineage&at=3");
+  const row = page.locator("table.list tbody tr").filter({ has: page.locator(`a[href="#/run/${fork}"]`) });
+  await row.getByText(", later").waitFor();
+  await page.keyboard.press("}");
+  await row.getByText(", later").waitFor({ state: "detached" });
   await closed(page);
 });
 

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { openBrowser, openPage } from "./browser.mjs";
 import { dry } from "./graphs.mjs";
-import { World } from "./world.mjs";
+import { until, World } from "./world.mjs";
 
 let world;
 let browser;
@@ -124,6 +124,64 @@ test("the lines below the page do what the page shows", async () => {
   const { stdout } = await promisify(execFile)("/bin/sh", ["-c", curl]);
   assert.equal(JSON.parse(stdout)[0].run, run);
   assert.match(await world.cairn(...cairn.split(" ").slice(1)), /No coffee today/);
+  await page.context().close();
+});
+
+const pages = {
+  runs: "#/runs", "a run": () => `#/run/${run}`, "a run's channels": () => `#/run/${run}?view=channels`,
+  "two runs": () => `#/compare/${run}`, inbox: "#/inbox", queues: "#/queues", workers: "#/workers",
+  schedules: "#/schedules", hooks: "#/hooks", graphs: "#/graphs", "a graph": "#/graph/dry", proof: "#/proof?do=verify",
+};
+
+for (const [name, view] of Object.entries(pages))
+  test(`the keys and the lines are there: ${name}`, async () => {
+    const page = await openPage(browser, world.url + (typeof view === "function" ? view() : view));
+    await page.locator(".command-lines code").nth(1).waitFor();
+    assert.match(await page.locator(".command-lines").innerText(), /cairn\s+cairn \w[\s\S]*curl\s+curl -s/);
+    await page.keyboard.press("?");
+    const dialog = page.getByRole("dialog", { name: "Keys" });
+    await dialog.waitFor();
+    const bound = async () => (await dialog.locator("dt").allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ""));
+    await until(async () => (await bound()).includes("j"), "the rows of the page to have their keys");
+    const keys = await bound();
+    for (const key of ["/", "?", "j", "k", "gr", "r", "t"])
+      assert.deepEqual(keys.filter((one) => one === key), [key], `${key} of ${keys}`);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.keyboard.press("/");
+    await page.waitForFunction(() => document.activeElement instanceof HTMLInputElement);
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  });
+
+test("/ leads from a page without a filter to that of the runs", async () => {
+  const page = await openPage(browser, `${world.url}#/queues`);
+  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  await page.keyboard.press("/");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("role") === "combobox");
+  await page.keyboard.type("graph=dry");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash === "#/runs?where=graph%3Ddry");
+  await page.context().close();
+});
+
+test("each view of a run has the line that shows it, and so has a comparison of moments", async () => {
+  const page = await openPage(browser, `${world.url}#/run/${run}`);
+  await page.locator(".run-title").waitFor();
+  const shows = { events: /No water/, plan: /./, channels: /Open steps/, lineage: /dry/ };
+  const lines = page.locator(".command-lines code");
+  for (const [view, says] of [...Object.entries(shows), ["compare", /./]]) {
+    const hash = view === "compare" ? `#/compare/${run}?at=2&with_at=3` : `#/run/${run}?view=${view}&at=2`;
+    await page.evaluate((to) => (location.hash = to), hash);
+    const word = view === "compare" ? "diff" : view === "channels" ? "show" : view === "lineage" ? "runs" : view;
+    await lines.filter({ hasText: `cairn ${word} ` }).waitFor();
+    const [cairn, curl] = await lines.allInnerTexts();
+    const printed = await world.cairn(...cairn.split(" ").slice(1)).catch((fault) => fault.stdout); // 1: they differ
+    if (view !== "plan") assert.match(printed, says, cairn);
+    const { stdout } = await promisify(execFile)("/bin/sh", ["-c", curl]);
+    assert.equal(JSON.parse(stdout).error, undefined, curl);
+    if (view === "compare") assert.deepEqual([JSON.parse(stdout).a.seq, JSON.parse(stdout).b.seq], [2, 3]);
+  }
   await page.context().close();
 });
 

@@ -16,6 +16,9 @@ export function may(role: Role): boolean {
   return roles.includes(role) || roles.includes("admin");
 }
 
+// Not a token with a scope; until the server has said who asks, anyone.
+export const seesAll = () => caller.value?.all_runs !== false;
+
 // The same for what concerns all runs, which a token with a scope may not do.
 export const mayForAll = (role: Role) => may(role) && caller.value?.all_runs === true;
 

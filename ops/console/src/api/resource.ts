@@ -10,7 +10,8 @@ export interface Resource<T> {
   reload: () => void;
 }
 
-const attempts = signal(0);
+// Counts how often all that is shown is to be read again.
+export const attempts = signal(0);
 
 // Reads all that is shown again.
 export function reloadAll(): void {
@@ -21,11 +22,21 @@ const retryMs = [500, 1000, 2000, 4000];
 
 // Reads again when the key changes, every so many milliseconds while the page is visible, and until the server is back.
 export function useResource<T>(key: string, load: (signal: AbortSignal) => Promise<T>, everyMs = 0): Resource<T> {
+  return useRead(key, key, load, everyMs);
+}
+
+// The same of something that changes with its key, as a run does with its events: what was there stays until the next
+// answer, and with it what a reader has opened.
+export function useFollowed<T>(of: string, key: string, load: (signal: AbortSignal) => Promise<T>): Resource<T> {
+  return useRead(of, key, load, 0);
+}
+
+function useRead<T>(of: string, key: string, load: (signal: AbortSignal) => Promise<T>, everyMs: number): Resource<T> {
   const resource = useMemo(() => {
     const data = signal<T | undefined>(undefined);
     const error = signal<Refusal | undefined>(undefined);
     return { data, error, again: signal(0) };
-  }, [key]);
+  }, [of]);
   useEffect(() => {
     const aborter = new AbortController();
     let timer = 0;

@@ -5,7 +5,7 @@ import type { Json } from "../api/types";
 import { excerpt } from "../pages/run/event_words";
 import { JsonTree } from "./json_tree";
 import { SchemaForm } from "./form/form";
-import { Time } from "./time";
+import { Until } from "./time";
 
 export interface Asked {
   id: string;
@@ -31,15 +31,6 @@ export function Expiry({ question }: { question: Asked }) {
       if it is not answered: <Until at={question.expires_at} />
     </p>
   );
-}
-
-function Until({ at }: { at: string }) {
-  const ms = Date.parse(at) - Date.now();
-  if (ms < 0) return <Time at={at} />;
-  const hours = Math.floor(ms / 3_600_000);
-  const says = hours >= 48 ? `in ${Math.floor(hours / 24)} days` : hours >= 1 ? `in ${hours} h` :
-    `in ${Math.max(1, Math.floor(ms / 60_000))} min`;
-  return <time dateTime={at} title={new Date(at).toLocaleString()}>{says}</time>;
 }
 
 interface Props {

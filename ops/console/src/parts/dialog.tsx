@@ -12,8 +12,12 @@ export function Dialog({ title, onClose, children }: Props) {
   const place = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
-    place.current?.showModal();
-    return () => before?.focus();
+    const dialog = place.current!;
+    dialog.showModal();
+    return () => {
+      const { activeElement: at } = document; // elsewhere already, where a key was quicker
+      if (at === null || at === document.body || dialog.contains(at)) before?.focus();
+    };
   }, []);
   return (
     <dialog ref={place} aria-label={title} onClose={onClose}>

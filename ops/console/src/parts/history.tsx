@@ -1,9 +1,10 @@
 // What is on record of something, the newest first, read again while it is looked at; older pages when asked for.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { get } from "../api/client";
 import { useResource } from "../api/resource";
+import { pushedOff } from "./pushed_off";
 import { sayRefusal } from "../shell/notices";
 import { Read } from "./states";
 
@@ -40,6 +41,13 @@ interface NotesProps<N> {
 function Notes<N extends Numbered>({ path, newest, show }: NotesProps<N>) {
   const older = useSignal<N[]>([]);
   const isOver = useSignal(newest.length < pageNotes);
+  const before = useRef(newest);
+  useLayoutEffect(() => {
+    const pushed = pushedOff(before.current, newest, ({ number }) => String(number));
+    before.current = newest;
+    if (pushed === undefined) [older.value, isOver.value] = [[], false]; // there may be others between them
+    else if (pushed.length > 0) older.value = [...pushed, ...older.value];
+  }, [newest]);
   const known = new Set(newest.map((note) => note.number));
   const notes = [...newest, ...older.value.filter((note) => !known.has(note.number))];
   const more = async () => {

@@ -87,6 +87,7 @@ function Node(props: Props) {
 
 export function JsonTree(props: Props) {
   const { value } = props;
+  const limit = useSignal(itemsMax);
   const isOpenRoot = typeof value === "object" && value !== null && props.name === undefined;
   if (!isOpenRoot) return <ul class="tree"><Node {...props} /></ul>;
   const entries = Array.isArray(value)
@@ -95,11 +96,15 @@ export function JsonTree(props: Props) {
   if (entries.length === 0) return <p class="muted">{Array.isArray(value) ? "An empty list." : "Nothing."}</p>;
   return (
     <ul class="tree">
-      {entries.slice(0, itemsMax).map(([key, item]) => (
+      {entries.slice(0, limit.value).map(([key, item]) => (
         <Node key={key} value={item} name={key} path={(props.path ?? "") + piece(key)} depth={1} marks={props.marks}
           open={props.open ?? 1} />
       ))}
-      {entries.length > itemsMax && <li class="muted">{(entries.length - itemsMax).toLocaleString()} more</li>}
+      {entries.length > limit.value && (
+        <li><button type="button" class="quiet" onClick={() => (limit.value += 10 * itemsMax)}>
+          {(entries.length - limit.value).toLocaleString()} more
+        </button></li>
+      )}
     </ul>
   );
 }

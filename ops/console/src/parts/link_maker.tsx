@@ -4,7 +4,7 @@ import { may, post, Refusal } from "../api/client";
 import type { LinkMade } from "../api/types";
 import { copyText } from "./copy";
 import { Dialog } from "./dialog";
-import { localTime } from "./time";
+import { Exact } from "./time";
 
 const days = [1, 7, 30];
 const dayMs = 86_400_000;
@@ -18,7 +18,7 @@ function Made({ link }: { link: LinkMade }) {
         <textarea readOnly rows={4} value={address} onFocus={(event) => event.currentTarget.select()} />
       </label>
       <p class="muted">It answers question {link.question} once, as <bdi>{link.by}</bdi>, until{" "}
-        {localTime(link.expires_at)}. Whoever has it can answer: send it to that person alone.</p>
+        <Exact at={link.expires_at} />. Whoever has it can answer: send it to that person alone.</p>
       <button type="button" class="primary" onClick={() => {
         void copyText(address).then(() => (isCopied.value = true));
       }}>{isCopied.value ? "Copied" : "Copy the link"}</button>

@@ -44,9 +44,10 @@ interface ReadProps<T> {
   children: (data: T) => ComponentChildren;
 }
 
-// What a resource has, or why it has nothing.
+// What a resource has, or why it has nothing; both, where it was refused later. That the server is away is said above.
 export function Read<T>({ from, children }: ReadProps<T>) {
   const data = from.data.value;
-  if (data !== undefined) return <>{children(data)}</>;
-  return from.error.value === undefined ? <Loading /> : <Failure error={from.error.value} />;
+  const error = from.error.value;
+  if (data === undefined) return error === undefined ? <Loading /> : <Failure error={error} />;
+  return <>{error !== undefined && error.code !== "lost" && <Failure error={error} />}{children(data)}</>;
 }

@@ -52,6 +52,11 @@ export function Until({ at }: { at: string }) {
   </time>;
 }
 
+// A time of day and year, where how long ago says too little.
+export function Exact({ at }: { at: string }) {
+  return <time dateTime={at} title={exactTime(at)}>{localTime(at)}</time>;
+}
+
 export function Clock({ at }: { at: string }) {
   return <time dateTime={at} title={exactTime(at)}>{clockTime(at)}</time>;
 }

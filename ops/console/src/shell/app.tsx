@@ -2,10 +2,10 @@
 import { effect, signal } from "@preact/signals";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
-import { connection, isTokenAsked, meetCaller, Refusal } from "../api/client";
+import { connection, isTokenAsked, meetCaller, Refusal, seesAll, send } from "../api/client";
 import { reloadAll } from "../api/resource";
-import { useKeys } from "../keys";
-import { pages } from "../pages/pages";
+import { isFilterAsked, useKeys } from "../keys";
+import { offeredPages, pages } from "../pages/pages";
 import { Bare, Failure, Loading } from "../parts/states";
 import { go, route } from "../router";
 import { nextTheme } from "../theme";
@@ -33,7 +33,20 @@ effect(() => {
   );
 });
 
+const askAgainMs = 2000;
+
+// Pages that read nothing all the time hear as well when the server is back.
+function useAskAgain(isLost: boolean): void {
+  useEffect(() => {
+    if (!isLost) return;
+    const ask = () => void send(new URL("readyz", new URL(".", location.href))).catch(() => undefined);
+    const timer = setInterval(ask, askAgainMs);
+    return () => clearInterval(timer);
+  }, [isLost]);
+}
+
 function Connection() {
+  useAskAgain(connection.value === "lost");
   if (connection.value === "here") return null;
   return (
     <p class="lost" role="status">
@@ -76,15 +89,20 @@ function useCaller(isNeeded: boolean): void {
 export function App() {
   const isLinked = route.value.page === "answer";
   useCaller(!isLinked);
-  const bound = Object.entries(pages).flatMap(([name, entry]) =>
-    entry.key === undefined ? [] : [{ keys: `g ${entry.key}`, says: entry.title, act: () => go([name]) }],
-  );
+  const seen = seesAll();
+  const bound = offeredPages(seen).map(([name, { key, title }]) => (
+    { keys: `g ${key}`, says: title, act: () => go([name]) }
+  ));
   useKeys([
+    { keys: "/", says: "Filter the runs", act: () => {
+      isFilterAsked.value = true;
+      go(["runs"]);
+    } },
     { keys: "?", says: "These keys", act: () => (isHelpOpen.value = true) },
     { keys: "r", says: "Read again", act: reloadAll },
     { keys: "t", says: "Light, dark, as the system", act: nextTheme },
-    ...bound,
   ]);
+  useKeys(bound, [seen]);
   if (isLinked) return <><Connection /><main id="main" tabIndex={-1}><Shown /></main></>;
   const page = isTokenAsked.value ? <TokenForm /> : <Shown />;
   return (

@@ -1,5 +1,5 @@
-import { caller } from "../api/client";
-import { pages } from "../pages/pages";
+import { caller, seesAll } from "../api/client";
+import { offeredPages } from "../pages/pages";
 import { link, route } from "../router";
 import { nextTheme, theme } from "../theme";
 import { isHelpOpen } from "./help";
@@ -12,11 +12,9 @@ export function Navigation() {
     <header class="top">
       <a class="brand" href={link(["runs"])}>Cairn</a>
       <nav aria-label="Pages">
-        {Object.entries(pages).map(([name, entry]) =>
-          entry.key === undefined ? null : (
-            <a key={name} href={link([name])} aria-current={name === here ? "page" : undefined}>{entry.title}</a>
-          ),
-        )}
+        {offeredPages(seesAll()).map(([name, { title }]) => (
+          <a key={name} href={link([name])} aria-current={name === here ? "page" : undefined}>{title}</a>
+        ))}
       </nav>
       <div class="top-end">
         {caller.value !== undefined && caller.value.actor !== "api" && <span class="who">{caller.value.actor}</span>}

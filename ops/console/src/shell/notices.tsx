@@ -33,7 +33,7 @@ export function Notices() {
     <div class="notices" role="status" aria-live="polite">
       {notices.value.map((notice) => (
         <p key={notice.id} class={notice.isRefusal ? "notice refusal" : "notice"}>
-          <span>{notice.says}</span>
+          <bdi>{notice.says}</bdi>
           <button type="button" class="quiet" aria-label="Close" onClick={() => dismiss(notice.id)}>×</button>
         </p>
       ))}

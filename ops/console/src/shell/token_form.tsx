@@ -1,6 +1,6 @@
 // Asks for the token when the server wants one.
 import { useSignal } from "@preact/signals";
-import { Refusal, takeToken } from "../api/client";
+import { type Refusal, takeToken } from "../api/client";
 import { reloadAll } from "../api/resource";
 
 export function TokenForm() {
@@ -15,7 +15,8 @@ export function TokenForm() {
       await takeToken(text.value);
       reloadAll();
     } catch (refusal) {
-      says.value = (refusal as Refusal).status === 401 ? "The server does not know this token." : String(refusal);
+      const { status, message } = refusal as Refusal;
+      says.value = status === 401 ? "The server does not know this token." : message;
     }
     isBusy.value = false;
   };

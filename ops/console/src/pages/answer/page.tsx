@@ -1,12 +1,15 @@
 // One question for someone who has a link to it, and needs nothing else. The link's token stays in this page's address
 // after "#", which browsers keep to themselves.
+import { useSignal } from "@preact/signals";
 import { post } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Answered, LinkedQuestion } from "../../api/types";
 import { AnswerForm, Expiry, Prompt } from "../../parts/answer_form";
 import { Bare, Empty, Failure, Loading } from "../../parts/states";
-import { localTime } from "../../parts/time";
+import { Exact } from "../../parts/time";
 import { route } from "../../router";
+
+const everyMs = 5000; // so that a reader sees when another one was first
 
 export function Page() {
   const token = route.value.query.get("token") ?? "";
@@ -20,10 +23,11 @@ export function Page() {
 }
 
 function Linked({ token }: { token: string }) {
+  const isDone = useSignal(false);
   const read = useResource<LinkedQuestion>(`link ${token}`, (signal) =>
-    post<LinkedQuestion>("links/question", { token }, signal));
+    post<LinkedQuestion>("links/question", { token }, signal), isDone.value ? 0 : everyMs);
   const found = read.data.value;
-  if (read.error.value?.code === "closed")
+  if (read.error.value?.code === "closed" && !isDone.value)
     return <Empty title="This question is closed"><p><bdi>{read.error.value.message}</bdi></p></Empty>;
   if (found === undefined) return read.error.value === undefined ? <Loading /> : <Failure error={read.error.value} />;
   const send = (value: unknown) => post<Answered>("links/answer", { token, value });
@@ -32,8 +36,9 @@ function Linked({ token }: { token: string }) {
       <p class="muted"><bdi>{found.graph}</bdi> asks <bdi>{found.by.replace(/^link:/, "")}</bdi></p>
       <Prompt prompt={found.question.prompt} />
       <Expiry question={found.question} />
-      <AnswerForm run={found.run} question={found.question} send={send} onDone={() => undefined} />
-      <p class="muted small">This link holds until {localTime(found.expires_at)}, for this question and one answer.</p>
+      <AnswerForm run={found.run} question={found.question} send={send} onDone={() => (isDone.value = true)} />
+      <p class="muted small">This link holds until <Exact at={found.expires_at} />, for this question and one
+        answer.</p>
     </article>
   );
 }

@@ -5,6 +5,7 @@ import { useResource } from "../../api/resource";
 import type { Change, Difference, Event } from "../../api/types";
 import { JsonTree } from "../../parts/json_tree";
 import { Bare, Empty, Read } from "../../parts/states";
+import { useWalk } from "../../parts/walk";
 import { shortId, Status } from "../../parts/status";
 import { duration } from "../../parts/time";
 import { amend, isRun, link, route } from "../../router";
@@ -24,8 +25,10 @@ function Compared({ a, b }: { a: string; b: string }) {
   const query = { with: b === a ? undefined : b, at: at ?? (a === b ? "1" : undefined), with_at: withAt };
   const read = useResource<Difference>(`compare ${a} ${b} ${at} ${withAt}`, (signal) =>
     get<Difference>(`runs/${a}/diff`, query, signal), 5000);
-  const moments = `${a} --from ${query.at ?? 1}${withAt === undefined ? "" : ` --to ${withAt}`}`;
-  useCommandLines(curlLine(`runs/${a}/diff`, query), `cairn diff ${a === b ? moments : `${a} ${b}`}`);
+  const option = (name: string, seq: string | undefined) => (seq === undefined ? "" : ` --${name} ${seq}`);
+  const moments = option("from", query.at) + option("to", withAt);
+  useWalk(".compared", "part");
+  useCommandLines(curlLine(`runs/${a}/diff`, query), `cairn diff ${a}${a === b ? "" : ` ${b}`}${moments}`);
   return (
     <>
       <h1>Compare</h1>
@@ -40,7 +43,8 @@ function Side({ side, name }: { side: Difference["a"]; name: "at" | "with_at" })
       <p><Status of={side.status} /> <a href={link(["run", side.run], { at: side.seq })}>{shortId(side.run)}</a></p>
       <dl class="facts">
         <div><dt>Event</dt><dd>
-          <input type="number" min={1} value={side.seq} aria-label={`Event of ${shortId(side.run)}`}
+          <input key={side.seq} type="number" min={1} defaultValue={String(side.seq)}
+            aria-label={`Event of ${shortId(side.run)}`}
             onChange={(event) => amend({ [name]: event.currentTarget.value })} />
         </dd></div>
         <div><dt>Lasted</dt><dd class="number">{duration(side.ms)}</dd></div>
@@ -51,7 +55,7 @@ function Side({ side, name }: { side: Difference["a"]; name: "at" | "with_at" })
 }
 
 function Part({ title, children }: { title: string; children: ComponentChildren }) {
-  return <section class="compared" aria-label={title}><h2>{title}</h2>{children}</section>;
+  return <section class="compared" aria-label={title} tabIndex={-1}><h2>{title}</h2>{children}</section>;
 }
 
 function Value({ value, kind }: { value: unknown; kind: "removed" | "added" }) {

@@ -6,6 +6,7 @@ import type { Graph } from "../../api/types";
 import { differenceOf, type Line } from "../../parts/code/lines";
 import { pretty } from "../../parts/code/pretty";
 import { Empty, Read } from "../../parts/states";
+import { localTime } from "../../parts/time";
 import { amend, route } from "../../router";
 import { inOrder } from "./graph_schema";
 import type { Shown } from "./page";
@@ -41,7 +42,8 @@ function Choice({ label, value, shown, onChange }: ChoiceProps) {
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
         {shown.versions.map((line) => (
           <option key={line.version} value={line.version}>
-            {line.version.slice(0, 8)} {line.at?.slice(0, 16).replace("T", " ")}{line.current ? ", current" : ""}
+            {line.version.slice(0, 8)} {line.at === undefined ? "" : localTime(line.at)}
+            {line.current ? ", current" : ""}
           </option>
         ))}
       </select>

@@ -1,4 +1,5 @@
 // One graph: its picture, its text, its versions and how they differ, and a start.
+import { useSignal } from "@preact/signals";
 import { get, may, Refusal } from "../../api/client";
 import { useResource, type Resource } from "../../api/resource";
 import type { Graph, GraphListed } from "../../api/types";
@@ -53,7 +54,8 @@ interface FoundProps {
 
 function Found({ name, list, versions }: FoundProps) {
   const current = versions.find((line) => line.current) ?? versions[0];
-  const version = route.value.query.get("version") ?? current?.version ?? "";
+  const held = useSignal<string | undefined>(undefined); // the version whose text is being changed, whatever is added
+  const version = route.value.query.get("version") ?? held.value ?? current?.version ?? "";
   const graph = useResource<Graph>(version, (signal) => get<Graph>(`graphs/${version}`, {}, signal));
   useLines(name, version, version === current?.version);
   if (current === undefined)
@@ -70,7 +72,8 @@ function Found({ name, list, versions }: FoundProps) {
         <h1><bdi>{name}</bdi></h1>
         <code class="muted" title={version}>{version.slice(0, 12)}</code>
         {line?.current === true ? <span class="status is-done"><span aria-hidden="true">✓</span>current</span>
-          : <a href={link(["graph", name], { show: viewOf() })}>not current: show the current version</a>}
+          : <a href={link(["graph", name], { show: viewOf() })} onClick={() => (held.value = undefined)}>not current:
+            show the current version</a>}
         {line?.at !== undefined && (
           <span class="muted">since <Time at={line.at} />{line.actor && <> by <bdi>{line.actor}</bdi></>}</span>
         )}
@@ -79,7 +82,7 @@ function Found({ name, list, versions }: FoundProps) {
       <Tabs />
       <Read from={graph}>
         {(text) => <Body shown={{ name, version, isCurrent: line?.current === true, graph: text, versions }}
-          onAdded={list.reload} />}
+          onAdded={list.reload} onChanged={(isChanged) => (held.value = isChanged ? version : undefined)} />}
       </Read>
     </>
   );
@@ -95,7 +98,7 @@ function Tabs() {
   useKeys([
     { keys: "j", says: "Next part", act: () => step(1) },
     { keys: "k", says: "Part before", act: () => step(-1) },
-  ], [shown]);
+  ], [shown, offered.length]);
   const { page, rest, query } = route.value;
   return (
     <nav class="tabs" aria-label="Parts of the graph">
@@ -107,9 +110,15 @@ function Tabs() {
   );
 }
 
-function Body({ shown, onAdded }: { shown: Shown; onAdded: () => void }) {
+interface BodyProps {
+  shown: Shown;
+  onAdded: () => void;
+  onChanged: (isChanged: boolean) => void; // the text
+}
+
+function Body({ shown, onAdded, onChanged }: BodyProps) {
   switch (viewOf()) {
-    case "text": return <GraphText key={shown.version} shown={shown} onAdded={onAdded} />;
+    case "text": return <GraphText key={shown.version} shown={shown} onAdded={onAdded} onChanged={onChanged} />;
     case "versions": return <Versions shown={shown} onAdded={onAdded} />;
     case "difference": return <Difference shown={shown} />;
     case "start": return <Start key={shown.version} shown={shown} />;

@@ -1,7 +1,7 @@
 // The text of a graph: read, changed, checked while it is written with the faults at their lines, added as a version.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { may, post, type Refusal } from "../../api/client";
+import { may, post, Refusal } from "../../api/client";
 import type { GraphAdded, GraphReview } from "../../api/types";
 import { CodeArea } from "../../parts/code/code_area";
 import { pretty } from "../../parts/code/pretty";
@@ -38,11 +38,18 @@ export function NewGraph() {
   );
 }
 
-export function GraphText({ shown, onAdded }: { shown: Shown; onAdded: () => void }) {
-  return <Editor start={pretty(inOrder(shown.graph)) + "\n"} onAdded={onAdded} />;
+interface TextProps {
+  shown: Shown;
+  onAdded: () => void;
+  onChanged: (isChanged: boolean) => void;
+}
+
+export function GraphText({ shown, onAdded, onChanged }: TextProps) {
+  return <Editor start={pretty(inOrder(shown.graph)) + "\n"} onAdded={onAdded} onChanged={onChanged} />;
 }
 
 const quietMs = 400; // after the last key, before the text is checked
+const againMs = 2000; // after a check that was not answered
 
 async function review(text: string): Promise<Fault[]> {
   const syntax = syntaxFault(text);
@@ -54,24 +61,41 @@ async function review(text: string): Promise<Fault[]> {
 // The faults of the text, some time after it was changed last; nothing yet, or a token that may not ask: undefined.
 function useReview(text: string): Fault[] | undefined {
   const faults = useSignal<Fault[] | undefined>(undefined);
+  const mayAsk = may("operate"); // known only when the server has said who asks
   useEffect(() => {
-    if (!may("operate")) return;
+    if (!mayAsk) return;
     let isOver = false;
-    const timer = setTimeout(() => {
-      review(text).then((found) => {
-        if (!isOver) faults.value = found;
-      }, () => undefined); // a lost connection is said above
-    }, quietMs);
+    let timer = 0;
+    const ask = (afterMs: number) => {
+      timer = window.setTimeout(() => {
+        review(text).then((found) => {
+          if (!isOver) faults.value = found;
+        }, (fault: unknown) => {
+          const isAway = fault instanceof Refusal && (fault.code === "lost" || fault.code === "unavailable");
+          if (!isOver && isAway) ask(againMs); // that it is away is said above
+        });
+      }, afterMs);
+    };
+    ask(quietMs);
     return () => {
       isOver = true;
       clearTimeout(timer);
     };
-  }, [text]);
+  }, [text, mayAsk]);
   return faults.value;
 }
 
-function Editor({ start, onAdded }: { start: string; onAdded: () => void }) {
+interface EditorProps {
+  start: string;
+  onAdded: () => void;
+  onChanged?: (isChanged: boolean) => void;
+}
+
+function Editor({ start, onAdded, onChanged }: EditorProps) {
   const text = useSignal(start);
+  const isChanged = text.value !== start;
+  useEffect(() => onChanged?.(isChanged), [isChanged]);
+  useEffect(() => () => onChanged?.(false), []);
   const cursor = useSignal(0);
   const place = useRef<HTMLTextAreaElement>(null);
   const faults = useReview(text.value);

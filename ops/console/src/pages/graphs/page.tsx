@@ -1,11 +1,11 @@
 // The graphs by name: which version is current, since when, by whom.
-import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { get, may } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { GraphListed } from "../../api/types";
 import { useKeys } from "../../keys";
-import { Empty, Failure, Read } from "../../parts/states";
+import { useChosen } from "../../parts/chosen";
+import { Empty, Read } from "../../parts/states";
 import { Time } from "../../parts/time";
 import { amend, go, link, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
@@ -35,7 +35,6 @@ export function Page() {
   const field = useRef<HTMLInputElement>(null);
   useKeys([{ keys: "/", says: "Names with these letters", act: () => field.current?.focus() }]);
   useCommandLines(curlLine("graphs"), "cairn graph list");
-  const refusal = graphs.error.value;
   return (
     <>
       <div class="page-head">
@@ -46,8 +45,6 @@ export function Page() {
             spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />
         </div>
       </div>
-      {refusal !== undefined && graphs.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={graphs}>
         {(lines) => <List graphs={byName(lines).filter(({ name }) => name.includes(word))} isFiltered={word !== ""} />}
       </Read>
@@ -56,19 +53,8 @@ export function Page() {
 }
 
 function List({ graphs, isFiltered }: { graphs: Named[]; isFiltered: boolean }) {
-  const chosen = useSignal(-1);
-  const move = (by: number) => {
-    chosen.value = Math.min(Math.max(chosen.value + by, 0), graphs.length - 1);
-    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
-  };
-  useKeys([
-    { keys: "j", says: "Next graph", act: () => move(1) },
-    { keys: "k", says: "Graph before", act: () => move(-1) },
-    { keys: "Enter", says: "Open the graph", act: () => {
-      const graph = graphs[chosen.value];
-      if (graph !== undefined) go(["graph", graph.name]);
-    } },
-  ], [graphs]);
+  const chosen = useChosen({ rows: graphs, nameOf: ({ name }) => name, noun: "graph", open: ({ name }) =>
+    go(["graph", name]) });
   if (graphs.length === 0)
     return isFiltered ? <Empty title="No graph has these letters" /> : (
       <Empty title="No graph is here"><pre>cairn graph add order.json</pre></Empty>
@@ -83,7 +69,7 @@ function List({ graphs, isFiltered }: { graphs: Named[]; isFiltered: boolean }) 
       </thead>
       <tbody>
         {graphs.map(({ name, current, versions }, index) => (
-          <tr key={name} data-row={index} class={index === chosen.value ? "chosen" : undefined}>
+          <tr key={name} data-row={index} class={index === chosen ? "chosen" : undefined}>
             <td class="name"><a href={link(["graph", name])}><bdi>{name}</bdi></a></td>
             <td><code class="muted" title={current.version}>{current.version.slice(0, 12)}</code></td>
             <td class="number" data-label="Versions">{versions}</td>

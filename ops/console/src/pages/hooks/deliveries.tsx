@@ -1,11 +1,10 @@
 // The notices of a hook, the newest first: what became of each, what was answered, and when it is sent again.
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { getPage, may, type Page, post } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Hook, HookDelivery, HookResent } from "../../api/types";
-import { useKeys } from "../../keys";
-import { Failure, Read } from "../../parts/states";
+import { useChosen } from "../../parts/chosen";
+import { Read } from "../../parts/states";
 import { shortId, Status } from "../../parts/status";
 import { Time, Until } from "../../parts/time";
 import { amend, go, link, route } from "../../router";
@@ -36,7 +35,6 @@ export function Deliveries({ hook, path, stamp, onChange, onSkip }: Props) {
   useCommandLines(curlLine(`${path}/deliveries`, asked), `cairn hook show ${quoted(hook.name)}` +
     `${status === undefined ? "" : ` --status ${status}`} --limit ${limit}` +
     `${after === undefined ? "" : ` --after ${quoted(after)}`}`);
-  const refusal = notices.error.value;
   const again = async (event: string) => {
     try {
       await post<HookResent>(`${path}/resend`, { event });
@@ -53,8 +51,6 @@ export function Deliveries({ hook, path, stamp, onChange, onSkip }: Props) {
         <h2>Notices</h2>
         <Statuses hook={hook} chosen={status} />
       </div>
-      {refusal !== undefined && notices.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={notices}>
         {({ items, next }) => (
           <>
@@ -107,21 +103,14 @@ interface TableProps {
   onSkip: (event: string) => void;
 }
 
+const rowName = ({ id, type }: HookDelivery) => `${id} ${type}`;
+
 function DeliveryTable({ hook, notices, onAgain, onSkip }: TableProps) {
-  const chosen = useSignal(-1);
-  const move = (by: number) => {
-    chosen.value = Math.min(Math.max(chosen.value + by, 0), notices.length - 1);
-    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
+  const open = (notice: HookDelivery) => {
+    const event = eventOf(notice);
+    if (event !== undefined) go(["run", event.run], { at: event.seq, view: "events" });
   };
-  useKeys([
-    { keys: "j", says: "Next notice", act: () => move(1) },
-    { keys: "k", says: "Notice before", act: () => move(-1) },
-    { keys: "Enter", says: "Open its run", act: () => {
-      const notice = notices[chosen.value];
-      const event = notice === undefined ? undefined : eventOf(notice);
-      if (event !== undefined) go(["run", event.run], { at: event.seq, view: "events" });
-    } },
-  ], [notices]);
+  const chosen = useChosen({ rows: notices, nameOf: rowName, noun: "notice", open, opens: "Open its run" });
   return (
     <table class="list cards notices-of">
       <caption class="hidden">The notices of the hook</caption>
@@ -134,8 +123,8 @@ function DeliveryTable({ hook, notices, onAgain, onSkip }: TableProps) {
       </thead>
       <tbody>
         {notices.map((notice, index) => (
-          <tr key={`${notice.id} ${notice.type}`} data-row={index}
-            class={index === chosen.value ? "chosen" : undefined}>
+          <tr key={rowName(notice)} data-row={index}
+            class={index === chosen ? "chosen" : undefined}>
             <td class="name"><About notice={notice} /></td>
             <td data-label="Noted"><Time at={notice.noted_at} /></td>
             <td data-label="Status"><Outcome notice={notice} isOrdered={hook.ordered} /></td>

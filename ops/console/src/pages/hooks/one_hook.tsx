@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { get, may } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Hook, HookNote } from "../../api/types";
-import { Failure, Read } from "../../parts/states";
+import { Read } from "../../parts/states";
 import { Age, now, Time } from "../../parts/time";
 import { link } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
@@ -21,8 +21,6 @@ export function OneHook({ name }: { name: string }) {
   const refusal = hook.error.value;
   return (
     <>
-      {refusal !== undefined && hook.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       {hook.data.value === undefined && <h1><bdi>{name}</bdi></h1>}
       <Read from={hook}>{(found) => <Found hook={found} path={path} onChange={hook.reload} />}</Read>
       {refusal?.code === "not_found" && hook.data.value === undefined && <Past name={name} path={path} />}

@@ -5,7 +5,8 @@ import { get, mayForAll } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Hook } from "../../api/types";
 import { useKeys } from "../../keys";
-import { Empty, Failure, Read } from "../../parts/states";
+import { useChosen } from "../../parts/chosen";
+import { Empty, Read } from "../../parts/states";
 import { amend, go, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { HookDialog } from "./definition";
@@ -24,7 +25,6 @@ function AllHooks() {
   const field = useRef<HTMLInputElement>(null);
   useKeys([{ keys: "/", says: "Names with these letters", act: () => field.current?.focus() }]);
   useCommandLines(curlLine("hooks"), "cairn hook list");
-  const refusal = hooks.error.value;
   return (
     <>
       <div class="page-head">
@@ -35,8 +35,6 @@ function AllHooks() {
             spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />
         </div>
       </div>
-      {refusal !== undefined && hooks.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={hooks}>{(all) => <List all={all} word={word} />}</Read>
       {isAdding.value && (
         <HookDialog onClose={() => (isAdding.value = false)} onDone={(added) => go(["hooks", added])} />
@@ -47,20 +45,9 @@ function AllHooks() {
 
 function List({ all, word }: { all: Hook[]; word: string }) {
   const hooks = all.filter((hook) => hook.name.includes(word));
-  const chosen = useSignal(-1);
-  const move = (by: number) => {
-    chosen.value = Math.min(Math.max(chosen.value + by, 0), hooks.length - 1);
-    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
-  };
-  useKeys([
-    { keys: "j", says: "Next hook", act: () => move(1) },
-    { keys: "k", says: "Hook before", act: () => move(-1) },
-    { keys: "Enter", says: "Open the hook", act: () => {
-      const hook = hooks[chosen.value];
-      if (hook !== undefined) go(["hooks", hook.name]);
-    } },
-  ], [all, word]);
-  if (hooks.length > 0) return <HookTable hooks={hooks} chosen={chosen.value} />;
+  const nameOf = (hook: Hook) => hook.name;
+  const chosen = useChosen({ rows: hooks, nameOf, noun: "hook", open: (hook) => go(["hooks", hook.name]) });
+  if (hooks.length > 0) return <HookTable hooks={hooks} chosen={chosen} />;
   if (word !== "") return <Empty title="No hook has these letters" />;
   return (
     <Empty title="No hook is here">

@@ -5,7 +5,7 @@ import type { Page as ListPage } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { OpenQuestion } from "../../api/types";
 import { useKeys } from "../../keys";
-import { Empty, Failure, Read } from "../../parts/states";
+import { Empty, Read } from "../../parts/states";
 import { go, link, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { QuestionList } from "./question_list";
@@ -19,7 +19,6 @@ export function Page() {
   const cairn = run === undefined ? `cairn questions${where === "" ? "" : ` --where ${quoted(where)}`}`
     : `cairn answer ${run} --question ${quoted(question ?? "")} --value JSON`;
   useCommandLines(curlLine("questions", questionQuery(where)), cairn);
-  const refusal = list.error.value;
   return (
     <>
       <div class="page-head">
@@ -27,7 +26,6 @@ export function Page() {
         {list.data.value !== undefined && <Count page={list.data.value} />}
         <Filter key={where} where={where} />
       </div>
-      {refusal !== undefined && list.data.value !== undefined && refusal.code !== "lost" && <Failure error={refusal} />}
       <Read from={list}>{(page) => <Inbox page={page} where={where} run={run} question={question} />}</Read>
     </>
   );

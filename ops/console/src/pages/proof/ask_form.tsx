@@ -7,7 +7,7 @@ import type { Graph, GraphListed } from "../../api/types";
 import { CodeArea } from "../../parts/code/code_area";
 import { pretty } from "../../parts/code/pretty";
 import { useKeys } from "../../keys";
-import type { Asked, Kind } from "./job";
+import { limitMax, type Asked, type Kind } from "./job";
 import { packed, packedMax, unpacked } from "./packed";
 
 export type Given = Asked;
@@ -31,7 +31,8 @@ export function AskForm({ given, onAsk }: { given: Given; onAsk: (wanted: Given)
     says.value = "";
     try {
       const count = Number(limit.value);
-      if (!Number.isInteger(count) || count < 1) throw new Error("Expected a whole number of runs.");
+      if (!Number.isInteger(count) || count < 1 || count > limitMax)
+        throw new Error(`Expected a whole number of runs from 1 to ${limitMax.toLocaleString()}.`);
       const graph = kind.value === "changed" ? await graphOf(text.value) : "";
       const run = where.value === given.where ? given.run : "";
       onAsk({ kind: kind.value, where: where.value.trim(), run, limit: count, graph,

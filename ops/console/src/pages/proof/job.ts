@@ -30,6 +30,7 @@ export interface Job {
   stop: () => void;
 }
 
+export const limitMax = 100_000; // runs
 const atOnce = 4;
 const pageRuns = 500;
 const jobsKept = 8;

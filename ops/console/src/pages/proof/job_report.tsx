@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { copyText } from "../../parts/copy";
 import { Failure } from "../../parts/states";
 import { shortId } from "../../parts/status";
+import { useWalk } from "../../parts/walk";
 import { clockTime, duration, now } from "../../parts/time";
 import { link } from "../../router";
 import { say } from "../../shell/notices";
@@ -11,13 +12,14 @@ import { examplesMax, type Example, type Report } from "./report";
 
 export function JobReport({ asked }: { asked: Asked }) {
   const job = useSignal(jobOf(asked));
+  useWalk(".finding", "finding");
   const shown = job.value;
   const isAtWork = shown.state.value === "counting" || shown.state.value === "working";
   return (
     <section class="proof-report" aria-label="Report">
       <Progress job={shown} isAtWork={isAtWork} />
       {shown.fault.value !== undefined && <Failure error={shown.fault.value} />}
-      {shown.done.value > 0 && <Summary job={shown} isAtWork={isAtWork} />}
+      {shown.done.value > 0 && <Summary job={shown} isAtWork={isAtWork} done={shown.done.value} />}
       <Kinds report={shown.report.value} done={shown.done.value} isReplay={asked.kind !== "verify"} />
       {!isAtWork && <Actions job={shown} onAgain={() => (job.value = beginAgain(asked))} />}
     </section>
@@ -41,14 +43,15 @@ function Progress({ job, isAtWork }: { job: Job; isAtWork: boolean }) {
 
 const many = (count: number, one: string) => `${count.toLocaleString()} ${count === 1 ? one : `${one}s`}`;
 
-function Summary({ job, isAtWork }: { job: Job; isAtWork: boolean }) {
+// `done`: with each run that is done the report has more. It is no signal, so both are drawn again by this number.
+function Summary({ job, isAtWork, done }: { job: Job; isAtWork: boolean; done: number }) {
   const report = job.report.value;
   const bad = report.runs - report.good;
   const isVerify = job.asked.kind === "verify";
   const unread = report.found().some((kind) => kind.title === "unreadable" || kind.title === "refused");
   const word = isVerify ? "with findings"
     : `${bad === 1 ? "goes" : "go"} another way${unread ? " or cannot be read" : ""}`;
-  const stopped = job.state.value === "stopped" ? `, stopped after ${many(job.done.value, "run")}` : "";
+  const stopped = job.state.value === "stopped" ? `, stopped after ${many(done, "run")}` : "";
   return (
     <div class={bad === 0 ? "verdict is-good" : "verdict is-bad"}>
       <p class="verdict-line">
@@ -68,12 +71,11 @@ function Summary({ job, isAtWork }: { job: Job; isAtWork: boolean }) {
   );
 }
 
-// `done`: with each run that is done the report has more.
 function Kinds({ report, isReplay }: { report: Report; done: number; isReplay: boolean }) {
   return (
     <>
       {report.found().map((kind) => (
-        <article key={`${kind.title}/${kind.node}/${kind.decision}`} class="finding card">
+        <article key={`${kind.title}/${kind.node}/${kind.decision}`} class="finding card" tabIndex={-1}>
           <h2>
             <span class="refusal"><bdi>{kind.title}</bdi></span>
             {kind.node !== "" && <> at <code><bdi>{kind.node}</bdi></code></>}

@@ -6,11 +6,10 @@ import { go, link, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { AskForm, type Given } from "./ask_form";
 import { FilePage } from "./file/file_page";
-import type { Asked, Kind } from "./job";
+import { limitMax, type Asked, type Kind } from "./job";
 import { JobReport } from "./job_report";
 
 const limitAtFirst = 1000;
-export const limitMax = 100_000;
 
 // What the address asks for; nothing: nothing yet.
 function askedOf(query: URLSearchParams): Asked | undefined {

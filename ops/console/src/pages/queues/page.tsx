@@ -4,7 +4,7 @@ import { may } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Queue } from "../../api/types";
 import { useKeys } from "../../keys";
-import { Empty, Failure, Read } from "../../parts/states";
+import { Empty, Read } from "../../parts/states";
 import { go, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { QueueChange, type Change } from "./change";
@@ -18,12 +18,9 @@ export function Page() {
   const change = useSignal<Change | undefined>(undefined);
   useCommandLines(curlLine("queues"), chosen === undefined || !may("operate") ? "cairn queue"
     : `cairn queue set ${quoted(chosen)} --concurrency N`);
-  const refusal = reading.error.value;
   return (
     <>
       <div class="page-head"><h1>Queues</h1><Counts reading={reading.data.value} /></div>
-      {refusal !== undefined && reading.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={reading}>
         {(found) => (
           <Queues reading={found} chosen={chosen} onChange={(queue, kind) => (change.value = { queue, kind })} />

@@ -3,6 +3,7 @@ import { get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Difference } from "../../api/types";
 import { JsonTree, type Marks } from "../../parts/json_tree";
+import { Failure } from "../../parts/states";
 import { amend, route } from "../../router";
 import { useRun } from "./moment";
 
@@ -28,8 +29,11 @@ export function Channels() {
           <button type="button" key={name} class="chip" aria-pressed={name === base}
             onClick={() => amend({ since: name === "first" ? "first" : undefined })}>{says}</button>
         ))}
-        <span class="muted number">{changes.length} {changes.length === 1 ? "change" : "changes"}</span>
+        {read.data.value !== undefined && (
+          <span class="muted number">{changes.length} {changes.length === 1 ? "change" : "changes"}</span>
+        )}
       </div>
+      {read.error.value !== undefined && read.error.value.code !== "lost" && <Failure error={read.error.value} />}
       <JsonTree value={run.channels} marks={marks} open={2} />
       {removed.map((change) => (
         <p key={change.path} class="gone"><del><bdi>{change.path}</bdi></del></p>

@@ -79,13 +79,15 @@ export function Events() {
   const count = found?.length ?? view.last.value;
   const place = placeOf(found, view.at.value);
   const move = (by: number) => {
-    const seq = found === undefined ? view.at.value + by : found[Math.min(Math.max(place + by, 0), count - 1)];
+    if (found === undefined) return view.step(by);
+    const at = view.at.peek();
+    const seq = by > 0 ? found.find((one) => one > at) : found.findLast((one) => one < at);
     if (seq !== undefined) view.moveTo(seq);
   };
   useKeys([
     { keys: "j", says: "Next event", act: () => move(1) },
     { keys: "k", says: "Event before", act: () => move(-1) },
-  ], [view.at.value, found, count]);
+  ], [view, found]);
   return (
     <>
       <div class="event-kinds" role="group" aria-label="Kinds of events">

@@ -2,12 +2,13 @@
 // said afterwards is asked again, or taken from the record.
 import { useSignal } from "@preact/signals";
 import { get, post, type Refusal } from "../../api/client";
-import type { EventOf, Started } from "../../api/types";
+import type { EventOf, Graph, Run, Started } from "../../api/types";
 import { useResource } from "../../api/resource";
 import { Dialog } from "../../parts/dialog";
+import { Read } from "../../parts/states";
 import { go } from "../../router";
 import { curlLine } from "../../shell/command_lines";
-import { say } from "../../shell/notices";
+import { say, sayRefusal } from "../../shell/notices";
 import { useRun, type RunView } from "./moment";
 
 type Edits = Record<string, string>; // texts of JSON
@@ -72,6 +73,7 @@ interface Asking {
   answers: Edits;
   graph: string;
   isRecorded: boolean;
+  reason: string;
 }
 
 function bodyOf(asking: Asking): Record<string, unknown> {
@@ -80,15 +82,18 @@ function bodyOf(asking: Asking): Record<string, unknown> {
   if (Object.keys(asking.answers).length > 0) body.answer = parsed(asking.answers);
   if (asking.graph.trim() !== "") body.graph = JSON.parse(asking.graph) as unknown;
   if (asking.isRecorded) body.recorded = true;
+  if (asking.reason !== "") body.reason = asking.reason;
   return body;
 }
 
-// Answers that the run was given later than the moment, by question.
-function useLaterAnswers(view: RunView, at: number) {
+// The questions that are open at the moment, and those that were answered later, with their answers.
+function useLaterAnswers(view: RunView, at: number, run: Run) {
   return useResource<Map<string, unknown>>(`answers ${view.run} ${at}`, async (signal) => {
     const found = new Map<string, unknown>();
-    for (const question of view.shown.value?.questions ?? []) found.set(question.id, question.default ?? null);
-    for (let seq = at + 1; seq <= view.history.known.value; seq += 1) {
+    for (const question of run.questions) found.set(question.id, question.default ?? null);
+    const last = view.last.peek();
+    await view.history.hasRead(last, signal);
+    for (let seq = at + 1; seq <= last && !signal.aborted; seq += 1) {
       if (view.history.typeAt(seq) !== "question_answered" || found.size > 50) continue;
       const query = { from: seq, limit: 1 };
       const [event] = await get<EventOf<"question_answered">[]>(`runs/${view.run}/events`, query, signal);
@@ -100,7 +105,7 @@ function useLaterAnswers(view: RunView, at: number) {
 
 function GraphField({ version, text, onChange }: { version: string; text: string; onChange: (text: string) => void }) {
   const begin = async () => onChange(JSON.stringify(await get<unknown>(`graphs/${version}`), null, 2));
-  if (text === "") return <button type="button" onClick={() => void begin()}>Edit the graph</button>;
+  if (text === "") return <button type="button" onClick={() => void begin().catch(sayRefusal)}>Edit the graph</button>;
   return (
     <label>Graph
       <textarea rows={14} spellcheck={false} value={text} onInput={(event) => {
@@ -111,20 +116,38 @@ function GraphField({ version, text, onChange }: { version: string; text: string
   );
 }
 
-export function ForkDialog({ onClose }: { onClose: () => void }) {
+// At the event where it was opened, wherever the run or the slider go meanwhile.
+export function ForkDialog({ at, onClose }: { at: number; onClose: () => void }) {
   const view = useRun();
-  const run = view.shown.value!;
-  const asking = useSignal<Asking>({ at: run.seq, channels: {}, answers: {}, graph: "", isRecorded: false });
+  const read = useResource<Run>(`fork ${view.run} ${at}`, (signal) => view.stateAt(at, signal));
+  return (
+    <Dialog title={`Fork from event ${at}`} onClose={onClose}>
+      <Read from={read}>{(run) => <ForkForm at={at} run={run} onClose={onClose} />}</Read>
+    </Dialog>
+  );
+}
+
+// Those that the run has at the moment, and those that its graph names.
+function useChannels(run: Run): string[] {
+  const graph = useResource<Graph>(run.version, (signal) => get<Graph>(`graphs/${run.version}`, {}, signal));
+  const { channels = {} } = (graph.data.value ?? {}) as { channels?: Record<string, unknown> };
+  return [...new Set([...Object.keys(run.channels), ...Object.keys(channels)])];
+}
+
+function ForkForm({ at, run, onClose }: { at: number; run: Run; onClose: () => void }) {
+  const view = useRun();
+  const asking = useSignal<Asking>({ at, channels: {}, answers: {}, graph: "", isRecorded: false, reason: "" });
   const fault = useSignal<Refusal | undefined>(undefined);
   const isBusy = useSignal(false);
-  const answers = useLaterAnswers(view, run.seq).data.value ?? new Map<string, unknown>();
+  const answers = useLaterAnswers(view, at, run).data.value ?? new Map<string, unknown>();
+  const names = useChannels(run);
   const change = (part: Partial<Asking>) => (asking.value = { ...asking.value, ...part });
   const submit = async (event: Event) => {
     event.preventDefault();
     isBusy.value = true;
     try {
       const begun = await post<Started>(`runs/${view.run}/fork`, bodyOf(asking.value));
-      say(`A fork goes on from event ${run.seq}.`);
+      say(`A fork goes on from event ${at}.`);
       onClose();
       go(["run", begun.run]);
     } catch (refusal) {
@@ -134,36 +157,38 @@ export function ForkDialog({ onClose }: { onClose: () => void }) {
   };
   const { channels, graph, isRecorded } = asking.value;
   return (
-    <Dialog title={`Fork from event ${run.seq}`} onClose={onClose}>
-      <form class="fork" onSubmit={submit}>
-        <p class="muted">Another run begins with this history and goes its own way. This one stays as it is.</p>
-        <EditValues title="Channels" says="Change a channel…" names={Object.keys(run.channels)} edits={channels}
-          first={(name) => run.channels[name]} onChange={(edits) => change({ channels: edits })} />
-        {answers.size > 0 && (
-          <EditValues title="Answers" says="Answer a question otherwise…" names={[...answers.keys()]}
-            edits={asking.value.answers} first={(name) => answers.get(name)}
-            onChange={(edits) => change({ answers: edits })} />
-        )}
-        <fieldset class="group">
-          <legend>Graph</legend>
-          <GraphField version={run.version} text={graph} onChange={(text) => change({ graph: text })} />
-        </fieldset>
-        <fieldset class="group">
-          <legend>Models and tools</legend>
-          <label class="inline"><input type="radio" name="recorded" checked={!isRecorded}
-            onChange={() => change({ isRecorded: false })} /> are asked again</label>
-          <label class="inline"><input type="radio" name="recorded" checked={isRecorded}
-            onChange={() => change({ isRecorded: true })} /> say what they said in this run</label>
-        </fieldset>
-        {fault.value !== undefined && (
-          <div class="refusal" role="alert">{fault.value.message}
-            <ul>{fault.value.faults.map((one) => <li key={one}>{one}</li>)}</ul>
-          </div>
-        )}
-        <ForkLine asking={asking.value} run={view.run} />
-        <button type="submit" class="primary" disabled={isBusy.value}>Fork</button>
-      </form>
-    </Dialog>
+    <form class="fork" onSubmit={submit}>
+      <p class="muted">Another run begins with this history and goes its own way. This one stays as it is.</p>
+      <EditValues title="Channels" says="Change a channel…" names={names} edits={channels}
+        first={(name) => run.channels[name]} onChange={(edits) => change({ channels: edits })} />
+      {answers.size > 0 && (
+        <EditValues title="Answers" says="Answer a question otherwise…" names={[...answers.keys()]}
+          edits={asking.value.answers} first={(name) => answers.get(name)}
+          onChange={(edits) => change({ answers: edits })} />
+      )}
+      <fieldset class="group">
+        <legend>Graph</legend>
+        <GraphField version={run.version} text={graph} onChange={(text) => change({ graph: text })} />
+      </fieldset>
+      <fieldset class="group">
+        <legend>Models and tools</legend>
+        <label class="inline"><input type="radio" name="recorded" checked={!isRecorded}
+          onChange={() => change({ isRecorded: false })} /> are asked again</label>
+        <label class="inline"><input type="radio" name="recorded" checked={isRecorded}
+          onChange={() => change({ isRecorded: true })} /> say what they said in this run</label>
+      </fieldset>
+      {fault.value !== undefined && (
+        <div class="refusal" role="alert">{fault.value.message}
+          <ul>{fault.value.faults.map((one) => <li key={one}>{one}</li>)}</ul>
+        </div>
+      )}
+      <label>Reason, for the record
+        <input type="text" maxLength={500} value={asking.value.reason}
+          onInput={(event) => change({ reason: event.currentTarget.value })} />
+      </label>
+      <ForkLine asking={asking.value} run={view.run} />
+      <button type="submit" class="primary" disabled={isBusy.value}>Fork</button>
+    </form>
   );
 }
 

@@ -2,7 +2,8 @@
 // execution. The drawing is taken apart and rebuilt from its shapes and texts alone.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { address, Refusal, send } from "../../api/client";
+import { address, send } from "../../api/client";
+import { useResource } from "../../api/resource";
 import { svgOf } from "../../parts/drawing";
 import { Failure, Loading } from "../../parts/states";
 import { useRun, type RunView } from "./moment";
@@ -55,21 +56,19 @@ function colour(place: Element, view: RunView): void {
 
 export function GraphPicture({ onNode, chosen }: { onNode: (node: string) => void; chosen: string }) {
   const view = useRun();
-  const version = view.shown.value?.version;
+  const version = (view.shown.value ?? view.head.value!).version;
   const place = useRef<HTMLDivElement>(null);
-  const fault = useSignal<Refusal | undefined>(undefined);
-  const drawn = useSignal("");
+  const read = useResource<string>(version, () => drawingOf(version));
+  const drawn = useSignal(0); // how often; each drawing is coloured
+  const text = read.data.value;
   useEffect(() => {
-    if (version === undefined) return;
-    drawingOf(version).then((text) => {
-      place.current?.replaceChildren(svgOf(text));
-      fault.value = undefined;
-      drawn.value = version;
-    }, (refusal: Refusal) => (fault.value = refusal));
-  }, [version]);
+    if (text === undefined) return; // the last one stays while the next is on its way
+    place.current?.replaceChildren(svgOf(text));
+    drawn.value += 1;
+  }, [text]);
   const { at, history: { known } } = view;
   useEffect(() => {
-    if (place.current !== null && drawn.value !== "") colour(place.current, view);
+    if (place.current !== null && drawn.value > 0) colour(place.current, view);
   }, [drawn.value, at.value, known.value, view.shown.value]);
   useEffect(() => {
     for (const node of place.current?.querySelectorAll<SVGGElement>("[data-node]") ?? []) {
@@ -84,8 +83,8 @@ export function GraphPicture({ onNode, chosen }: { onNode: (node: string) => voi
   };
   return (
     <>
-      {fault.value !== undefined && <Failure error={fault.value} />}
-      {fault.value === undefined && drawn.value === "" && <Loading />}
+      {read.error.value !== undefined && text === undefined && <Failure error={read.error.value} />}
+      {read.error.value === undefined && drawn.value === 0 && <Loading />}
       <div ref={place} class="drawing" onClick={(event) => choose(event.target)} onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();

@@ -92,7 +92,13 @@ export class History {
   // Reads on until that many events are known.
   readTo(count: number): void {
     this.wanted = Math.max(this.wanted, count);
-    if (!this.isReading) void this.readOn();
+    if (!this.isReading && this.time.length < this.wanted) void this.readOn();
+  }
+
+  // When so many events are known, or nobody waits any more.
+  async hasRead(count: number, aborted: AbortSignal): Promise<void> {
+    this.readTo(count);
+    while (this.time.length < count && !aborted.aborted) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
   private async readOn(): Promise<void> {
@@ -102,8 +108,9 @@ export class History {
       while (this.time.length < this.wanted && !this.aborter.signal.aborted) {
         const events = await next;
         const last = events[events.length - 1]?.seq;
-        if (last === undefined) break;
+        if (last === undefined) throw new Refusal("lost", "Expected more events of this run, but none came.", 0);
         if (last < this.wanted) next = this.ask(last + 1); // on its way while this page is read
+        next.catch(() => undefined); // it is waited for in the next turn
         if (this.wanted <= pagesKept * pageEvents) this.keep(events); // of a longer run, those that are looked at
         for (const event of events) if (event.seq === this.time.length + 1) this.add(event);
         this.publish(this.time.length >= this.wanted);
@@ -113,8 +120,9 @@ export class History {
     } catch (fault) {
       if (!this.aborter.signal.aborted) this.fault.value = fault as Refusal;
     }
-    this.publish(true);
     this.isReading = false;
+    if (this.aborter.signal.aborted) return; // no one looks any more
+    this.publish(true);
     if (this.time.length < this.wanted && this.fault.value === undefined) this.readTo(this.wanted);
   }
 
@@ -183,8 +191,11 @@ export class History {
     if (this.asked.has(from) || this.asked.size > 4) return;
     this.asked.add(from);
     this.ask(from)
-      .then((events) => {
-        if (events.length === 0) return pause();
+      .then(async (events) => {
+        if (events.length === 0) {
+          await pause();
+          return;
+        }
         if (this.extra.size > 4 * pageEvents) this.extra.clear();
         if ((from - 1) % pageEvents === 0) this.keep(events);
         else for (const event of events) this.extra.set(event.seq, event);

@@ -6,7 +6,7 @@ import { Read } from "../../parts/states";
 import { shortId, Status } from "../../parts/status";
 import { Time } from "../../parts/time";
 import { link } from "../../router";
-import { useRun } from "./moment";
+import { useRun, type RunView } from "./moment";
 
 function relation(run: RunListed): string {
   if (run.forked_from !== null) return `forked from ${shortId(run.forked_from.run)} at event ${run.forked_from.seq}`;
@@ -14,6 +14,11 @@ function relation(run: RunListed): string {
   if (run.continues !== null) return `continues ${shortId(run.continues)}`;
   return "the first";
 }
+
+// Not there yet at the slider's moment.
+const isLater = (run: RunListed, view: RunView) =>
+  !view.isNow.value && view.at.value <= view.history.known.value &&
+  Date.parse(run.started_at) > view.history.timeAt(view.at.value);
 
 export function Lineage() {
   const view = useRun();
@@ -32,7 +37,8 @@ export function Lineage() {
             <tr key={run.run} class={run.run === view.run ? "chosen" : undefined}>
               <td><Status of={run.status} /></td>
               <td><a href={link(["run", run.run])}><bdi>{run.graph}</bdi> {shortId(run.run)}</a></td>
-              <td class="muted">{run.run === view.run ? "this run" : relation(run)}</td>
+              <td class="muted">{run.run === view.run ? "this run" : relation(run)}
+                {isLater(run, view) && ", later"}</td>
               <td class="muted"><Time at={run.started_at} /></td>
               <td>{run.run !== view.run && <a href={link(["compare", view.run, run.run])}>Compare</a>}</td>
             </tr>

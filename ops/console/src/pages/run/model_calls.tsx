@@ -40,11 +40,31 @@ function Prompt({ request }: { request: unknown }) {
   );
 }
 
+// With `raw` without what is large.
+function useCall(seq: number, raw: boolean) {
+  const { run } = useRun();
+  return useResource<Call[]>(`call ${run} ${seq} ${raw}`, (signal) =>
+    get<Call[]>(`runs/${run}/events`, { from: seq, limit: 1, raw }, signal));
+}
+
+// The whole prompt and reply; the row above them stays as it is while they are read.
+function Said({ seq }: { seq: number }) {
+  return (
+    <Read from={useCall(seq, false)}>{([call]) => call === undefined ? null : (
+      <>
+        <h3>Prompt</h3>
+        <Prompt request={call.request} />
+        <h3>Reply</h3>
+        <Text value={call.reply} />
+      </>
+    )}</Read>
+  );
+}
+
 function OneCall({ seq }: { seq: number }) {
   const view = useRun();
   const isOpen = useSignal(false);
-  const read = useResource<Call[]>(`call ${view.run} ${seq} ${isOpen.value}`, (signal) =>
-    get<Call[]>(`runs/${view.run}/events`, { from: seq, limit: 1, raw: !isOpen.value }, signal));
+  const read = useCall(seq, true);
   return (
     <li class="call">
       <Read from={read}>{([call]) => call === undefined ? null : (
@@ -62,10 +82,7 @@ function OneCall({ seq }: { seq: number }) {
           </button>
           {isOpen.value && (
             <div class="goal-detail">
-              <h3>Prompt</h3>
-              <Prompt request={call.request} />
-              <h3>Reply</h3>
-              <Text value={call.reply} />
+              <Said seq={seq} />
               <button type="button" onClick={() => view.moveTo(seq)}>Show this moment</button>
             </div>
           )}

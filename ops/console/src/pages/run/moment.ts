@@ -1,9 +1,10 @@
 // The moment that the page of a run shows: its latest one, which moves on, or any event that the slider stands at.
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { createContext } from "preact";
-import { useContext, useEffect, useMemo } from "preact/hooks";
+import { useContext, useEffect, useMemo, useRef } from "preact/hooks";
 import { get, Refusal } from "../../api/client";
 import type { Explanation, Run } from "../../api/types";
+import { attempts } from "../../api/resource";
 import { amend, route } from "../../router";
 import { History } from "./history";
 
@@ -30,7 +31,7 @@ export class RunView {
 
   constructor(readonly run: string) {
     this.history = new History(run);
-    const at = Number(route.peek().query.get("at"));
+    const at = Math.round(Number(route.peek().query.get("at")));
     if (at >= 1) this.asked.value = at;
     void this.readHead();
     this.stop = effect(() => {
@@ -50,6 +51,7 @@ export class RunView {
     this.history.close();
     clearTimeout(this.timer);
     clearTimeout(this.resting);
+    clearTimeout(this.writing);
   }
 
   readonly readHead = async (): Promise<void> => {
@@ -64,10 +66,10 @@ export class RunView {
       this.failures += 1;
       this.fault.value = fault as Refusal;
     }
-    const isGone = this.fault.value?.code === "not_found";
-    const calm = Math.max(document.hidden ? 5000 : 1000, 4 * (performance.now() - began));
+    const isCalm = document.hidden || this.isOver.value; // a run that has ended may be tried again
+    const calm = Math.max(isCalm ? 5000 : 1000, 4 * (performance.now() - began));
     const pause = this.failures > 0 ? Math.min(500 * 2 ** this.failures, 4000) : calm;
-    if (!isGone && !(this.isOver.value && this.failures === 0)) this.timer = window.setTimeout(this.readHead, pause);
+    this.timer = window.setTimeout(this.readHead, pause); // also for one that is not there: its start may wait
   };
 
   private explainedAt = 0;
@@ -78,15 +80,18 @@ export class RunView {
     const { signal } = this.aborter;
     const seen = this.head.value?.seq;
     const query = { from: (seen ?? 0) + 1, limit: 1, raw: true };
-    const isNew = seen === undefined || (await get<unknown[]>(`runs/${this.run}/events`, query, signal)).length > 0;
+    const news = () => get<unknown[]>(`runs/${this.run}/events`, query, signal);
+    const isNew = seen === undefined || seen === 0 || (await news()).length > 0;
     if (isNew) {
       const reading = get<Run>(`runs/${this.run}`, {}, signal);
       if (seen === undefined) this.history.readTo(1); // at the same time
-      const head = await reading;
-      this.head.value = head;
-      this.history.readTo(head.seq);
+      this.head.value = await reading;
     }
-    if (!isNew && performance.now() - this.explainedAt < 5000) return;
+    if (this.last.peek() === 0) return; // its start waits: there is nothing else yet
+    this.history.readTo(this.last.peek());
+    if (this.momentFault.peek() !== undefined) void this.readMoment();
+    const isExplained = this.isOver.peek() ? this.explainedAt > 0 : performance.now() - this.explainedAt < 5000;
+    if (!isNew && isExplained) return;
     this.explanation.value = await get<Explanation>(`runs/${this.run}/explain`, {}, signal);
     this.explainedAt = performance.now();
   }
@@ -94,10 +99,11 @@ export class RunView {
   // One request at a time: where the slider has moved on meanwhile, the newest moment is read next.
   private async readMoment(): Promise<void> {
     if (this.isNow.peek()) {
+      this.momentFault.value = undefined;
       this.shown.value = this.head.peek();
       return;
     }
-    if (this.isReading || this.head.peek() === undefined) return;
+    if (this.isReading || this.last.peek() === 0) return;
     this.isReading = true;
     const at = this.at.peek();
     try {
@@ -111,6 +117,24 @@ export class RunView {
     if (!this.aborter.signal.aborted && (this.isNow.peek() || this.at.peek() !== at)) void this.readMoment();
   }
 
+  // All of it, also why it stands where it stands.
+  async readAgain(): Promise<void> {
+    this.explainedAt = -Infinity;
+    await this.readHead();
+  }
+
+  // The run as of an event, also while the slider is on its way.
+  async stateAt(seq: number, aborted: AbortSignal): Promise<Run> {
+    const shown = this.shown.peek();
+    return shown?.seq === seq ? shown : get<Run>(`runs/${this.run}`, { at: seq }, aborted);
+  }
+
+  // Moves by so many events; after the last one is now, so that a run that goes on is followed.
+  step(by: number): void {
+    const to = this.at.peek() + by;
+    this.moveTo(by > 0 && to >= this.last.peek() ? undefined : to);
+  }
+
   private writing = 0;
   private resting = 0;
 
@@ -120,7 +144,8 @@ export class RunView {
     this.asked.value = bounded;
     clearTimeout(this.writing);
     this.writing = window.setTimeout(() => {
-      if (route.peek().rest[0] === this.run) amend({ at: bounded });
+      const { page, rest } = route.peek();
+      if (page === "run" && rest[0] === this.run) amend({ at: bounded });
     }, 200);
   }
 }
@@ -135,9 +160,14 @@ export function useRun(): RunView {
 export function useRunView(run: string): RunView {
   const view = useMemo(() => new RunView(run), [run]);
   useEffect(() => () => view.close(), [view]);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) void view.readAgain();
+    isFirst.current = false;
+  }, [attempts.value]);
   const asked = route.value.query.get("at");
   useEffect(() => {
-    const at = asked === null ? undefined : Number(asked);
+    const at = asked === null ? undefined : Math.round(Number(asked));
     if (at !== view.asked.peek() && (at === undefined || at >= 1)) view.asked.value = at;
   }, [asked]);
   return view;

@@ -1,7 +1,7 @@
 // The plan: sub-goals under their parents, each with its status as of the moment.
 import { useSignal } from "@preact/signals";
 import { get } from "../../api/client";
-import { useResource } from "../../api/resource";
+import { useFollowed } from "../../api/resource";
 import type { SubGoal } from "../../api/types";
 import { JsonTree } from "../../parts/json_tree";
 import { Empty, Read } from "../../parts/states";
@@ -51,7 +51,7 @@ function Tree({ plan }: { plan: SubGoal[] }) {
 export function Plan() {
   const view = useRun();
   const at = view.shown.value?.seq ?? view.at.value;
-  const read = useResource<SubGoal[]>(`plan ${view.run} ${at}`, (signal) =>
+  const read = useFollowed<SubGoal[]>(`plan ${view.run}`, String(at), (signal) =>
     get<SubGoal[]>(`runs/${view.run}/plan`, { at }, signal));
   return <Read from={read}>{(plan) => <Tree plan={plan} />}</Read>;
 }

@@ -3,14 +3,17 @@ import { AnswerForm, Expiry, Prompt } from "../../parts/answer_form";
 import { LinkMaker } from "../../parts/link_maker";
 import { Empty } from "../../parts/states";
 import { useRun } from "./moment";
+import { countUpTo } from "./steps";
 
 export function Questions() {
   const view = useRun();
   const open = view.shown.value?.questions ?? [];
+  void view.history.known.value; // the list of questions grows with it
+  const asked = countUpTo(view.history.questions, view.at.value);
   if (open.length === 0)
     return (
       <Empty title="No open question">
-        <p>{view.history.questions.length > 0 && "Those that were asked stand among the events of people."}</p>
+        {asked > 0 && <p>Those that were asked stand among the events of people.</p>}
       </Empty>
     );
   return (

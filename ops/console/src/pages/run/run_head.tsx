@@ -3,9 +3,11 @@ import { useSignal } from "@preact/signals";
 import { may, post } from "../../api/client";
 import type { Controlled, Reason } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
+import { JsonTree } from "../../parts/json_tree";
 import { Status } from "../../parts/status";
 import { Lasted, Time } from "../../parts/time";
 import { go, link } from "../../router";
+import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { say, sayRefusal } from "../../shell/notices";
 import { ForkDialog } from "./fork_dialog";
 import { useRun } from "./moment";
@@ -43,7 +45,7 @@ function CommandDialog({ command, onGive, onClose }: CommandProps) {
 
 function Actions() {
   const view = useRun();
-  const isForking = useSignal(false);
+  const forkAt = useSignal<number | undefined>(undefined);
   const asked = useSignal<Command | undefined>(undefined);
   const isBusy = useSignal(false);
   const status = view.head.value!.status;
@@ -63,7 +65,7 @@ function Actions() {
     }
     isBusy.value = false;
   };
-  const commands: Command[] = view.isOver.value
+  const commands: Command[] = view.last.value === 0 ? ["cancel"] : view.isOver.value
     ? status === "failed" ? ["retry"] : []
     : status === "paused" ? ["resume", "cancel"] : ["pause", "cancel"];
   return (
@@ -74,8 +76,8 @@ function Actions() {
           {capital(command)}…
         </button>
       ))}
-      {may("run") && (
-        <button type="button" class="primary" onClick={() => (isForking.value = true)}>
+      {may("run") && view.last.value > 0 && (
+        <button type="button" class="primary" onClick={() => (forkAt.value = view.at.value)}>
           Fork from event {view.at.value.toLocaleString()}
         </button>
       )}
@@ -83,7 +85,7 @@ function Actions() {
         <CommandDialog command={asked.value} onClose={() => (asked.value = undefined)}
           onGive={(reason) => void act(asked.value!, reason)} />
       )}
-      {isForking.value && <ForkDialog onClose={() => (isForking.value = false)} />}
+      {forkAt.value !== undefined && <ForkDialog at={forkAt.value} onClose={() => (forkAt.value = undefined)} />}
     </div>
   );
 }
@@ -116,6 +118,26 @@ function Explained() {
       {!view.isOver.value && reasons.slice(0, 8).map((reason, index) => <ReasonLine key={index} reason={reason} />)}
       {reasons.length > 8 && <li class="muted">and {reasons.length - 8} more</li>}
     </ul>
+  );
+}
+
+// A run whose start waits: it has no event, and so nothing to look at but what it was asked for with.
+export function NotBegun() {
+  const run = useRun().head.value!;
+  useCommandLines(curlLine(`runs/${run.run}`), `cairn show ${run.run}`);
+  return (
+    <div class="run">
+      <header class="run-head">
+        <div class="run-title">
+          <h1><bdi>{run.graph}</bdi></h1>
+          <Status of={run.status} />
+          <Actions />
+        </div>
+        <p class="run-facts muted"><code>{run.run}</code><span>asked for <Time at={run.started_at} /></span></p>
+        <p>It has not begun. Its start waits <bdi>{run.begins}</bdi>.</p>
+      </header>
+      <section class="card" aria-label="Input"><h2>Input</h2><JsonTree value={run.input} open={3} /></section>
+    </div>
   );
 }
 

@@ -2,9 +2,17 @@
 import { useKeys } from "../../keys";
 import { Clock } from "../../parts/time";
 import { typeWords } from "./event_words";
-import { useRun } from "./moment";
+import { useRun, type RunView } from "./moment";
 
-function nextFailure(view: ReturnType<typeof useRun>): number | undefined {
+// j and k, where no list has its own rows for them.
+export function useEventKeys(view: RunView): void {
+  useKeys([
+    { keys: "j", says: "Next event", act: () => view.step(1) },
+    { keys: "k", says: "Event before", act: () => view.step(-1) },
+  ], [view]);
+}
+
+function nextFailure(view: RunView): number | undefined {
   const { history } = view;
   for (let seq = view.at.value + 1; seq <= history.known.value; seq += 1)
     if (history.isFailureAt(seq) && history.typeAt(seq) !== "tool_called") return seq;
@@ -15,26 +23,25 @@ export function Slider() {
   const view = useRun();
   const at = view.at.value;
   const last = view.last.value;
-  const step = (by: number) => view.moveTo(at + by >= last && by > 0 ? undefined : at + by);
   const toFailure = () => {
     const seq = nextFailure(view);
     if (seq !== undefined) view.moveTo(seq);
   };
   useKeys([
-    { keys: "[", says: "One event back", act: () => step(-1) },
-    { keys: "]", says: "One event on", act: () => step(1) },
+    { keys: "[", says: "One event back", act: () => view.step(-1) },
+    { keys: "]", says: "One event on", act: () => view.step(1) },
     { keys: "{", says: "To the first event", act: () => view.moveTo(1) },
     { keys: "}", says: "Now", act: () => view.moveTo(undefined) },
     { keys: "!", says: "Next failure", act: toFailure },
-  ], [at, last, view.history.known.value]);
-  const isKnown = at <= view.history.known.value;
+  ], [view]);
+  const isKnown = at > 0 && at <= view.history.known.value;
   return (
     <section class="slider" aria-label="Moment">
       <div class="slider-buttons">
         <button type="button" onClick={() => view.moveTo(1)} disabled={at <= 1} title="Key {">First</button>
-        <button type="button" onClick={() => step(-1)} disabled={at <= 1} aria-label="One event back"
+        <button type="button" onClick={() => view.step(-1)} disabled={at <= 1} aria-label="One event back"
           title="Key [">◂</button>
-        <button type="button" onClick={() => step(1)} disabled={at >= last} aria-label="One event on"
+        <button type="button" onClick={() => view.step(1)} disabled={at >= last} aria-label="One event on"
           title="Key ]">▸</button>
         <button type="button" aria-pressed={view.isNow.value} onClick={() => view.moveTo(undefined)}
           title="Key }">Now</button>

@@ -37,7 +37,8 @@ export class StepBook {
   readonly visits = new Map<string, number[]>(); // node: the events that left it
   readonly ways = new Map<string, number>(); // as wayOf has it: the first event that went there
   readonly models = new Set<string>();
-  cost = 0;
+  private readonly costs: number[] = []; // of all until then, for each event of costSeqs
+  private readonly costSeqs: number[] = [];
   dearest = 0; // of one step
   private readonly byStep = new Map<number, StepRow>();
   private readonly waits = new Map<number, Pending>();
@@ -124,7 +125,9 @@ export class StepBook {
     this.dearest = Math.max(this.dearest, row.cost);
     row.tokens += (event.tokens_in ?? 0) + (event.tokens_out ?? 0);
     this.models.add(row.model);
-    this.cost += event.cost ?? 0;
+    if (!event.cost) return;
+    this.costs.push((this.costs.at(-1) ?? 0) + event.cost);
+    this.costSeqs.push(event.seq);
   }
 
   private went(node: string, label: string, next: string[], seq: number): void {
@@ -135,6 +138,10 @@ export class StepBook {
       const way = wayOf(`${node}->${to}`, label);
       if (!this.ways.has(way)) this.ways.set(way, seq);
     }
+  }
+
+  costUntil(seq: number): number {
+    return this.costs[countUpTo(this.costSeqs, seq) - 1] ?? 0;
   }
 
   visitsUntil(node: string, seq: number): number {

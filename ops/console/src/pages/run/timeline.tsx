@@ -2,11 +2,11 @@
 // Stretches in which nothing was executed are folded.
 import { useComputed, useSignal } from "@preact/signals";
 import type { Step } from "../../api/types";
-import { useKeys } from "../../keys";
 import { Rows } from "../../parts/rows";
 import { duration, exactTime, Lasted, now } from "../../parts/time";
 import { amend, route } from "../../router";
 import { useRun, type RunView } from "./moment";
+import { useEventKeys } from "./slider";
 import type { StepRow } from "./steps";
 import { timeScale, type TimeScale } from "./time_scale";
 
@@ -124,6 +124,7 @@ export function Timeline() {
   const at = view.at.value;
   const { steps } = view.history;
   const begun = steps.rowsUntil(at);
+  const cost = steps.costUntil(at);
   const isFiltered = node !== "" || onlyFailed.value;
   const rows = isFiltered
     ? steps.rows.slice(0, begun).filter((row) => (node === "" || row.name === node) &&
@@ -131,10 +132,7 @@ export function Timeline() {
     : steps.rows;
   const count = isFiltered ? rows.length : begun;
   const open = (view.shown.value?.steps ?? []).filter((step) => node === "" || step.node === node);
-  useKeys([
-    { keys: "j", says: "Next event", act: () => view.moveTo(at + 1) },
-    { keys: "k", says: "Event before", act: () => view.moveTo(at - 1) },
-  ], [at]);
+  useEventKeys(view);
   return (
     <div class="timeline">
       <div class="event-kinds">
@@ -153,7 +151,7 @@ export function Timeline() {
           </button>
         )}
         <span class="muted number">{count.toLocaleString()} steps
-          {steps.cost > 0 ? `, cost ${steps.cost.toPrecision(3)}` : ""}</span>
+          {cost > 0 ? `, cost ${cost.toPrecision(3)}` : ""}</span>
       </div>
       <Axis scale={scale} view={view} />
       {open.slice(0, 12).map((step) => <OpenLine key={step.step} step={step} scale={scale} view={view} />)}

@@ -75,6 +75,8 @@ function Working({ bulk, counted, progress, isOver, onStop }: WorkingProps) {
       )}
       {isOver && left > 0 && <p class="muted">{left.toLocaleString()} were left as they are: it was stopped, or they
         did not match any more.</p>}
+      {isOver && left < 0 && <p class="refusal">{(-left).toLocaleString()} more had come to match since they were
+        counted, and were acted on as well.</p>}
     </div>
   );
 }
@@ -146,6 +148,7 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
   const progress = useSignal<Progress | undefined>(undefined);
   const isOver = useSignal(false);
   const stop = useMemo(() => new AbortController(), []);
+  useEffect(() => () => stop.abort(), []); // nobody would see what comes of it
   const { counted, fault } = useCount(terms, bulk.value);
   const submit = async (event: Event) => {
     event.preventDefault();

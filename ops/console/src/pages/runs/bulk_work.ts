@@ -45,10 +45,10 @@ function justAfter(time: string): string {
   return `${new Date(Date.parse(`${seconds}Z`) + 1000).toISOString().slice(0, 19)}.000000Z`;
 }
 
-// The filter that lets no run in that starts after the newest one that is shown.
+// The filter that lets no run in that starts after the newest one that is shown; also where it had an `until` of its
+// own, which may say how long ago, and so move on.
 export function pinned(terms: Term[], newest: string): Term[] {
-  if (terms.some((term) => term.key === "until")) return terms;
-  return [...terms, { key: "until", value: justAfter(newest) }];
+  return [...terms.filter((term) => term.key !== "until"), { key: "until", value: justAfter(newest) }];
 }
 
 export function bodyOf(terms: Term[], bulk: Bulk, isDry: boolean): Record<string, unknown> {

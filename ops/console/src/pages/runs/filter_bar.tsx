@@ -1,9 +1,9 @@
 // The filter in the language of --where. Completion offers keys, then the values that are known: graphs, statuses, and
 // tags of runs that were shown.
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { termsOf, withTerm } from "../../api/filter";
-import { useKeys } from "../../keys";
+import { isFilterAsked, useKeys } from "../../keys";
 import { useCompletions } from "./completions";
 import { useCounts } from "./counts";
 
@@ -18,6 +18,10 @@ export function FilterBar({ where, onChange }: { where: string; onChange: (where
     text.value = where;
   }, [where]);
   useKeys([{ keys: "/", says: "Filter", act: () => field.current?.focus() }]);
+  useEffect(() => {
+    if (isFilterAsked.value) field.current?.focus();
+    isFilterAsked.value = false;
+  }, [isFilterAsked.value]);
   const offered = useCompletions(text.value, isOpen.value);
   const counts = useCounts();
   const areAll = termsOf(where).every((term) => term.key === "status"); // else the counts are of other runs

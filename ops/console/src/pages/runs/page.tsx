@@ -5,14 +5,14 @@ import { getPage, may, type Page as ListPage } from "../../api/client";
 import { parametersOf, termsOf } from "../../api/filter";
 import { useResource } from "../../api/resource";
 import type { RunListed } from "../../api/types";
-import { useKeys } from "../../keys";
-import { Empty, Failure, Read } from "../../parts/states";
+import { useChosen } from "../../parts/chosen";
+import { Empty, Read } from "../../parts/states";
 import { amend, go, link, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { sayRefusal } from "../../shell/notices";
 import { FilterBar } from "./filter_bar";
 import { BulkDialog } from "./bulk";
-import { pushedOff } from "./pushed_off";
+import { pushedOff } from "../../parts/pushed_off";
 import { RunTable } from "./run_table";
 import { Views } from "./views";
 
@@ -21,6 +21,7 @@ const olderMax = 5_000; // then the list begins again with its first page
 
 export function Page() {
   const where = route.value.query.get("where") ?? "";
+  const bulk = useSignal<{ where: string; newest: RunListed } | undefined>(undefined); // stays when none match any more
   const terms = useMemo(() => termsOf(where), [where]);
   const query = [...parametersOf(terms), ["limit", String(pageRuns)] as [string, string]];
   const newest = useResource<ListPage<RunListed>>(
@@ -34,15 +35,15 @@ export function Page() {
       <h1 class="hidden">Runs</h1>
       <Views where={where} />
       <FilterBar where={where} onChange={(text) => amend({ where: text }, "push")} />
-      {newest.error.value !== undefined && newest.data.value !== undefined &&
-        newest.error.value.code !== "lost" && <Failure error={newest.error.value} />}
       <Read from={newest}>
         {(page) =>
           page.items.length === 0
             ? <NoRuns isFiltered={where !== ""} />
-            : <RunList key={where} first={page} where={where} query={query} />
+            : <RunList key={where} first={page} query={query}
+                onBulk={() => (bulk.value = { where, newest: page.items[0]! })} />
         }
       </Read>
+      {bulk.value !== undefined && <BulkDialog {...bulk.value} onClose={() => (bulk.value = undefined)} />}
     </>
   );
 }
@@ -57,31 +58,24 @@ function NoRuns({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
+interface ListProps {
+  first: ListPage<RunListed>;
+  query: [string, string][];
+  onBulk: () => void;
+}
+
 // The page that is read again all the time, and the older ones that were asked for.
-function RunList(props: { first: ListPage<RunListed>; where: string; query: [string, string][] }) {
+function RunList(props: ListProps) {
   const older = useSignal<RunListed[]>([]);
   const goesOn = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
-  const isBulk = useSignal(false);
-  const chosen = useSignal(-1);
   const next = older.value.length > 0 ? goesOn.value : props.first.next;
   const newest = new Set(props.first.items.map((run) => run.run));
   const runs = [...props.first.items, ...older.value.filter((run) => !newest.has(run.run))];
-  const move = (by: number) => {
-    chosen.value = Math.min(Math.max(chosen.value + by, 0), runs.length - 1);
-    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
-  };
-  useKeys([
-    { keys: "j", says: "Next run", act: () => move(1) },
-    { keys: "k", says: "Run before", act: () => move(-1) },
-    { keys: "Enter", says: "Open the run", act: () => {
-      const run = runs[chosen.value];
-      if (run !== undefined) go(["run", run.run]);
-    } },
-  ], [runs.length, props.first]);
+  const chosen = useChosen({ rows: runs, nameOf: (run) => run.run, noun: "run", open: (run) => go(["run", run.run]) });
   const before = useRef(props.first.items);
   useLayoutEffect(() => {
-    const pushed = pushedOff(before.current, props.first.items);
+    const pushed = pushedOff(before.current, props.first.items, (run) => run.run);
     before.current = props.first.items;
     if (older.value.length === 0 && !isBusy.value) return; // the next page begins where the first one ends
     const isWhole = pushed !== undefined && pushed.length + older.value.length <= olderMax;
@@ -104,13 +98,10 @@ function RunList(props: { first: ListPage<RunListed>; where: string; query: [str
         <span class="muted number">{runs.length.toLocaleString()}{next === undefined ? "" : "+"}{" "}
           {runs.length === 1 ? "run" : "runs"}</span>
         {may("operate") && (
-          <button type="button" onClick={() => (isBulk.value = true)}>Act on all that match…</button>
+          <button type="button" onClick={props.onBulk}>Act on all that match…</button>
         )}
       </div>
-      {isBulk.value && (
-        <BulkDialog where={props.where} newest={props.first.items[0]!} onClose={() => (isBulk.value = false)} />
-      )}
-      <RunTable runs={runs} chosen={chosen.value} />
+      <RunTable runs={runs} chosen={chosen} />
       {next !== undefined && (
         <p class="more">
           <button type="button" disabled={isBusy.value} onClick={() => void more().catch(sayRefusal)}>

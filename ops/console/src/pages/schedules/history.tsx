@@ -3,7 +3,7 @@
 import type { ScheduleNote } from "../../api/types";
 import { History } from "../../parts/history";
 import { shortId } from "../../parts/status";
-import { localTime, Time } from "../../parts/time";
+import { Exact, localTime, Time } from "../../parts/time";
 import { link } from "../../router";
 
 const marks: Record<ScheduleNote["kind"], [string, string]> = {
@@ -48,7 +48,7 @@ function Note({ note }: { note: ScheduleNote }) {
 
 function Occurrence({ note }: { note: ScheduleNote }) {
   if (note.at === undefined) return <span class="muted">–</span>;
-  if (note.count === undefined || note.count <= 1) return <time dateTime={note.at}>{localTime(note.at)}</time>;
+  if (note.count === undefined || note.count <= 1) return <Exact at={note.at} />;
   const span = `${note.at} to ${note.until ?? ""}`;
   return <span title={span}>{note.count.toLocaleString()} from {localTime(note.at)}</span>;
 }

@@ -4,7 +4,7 @@ import { get, may } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Schedule, ScheduleTime } from "../../api/types";
 import { JsonTree } from "../../parts/json_tree";
-import { Failure, Read } from "../../parts/states";
+import { Read } from "../../parts/states";
 import { Paused } from "../../parts/status";
 import { Time, Until } from "../../parts/time";
 import { link } from "../../router";
@@ -19,11 +19,8 @@ export function OneSchedule({ name }: { name: string }) {
   const path = `schedules/${encodeURIComponent(name)}`;
   const schedule = useResource<Schedule>("schedule", (signal) => get<Schedule>(path, {}, signal), 2000);
   useCommandLines(curlLine(path), `cairn schedule show ${quoted(name)}`);
-  const refusal = schedule.error.value;
   return (
     <>
-      {refusal !== undefined && schedule.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       {schedule.data.value === undefined && <h1><bdi>{name}</bdi></h1>}
       <Read from={schedule}>{(found) => <Found schedule={found} path={path} onChange={schedule.reload} />}</Read>
     </>

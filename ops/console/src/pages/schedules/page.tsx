@@ -5,7 +5,8 @@ import { get, mayForAll } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Schedule } from "../../api/types";
 import { useKeys } from "../../keys";
-import { Empty, Failure, Read } from "../../parts/states";
+import { useChosen } from "../../parts/chosen";
+import { Empty, Read } from "../../parts/states";
 import { amend, go, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { ScheduleDialog } from "./definition";
@@ -24,7 +25,6 @@ function AllSchedules() {
   const field = useRef<HTMLInputElement>(null);
   useKeys([{ keys: "/", says: "Names with these letters", act: () => field.current?.focus() }]);
   useCommandLines(curlLine("schedules"), "cairn schedule list");
-  const refusal = schedules.error.value;
   return (
     <>
       <div class="page-head">
@@ -35,8 +35,6 @@ function AllSchedules() {
             spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />
         </div>
       </div>
-      {refusal !== undefined && schedules.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={schedules}>
         {(all) => <List schedules={all.filter((one) => one.name.includes(word))} isFiltered={word !== ""} />}
       </Read>
@@ -48,20 +46,10 @@ function AllSchedules() {
 }
 
 function List({ schedules, isFiltered }: { schedules: Schedule[]; isFiltered: boolean }) {
-  const chosen = useSignal(-1);
-  const move = (by: number) => {
-    chosen.value = Math.min(Math.max(chosen.value + by, 0), schedules.length - 1);
-    document.querySelector(`[data-row="${chosen.value}"]`)?.scrollIntoView({ block: "nearest" });
-  };
-  useKeys([
-    { keys: "j", says: "Next schedule", act: () => move(1) },
-    { keys: "k", says: "Schedule before", act: () => move(-1) },
-    { keys: "Enter", says: "Open the schedule", act: () => {
-      const schedule = schedules[chosen.value];
-      if (schedule !== undefined) go(["schedules", schedule.name]);
-    } },
-  ], [schedules]);
-  if (schedules.length > 0) return <ScheduleTable schedules={schedules} chosen={chosen.value} />;
+  const nameOf = (schedule: Schedule) => schedule.name;
+  const open = (schedule: Schedule) => go(["schedules", schedule.name]);
+  const chosen = useChosen({ rows: schedules, nameOf, noun: "schedule", open });
+  if (schedules.length > 0) return <ScheduleTable schedules={schedules} chosen={chosen} />;
   if (isFiltered) return <Empty title="No schedule has these letters" />;
   return (
     <Empty title="No schedule is here">

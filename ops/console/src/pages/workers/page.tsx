@@ -3,7 +3,7 @@ import { get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Session } from "../../api/types";
 import { useKeys } from "../../keys";
-import { Empty, Failure, Read } from "../../parts/states";
+import { Empty, Read } from "../../parts/states";
 import { go, link, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { Gauge } from "../../parts/chart/sparkline";
@@ -16,12 +16,9 @@ export function Page() {
   const workers = useResource<Session[]>("workers", (signal) => get<Session[]>("workers", {}, signal), 2000);
   const path = chosen === undefined ? "workers" : `workers/${encodeURIComponent(chosen)}`;
   useCommandLines(curlLine(path), "cairn workers");
-  const refusal = workers.error.value;
   return (
     <>
       <div class="page-head"><h1>Workers</h1><Counts workers={workers.data.value ?? []} /></div>
-      {refusal !== undefined && workers.data.value !== undefined && refusal.code !== "lost" &&
-        <Failure error={refusal} />}
       <Read from={workers}>{(found) => <Workers workers={inOrder(found)} chosen={chosen} />}</Read>
     </>
   );

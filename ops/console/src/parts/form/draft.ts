@@ -39,18 +39,19 @@ function startText(field: Field, preset: Json): string {
   return typeof preset === "string" ? preset : JSON.stringify(preset);
 }
 
-export function draftOf(field: Field, preset: Json = field.preset): Draft {
+// `isWhole`: what is not in the preset is empty, also where the schema has a default.
+export function draftOf(field: Field, preset: Json = field.preset, isWhole = false): Draft {
   made += 1;
   const members = field.kind === "object" ? field.members : field.kind === "choice" ? field.alternatives : [];
   const presetOf = (member: Field) => {
     if (field.kind === "choice" && mayBe(member, preset)) return preset;
     if (field.kind === "object" && isObject(preset) && Object.hasOwn(preset, member.name)) return preset[member.name];
-    return member.preset;
+    return isWhole ? null : member.preset;
   };
   const picked = field.kind === "enums" && Array.isArray(preset)
     ? field.options.flatMap((option, at) => (preset.some((one) => same(one, option.value)) ? [at] : [])) : [];
   return { field, id: `field-${made}`, text: signal(startText(field, preset)), picked: signal(new Set(picked)),
-    fault: signal(""), members: members.map((member) => draftOf(member, presetOf(member))) };
+    fault: signal(""), members: members.map((member) => draftOf(member, presetOf(member), isWhole)) };
 }
 
 type Read = { value: Json } | { fault: string };
@@ -151,4 +152,49 @@ export function readDraft(draft: Draft): Read {
   const isOwn = field.kind !== "object" && field.kind !== "choice";
   draft.fault.value = isOwn && "fault" in read ? read.fault : "";
   return read;
+}
+
+// As far as the fields are right: of an object the members that are.
+export function writtenIn(draft: Draft): Json {
+  if (draft.field.kind === "choice") return writtenIn(draft.members[Number(draft.text.value)]!);
+  if (draft.field.kind === "object") {
+    const members = draft.members.map((member): [string, Json] => [member.field.name, writtenIn(member)]);
+    const written = members.filter(([, value]) => value !== undefined);
+    return written.length > 0 || draft.field.isRequired ? Object.fromEntries(written) : undefined;
+  }
+  const read = readDraft(draft);
+  draft.fault.value = "";
+  return "value" in read ? read.value : undefined;
+}
+
+// Whether all that is in the value is in the other one as well.
+function isWithin(value: Json, other: Json): boolean {
+  if (Array.isArray(value) && Array.isArray(other))
+    return value.length === other.length && value.every((one) => other.some((each) => same(one, each)));
+  if (!isObject(value)) return same(value, other);
+  return isObject(other) && Object.entries(value).every(([name, member]) => isWithin(member, other[name]));
+}
+
+// The form with a value in its fields; undefined: it has no place for some of it.
+export function draftFor(field: Field, value: Json): Draft | undefined {
+  const draft = draftOf(field, value, true);
+  return isWithin(value, textsOf(draft) ?? {}) ? draft : undefined;
+}
+
+// What stands in the fields, right or not, where it is a value at all.
+function textsOf(draft: Draft): Json {
+  const { field } = draft;
+  if (field.kind === "choice") return textsOf(draft.members[Number(draft.text.value)]!);
+  if (field.kind === "object") {
+    const members = draft.members.map((member): [string, Json] => [member.field.name, textsOf(member)]);
+    return Object.fromEntries(members.filter(([, value]) => value !== undefined));
+  }
+  if (field.kind === "fixed") return field.value;
+  if (field.kind === "enums")
+    return field.options.filter((_, at) => draft.picked.value.has(at)).map((option) => option.value);
+  const text = draft.text.value;
+  if (text === "") return field.isNullable && field.isRequired ? null : undefined;
+  if (field.kind === "number") return Number(text);
+  const read = readFilled(draft, text);
+  return "value" in read ? read.value : text;
 }

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import type { Refusal } from "../../api/client";
 import type { Json } from "../../api/types";
 import { CodeArea } from "../code/code_area";
-import { draftOf, readDraft, readJson } from "./draft";
+import { draftFor, draftOf, readDraft, readJson, writtenIn, type Draft } from "./draft";
 import { FieldShown } from "./fields";
 import { rootField } from "./schema";
 
@@ -19,7 +19,10 @@ interface Props {
 }
 
 export function SchemaForm({ schema, preset, action, send, children, more }: Props) {
-  const draft = useMemo(() => draftOf(rootField(schema), preset), [JSON.stringify(schema)]);
+  const field = useMemo(() => rootField(schema), [JSON.stringify(schema)]);
+  const filled = useSignal<Draft | undefined>(undefined); // from what was written as JSON
+  const first = useMemo(() => draftOf(field, preset), [field]);
+  const draft = filled.value?.field === field ? filled.value : first;
   const json = useSignal<string | undefined>(undefined);
   const says = useSignal<string[]>([]);
   const isBusy = useSignal(false);
@@ -39,10 +42,15 @@ export function SchemaForm({ schema, preset, action, send, children, more }: Pro
     isBusy.value = false;
   };
   const toggle = () => {
-    const read = readDraft(draft);
-    const value = "value" in read ? read.value : undefined;
-    json.value = json.value === undefined ? JSON.stringify(value ?? {}, null, 2) : undefined;
     says.value = [];
+    if (json.value === undefined) {
+      json.value = JSON.stringify(writtenIn(draft) ?? {}, null, 2);
+      return;
+    }
+    const read = readJson(json.value);
+    const made = "value" in read ? draftFor(field, read.value) : undefined;
+    if (made === undefined) says.value = ["fault" in read ? read.fault : "The form has no place for all of this."];
+    else [filled.value, json.value] = [made, undefined];
   };
   return (
     <form class="schema-form" noValidate onSubmit={(event) => void submit(event)} onInput={() => (says.value = [])}

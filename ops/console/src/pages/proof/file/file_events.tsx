@@ -2,7 +2,7 @@
 import { signal, type Signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { Rows } from "../../../parts/rows";
-import { Clock } from "../../../parts/time";
+import { Clock, Exact } from "../../../parts/time";
 import { Value } from "../../../parts/value/value";
 import { amend, link, route } from "../../../router";
 import { useKeys } from "../../../keys";
@@ -13,24 +13,36 @@ import { eventsAt, type EventLine as Line, type Reading } from "./reading";
 const pageEvents = 64;
 const pagesKept = 100;
 
+interface PageOf {
+  lines: Signal<Line[] | undefined>;
+  count: number; // of the events that were there when it was read: a file that is still read has more later
+}
+
 // The events as they are read, a page at a time; those that were looked at long ago are read again.
 function useLines(reading: Reading, run: FileRun) {
-  const pages = useMemo(() => new Map<number, Signal<Line[] | undefined>>(), [run]);
+  const pages = useMemo(() => new Map<number, PageOf>(), [run]);
   return (index: number): Line | undefined => {
     const number = Math.floor(index / pageEvents);
+    const first = number * pageEvents;
+    const count = Math.min(pageEvents, run.from.length - first);
     let page = pages.get(number);
-    if (page === undefined) {
-      const found = signal<Line[] | undefined>(undefined);
-      page = found;
-      pages.set(number, found);
+    if (page === undefined || page.count < count) {
+      const { lines } = page ?? { lines: signal<Line[] | undefined>(undefined) };
+      pages.set(number, (page = { lines, count }));
       if (pages.size > pagesKept) pages.delete(pages.keys().next().value!);
-      void eventsAt(reading, run, number * pageEvents, pageEvents).then((read) => (found.value = read));
+      eventsAt(reading, run, first, count).then((read) => {
+        if (read.length > (lines.peek()?.length ?? 0)) lines.value = read;
+      }, () => pages.delete(number)); // it is read once more when it is looked at
     }
-    return page.value?.[index % pageEvents];
+    return page.lines.value?.[index % pageEvents];
   };
 }
 
-const timeOf = (line: Line) => new Date(Number(line.at_us) / 1000).toISOString();
+// Nothing: what stands in the file is no time.
+function timeOf(line: Line): string | undefined {
+  const time = new Date(Number(line.at_us) / 1000);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}
 
 export function FileEvents({ reading, run }: { reading: Reading; run: FileRun }) {
   const lineOf = useLines(reading, run);
@@ -70,6 +82,7 @@ interface RowProps {
 }
 
 function Row({ line, index, isChosen, isFaulty }: RowProps) {
+  const at = line === undefined ? undefined : timeOf(line);
   return (
     <button type="button" class={`file-row file-event${isChosen ? " chosen" : ""}`} aria-pressed={isChosen}
       onClick={() => amend({ event: index + 1 })}>
@@ -79,7 +92,7 @@ function Row({ line, index, isChosen, isFaulty }: RowProps) {
       <span class="muted">
         <bdi>{line === undefined ? "" : String(line.actor) || `step ${String(line.step)}`}</bdi>
       </span>
-      <span class="muted">{line === undefined ? "" : <Clock at={timeOf(line)} />}</span>
+      <span class="muted">{at === undefined ? "" : <Clock at={at} />}</span>
     </button>
   );
 }
@@ -93,10 +106,12 @@ function payloadOf(line: Line): unknown {
 }
 
 function Detail({ line }: { line: Line }) {
+  const at = timeOf(line);
   return (
     <div class="card file-detail">
       <h3>{String(line.seq)} {eventName(Number(line.type))}</h3>
-      <p class="muted">{timeOf(line)}, <bdi>{String(line.actor) || "of a step"}</bdi></p>
+      <p class="muted">{at === undefined ? "no time" : <Exact at={at} />},{" "}
+        <bdi>{String(line.actor) || "of a step"}</bdi></p>
       <Value value={payloadOf(line)} label="Payload" />
       {line.more === true && <p class="muted">The first part of a long payload.</p>}
       <p class="muted hash">Hash <code>{String(line.chain_hash)}</code></p>

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { useKeys } from "../../../keys";
 import { shortId } from "../../../parts/status";
-import { duration } from "../../../parts/time";
+import { duration, Exact } from "../../../parts/time";
 import { link, route } from "../../../router";
 import { curlLine, useCommandLines } from "../../../shell/command_lines";
 import { FileRuns } from "./file_runs";
@@ -66,6 +66,11 @@ function Read({ reading: of }: { reading: Reading }) {
 
 const many = (count: number, one: string) => `${count.toLocaleString()} ${count === 1 ? one : `${one}s`}`;
 
+// What a file says of its time may be no time.
+function When({ at }: { at: string }) {
+  return Number.isNaN(Date.parse(at)) ? <bdi>{at.slice(0, 40)}</bdi> : <Exact at={at} />;
+}
+
 function Verdict({ reading: of }: { reading: Reading }) {
   const { check } = of;
   const isSound = check.findings.length === 0;
@@ -78,7 +83,7 @@ function Verdict({ reading: of }: { reading: Reading }) {
       </p>
       <p class="muted">
         <bdi>{of.name}</bdi>: {many(inFile, "run")}, {many(check.events, "event")}, {many(check.graphs, "graph")},{" "}
-        {many(check.blobs, "large value")}, made {String(check.head?.made_at ?? "")} by{" "}
+        {many(check.blobs, "large value")}, made <When at={String(check.head?.made_at ?? "")} /> by{" "}
         <bdi>{String(check.head?.by ?? "")}</bdi>. Read in {duration(of.tookMs)}.
       </p>
       <ul class="findings">
