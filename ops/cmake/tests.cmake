@@ -190,6 +190,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/venture_scope/formula_test.cpp
   tests/workers/planners/venture_scope/quantity_test.cpp
   tests/workers/planners/venture_scope/readings_test.cpp
+  tests/workers/planners/venture_scope/refused_answers_test.cpp
   tests/workers/planners/venture_scope/report_test.cpp
   tests/workers/planners/venture_scope/venture_scope_nodes_test.cpp
   tests/workers/planners/venture_scope/venture_scope_policy_test.cpp
