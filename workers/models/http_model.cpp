@@ -54,13 +54,22 @@ std::string refusal_text(const HttpAnswer& answer) {
   return lowered(answer.body.substr(0, 16 * 1024));
 }
 
-// An error code may have the name within it, as "invalid_json_schema".
-bool refuses_format(const HttpAnswer& answer) {
+// An error code may have the name within it, as "invalid_json_schema". The responses API has the format in its
+// parameter "text", which an endpoint that knows none refuses by name, as a parameter: the word alone says nothing.
+bool refuses_format(ModelApi api, const HttpAnswer& answer) {
   static constexpr std::string_view names[] = {"response_format", "json_schema", "json_object", "text.format",
                                                "structured output"};
+  static constexpr std::string_view parameters[] = {"'text'",
+                                                    "`text`",
+                                                    "\\\"text\\\"",
+                                                    "supplied: text\"",
+                                                    "parameter: text\"",
+                                                    "\"param\":\"text\"",
+                                                    "\"param\": \"text\""};
   const std::string says = refusal_text(answer);
-  return std::any_of(std::begin(names), std::end(names),
-                     [&says](std::string_view name) { return says.find(name) != std::string::npos; });
+  const auto is_named = [&says](std::string_view name) { return says.find(name) != std::string::npos; };
+  return std::any_of(std::begin(names), std::end(names), is_named) ||
+         (api == ModelApi::responses && std::any_of(std::begin(parameters), std::end(parameters), is_named));
 }
 
 bool refuses_to_stream(const HttpAnswer& answer) {
@@ -168,7 +177,7 @@ class HttpModel final : public Model {
       forms_.streams_refused(model);
       return true;
     }
-    if (!asks_for_format(request, asked) || !refuses_format(answer)) return false;
+    if (!asks_for_format(request, asked) || !refuses_format(endpoint_.api, answer)) return false;
     forms_.format_refused(model, request.schema, asked.format);
     return true;
   }
