@@ -87,8 +87,7 @@ std::optional<Quantity> meant_quantity(const std::string& quote, const Json& rea
   const double value = reading.value("value", 0.0);
   const double scale = reading.value("scale", 1.0);
   for (Quantity quantity : quantities_in(quote)) {
-    const bool is_settled = quantity.doubt.empty() || quantity.written.size() == 2;  // its dot has two meanings
-    if (!is_settled || quantity.may_be_a_year) continue;
+    if ((!quantity.doubt.empty() && !quantity.may_be_settled) || quantity.may_be_a_year) continue;
     for (const double written : quantity.written) {
       const bool is_scaled_before = scale == 1 && are_equal(value, written * quantity.scale);
       const bool is_shared_before = is_share && quantity.is_percent && scale == 1 && are_equal(value * 100, written);

@@ -94,6 +94,17 @@ TEST_F(Readings, U1_a_doubtful_number_counts_where_the_model_says_how_it_is_mean
   EXPECT_TRUE(admitted(reading("price", 28.5, 1, "kostet EUR 2.850"), "Das Rad kostet EUR 2.850.").is_string());
 }
 
+TEST_F(Readings, U1_a_comma_before_a_word_of_another_language_is_settled_by_the_model_too) {
+  EXPECT_EQ(admitted(reading("sold", 2.85, 1e6, "2,850 Mio. bikes"), "They sold 2,850 Mio. bikes."), 2.85e6);
+  EXPECT_EQ(admitted(reading("sold", 2850, 1e6, "2,850 Mio. bikes"), "They sold 2,850 Mio. bikes."), 2850e6);
+}
+
+TEST_F(Readings, U1_a_limit_is_no_value_however_its_number_is_written) {
+  for (const char* quote : {"less than EUR 2.850", "up to EUR 2.850", "less than EUR 2,850"})
+    EXPECT_TRUE(admitted(reading("price", 2850, 1, quote), std::string("It costs ") + quote + ".").is_string())
+        << quote;
+}
+
 TEST_F(Readings, U1_a_share_is_a_share_however_the_model_writes_it) {
   EXPECT_EQ(admitted(reading("share", 12, 1, "a share of 12 %"), "It is a share of 12 % now."), 0.12);
   EXPECT_EQ(admitted(reading("share", 0.12, 1, "a share of 12 %"), "It is a share of 12 % now."), 0.12);
