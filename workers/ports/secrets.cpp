@@ -334,6 +334,7 @@ SecretMatch SecretTrie::longest(std::string_view text, std::size_t from) const {
     for (std::size_t i = 0; i < count; ++i) {
       if (nodes[places[i].node].is_end) match.end = std::max(match.end, places[i].at);
       const std::string_view rest = text.substr(std::min(places[i].at, text.size()));
+      match.ends_within = match.ends_within || rest.empty();
       match.goes_beyond = match.goes_beyond || rest.empty() || is_cut_escape(rest);
       if (rest.empty()) continue;
       const Readings readings = readings_of(rest);
@@ -369,7 +370,8 @@ SecretMatch Secrets::match_at(std::string_view text, std::size_t at, bool& is_co
   if (!stands_alone(text, at, word.end)) word.end = at;
   plain.end = std::max(plain.end, word.end);
   is_coded = coded.end > plain.end;
-  return {std::max(plain.end, coded.end), plain.goes_beyond || coded.goes_beyond || word.goes_beyond};
+  return {std::max(plain.end, coded.end), plain.ends_within || coded.ends_within || word.ends_within,
+          plain.goes_beyond || coded.goes_beyond || word.goes_beyond};
 }
 
 Secrets::Cleaned Secrets::cleaned(std::string_view text, std::size_t from, std::size_t enough, bool more_comes) const {
@@ -398,6 +400,31 @@ Secrets::Cleaned Secrets::cleaned(std::string_view text, std::size_t from, std::
     --at;
   }
   return {std::move(clean), at};
+}
+
+std::size_t Secrets::cut_value_in(std::string_view text) const {
+  constexpr std::size_t piece_bytes_min = 4;
+  constexpr std::size_t window = 6 * secret_bytes_max;  // a byte may be written by six
+  bool is_coded = false;
+  for (std::size_t at = text.size() > window ? text.size() - window : 0; at + piece_bytes_min <= text.size(); ++at)
+    if (match_at(text, at, is_coded).ends_within) return at;
+  return text.size();
+}
+
+std::string Secrets::redacted_cut(std::string_view text) const {
+  const std::string clean = redacted(text);
+  if (!knows_any()) return clean;
+  constexpr std::size_t mark_bytes = 3;  // each mark has so many
+  std::string told;
+  std::string_view rest = clean;
+  for (;;) {
+    const std::size_t mark = std::min(rest.find("\u2026"), rest.find("..."));
+    if (mark == std::string_view::npos) return told.append(rest);
+    const std::size_t piece = cut_value_in(rest.substr(0, mark));
+    told.append(rest.substr(0, piece)).append(piece < mark ? redaction : "");
+    told.append(rest.substr(mark, mark_bytes));
+    rest.remove_prefix(mark + mark_bytes);
+  }
 }
 
 std::string RedactedPieces::add(std::string_view more) {

@@ -41,7 +41,8 @@ Result<std::vector<SecretSource>> parse_secrets(const Json& section);
 // A value found in a text, or what may become one with more of the text.
 struct SecretMatch {
   std::size_t end = 0;       // where the longest value ends; where the search began, if there is none
-  bool goes_beyond = false;  // the text ends within what may be a value
+  bool ends_within = false;  // the text ends within a value, one byte of it at least
+  bool goes_beyond = false;  // or within what may be one
 };
 
 // Texts by their common beginnings, to find any of them in one pass however it is escaped.
@@ -89,7 +90,9 @@ class Secrets {
   // One line of it for a sentence (readable_line()), cut after it was redacted: half of a value would not be found.
   // Looks at no more of the text than the line needs.
   std::string redacted_line(std::string_view text, std::size_t bytes_max) const;
-  // The same in every text, key and number.
+  // The same, and of a value that was cut off before a mark ("..." or U+2026) what stands there, from four bytes on.
+  std::string redacted_cut(std::string_view text) const;
+  // The same as redacted() in every text, key and number.
   Json redacted_json(const Json& value) const;
 
  private:
@@ -103,6 +106,8 @@ class Secrets {
   Cleaned cleaned(std::string_view text, std::size_t from, std::size_t enough, bool more_comes) const;
   // The longest value that begins at `at`; `is_coded`: it is one within base64.
   SecretMatch match_at(std::string_view text, std::size_t at, bool& is_coded) const;
+  // Where the value begins within which the text ends; its size if it ends within none.
+  std::size_t cut_value_in(std::string_view text) const;
   bool knows_any() const { return !known_.empty() || !words_.is_empty(); }
   void remember(const std::string& value);
 

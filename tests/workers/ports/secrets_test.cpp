@@ -211,6 +211,16 @@ TEST(Secrets, a_value_that_comes_in_pieces_is_found_wherever_it_comes_apart) {
   }
 }
 
+TEST(Secrets, a_value_that_was_cut_off_is_found_by_the_mark_of_the_cut) {
+  const Secrets secrets = with_value("first/half&second");
+  EXPECT_EQ(secrets.redacted_cut("<a href=\"/go?with=first%2Fhalf%26s\u2026\">first/half&second</a>"),
+            "<a href=\"/go?with=***\u2026\">***</a>");
+  EXPECT_EQ(secrets.redacted_cut("It is first/ha... and first/half&amp;sec\u2026"), "It is ***... and ***\u2026");
+  for (const char* text : {"first/half", "the first of... all \u2026", "fir\u2026", "...", ""})
+    EXPECT_EQ(secrets.redacted_cut(text), text);
+  EXPECT_EQ(Secrets().redacted_cut("first/ha..."), "first/ha...");
+}
+
 TEST(Secrets, of_a_text_in_pieces_only_what_may_be_a_beginning_waits) {
   const Secrets secrets = with_value("a-long-secret");
   RedactedPieces clean(secrets);
