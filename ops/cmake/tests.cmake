@@ -157,6 +157,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/handlers/http_call_test.cpp
   tests/workers/handlers/large_values_test.cpp
   tests/workers/handlers/model_extract_test.cpp
+  tests/workers/models/both_apis_test.cpp
   tests/workers/models/event_stream_test.cpp
   tests/workers/models/known_forms_test.cpp
   tests/workers/models/long_conversation_test.cpp
@@ -171,6 +172,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/page_agent/page_agent_judging_test.cpp
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
   tests/workers/planners/page_agent/page_agent_test.cpp
+  tests/workers/planners/planner_inputs_test.cpp
   tests/workers/planners/plan_and_do/plan_and_do_course_test.cpp
   tests/workers/planners/plan_and_do/plan_and_do_test.cpp
   tests/workers/planners/plan_decomposer/plan_decomposer_failures_test.cpp
@@ -190,6 +192,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/venture_scope/formula_test.cpp
   tests/workers/planners/venture_scope/quantity_test.cpp
   tests/workers/planners/venture_scope/readings_test.cpp
+  tests/workers/planners/venture_scope/refused_answers_test.cpp
   tests/workers/planners/venture_scope/report_test.cpp
   tests/workers/planners/venture_scope/venture_scope_nodes_test.cpp
   tests/workers/planners/venture_scope/venture_scope_policy_test.cpp

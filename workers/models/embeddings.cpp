@@ -65,6 +65,17 @@ Result<std::vector<Vector>> read_vectors(const Json& answer, std::size_t count) 
   return vectors;
 }
 
+// A sentence on what is wrong shows some of the answer, so that is redacted before it is cut: half of a key is not
+// found.
+Result<std::vector<Vector>> vectors_of(const std::string& body, const Secrets& secrets, std::size_t count) {
+  constexpr const char* what = "the embeddings endpoint's answer";
+  Result<Json> answer = parse_json(body, what);
+  if (!answer) answer = parse_json(secrets.redacted(body), what);
+  if (!answer) return answer.error();
+  Result<std::vector<Vector>> vectors = read_vectors(*answer, count);
+  return vectors ? std::move(vectors) : read_vectors(secrets.redacted_json(*answer), count);
+}
+
 // --- the call -------------------------------------------------------------------------------------------------------
 
 HttpRequest request_of(const EmbeddingEndpoint& endpoint, std::span<const std::string> texts) {
@@ -104,21 +115,21 @@ Error refusal_by(const HttpAnswer& answer) {
 Result<std::vector<Vector>> asked(const EmbeddingEndpoint& endpoint, std::span<const std::string> texts,
                                   TimeUs until_us) {
   HttpRequest request = request_of(endpoint, texts);
-  const Secrets secrets = Secrets::unnamed(endpoint.api_key);
+  const Secrets secrets = Secrets::of_key(endpoint.api_key, Secrets::Within::refusals);
   for (int pauses = 0;; ++pauses) {
     request.timeout_ms = std::max<std::int64_t>((until_us - steady_us()) / 1000, 1);
     HttpResult result = sent(request);
-    if (result) result->body = secrets.redacted(result->body);  // before it is cut: half of a key would not be found
     if (!result) return Error{Code::unavailable, result.error().message};
     const bool is_paced = (result->status == 429 || result->status == 503) && result->retry_after_ms > 0;
     if (is_paced && pauses < embed_pauses_max && steady_us() + result->retry_after_ms * 1000 < until_us) {
       std::this_thread::sleep_for(std::chrono::milliseconds(result->retry_after_ms));
       continue;
     }
-    if (result->status != 200) return refusal_by(*result);
-    const Result<Json> answer = parse_json(result->body, "the embeddings endpoint's answer");
-    if (!answer) return answer.error();
-    return read_vectors(*answer, texts.size());
+    if (result->status != 200) {
+      result->body = secrets.redacted(result->body);  // before it is cut: half of a key would not be found
+      return refusal_by(*result);
+    }
+    return vectors_of(result->body, secrets, texts.size());
   }
 }
 

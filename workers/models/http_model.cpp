@@ -54,13 +54,22 @@ std::string refusal_text(const HttpAnswer& answer) {
   return lowered(answer.body.substr(0, 16 * 1024));
 }
 
-// An error code may have the name within it, as "invalid_json_schema".
-bool refuses_format(const HttpAnswer& answer) {
+// An error code may have the name within it, as "invalid_json_schema". The responses API has the format in its
+// parameter "text", which an endpoint that knows none refuses by name, as a parameter: the word alone says nothing.
+bool refuses_format(ModelApi api, const HttpAnswer& answer) {
   static constexpr std::string_view names[] = {"response_format", "json_schema", "json_object", "text.format",
                                                "structured output"};
+  static constexpr std::string_view parameters[] = {"'text'",
+                                                    "`text`",
+                                                    "\\\"text\\\"",
+                                                    "supplied: text\"",
+                                                    "parameter: text\"",
+                                                    "\"param\":\"text\"",
+                                                    "\"param\": \"text\""};
   const std::string says = refusal_text(answer);
-  return std::any_of(std::begin(names), std::end(names),
-                     [&says](std::string_view name) { return says.find(name) != std::string::npos; });
+  const auto is_named = [&says](std::string_view name) { return says.find(name) != std::string::npos; };
+  return std::any_of(std::begin(names), std::end(names), is_named) ||
+         (api == ModelApi::responses && std::any_of(std::begin(parameters), std::end(parameters), is_named));
 }
 
 bool refuses_to_stream(const HttpAnswer& answer) {
@@ -113,7 +122,9 @@ Result<Done, Failure> within_a_blob(ModelReply& reply) {
 class HttpModel final : public Model {
  public:
   explicit HttpModel(ModelEndpoint endpoint)
-      : endpoint_(std::move(endpoint)), secrets_(Secrets::unnamed(endpoint_.api_key)) {}
+      : endpoint_(std::move(endpoint)),
+        in_answers_(Secrets::of_key(endpoint_.api_key, Secrets::Within::answers)),
+        in_refusals_(Secrets::of_key(endpoint_.api_key, Secrets::Within::refusals)) {}
 
   asio::awaitable<ModelAnswer> ask(ModelRequest request) override {
     const auto began = Clock::now();
@@ -133,10 +144,9 @@ class HttpModel final : public Model {
       HttpRequest call = call_of(request, model, form, deadline);
       if (const std::size_t bytes = bytes_of(request, call); bytes > json_bytes_max) co_return too_long(bytes);
       HttpResult result = co_await client_.send(std::move(call));
-      if (result) result->body = secrets_.redacted(result->body);  // before it is cut: half of a key would not be found
       if (result && steps_down(request, model, form, *result)) continue;
       const std::int64_t pause_ms = pause_before(result, request.key, deadline, pauses);
-      if (pause_ms == 0) co_return read(request, model, form, result);
+      if (pause_ms == 0) co_return read(request, model, form, std::move(result));
       asio::steady_timer timer(co_await asio::this_coro::executor, milliseconds(pause_ms));
       co_await timer.async_wait(asio::use_awaitable);
     }
@@ -167,7 +177,7 @@ class HttpModel final : public Model {
       forms_.streams_refused(model);
       return true;
     }
-    if (!asks_for_format(request, asked) || !refuses_format(answer)) return false;
+    if (!asks_for_format(request, asked) || !refuses_format(endpoint_.api, answer)) return false;
     forms_.format_refused(model, request.schema, asked.format);
     return true;
   }
@@ -212,9 +222,10 @@ class HttpModel final : public Model {
   }
 
   std::function<void(int, std::string_view)> watching(TakeWritten take) const {
-    return [take = std::move(take), streamed = StreamedText(endpoint_.api)](int status, std::string_view more) mutable {
+    return [take = std::move(take), streamed = StreamedText(endpoint_.api), clean = RedactedPieces(in_answers_)](
+               int status, std::string_view more) mutable {
       if (status != 200) return;
-      if (const std::string text = streamed.add(more); !text.empty()) take(text);
+      if (const std::string text = clean.add(streamed.add(more)); !text.empty()) take(text);
     };
   }
 
@@ -225,24 +236,35 @@ class HttpModel final : public Model {
     return suffix + (form.format == ReplyFormat::json_object ? "/json" : "/text");
   }
 
-  Result<Json, Failure> body_of(const HttpAnswer& answer) const {
-    if (is_stream(answer)) {
-      Result<Json, Failure> whole = answer_of_stream(endpoint_.api, answer.body);
-      if (whole) return secrets_.redacted_json(*whole);  // the pieces of a key may have come apart
-      return whole;
-    }
+  Result<Json, Failure> json_of(const HttpAnswer& answer) const {
+    if (is_stream(answer)) return answer_of_stream(endpoint_.api, answer.body);
     Result<Json> body = parse_json(answer.body, "the model endpoint's answer");
     if (!body) return bad_reply(body.error().message);
     return *std::move(body);
   }
 
-  ModelAnswer read(const ModelRequest& request, const std::string& model, AskedForm asked, const HttpResult& result) {
+  // Redacted as JSON: the pieces of a key may have come apart in a stream, and a short key may be a number of JSON. A
+  // sentence on what is no JSON shows some of it, so that is redacted before it is cut: half of a key is not found.
+  Result<Json, Failure> body_of(HttpAnswer& answer) const {
+    Result<Json, Failure> whole = json_of(answer);
+    if (!whole) {
+      answer.body = in_refusals_.redacted(answer.body);
+      whole = json_of(answer);
+    }
+    if (whole) return in_answers_.redacted_json(*whole);
+    return whole;
+  }
+
+  ModelAnswer read(const ModelRequest& request, const std::string& model, AskedForm asked, HttpResult result) {
     if (!result) {
       const HttpFault& fault = result.error();
       if (fault.kind == HttpFault::Kind::too_big) return failure("limit", fault.message, false);
       return failure("unreachable", fault.message, fault.kind != HttpFault::Kind::invalid);
     }
-    if (result->status != 200) return refusal_of(*result);
+    if (result->status != 200) {
+      result->body = in_refusals_.redacted(result->body);
+      return refusal_of(*result);
+    }
     if (asks_for_format(request, asked)) forms_.format_taken(model, asked.format);
     const Result<Json, Failure> body = body_of(*result);
     if (!body) return body.error();
@@ -275,7 +297,8 @@ class HttpModel final : public Model {
   }
 
   const ModelEndpoint endpoint_;
-  const Secrets secrets_;
+  const Secrets in_answers_;
+  const Secrets in_refusals_;
   HttpClient client_;
   KnownForms forms_;
 };

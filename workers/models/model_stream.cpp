@@ -115,7 +115,7 @@ class ChatChunks {
 
 // --- events of the responses API ------------------------------------------------------------------------------------
 
-// The last event has the whole response; those before it bring its parts.
+// The last event has the whole response; those before it bring its parts, which count where the last one has none.
 class ResponseEvents {
  public:
   Result<Done, Failure> add(const Json& event) {
@@ -124,17 +124,26 @@ class ResponseEvents {
     if (type == "error") return broken_off(event);
     if (type == "response.failed" && response != nullptr)
       return broken_off(response->value("error", Json("no reason given")));
+    if (const Json* item = member_at(event, "item"); type == "response.output_item.done" && item != nullptr) {
+      if (items_.size() >= items_max) return bad_reply("Expected fewer parts of one reply.");
+      items_.push_back(*item);
+    }
     if ((type == "response.completed" || type == "response.incomplete") && response != nullptr) response_ = *response;
     return Done{};
   }
 
   Result<Json, Failure> whole() && {
-    if (response_.is_null()) return unfinished();
+    if (!response_.is_object()) return unfinished();
+    const Json* output = member_at(response_, "output");
+    if (output == nullptr || !output->is_array() || output->empty()) response_["output"] = std::move(items_);
     return std::move(response_);
   }
 
  private:
+  static constexpr std::size_t items_max = 1'000;
+
   Json response_;
+  Json items_ = Json::array();
 };
 
 template <class Parts>

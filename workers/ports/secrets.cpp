@@ -17,7 +17,11 @@ namespace {
 
 constexpr std::size_t known_max = 1'000;
 constexpr std::size_t escape_depth_max = 8;  // of escapes of escapes
+constexpr std::size_t escape_bytes_max = 48;
+constexpr std::size_t word_bytes_min = 3;  // of a key that is looked for as a word
 constexpr const char* redaction = "***";
+
+bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 std::string secret_named(const std::string& name) { return "secret \"" + name + "\""; }
 
@@ -160,16 +164,36 @@ Readings readings_of(std::string_view text) {
   return readings;
 }
 
+// The text ends within what may be an escape: with more of it, it may be read in another way.
+bool is_cut_escape(std::string_view text) {
+  if (text.size() > escape_bytes_max) return false;
+  const auto all_of = [&text](auto is_part) { return std::all_of(text.begin() + 1, text.end(), is_part); };
+  if (text[0] == '%') return all_of([](char c) { return hex_digit(c) >= 0; });
+  if (text[0] == '\\') return all_of([](char c) { return hex_digit(c) >= 0 || c == '\\' || c == 'u'; });
+  return text[0] == '&' && all_of([](char c) { return is_letter_or_digit(c) || c == '#' || c == ';'; });
+}
+
+// A byte of a word in any language.
+bool is_of_a_word(char c) { return is_letter_or_digit(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
+
+// The bytes before `at` are an escape: \n, %20, \u0022.
+bool ends_escape(std::string_view text, std::size_t at) {
+  return (at >= 2 && text[at - 2] == '\\') || (at >= 3 && text[at - 3] == '%') ||
+         (at >= 6 && text.substr(at - 6, 2) == "\\u");
+}
+
+bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
+  const bool begins = begin == 0 || !is_of_a_word(text[begin - 1]) || ends_escape(text, begin);
+  return begins && (end == text.size() || !is_of_a_word(text[end]));
+}
+
 // Both alphabets of base64 as one.
 char in_base64(char c) {
   if (c == '-') return '+';
   return c == '_' ? '/' : c;
 }
 
-bool is_of_base64(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '/' ||
-         c == '-' || c == '_';
-}
+bool is_of_base64(char c) { return is_letter_or_digit(c) || c == '+' || c == '/' || c == '-' || c == '_'; }
 
 // The characters of base64 that depend on the value alone if `before` bytes stand before it in their group of three.
 std::string within_base64(const std::string& value, std::size_t before) {
@@ -183,8 +207,7 @@ std::string within_base64(const std::string& value, std::size_t before) {
 
 bool is_secret_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    return is_letter || c == '_' || c == '.' || c == '-';
+    return is_letter_or_digit(c) || c == '_' || c == '.' || c == '-';
   });
 }
 
@@ -217,6 +240,18 @@ Result<Secrets> Secrets::open(std::vector<SecretSource> sources) {
 Secrets Secrets::unnamed(const std::string& value) {
   Secrets secrets;
   if (value.size() >= secret_bytes_min) secrets.remember(value);
+  return secrets;
+}
+
+Secrets Secrets::of_key(const std::string& key, Within within) {
+  Secrets secrets = unnamed(key);
+  if (key.empty() || key.size() >= secret_bytes_min) return secrets;
+  for (const char* scheme : {"Bearer ", "bearer "}) secrets.words_.add(scheme + key);
+  const auto has = [&key](auto is_one) { return std::any_of(key.begin(), key.end(), is_one); };
+  const bool has_digit = has([](char c) { return c >= '0' && c <= '9'; });
+  const bool has_letter = has([](char c) { return is_letter_or_digit(c) && (c < '0' || c > '9'); });
+  const bool is_looked_for = within == Within::refusals || (has_digit && has_letter);
+  if (is_looked_for && key.size() >= word_bytes_min) secrets.words_.add(key);
   return secrets;
 }
 
@@ -284,22 +319,25 @@ std::uint32_t SecretTrie::next(std::uint32_t node, char byte) const {
 }
 
 // A byte may be read in several ways, so several places are followed at once.
-std::size_t SecretTrie::end_of_longest(std::string_view text, std::size_t from) const {
+SecretMatch SecretTrie::longest(std::string_view text, std::size_t from) const {
   struct Place {
     std::uint32_t node = 0;
     std::size_t at = 0;
     bool operator==(const Place&) const = default;
   };
+  SecretMatch match{from};
   std::array<Place, 16> places{Place{0, from}};
   std::size_t count = 1;
-  std::size_t longest = from;
   while (count > 0) {
     std::array<Place, 16> further{};
     std::size_t found = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      if (nodes[places[i].node].is_end) longest = std::max(longest, places[i].at);
-      if (places[i].at >= text.size()) continue;
-      const Readings readings = readings_of(text.substr(places[i].at));
+      if (nodes[places[i].node].is_end) match.end = std::max(match.end, places[i].at);
+      const std::string_view rest = text.substr(std::min(places[i].at, text.size()));
+      match.ends_within = match.ends_within || rest.empty();
+      match.goes_beyond = match.goes_beyond || rest.empty() || is_cut_escape(rest);
+      if (rest.empty()) continue;
+      const Readings readings = readings_of(rest);
       for (std::size_t n = 0; n < readings.count && found < further.size(); ++n) {
         const char byte = is_base64 ? in_base64(readings.all[n].byte) : readings.all[n].byte;
         const Place place{next(places[i].node, byte), places[i].at + readings.all[n].length};
@@ -310,42 +348,98 @@ std::size_t SecretTrie::end_of_longest(std::string_view text, std::size_t from) 
     places = further;
     count = found;
   }
-  return longest;
+  return match;
 }
 
-std::string Secrets::redacted(std::string_view text) const { return redacted_until(text, text.size()); }
+std::string Secrets::redacted(std::string_view text) const { return cleaned(text, 0, text.size(), false).text; }
 
 // A character has at most four bytes, and each is shown by one at least.
 std::string Secrets::redacted_line(std::string_view text, std::size_t bytes_max) const {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  return readable_line(redacted_until(text, 4 * (bytes_max + 1)), bytes_max);
+  return readable_line(cleaned(text, 0, 4 * (bytes_max + 1), false).text, bytes_max);
 }
 
-// Ends where `enough` bytes are there, and not within a value.
-std::string Secrets::redacted_until(std::string_view text, std::size_t enough) const {
-  if (known_.empty()) return std::string(text.substr(0, enough));
+SecretMatch Secrets::match_at(std::string_view text, std::size_t at, bool& is_coded) const {
+  const auto first = static_cast<unsigned char>(text[at]);
+  const auto found_by = [&](const SecretTrie& trie) {
+    return trie.begins[first] ? trie.longest(text, at) : SecretMatch{at};
+  };
+  SecretMatch plain = found_by(plain_);
+  const SecretMatch coded = found_by(base64_);
+  SecretMatch word = found_by(words_);
+  if (!stands_alone(text, at, word.end)) word.end = at;
+  plain.end = std::max(plain.end, word.end);
+  is_coded = coded.end > plain.end;
+  return {std::max(plain.end, coded.end), plain.ends_within || coded.ends_within || word.ends_within,
+          plain.goes_beyond || coded.goes_beyond || word.goes_beyond};
+}
+
+Secrets::Cleaned Secrets::cleaned(std::string_view text, std::size_t from, std::size_t enough, bool more_comes) const {
+  if (!knows_any()) return {std::string(text.substr(from, enough)), text.size()};
   std::string clean;
-  clean.reserve(std::min(text.size(), enough));
-  for (std::size_t at = 0; at < text.size() && clean.size() < enough;) {
-    const auto first = static_cast<unsigned char>(text[at]);
-    const std::size_t plain = plain_.begins[first] ? plain_.end_of_longest(text, at) : at;
-    const std::size_t coded = base64_.begins[first] ? base64_.end_of_longest(text, at) : at;
-    std::size_t end = std::max(plain, coded);
-    if (end == at) {
+  clean.reserve(std::min(text.size() - from, enough));
+  std::size_t at = from;
+  bool is_as_it_was = false;  // the last byte
+  while (at < text.size() && clean.size() < enough) {
+    bool is_coded = false;
+    SecretMatch match = match_at(text, at, is_coded);
+    if (more_comes && match.goes_beyond) break;
+    is_as_it_was = match.end == at;
+    if (is_as_it_was) {
       clean += text[at++];
       continue;
     }
     // The characters of base64 around it hold the rest of the value's first and last byte.
-    if (coded > plain && !clean.empty() && is_of_base64(clean.back())) clean.pop_back();
-    if (coded > plain && end < text.size() && is_of_base64(text[end])) ++end;
+    if (is_coded && !clean.empty() && is_of_base64(clean.back())) clean.pop_back();
+    if (is_coded && match.end < text.size() && is_of_base64(text[match.end])) ++match.end;
     clean += redaction;
-    at = end;
+    at = match.end;
   }
-  return clean;
+  if (more_comes && is_as_it_was && !base64_.is_empty() && is_of_base64(clean.back())) {  // a coded value may follow
+    clean.pop_back();
+    --at;
+  }
+  return {std::move(clean), at};
+}
+
+std::size_t Secrets::cut_value_in(std::string_view text) const {
+  constexpr std::size_t piece_bytes_min = 4;
+  constexpr std::size_t window = 6 * secret_bytes_max;  // a byte may be written by six
+  bool is_coded = false;
+  for (std::size_t at = text.size() > window ? text.size() - window : 0; at + piece_bytes_min <= text.size(); ++at)
+    if (match_at(text, at, is_coded).ends_within) return at;
+  return text.size();
+}
+
+std::string Secrets::redacted_cut(std::string_view text) const {
+  const std::string clean = redacted(text);
+  if (!knows_any()) return clean;
+  constexpr std::size_t mark_bytes = 3;  // each mark has so many
+  std::string told;
+  std::string_view rest = clean;
+  for (;;) {
+    const std::size_t mark = std::min(rest.find("\u2026"), rest.find("..."));
+    if (mark == std::string_view::npos) return told.append(rest);
+    const std::size_t piece = cut_value_in(rest.substr(0, mark));
+    told.append(rest.substr(0, piece)).append(piece < mark ? redaction : "");
+    told.append(rest.substr(mark, mark_bytes));
+    rest.remove_prefix(mark + mark_bytes);
+  }
+}
+
+std::string RedactedPieces::add(std::string_view more) {
+  constexpr std::size_t context_bytes = 8;  // by which a word and an escape before it are told apart
+  if (!secrets_.knows_any()) return std::string(more);
+  text_ += more;
+  Secrets::Cleaned cleaned = secrets_.cleaned(text_, told_, std::string::npos, true);
+  const std::size_t kept_from = cleaned.read - std::min(cleaned.read, context_bytes);
+  text_.erase(0, kept_from);
+  told_ = cleaned.read - kept_from;
+  return std::move(cleaned.text);
 }
 
 Json Secrets::redacted_json(const Json& value) const {
-  if (known_.empty()) return value;
+  if (!knows_any()) return value;
   if (value.is_string()) return redacted(value.get_ref<const std::string&>());
   if (value.is_number()) {
     const std::string text = value.dump();

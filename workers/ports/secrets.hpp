@@ -38,6 +38,13 @@ bool is_secret_name(std::string_view name);
 // Refuses `invalid` with a sentence that names the secret and the fault.
 Result<std::vector<SecretSource>> parse_secrets(const Json& section);
 
+// A value found in a text, or what may become one with more of the text.
+struct SecretMatch {
+  std::size_t end = 0;       // where the longest value ends; where the search began, if there is none
+  bool ends_within = false;  // the text ends within a value, one byte of it at least
+  bool goes_beyond = false;  // or within what may be one
+};
+
 // Texts by their common beginnings, to find any of them in one pass however it is escaped.
 struct SecretTrie {
   struct Node {
@@ -45,9 +52,9 @@ struct SecretTrie {
     bool is_end = false;
   };
   void add(const std::string& text);
-  // Where the longest of them that begins at `from` ends; `from` if none does.
-  std::size_t end_of_longest(std::string_view text, std::size_t from) const;
+  SecretMatch longest(std::string_view text, std::size_t from) const;
   std::uint32_t next(std::uint32_t node, char byte) const;  // 0: none
+  bool is_empty() const { return nodes.front().next.empty(); }
 
   std::vector<Node> nodes = std::vector<Node>(1);
   std::array<bool, 256> begins{};  // bytes by which one of them may begin
@@ -64,6 +71,11 @@ class Secrets {
 
   // A value without a name, that no call gets and every text is rid of; nothing if it is shorter than secret_bytes_min.
   static Secrets unnamed(const std::string& value);
+  // The key of an endpoint, which may be a short one, or a mere word where the endpoint wants none ("none", "EMPTY"). A
+  // key shorter than secret_bytes_min is found after "Bearer " and as a word of its own: within answers if it has both
+  // letters and digits, as words of a language have not, within refusals unless it has fewer than three bytes.
+  enum class Within : std::uint8_t { answers, refusals };
+  static Secrets of_key(const std::string& key, Within within);
 
   // Its value now. Fails: `refused`, no such secret; `secret`, retryable, its file cannot be used at this moment.
   Result<std::string, Failure> value(const std::string& name);
@@ -78,11 +90,25 @@ class Secrets {
   // One line of it for a sentence (readable_line()), cut after it was redacted: half of a value would not be found.
   // Looks at no more of the text than the line needs.
   std::string redacted_line(std::string_view text, std::size_t bytes_max) const;
-  // The same in every text, key and number.
+  // The same, and of a value that was cut off before a mark ("..." or U+2026) what stands there, from four bytes on.
+  std::string redacted_cut(std::string_view text) const;
+  // The same as redacted() in every text, key and number.
   Json redacted_json(const Json& value) const;
 
  private:
-  std::string redacted_until(std::string_view text, std::size_t enough) const;
+  friend class RedactedPieces;
+  struct Cleaned {
+    std::string text;
+    std::size_t read = 0;  // where the rest begins
+  };
+  // From `from` on, until `enough` bytes are there, and not within a value. If more of the text is to come, it stops
+  // before what may become a value.
+  Cleaned cleaned(std::string_view text, std::size_t from, std::size_t enough, bool more_comes) const;
+  // The longest value that begins at `at`; `is_coded`: it is one within base64.
+  SecretMatch match_at(std::string_view text, std::size_t at, bool& is_coded) const;
+  // Where the value begins within which the text ends; its size if it ends within none.
+  std::size_t cut_value_in(std::string_view text) const;
+  bool knows_any() const { return !known_.empty() || !words_.is_empty(); }
   void remember(const std::string& value);
 
   std::map<std::string, SecretSource, std::less<>> sources_;
@@ -90,6 +116,21 @@ class Secrets {
   std::deque<std::string> known_;  // a file's values change; the latest come last
   SecretTrie plain_;
   SecretTrie base64_;
+  SecretTrie words_;  // found only where no letter or digit stands next to them
+};
+
+// A text that comes in pieces, redacted: a value that comes apart between them is found, too. What may be the beginning
+// of one waits for the next piece. REQUIRES: `secrets` outlive it.
+class RedactedPieces {
+ public:
+  explicit RedactedPieces(const Secrets& secrets) : secrets_(secrets) {}
+  // The clean text that this piece makes certain; "" for none.
+  std::string add(std::string_view more);
+
+ private:
+  const Secrets& secrets_;
+  std::string text_;      // a little of what was told, and what waits
+  std::size_t told_ = 0;  // bytes of it
 };
 
 }  // namespace cairn

@@ -170,6 +170,28 @@ TEST(StreamingModel, a_slow_stream_is_put_together_and_its_use_is_on_record) {
   EXPECT_EQ(body["stream_options"], Json({{"include_usage", true}}));
 }
 
+// Those who watch see the text as it comes, so a key is found although its pieces come one by one.
+TEST(StreamingModel, a_key_that_comes_in_pieces_is_told_to_no_one_who_watches) {
+  const std::string key = "sk-Jq7vR2mXw9Tb4LcZ";
+  LoopbackServer server([&key](const auto&) {
+    return streamed({chunk({{"content", "The key is " + key.substr(0, 5)}}), chunk({{"content", key.substr(5, 9)}}),
+                     chunk({{"content", key.substr(14) + ". So it is."}}), chunk(Json::object(), "stop"), usage(7, 2),
+                     "data: [DONE]\n\n"});
+  });
+  ModelEndpoint endpoint;
+  endpoint.url = server.url("/v1");
+  endpoint.model = "m";
+  endpoint.api_key = key;
+  endpoint.timeout_ms = 10'000;
+  std::string told;
+  ModelRequest request = plain_question();
+  request.watch = [&told]() -> TakeWritten { return [&told](std::string_view more) { told += more; }; };
+  const ModelAnswer answer = testing::run(make_http_model(endpoint)->ask(request));
+  ASSERT_FALSE(answer.failure) << answer.failure->message;
+  EXPECT_EQ(answer.reply.value, "The key is ***. So it is.");
+  EXPECT_EQ(told, "The key is ***. So it is.");
+}
+
 TEST(StreamingModel, an_endpoint_that_refuses_to_stream_is_asked_for_whole_answers_from_then_on) {
   LoopbackServer server([](const auto& request) -> Served {
     if (asks_to_stream(request))

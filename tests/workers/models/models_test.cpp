@@ -259,6 +259,22 @@ TEST(HttpModel, a_key_too_short_to_be_one_changes_no_reply) {
   EXPECT_EQ(reply_of(testing::run(make_http_model(endpoint)->ask(request_of()))).value, "There is none.");
 }
 
+TEST(HttpModel, a_short_key_reaches_no_refusal_and_no_record_of_a_reply) {
+  const Reply replies[] = {{401, "Incorrect API key provided: a1b2c3", false},
+                           {200, Json{{"error", "Wrong key a1b2c3"}}.dump(), false},
+                           {200, completion(says_text("Your key is:\na1b2c3")).dump(), false}};
+  for (const Reply& reply : replies) {
+    const LoopbackServer server([&reply](const LoopbackServer::Request&) { return reply; });
+    ModelEndpoint endpoint = endpoint_at(server.url("/v1"));
+    endpoint.api_key = "a1b2c3";
+    const ModelRequest request = request_of(owner_schema);
+    const ModelAnswer answer = testing::run(make_http_model(endpoint)->ask(request));
+    const std::string said = failure_of(answer).message + "\n" + model_called(request, answer).fields;
+    EXPECT_EQ(said.find("a1b2c3"), std::string::npos) << said;
+    EXPECT_NE(said.find("***"), std::string::npos) << said;
+  }
+}
+
 TEST(HttpModel, an_answer_that_is_no_completion_is_bad) {
   for (const char* body : {"", "garbage", "[]", "{}", R"({"choices": []})", R"({"choices": [{}]})",
                            R"({"choices": [{"message": "hi"}]})", R"({"choices": {"message": 1}})"}) {

@@ -186,6 +186,76 @@ TEST(Secrets, a_line_is_cut_after_it_was_redacted) {
   EXPECT_EQ(secrets.redacted_line(many + many, 500), std::string(120, '*'));
 }
 
+// What is told of a text that comes in such pieces.
+std::string told_of(const Secrets& secrets, const std::vector<std::string>& pieces) {
+  RedactedPieces clean(secrets);
+  std::string told;
+  for (const std::string& piece : pieces) told += clean.add(piece);
+  return told;
+}
+
+TEST(Secrets, a_value_that_comes_in_pieces_is_found_wherever_it_comes_apart) {
+  const Secrets secrets = with_value(value);
+  const std::string json = Json(value).dump();
+  for (const std::string& echo :
+       {std::string(value), std::string("s3cr%252Bt%2F%22k%5Cy+%2541"), each_as(value, "\\u00", "0123456789ABCDEF"),
+        json.substr(1, json.size() - 2), std::string("&#115;3cr+t/&amp;quot;k\\y %41"), base64(value)}) {
+    const std::string text = "It is <" + echo + "> and ends.";
+    const std::string whole = secrets.redacted(text);
+    ASSERT_NE(whole.find("***"), std::string::npos) << echo;
+    std::vector<std::string> bytes;
+    for (const char c : text) bytes.emplace_back(1, c);
+    EXPECT_EQ(told_of(secrets, bytes), whole) << echo;
+    for (std::size_t cut = 0; cut <= text.size(); ++cut)
+      EXPECT_EQ(told_of(secrets, {text.substr(0, cut), text.substr(cut)}), whole) << cut << " of " << text;
+  }
+}
+
+TEST(Secrets, a_value_that_was_cut_off_is_found_by_the_mark_of_the_cut) {
+  const Secrets secrets = with_value("first/half&second");
+  EXPECT_EQ(secrets.redacted_cut("<a href=\"/go?with=first%2Fhalf%26s\u2026\">first/half&second</a>"),
+            "<a href=\"/go?with=***\u2026\">***</a>");
+  EXPECT_EQ(secrets.redacted_cut("It is first/ha... and first/half&amp;sec\u2026"), "It is ***... and ***\u2026");
+  for (const char* text : {"first/half", "the first of... all \u2026", "fir\u2026", "...", ""})
+    EXPECT_EQ(secrets.redacted_cut(text), text);
+  EXPECT_EQ(Secrets().redacted_cut("first/ha..."), "first/ha...");
+}
+
+TEST(Secrets, of_a_text_in_pieces_only_what_may_be_a_beginning_waits) {
+  const Secrets secrets = with_value("a-long-secret");
+  RedactedPieces clean(secrets);
+  EXPECT_EQ(clean.add("One, "), "One, ");
+  EXPECT_EQ(clean.add("two, a-long"), "two, ");
+  EXPECT_EQ(clean.add("-time: "), "a-long-time: ");
+  EXPECT_EQ(clean.add("a-long-secret"), "") << "it may be within a longer one";
+  EXPECT_EQ(clean.add("."), "***.");
+  EXPECT_EQ(clean.add("All!%"), "All!") << "it may be an escape";
+  EXPECT_EQ(clean.add(" of it"), "% of i") << "the t may belong to base64";
+  const Secrets no_secrets;
+  RedactedPieces none(no_secrets);
+  EXPECT_EQ(none.add("a-long-secret"), "a-long-secret");
+}
+
+TEST(Secrets, a_short_key_is_found_after_its_scheme_and_as_a_word_of_its_own) {
+  using Within = Secrets::Within;
+  const Secrets key = Secrets::of_key("a1b2c3", Within::answers);
+  for (const char* text :
+       {"Key: a1b2c3.", "a1b2c3", "(Bearer a1b2c3)", "x=%20a1b2c3&y", "\\na1b2c3", "\\u0022a1b2c3\\\""})
+    EXPECT_EQ(key.redacted(text).find("a1b2c3"), std::string::npos) << text;
+  for (const char* text : {"xa1b2c3", "a1b2c34", "a1b2c", "\u00e9a1b2c3"}) EXPECT_EQ(key.redacted(text), text);
+  EXPECT_EQ(key.redacted_json(Json{{"k", "a1b2c3"}, {"n", 5}}), (Json{{"k", "***"}, {"n", 5}}));
+  EXPECT_EQ(told_of(key, {"Key: a1", "b2c", "3", ". Not ", "x", "a1b2c3."}), "Key: ***. Not xa1b2c3.");
+
+  const Secrets word = Secrets::of_key("none", Within::answers);
+  EXPECT_EQ(word.redacted("There is none."), "There is none.");
+  EXPECT_EQ(word.redacted("Authorization: Bearer none"), "Authorization: ***");
+  EXPECT_EQ(word.redacted("Bearer nonesuch"), "Bearer nonesuch");
+  const Secrets refused = Secrets::of_key("none", Within::refusals);
+  EXPECT_EQ(refused.redacted("Wrong key: none, nonesuch."), "Wrong key: ***, nonesuch.");
+  EXPECT_EQ(Secrets::of_key("a", Within::refusals).redacted("a key"), "a key");
+  EXPECT_EQ(Secrets::of_key(value, Within::answers).redacted(std::string("x") + value), "x***");
+}
+
 TEST(Secrets, a_large_text_is_looked_through_in_time) {
   const Secrets secrets = with_value("aaaaaaaaaaaaaaab");
   const std::string text(1'000'000, 'a');

@@ -1,6 +1,8 @@
 // The page agent's judgement: the result of the last action, whether the page changed so much that the plan must be
 // checked, and the plan after that check.
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "storage/chain.hpp"
@@ -204,6 +206,7 @@ struct Replan {
   Way way = Way::go_on;
   Json plan;  // as modified
   Json changes = Json::array();
+  std::map<std::string, std::size_t> inserted = {};  // the new steps: before which one that was shown
 };
 
 // The step that was shown at `index`; the end if it was skipped before.
@@ -213,11 +216,14 @@ Json::iterator step_shown_at(std::size_t index, const Json& shown, Json& steps) 
                       [&](const Json& one) { return one.at("id") == shown[index].value("id", Json()); });
 }
 
-// The place before the step that was shown at `index`; where that was skipped, before the next one that was not.
-Json::iterator place_before(std::size_t index, const Json& shown, Json& steps) {
-  auto at = step_shown_at(index, shown, steps);
-  while (at == steps.end() && ++index < shown.size()) at = step_shown_at(index, shown, steps);
-  return at;
+// Whether a step stands after what is inserted now before the step that was shown at `index`: that one or a later one,
+// or a new one before a later one, whatever was skipped or inserted first.
+bool stands_after(const Json& one, std::size_t index, const Replan& replan) {
+  const std::string id = text_of(one, "id");
+  if (const auto made = replan.inserted.find(id); made != replan.inserted.end()) return made->second > index;
+  const Json& shown = replan.plan.at("steps");
+  return std::any_of(shown.begin() + static_cast<std::ptrdiff_t>(std::min(index, shown.size())), shown.end(),
+                     [&id](const Json& each) { return text_of(each, "id") == id; });
 }
 
 // One of the model's changes to the remaining steps; false if it names none of them. `index` is of the plan as it was
@@ -231,7 +237,9 @@ bool apply_change(const Json& change, std::size_t first, Json& steps, Replan& re
   if (!is_there || (op != "skip" && !step.is_object())) return false;
   const auto place = index.get<std::size_t>();
   const Json old = place < shown.size() ? shown[place] : Json::object();
-  const auto at = op == "insert" ? place_before(place, shown, steps) : step_shown_at(place, shown, steps);
+  const auto at = op == "insert" ? std::find_if(steps.begin(), steps.end(),
+                                                [&](const Json& one) { return stands_after(one, place, replan); })
+                                 : step_shown_at(place, shown, steps);
   if (at == steps.end() && op != "insert") return false;  // it was skipped before
   if (op == "skip") {
     steps.erase(at);
@@ -248,6 +256,7 @@ bool apply_change(const Json& change, std::size_t first, Json& steps, Replan& re
   const auto number = replan.plan.value("steps_made", steps.size()) + 1;
   replan.plan["steps_made"] = number;
   made["id"] = std::to_string(replan.plan.value("made_as", std::int64_t{1})) + "." + std::to_string(number);
+  replan.inserted[text_of(made, "id")] = place;
   Json after = Json::array();
   if (at != steps.begin()) after.push_back((at - 1)->at("id"));
   replan.changes.push_back(

@@ -157,11 +157,13 @@ void take_up(Choosing& choosing, const Trouble& trouble) {
 
 Json job_of_redos(Json job) {
   job["settings"]["stop_scope"] = "node";
+  job["settings"]["on_write_error"] = "continue";
   return job;
 }
 
-// Tasks that were left in the queue, or in a batch, when a decomposition stopped early stay whole. From here on a reply
-// speaks of its own task alone: each of these is broken down because it is in trouble, whatever is said of another.
+// Tasks that were left in the queue, or in a batch, when a decomposition stopped early stay whole. From here on a
+// reply, or a write that is refused, speaks of its own task alone: each of these is broken down because it is in
+// trouble, whatever becomes of another.
 void queue_redos(Choosing& choosing) {
   const std::int64_t queued = static_cast<std::int64_t>(channel(choosing.input, "queue", Json::array()).size());
   choosing.outcome.patch["taken"] = queued - channel(choosing.input, "taken", 0).get<std::int64_t>();

@@ -60,6 +60,11 @@ constexpr std::array<Scale, 34> scale_words = {
      {"bn", 1e9},       {"billionen", 1e12}, {"billones", 1e12},  {"trillions", 1e12}, {"trillion", 1e12},
      {"trn", 1e12},     {"tn", 1e12},        {"milliarde", 1e9},  {"milion", 1e6}}};
 
+// Those of languages whose comma marks a fraction, although some who write English use them, too.
+constexpr std::array<std::string_view, 13> scale_words_with_commas = {
+    "tausend",   "tsd",      "millionen", "millones",  "mio",      "milliarden", "milliarde",
+    "milliards", "milliard", "mrd",       "billionen", "billones", "milion"};
+
 // Letters right after the digits. Lengths and weights share some of them, so that without a currency a few are refused.
 struct Suffix {
   std::string_view letters;
@@ -105,6 +110,7 @@ bool is_among(const Words& words, std::string_view word) {
 // Digits with their marks, as they stand: "2.850,5".
 struct Digits {
   std::vector<double> readings;  // the likely one first
+  double fraction = 0;           // a second reading of one comma before three digits, which then counts if words say so
   std::string doubt;
   std::size_t count = 0;  // bytes
   bool is_plain = false;  // nothing but digits
@@ -205,7 +211,10 @@ class DigitsReader {
       if (is_list) made.doubt = "its comma may separate two numbers";
       return;
     }
-    if (mark == ',') return made.readings.push_back(joined(2));
+    if (mark == ',') {
+      made.fraction = joined(1);
+      return made.readings.push_back(joined(2));
+    }
     made.readings = {joined(1), joined(2)};
     made.doubt = "its dot may mark thousands or a fraction";
   }
@@ -271,8 +280,17 @@ class QuantityReader {
     return true;
   }
 
+  // A doubt that may be settled gives way to any other.
   void doubt(Quantity& quantity, std::string_view reason) const {
-    if (quantity.doubt.empty()) quantity.doubt = reason;
+    if (!quantity.doubt.empty() && !quantity.may_be_settled) return;
+    quantity.doubt = reason;
+    quantity.may_be_settled = false;
+  }
+
+  void doubt_digits(Quantity& quantity, std::string_view reason) const {
+    if (!quantity.doubt.empty()) return;
+    quantity.doubt = reason;
+    quantity.may_be_settled = quantity.written.size() == 2;
   }
 
   // --- before the digits ---
@@ -351,6 +369,7 @@ class QuantityReader {
       const bool is_english = scale->first.starts_with("million") || scale->first.starts_with("billion") ||
                               scale->first.starts_with("thousand") || scale->first == "bn";
       if (words == 0 && is_english && scale->first.find("en") == std::string_view::npos) settle_fraction(quantity);
+      if (words == 0 && is_among(scale_words_with_commas, scale->first)) unsettle_thousands(quantity);
     }
     if (!is_word && space() == 0) read_suffix(quantity);
     if (!is_word && space() > 0) read_distant_suffix(quantity);
@@ -360,7 +379,15 @@ class QuantityReader {
   static void settle_fraction(Quantity& quantity) {
     if (quantity.written.size() != 2) return;
     quantity.written.pop_back();
-    quantity.doubt.clear();
+    if (quantity.may_be_settled) quantity.doubt.clear();
+    quantity.may_be_settled = false;
+  }
+
+  // "2,850 Mio. EUR": 2.85 or 2,850 million.
+  void unsettle_thousands(Quantity& quantity) const {
+    if (fraction_ == 0 || quantity.written.size() != 1) return;
+    quantity.written.push_back(fraction_);
+    doubt_digits(quantity, "its comma may mark thousands or a fraction");
   }
 
   void read_suffix(Quantity& quantity) {
@@ -404,8 +431,11 @@ class QuantityReader {
     for (const std::string_view word :
          {"percentage points", "percentage point", "%-points", "pp", "basis points", "bps"})
       if (take_word(word)) return doubt(quantity, "it is a difference of shares");
-    for (const std::string_view word : {"%", "percent", "per cent", "pct", "prozent"})
-      if (take_word(word)) quantity.is_percent = true;
+    for (const std::string_view word : {"%", "percent", "per cent", "pct", "prozent"}) {
+      if (!take_word(word)) continue;
+      quantity.is_percent = true;
+      if (word == "prozent") unsettle_thousands(quantity);
+    }
     if (take_word("\u2030")) {
       quantity.is_percent = true;
       quantity.scale *= 0.1;
@@ -512,9 +542,10 @@ class QuantityReader {
     const Digits digits = DigitsReader(rest()).read();
     at_ += digits.count;
     quantity.written = digits.readings;
+    fraction_ = digits.fraction;
     const bool is_money = !quantity.currency.empty();
     const bool is_settled = digits.doubt == "it may be two numbers" && is_money;
-    if (!is_settled && !digits.doubt.empty()) doubt(quantity, digits.doubt);
+    if (!is_settled && !digits.doubt.empty()) doubt_digits(quantity, digits.doubt);
     read_company(quantity, digits.is_plain);
     read_scale(quantity);
     read_percent(quantity);
@@ -548,6 +579,7 @@ class QuantityReader {
       const bool is_ratio = between == " in " || between == " out of " || between == " per " || between == " of every ";
       if (is_ratio && !right.may_be_a_year && left.scale == 1 && !left.is_percent) {
         left.doubt = right.doubt = "it is a part of a ratio";
+        left.may_be_settled = right.may_be_settled = false;
       } else if (is_joined || is_between) {
         make_range(left, right);
         found.erase(found.begin() + static_cast<std::ptrdiff_t>(i) + 1);
@@ -575,6 +607,7 @@ class QuantityReader {
     if (left.high <= left.low) left.doubt = "the range does not rise";
     left.written = {left.written[0], right.written[0], (left.written[0] + right.written[0]) / 2};
     left.value = (left.low + left.high) / 2;
+    left.may_be_settled = false;
     left.may_be_a_year = false;
     left.end = right.end;
   }
@@ -583,6 +616,7 @@ class QuantityReader {
   std::string lower_;
   std::size_t at_ = 0;
   bool is_negative_ = false;
+  double fraction_ = 0;  // of the digits just read
 };
 
 }  // namespace

@@ -18,13 +18,14 @@ struct Quantity {
   std::vector<double> written;  // the readings of the digits alone, without scale; of a range both ends
   double scale = 1;
   bool is_percent = false;
-  bool is_change = false;      // "grew by 12 %", "1.1 % more"
-  std::string currency;        // three letters; "" none
-  std::string per;             // "year", "month" ... of a rate; "" none
-  std::string hedge;           // "more than", "about" ... before it; "" none
-  std::string doubt;           // the reason for which it is refused; "" none
-  bool may_be_a_year = false;  // four bare digits
-  std::size_t begin = 0;       // in the text, with sign and currency
+  bool is_change = false;       // "grew by 12 %", "1.1 % more"
+  std::string currency;         // three letters; "" none
+  std::string per;              // "year", "month" ... of a rate; "" none
+  std::string hedge;            // "more than", "about" ... before it; "" none
+  std::string doubt;            // the reason for which it is refused; "" none
+  bool may_be_settled = false;  // the doubt is only which of two `written` its mark means: one who knows may say so
+  bool may_be_a_year = false;   // four bare digits
+  std::size_t begin = 0;        // in the text, with sign and currency
   std::size_t end = 0;
 
   bool is_range() const { return low != high; }

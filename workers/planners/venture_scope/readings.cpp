@@ -80,15 +80,50 @@ Error refused_reading(const std::string& path, const std::string& why) {
   return {Code::invalid, "Expected a reading of " + path + " " + why};
 }
 
-// The quantity of the quote that the reading means; its readings of the digits, where they are doubtful, are settled by
-// the reading.
-std::optional<Quantity> meant_quantity(const std::string& quote, const Json& reading, const std::string& passage,
-                                       bool is_share) {
+bool is_digit_at(const std::string& text, std::size_t at) {
+  return at < text.size() && text[at] >= '0' && text[at] <= '9';
+}
+
+// The passage with single spaces, as its quote has them. Two numbers at the end and the beginning of lines stay apart.
+std::string read_on_over_lines(const std::string& passage) {
+  std::string made = one_spaced(passage);
+  std::size_t at = 0;  // in `made`
+  for (std::size_t from = passage.find_first_not_of(" \n\t\r"); from < passage.size() && at < made.size(); ++at) {
+    if (made[at] != ' ') {
+      ++from;
+      continue;
+    }
+    const std::size_t end = std::min(passage.find_first_not_of(" \n\t\r", from), passage.size());
+    const bool has_line = passage.substr(from, end - from).find('\n') != std::string::npos;
+    if (has_line && at > 0 && is_digit_at(made, at - 1) && is_digit_at(made, at + 1)) made[at] = '\n';
+    from = end;
+  }
+  return made;
+}
+
+// The numbers of the passage whose digits begin within the quote, as the passage has them: a quote may cut one off
+// ("EUR 4.2" of "EUR 4.2 billion", "850" of "12,850"), or leave out what limits it.
+std::vector<Quantity> quoted_quantities(const std::string& passage, const std::string& quote) {
+  const std::string spaced = one_spaced(passage);
+  const std::string text = read_on_over_lines(passage);
+  const std::vector<Quantity> all = quantities_in(text);
+  std::vector<Quantity> quoted;
+  for (std::size_t at = spaced.find(quote); at != std::string::npos; at = spaced.find(quote, at + 1))
+    for (const Quantity& each : all) {
+      const std::size_t digits = text.find_first_of("0123456789", each.begin);
+      if (digits >= at && digits < at + quote.size()) quoted.push_back(each);
+    }
+  return quoted;
+}
+
+// The quantity of those that the reading means; its readings of the digits, where they are doubtful, are settled by the
+// reading.
+std::optional<Quantity> meant_quantity(const std::vector<Quantity>& quoted, const Json& reading,
+                                       const std::string& passage, bool is_share) {
   const double value = reading.value("value", 0.0);
   const double scale = reading.value("scale", 1.0);
-  for (Quantity quantity : quantities_in(quote)) {
-    const bool is_settled = quantity.doubt.empty() || quantity.written.size() == 2;  // its dot has two meanings
-    if (!is_settled || quantity.may_be_a_year) continue;
+  for (Quantity quantity : quoted) {
+    if ((!quantity.doubt.empty() && !quantity.may_be_settled) || quantity.may_be_a_year) continue;
     for (const double written : quantity.written) {
       const bool is_scaled_before = scale == 1 && are_equal(value, written * quantity.scale);
       const bool is_shared_before = is_share && quantity.is_percent && scale == 1 && are_equal(value * 100, written);
@@ -279,7 +314,8 @@ Result<Json> admit_reading(const Venture& venture, const Json& reading, const Js
     return refused_reading(path, "to have a number, but it has none.");
   const Sought sought = sought_of(venture, path);
   const std::string around = title + "\n" + passage;
-  std::optional<Quantity> quantity = meant_quantity(quote, reading, around, sought.kind == Sought::Kind::share);
+  std::optional<Quantity> quantity =
+      meant_quantity(quoted_quantities(passage, quote), reading, around, sought.kind == Sought::Kind::share);
   if (!quantity)
     return refused_reading(path, "whose number stands in its quote, but " + canonical(reading["value"]) + " times " +
                                      canonical(reading.value("scale", Json(1))) + " does not: " + excerpt(quote, 80) +

@@ -26,6 +26,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t region_bytes_max = 200;
+constexpr std::int64_t asked_again_max = 3;  // after a refused answer, without spending an ask
 constexpr const char* region_field = "core.region";
 constexpr const char* currency_field = "core.currency";
 
@@ -384,6 +385,17 @@ void hear_currency(const StepInput& input, Outcome& outcome) {
              outcome);
 }
 
+// The same question with the fault: it spends no ask, a few times in a row.
+void ask_again(const StepInput& input, const std::string& fault, Outcome& outcome) {
+  Json question = channel(input, "pending_question", Json::object());
+  const std::int64_t times = question.value("asked_again", std::int64_t{0}) + 1;
+  if (!is_allowed(input, "asks_again") || times > asked_again_max) return;
+  question["fault"] = fault;
+  question["asked_again"] = times;
+  outcome.label = "refused";
+  outcome.patch["pending_question"] = std::move(question);
+}
+
 void hear_field(const std::string& path, const StepInput& input, Outcome& outcome) {
   Venture venture = venture_of(input);
   std::string fault;
@@ -396,17 +408,19 @@ void hear_field(const std::string& path, const StepInput& input, Outcome& outcom
       set_field(venture, path, *std::move(read), {{"source", "user"}});
   }
   if (fault.empty()) outcome.patch["tries"] = tries_after(venture, path, "asked");
+  if (!fault.empty()) ask_again(input, fault, outcome);
   note_heard(path, input, fault, outcome);
   add_changes(venture, input, outcome);
 }
 
-// An answer that does not fit is not stored; what it was asked for is still missing at the next tick, and is asked for
-// again with the reason.
+// An answer that does not fit is not stored: a field is asked for again at once, with the reason; a region or currency,
+// or a field whose answers were refused several times, at the next tick that lacks it.
 StepResult observe_user(const StepInput& input) {
   Outcome outcome = leave_by("observed");
+  outcome.patch["pending_question"] = nullptr;
   const std::string path = text_of(channel(input, "pending_question", Json::object()), "field");
   if (input.given.is_object() && input.given.value("abort", Json()) == true) {
-    outcome.patch = {{"status", "aborted"}, {"reason", "aborted by a person"}};
+    outcome.patch.update({{"status", "aborted"}, {"reason", "aborted by a person"}});
   } else if (path == region_field) {
     hear_region(input, outcome);
   } else if (path == currency_field) {
@@ -414,7 +428,6 @@ StepResult observe_user(const StepInput& input) {
   } else {
     hear_field(path, input, outcome);
   }
-  outcome.patch["pending_question"] = nullptr;
   return outcome;
 }
 
@@ -504,7 +517,10 @@ void add_venture_scope(HandlerTable& table) {
              {"search", {"has_observation", "no_hits"}, and_venture({"decision"}), EffectHandler(search)},
              {"extract", {"extracted"}, and_venture({"observation"}), EffectHandler(extract_readings)},
              {"observe", {"observed"}, and_venture({"observation", "extraction"}), PureHandler(observe_documents)},
-             {"observe_user", {"observed"}, and_venture({"pending_question", "refusals"}), PureHandler(observe_user)},
+             {"observe_user",
+              {"observed", "refused"},
+              and_venture({"pending_question", "refusals"}),
+              PureHandler(observe_user)},
              {"calculate", {"calculated"}, venture_channels(), PureHandler(calculate_target)},
              {"reflect", {"reflected"}, {"decision"}, PureHandler(reflect)},
              {"finish",

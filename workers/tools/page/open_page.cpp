@@ -37,10 +37,11 @@ Json fault_json(const ActFault& fault) {
   return {{"performed", false}, {"fault", {{"kind", fault.kind}, {"says", fault.says}}}};
 }
 
-// However the page writes it.
+// However the page writes it, whole or cut off.
 bool has_secret(const std::string& text, const std::vector<std::string>& secrets) {
-  return std::any_of(secrets.begin(), secrets.end(),
-                     [&text](const std::string& secret) { return Secrets::unnamed(secret).redacted(text) != text; });
+  return std::any_of(secrets.begin(), secrets.end(), [&text](const std::string& secret) {
+    return Secrets::unnamed(secret).redacted_cut(text) != text;
+  });
 }
 
 constexpr const char* storage_script =

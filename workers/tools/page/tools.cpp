@@ -271,6 +271,8 @@ class OpenPages {
       const Json picture = observed.value("screenshot", Json());
       observed.erase("screenshot");
       observed = options_.secrets.redacted_json(observed);
+      if (const auto dom = observed.find("dom"); dom != observed.end() && dom->is_string())
+        *dom = options_.secrets.redacted_cut(dom->get_ref<const std::string&>());
       if (const auto fault = observed.find("fault"); fault != observed.end())
         (*fault)["says"] = readable_line(fault->value("says", ""), fault_bytes_max);
       if (picture.is_string()) observed["screenshot"] = picture;

@@ -190,6 +190,27 @@ TEST(PageAgent, S2_23_a_step_inserted_where_one_was_skipped_stands_in_its_place)
   EXPECT_EQ(task.events("plan_revised")[0]["changes"][1]["after"], Json::array({"1.1"}));
 }
 
+// Whatever was skipped or inserted first: the indexes are of the plan as it was shown.
+TEST(PageAgent, S2_23_inserted_steps_stand_in_the_order_of_their_indexes) {
+  const auto insert = [](int index, const std::string& what) {
+    return Json{{"op", "insert"}, {"index", index}, {"step", step(what)}};
+  };
+  const Json skip = {{"op", "skip"}, {"index", 1}, {"step", nullptr}};
+  const std::vector<std::pair<Json, std::vector<std::string>>> cases = {
+      {{insert(2, "before 2"), skip, insert(1, "for 1")}, {"step 0", "for 1", "before 2", "step 2", "step 3"}},
+      {{skip, insert(2, "before 2"), insert(1, "for 1")}, {"step 0", "for 1", "before 2", "step 2", "step 3"}},
+      {{insert(1, "first"), insert(1, "second"), skip}, {"step 0", "first", "second", "step 2", "step 3"}},
+      {{insert(4, "last"), insert(2, "before 2")}, {"step 0", "step 1", "before 2", "step 2", "step 3", "last"}}};
+  for (const auto& [changes, expected] : cases) {
+    Turns task({says("planning", plan_of(steps(4))), says("replanning", checked(false, changes))});
+    task.turn(dom_of(4), "http://b/");
+    std::vector<std::string> kept;
+    const Json plan = task.channel("plan");
+    for (const Json& one : plan["steps"]) kept.push_back(one["description"]);
+    EXPECT_EQ(kept, expected) << changes;
+  }
+}
+
 TEST(PageAgent, S2_24_a_plan_made_anew_begins_at_its_first_step) {
   Turns task({says("planning", plan_of(steps(3))), says("planning", plan_of(steps(2, "new"))),
               says("replanning", checked(false, Json::array(), true))});

@@ -1,5 +1,7 @@
 // A plan carried out by people, processes and rules: a person's edit before it runs, a cancel, a new session after
 // every event, and the rule book in a model's place.
+#include <limits>
+
 #include "tests/workers/planners/plan_and_do/plan_and_do_trial.hpp"
 
 namespace cairn::test::doing {
@@ -158,6 +160,28 @@ TEST(PlanAndDo, a_stop_said_of_one_failed_task_does_not_keep_another_whole) {
   EXPECT_EQ(ids_of(planner.events(run, "task_decomposed"), "target"), (Names{"1", "1.1", "1.2"}));
   EXPECT_EQ(ids_of(planner.output(run)["tasks"].get<std::vector<Json>>(), "id"),
             (Names{"1.1.1", "1.1.2", "1.2.1", "1.2.2"}));
+}
+
+// A write that the engine refuses: what it adds to a count does not fit 64 bits any more.
+TEST(PlanAndDo, a_refused_write_of_one_failed_task_does_not_keep_another_whole) {
+  Lines lines;
+  lines.parts["1"] = {parts({"a", "b"})};
+  lines.parts["1.1"] = {parts({"first", "second", "one too many"})};
+  lines.parts["1.2"] = {parts({"first", "second"})};
+  for (const char* task : {"1.1", "1.2"}) lines.bindings[task] = {use("broken")};
+  PlannerRun planner(saying(lines), usual_tools());
+  const RunId run =
+      planner.start("plan_and_do", goal({{"options", {{"max_children", 2}, {"on_write_error", "stop"}}}}));
+  for (int i = 0; i < 300 && planner.events(run, "task_decomposed").empty(); ++i)
+    planner.work_until(run, planner.state(run).seq + 1);
+  const Json full = {{"truncated", std::numeric_limits<std::int64_t>::max()}};
+  ASSERT_TRUE(planner.client().command(run, EditChannels{full}).ok());
+  planner.work(run);
+  EXPECT_EQ(ids_of(planner.events(run, "task_decomposed"), "target"), (Names{"1", "1.2"}));
+  ASSERT_EQ(planner.events(run, "decomposition_failed").size(), 1U);
+  EXPECT_EQ(planner.events(run, "decomposition_failed")[0]["target"], "1.1");
+  EXPECT_EQ(planner.output(run)["outcome"], "partial") << planner.state(run).reason;
+  EXPECT_EQ(ids_of(planner.output(run)["tasks"].get<std::vector<Json>>(), "id"), (Names{"1.1", "1.2.1", "1.2.2"}));
 }
 
 // --- processes -------------------------------------------------------------------------------------------------------

@@ -94,6 +94,28 @@ TEST_F(Readings, U1_a_doubtful_number_counts_where_the_model_says_how_it_is_mean
   EXPECT_TRUE(admitted(reading("price", 28.5, 1, "kostet EUR 2.850"), "Das Rad kostet EUR 2.850.").is_string());
 }
 
+TEST_F(Readings, U1_a_comma_before_a_word_of_another_language_is_settled_by_the_model_too) {
+  EXPECT_EQ(admitted(reading("sold", 2.85, 1e6, "2,850 Mio. bikes"), "They sold 2,850 Mio. bikes."), 2.85e6);
+  EXPECT_EQ(admitted(reading("sold", 2850, 1e6, "2,850 Mio. bikes"), "They sold 2,850 Mio. bikes."), 2850e6);
+}
+
+TEST_F(Readings, U1_a_limit_is_no_value_however_its_number_is_written) {
+  for (const char* quote : {"less than EUR 2.850", "up to EUR 2.850", "less than EUR 2,850"})
+    EXPECT_TRUE(admitted(reading("price", 2850, 1, quote), std::string("It costs ") + quote + ".").is_string())
+        << quote;
+}
+
+TEST_F(Readings, U1_a_quote_that_cuts_a_number_or_its_limit_off_makes_no_reading_of_it) {
+  EXPECT_TRUE(admitted(reading("price", 4.2, 1, "worth EUR 4.2"), "It is worth EUR 4.2 billion.").is_string());
+  EXPECT_EQ(admitted(reading("price", 4.2, 1e9, "worth EUR 4.2"), "It is worth EUR 4.2 billion."), 4.2e9);
+  EXPECT_TRUE(admitted(reading("price", 850, 1, "850 EUR"), "It costs 12,850 EUR.").is_string());
+  EXPECT_TRUE(admitted(reading("price", 2850, 1, "EUR 2,850"), "It costs less than EUR 2,850.").is_string());
+  EXPECT_EQ(admitted(reading("price", 2850, 1, "costs 2,850"), "It\n costs  2,850\nEUR."), 2850);
+  EXPECT_TRUE(admitted(reading("price", 4.2, 1, "worth EUR 4.2"), "It is worth EUR 4.2\nbillion.").is_string());
+  EXPECT_EQ(admitted(reading("price", 12, 1, "EUR 12"), "It costs EUR 12\n500 were sold."), 12) << "of two lines";
+  EXPECT_EQ(admitted(reading("price", 9, 1, "EUR 9"), "Up to EUR 9 then; it costs EUR 9 now."), 9) << "the second one";
+}
+
 TEST_F(Readings, U1_a_share_is_a_share_however_the_model_writes_it) {
   EXPECT_EQ(admitted(reading("share", 12, 1, "a share of 12 %"), "It is a share of 12 % now."), 0.12);
   EXPECT_EQ(admitted(reading("share", 0.12, 1, "a share of 12 %"), "It is a share of 12 % now."), 0.12);

@@ -345,6 +345,25 @@ TEST(PageTools, a_secret_with_signs_of_markup_is_in_no_answer_and_no_picture) {
   EXPECT_TRUE(shows(answer.dump(), "***")) << answer;
 }
 
+// A page may write it so far back in a long text that what is told of the text ends within it.
+TEST(PageTools, U7_a_secret_that_is_cut_off_is_in_no_answer_and_no_picture) {
+  const std::string script =
+      "const far = (n) => 'x'.repeat(n) + this.value; link.href = '/' + far(110); button.textContent = far(390); "
+      "field.placeholder = ''; near.textContent = this.value + ' ' + 'y '.repeat(26)";
+  const auto [answer, pictures] =
+      filled_in({"correct-horse-battery",
+                 "<label>Pin <input type=password oninput=\"" + script +
+                     "\"></label><a id=link href='/'>Link</a><button id=button>Go</button><br><span id=near></span>"
+                     "<input id=field>"});
+  EXPECT_EQ(answer["performed"], true) << answer;
+  EXPECT_FALSE(answer.contains("screenshot")) << "the button shows it";
+  EXPECT_EQ(pictures, 1) << "of the page before";
+  const std::string secret = "correct-horse-battery";
+  for (std::size_t at = 0; at + 5 <= secret.size(); ++at)
+    EXPECT_FALSE(shows(answer.dump(), secret.substr(at, 5))) << secret.substr(at, 5) << " in " << answer;
+  EXPECT_TRUE(shows(answer.value("dom", ""), "xxx***\u2026")) << answer;
+}
+
 TEST(PageTools, only_pages_that_the_worker_allows_are_opened) {
   const auto tools = browser_tools({"http://127.0.0.1:1/allowed", ""});
   Calls calls(*tools);

@@ -25,6 +25,10 @@ const hintsMax = 60;
 const textMax = 400;
 
 const words = (text) => (text || '').replace(/[\s\u200b\ue000]+/g, ' ').trim();
+// With a mark where it is cut, since a secret may be cut there, which is then found by the mark alone.
+const cut = (text, most) => text.length > most ? text.slice(0, most) + '\u2026' : text;
+// Its end, from a whole word on.
+const endOf = (text, most) => text.length > most ? text.slice(-most).replace(/^\S*\s*/, '') : text;
 const escaped = (text) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 const quoted = (value) => `"${escaped(words(String(value))).replace(/"/g, '&quot;')}"`;
 const pair = (name, value) => value === '' || value === null || value === undefined || value === false ? '' :
@@ -114,11 +118,11 @@ function nearText(element) {
     if (node.nodeType === Node.ELEMENT_NODE && (node.matches(fields) || node.matches('button,br') ||
         node.querySelector(fields))) break;
     const text = words(node.textContent);
-    if (text) return text.slice(-hintsMax);
+    if (text) return endOf(text, hintsMax);
   }
   const cell = element.closest('td');
   const before = cell && !isBox && cell.previousElementSibling;
-  return before && !before.querySelector(fields) ? words(before.textContent).slice(-hintsMax) : '';
+  return before && !before.querySelector(fields) ? endOf(words(before.textContent), hintsMax) : '';
 }
 
 function nameOf(element) {
@@ -156,7 +160,7 @@ function iconOf(element) {
 function iconIn(element) {
   for (const one of [element, ...[...element.querySelectorAll('*')].slice(0, 20)]) {
     const icon = iconOf(one);
-    if (icon) return icon.slice(0, hintsMax);
+    if (icon) return cut(icon, hintsMax);
   }
   return '';
 }
@@ -169,7 +173,7 @@ function hintOf(element) {
   if (title) return title;
   const name = element.getAttribute('data-testid') || element.id || element.getAttribute('class') ||
     fileOf(element.querySelector?.('img')?.currentSrc || '') || iconIn(element);
-  return words(name).slice(0, hintsMax);
+  return cut(words(name), hintsMax);
 }
 
 // --- what can be acted upon --------------------------------------------------------------------------------------
@@ -336,7 +340,7 @@ function hrefOf(element) {
   if (!element.href || typeof element.href !== 'string') return '';
   const isHere = element.href.startsWith(location.origin + '/');
   const place = isHere ? element.href.slice(location.origin.length) : element.href;
-  return place.length > 120 ? place.slice(0, 120) + '...' : place;
+  return cut(place, 120);
 }
 
 function scrollOf(element) {
@@ -366,7 +370,7 @@ function tellActed(element, clips) {
   const number = numberFor(element);
   const holds = holders.has(element);
   const isTyped = isField(element);
-  const text = isTyped || holds ? '' : textIn(element).slice(0, textMax);
+  const text = isTyped || holds ? '' : cut(textIn(element), textMax);
   const name = nameOf(element);
   const isNamed = Boolean(name || text || element.getAttribute('placeholder') || (!isTyped && holds) ||
     (element.localName === 'input' && element.value && ['submit', 'reset', 'button'].includes(element.type)));
@@ -382,7 +386,7 @@ function tellActed(element, clips) {
     pair('label', name === text ? '' : name) + pair('placeholder', element.getAttribute('placeholder')) +
     pair('hint', hint) + pair('icon', icon === hint ? '' : icon) +
     pair('colour', isNamed || isTyped ? '' : colourOf(element)) + pair('href', hrefOf(element)) +
-    (isTyped || role === 'slider' || role === 'combobox' ? pair('value', valueOf(element).slice(0, 20000)) : '') +
+    (isTyped || role === 'slider' || role === 'combobox' ? pair('value', cut(valueOf(element), 20000)) : '') +
     pair('contenteditable', element.isContentEditable && !element.matches(fields)) +
     pair('min', element.type === 'range' ? element.min : element.getAttribute('aria-valuemin')) +
     pair('max', element.type === 'range' ? element.max : element.getAttribute('aria-valuemax')) +
@@ -417,7 +421,7 @@ function attributesOf(element, role) {
   const heading = isOver ? words(element.querySelector('h1,h2,h3,h4,legend')?.textContent) : '';
   const label = nameOf(element) || heading;
   return pair('role', role || (isOver ? 'dialog' : '')) + pair('name', element.getAttribute('name')) +
-    pair('label', label.slice(0, 200)) + pair('overlay', overlays.has(element) && element.localName !== 'dialog');
+    pair('label', cut(label, 200)) + pair('overlay', overlays.has(element) && element.localName !== 'dialog');
 }
 
 const hoisted = new Set();
