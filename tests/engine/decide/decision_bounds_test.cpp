@@ -196,6 +196,52 @@ TEST(Decide, H3_the_reason_of_an_end_is_bounded) {
   EXPECT_LE(trial.state.reason.size(), message_bytes_max);
 }
 
+// H3: a sentence quotes the reference that its author wrote, and a circle that needs no worker wrote it 100,000 times:
+// a graph of a megabyte took more than 12 GB of the process that started its run.
+TEST(Decide, H3_sentences_of_failures_are_cut_and_counted_among_what_one_decision_holds) {
+  const Json ask = {{"kind", "question"}, {"prompt", "$a/" + std::string(200'000, 'p')}};
+  const Json graph = {{"name", "t"},
+                      {"start", "q"},
+                      {"limits", {{"steps", 1'000'000}}},
+                      {"nodes",
+                       {{"q", {{"ask", ask}, {"on", {{"answered", "z"}, {"expired", "z"}, {"error", "q"}}}}},
+                        {"z", {{"end", "done"}}}}}};
+  const BoundedStart start(graph.dump(), 50, 100'000);
+  EXPECT_EQ(start.state.status, RunStatus::failed);
+  EXPECT_NE(start.state.reason.find("bytes of values of one decision"), std::string::npos) << start.state.reason;
+  std::size_t failures = 0;
+  for (const Event& event : start.decision.events) {
+    const auto* failed = std::get_if<StepFailed>(&event.body);
+    if (failed == nullptr) continue;
+    EXPECT_EQ(failed->message.size(), message_bytes_max);
+    ++failures;
+  }
+  EXPECT_NEAR(static_cast<double>(failures), static_cast<double>(decision_bytes_max / message_bytes_max), 2);
+}
+
+TEST(Decide, A12_names_of_the_graph_are_counted_among_what_one_decision_holds) {
+  const std::string name(name_bytes_max, 'n');
+  const Json loop = {{"map", "sub_goals"}, {"on", {{"joined", name}, {"partial", "z"}}}};
+  const Json graph = {{"name", "t"},
+                      {"start", name},
+                      {"limits", {{"steps", 1'000'000}}},
+                      {"nodes", {{name, loop}, {"z", {{"end", "done"}}}}}};
+  const BoundedStart start(graph.dump(), 50, 100'000);
+  EXPECT_NE(start.state.reason.find("bytes of values of one decision"), std::string::npos) << start.state.reason;
+  EXPECT_LE(start.decision.events.size(), decision_bytes_max / (2 * name_bytes_max) + 2);
+}
+
+// What ends a run may be a reference that leads nowhere.
+TEST(Decide, H3_the_reason_of_an_end_that_cannot_be_composed_is_cut) {
+  const Json graph = {{"name", "t"},
+                      {"start", "z"},
+                      {"limits", {{"steps", 5}}},
+                      {"nodes", {{"z", {{"end", {{"status", "done"}, {"output", "$" + std::string(200'000, 'c')}}}}}}}};
+  const BoundedStart start(graph.dump(), 50, 100'000);
+  EXPECT_EQ(start.state.status, RunStatus::failed);
+  EXPECT_EQ(start.state.reason.size(), message_bytes_max);
+}
+
 TEST(Decide, a_run_that_ends_at_the_bound_of_events_closes_what_it_leaves_open) {
   const BoundedStart start(R"({"name":"t","start":"fork","limits":{"steps":1000000},"nodes":{
     "fork":{"map":"sub_goals","on":{"joined":["q","loop"]}},
