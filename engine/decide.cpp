@@ -123,7 +123,7 @@ class Deciding {
       while (auto implied = follow(state_, branch)) {
         if (decision_.events.size() + events_of_children_ >= events_max())
           implied = Implied{0, failed_of(std::to_string(context_.events_max) + " events of one decision")};
-        else if (bytes_ >= bytes_max())
+        else if (bytes() >= bytes_max())
           implied = Implied{0, failed_of(std::to_string(decision_bytes_max) + " bytes of values of one decision")};
         emit_implied(*std::move(implied));
       }
@@ -140,7 +140,9 @@ class Deciding {
   // A cleanup has as many again.
   std::size_t events_max() const { return state_.ending ? 2 * context_.events_max : context_.events_max; }
   std::size_t bytes_max() const { return state_.ending ? bytes_max_ + decision_bytes_max : bytes_max_; }
-  std::size_t bytes() const { return bytes_; }  // of its values and its children's
+  // Of its values and its children's. What references read and composed counts for less, whether it is recorded or
+  // not: a question that cannot be asked costs as much as one that can.
+  std::size_t bytes() const { return bytes_ + (state_.referred_bytes - referred_before_) / referred_share; }
 
   Decision decision() && {
     std::sort(touched_.begin(), touched_.end());
@@ -198,6 +200,8 @@ class Deciding {
   std::size_t events_of_children_ = 0;
   std::size_t bytes_ = 0;
   const std::size_t bytes_max_;
+  static constexpr std::size_t referred_share = 16;
+  const std::size_t referred_before_ = state_.referred_bytes;
 };
 
 // --- start --------------------------------------------------------------------------------------------------------
@@ -714,7 +718,7 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   context.events_max =
       context_.events_max - std::min(context_.events_max, decision_.events.size() + events_of_children_);
   context.now_us = std::max(context_.now_us, state_.last_at);
-  Deciding deciding(started.state, context, graphs_, bytes_max_ - std::min(bytes_max_, bytes_));
+  Deciding deciding(started.state, context, graphs_, bytes_max_ - std::min(bytes_max_, bytes()));
   if (const Status may = deciding(start); !may)
     return fail_call(id, std::string(to_string(may.error().code)), may.error().message);
   deciding.settle();

@@ -66,11 +66,13 @@ TEST(Decide, a_question_or_an_end_that_composes_too_much_fails_with_limit) {
 
 // A start under bounds of its own: the run that it leaves, and what it decided.
 struct BoundedStart {
-  explicit BoundedStart(const std::string& graph, std::size_t children_max, std::size_t events_max) {
+  BoundedStart(const std::string& graph, std::size_t children_max, std::size_t events_max,
+               const Json& input = Json::object()) {
     const Trial trial(graph);
     StartRun start;
     start.run = trial.state.id;
     start.graph = "t";
+    start.input = input;
     Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1)};
     context.children_max = children_max;
     context.events_max = events_max;
@@ -216,7 +218,27 @@ TEST(Decide, H3_sentences_of_failures_are_cut_and_counted_among_what_one_decisio
     EXPECT_EQ(failed->message.size(), message_bytes_max);
     ++failures;
   }
-  EXPECT_NEAR(static_cast<double>(failures), static_cast<double>(decision_bytes_max / message_bytes_max), 2);
+  EXPECT_LE(failures, decision_bytes_max / message_bytes_max + 1);
+  EXPECT_GT(failures, 1'000u) << "each bound is that of the decision";
+}
+
+// H3: a question that composes too much was composed 100,000 times in a circle before the bound of events ended it,
+// which took half an hour; so did a time that is none.
+TEST(Decide, H3_what_references_compose_in_vain_counts_among_what_one_decision_holds) {
+  const Json many(2'000, "$a");
+  const Json ask = {{"ask", {{"kind", "question"}, {"prompt", many}}},
+                    {"on", {{"answered", "z"}, {"expired", "z"}, {"error", "c"}}}};
+  const Json wait = {{"wait", {{"ms", "$a"}}}, {"on", {{"fired", "z"}, {"error", "c"}}}};
+  for (const auto& [node, events_max] : {std::pair{ask, 80u}, {wait, 1'300u}}) {
+    const Json graph = {{"name", "t"},
+                        {"start", "c"},
+                        {"limits", {{"steps", 1'000'000}}},
+                        {"nodes", {{"c", node}, {"z", {{"end", "done"}}}}}};
+    const BoundedStart start(graph.dump(), 50, 100'000, {{"a", std::string(900'000, 'x')}});
+    EXPECT_NE(start.state.reason.find("bytes of values of one decision"), std::string::npos) << start.state.reason;
+    EXPECT_LT(start.decision.events.size(), events_max);
+    EXPECT_GT(start.decision.events.size(), events_max * 3 / 4);
+  }
 }
 
 TEST(Decide, A12_names_of_the_graph_are_counted_among_what_one_decision_holds) {
