@@ -13,6 +13,7 @@ namespace cairn::fuzz {
 namespace {
 
 constexpr int turns_max = 20;
+constexpr std::size_t referred_bytes_max = 8 * composed_bytes_max;  // a moment's work, so that many are tried
 // A byte of a text may be written as six (\u0001), and an event has fields of its own.
 constexpr std::size_t written_bytes_max = 6 * (decision_bytes_max + 2 * composed_bytes_max);
 
@@ -39,8 +40,9 @@ class WorkedOn {
     return start.input.is_object() && give(start);
   }
 
-  // The first thing that is open: a question, a time, or a step. False if there is none.
+  // The first thing that is open: a question, a time, or a step. False if there is none, or it took long enough.
   bool go_on() {
+    if (state_.referred_bytes > referred_bytes_max) return false;
     if (!state_.questions.empty()) return give(Answer{state_.questions.begin()->first, said(), "ann", {}});
     for (const Job& job : jobs_of(state_)) {
       if (job.queue == timer_queue) {
