@@ -75,8 +75,8 @@ StepFailed failed_step(const RunState& state, const Step& step, const Attempt& a
   StepFailed failed;
   failed.node = state.node(step).name;
   failed.attempt = attempt.number;
-  failed.error = std::move(error);
-  failed.message = std::move(message);
+  failed.error = recordable(std::move(error), name_bytes_max);
+  failed.message = recordable(std::move(message), message_bytes_max);
   failed.worker = attempt.worker;
   failed.started_at = attempt.started_at;
   return failed;
@@ -104,8 +104,8 @@ SubGoalClosed succeeded_goal(const SubGoal& goal, const Attempt& attempt, JsonTe
 SubGoalClosed failed_goal(const SubGoal& goal, const Attempt& attempt, std::string error, std::string message) {
   SubGoalClosed closed = succeeded_goal(goal, attempt, "{}");
   closed.status = GoalStatus::failed;
-  closed.error = std::move(error);
-  closed.message = std::move(message);
+  closed.error = recordable(std::move(error), name_bytes_max);
+  closed.message = recordable(std::move(message), message_bytes_max);
   return closed;
 }
 

@@ -34,14 +34,15 @@ struct Attempt {
 // The step's attempt closed by the engine itself, which began when the step opened.
 Attempt closed_by_engine(const Step& step);
 
-// Final and without an edge, until route_error or `retry_at` says otherwise.
+// Final and without an edge, until route_error or `retry_at` says otherwise. Error and message are cut to the bounds of
+// a name and of a sentence (bounds.hpp): a sentence quotes what a graph's author wrote.
 StepFailed failed_step(const RunState& state, const Step& step, const Attempt& attempt, std::string error,
                        std::string message);
 // Leads on by the node's edge for "error", if it has one.
 void route_error(StepFailed& failed, const RunState& state, const Step& step);
 
 SubGoalClosed succeeded_goal(const SubGoal& goal, const Attempt& attempt, JsonText outputs);
-SubGoalClosed failed_goal(const SubGoal& goal, const Attempt& attempt, std::string error, std::string message);
+SubGoalClosed failed_goal(const SubGoal& goal, const Attempt& attempt, std::string error, std::string message);  // cut
 // A sub-goal that was never begun.
 SubGoalClosed skipped_goal(const SubGoal& goal, std::string message);
 

@@ -71,8 +71,14 @@ bool touches_reduced(const Graph& graph, const Json& patch) {
   });
 }
 
-// The text of the values in an event that the engine composed of references, or copied from what is on record. Those
-// of a called run's end are its own, and what a worker left came with the command.
+std::size_t bytes_of_names(const std::vector<std::string>& names) {
+  std::size_t bytes = 0;
+  for (const std::string& name : names) bytes += name.size();
+  return bytes;
+}
+
+// The text in an event that the engine composed of references, copied from what is on record, or took from the graph.
+// That of a called run's end is its own, and what a worker left came with the command.
 std::size_t composed_bytes_of(const EventBody& body) {
   if (const auto* asked = std::get_if<QuestionAsked>(&body))
     return canonical(asked->prompt).size() + canonical(asked->schema).size() +
@@ -80,8 +86,13 @@ std::size_t composed_bytes_of(const EventBody& body) {
   if (const auto* started = std::get_if<RunStarted>(&body)) return started->input.size();
   if (const auto* finished = std::get_if<RunFinished>(&body)) return finished->output.size() + finished->reason.size();
   if (const auto* ending = std::get_if<RunEnding>(&body)) return ending->output.size() + ending->reason.size();
-  if (const auto* goal = std::get_if<SubGoalClosed>(&body)) return goal->reused_from.empty() ? 0 : goal->outputs.size();
-  if (const auto* closed = std::get_if<StepSucceeded>(&body)) return closed->attempt == 0 ? closed->patch.size() : 0;
+  if (const auto* goal = std::get_if<SubGoalClosed>(&body))
+    return goal->message.size() + (goal->reused_from.empty() ? 0 : goal->outputs.size());
+  if (const auto* closed = std::get_if<StepSucceeded>(&body))
+    return closed->node.size() + closed->label.size() + bytes_of_names(closed->next) +
+           (closed->attempt == 0 ? closed->patch.size() : 0);
+  if (const auto* failed = std::get_if<StepFailed>(&body))
+    return failed->node.size() + failed->message.size() + failed->label.size() + bytes_of_names(failed->next);
   return 0;
 }
 
@@ -112,7 +123,7 @@ class Deciding {
       while (auto implied = follow(state_, branch)) {
         if (decision_.events.size() + events_of_children_ >= events_max())
           implied = Implied{0, failed_of(std::to_string(context_.events_max) + " events of one decision")};
-        else if (bytes_ >= bytes_max())
+        else if (bytes() >= bytes_max())
           implied = Implied{0, failed_of(std::to_string(decision_bytes_max) + " bytes of values of one decision")};
         emit_implied(*std::move(implied));
       }
@@ -129,7 +140,9 @@ class Deciding {
   // A cleanup has as many again.
   std::size_t events_max() const { return state_.ending ? 2 * context_.events_max : context_.events_max; }
   std::size_t bytes_max() const { return state_.ending ? bytes_max_ + decision_bytes_max : bytes_max_; }
-  std::size_t bytes() const { return bytes_; }  // of its values and its children's
+  // Of its values and its children's. What references read and composed counts for less, whether it is recorded or
+  // not: a question that cannot be asked costs as much as one that can.
+  std::size_t bytes() const { return bytes_ + (state_.referred_bytes - referred_before_) / referred_share; }
 
   Decision decision() && {
     std::sort(touched_.begin(), touched_.end());
@@ -187,6 +200,8 @@ class Deciding {
   std::size_t events_of_children_ = 0;
   std::size_t bytes_ = 0;
   const std::size_t bytes_max_;
+  static constexpr std::size_t referred_share = 16;
+  const std::size_t referred_before_ = state_.referred_bytes;
 };
 
 // --- start --------------------------------------------------------------------------------------------------------
@@ -475,22 +490,19 @@ bool Deciding::may_retry(const Step& step, const FailStep& fail) const {
 void Deciding::fail_attempt(StepId id, const FailStep& fail) {
   record_use(id, fail.failure.facts);
   const Step& step = state_.steps.at(id);
-  const struct {
-    std::string error, message;
-  } failure = {recordable(fail.failure.error, name_bytes_max), recordable(fail.failure.message, message_bytes_max)};
   const Attempt attempt{step.attempt, fail.worker, fail.started_at};
-  StepFailed failed = failed_step(state_, step, attempt, failure.error, failure.message);
+  StepFailed failed = failed_step(state_, step, attempt, fail.failure.error, fail.failure.message);
   if (may_retry(step, fail)) {
     const TimeUs now = std::max(context_.now_us, state_.last_at);
     const TimeUs asked = std::clamp<std::int64_t>(fail.failure.pause_ms, 0, pause_ms_max) * 1'000;
-    const TimeUs delay = failure.error == lost_error
-                             ? delay_after_loss_us(step.losses, context_.draw)
-                             : delay_us(state_.node(step).retry, step.errors + 1, context_.draw);
+    const TimeUs delay = failed.error == lost_error ? delay_after_loss_us(step.losses, context_.draw)
+                                                    : delay_us(state_.node(step).retry, step.errors + 1, context_.draw);
     failed.retry_at = now + std::max(asked, delay);
     return emit(id, std::move(failed));
   }
-  if (failure.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there
-  if (step.goal >= 0) return emit(id, failed_goal(goal_of(state_, step), attempt, failure.error, failure.message));
+  if (failed.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there
+  if (step.goal >= 0)
+    return emit(id, failed_goal(goal_of(state_, step), attempt, std::move(failed.error), std::move(failed.message)));
   route_error(failed, state_, step);
   emit(id, std::move(failed));
 }
@@ -706,7 +718,7 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   context.events_max =
       context_.events_max - std::min(context_.events_max, decision_.events.size() + events_of_children_);
   context.now_us = std::max(context_.now_us, state_.last_at);
-  Deciding deciding(started.state, context, graphs_, bytes_max_ - std::min(bytes_max_, bytes_));
+  Deciding deciding(started.state, context, graphs_, bytes_max_ - std::min(bytes_max_, bytes()));
   if (const Status may = deciding(start); !may)
     return fail_call(id, std::string(to_string(may.error().code)), may.error().message);
   deciding.settle();

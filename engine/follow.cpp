@@ -85,7 +85,7 @@ class Following {
     return read_channels(state_, branch_.id);
   }
   static std::string unreadable(const Error& error) {
-    return std::string(to_string(error.code)) + ": " + error.message;
+    return recordable(std::string(to_string(error.code)) + ": " + error.message, message_bytes_max);
   }
   bool is_reported(RunStatus status) const { return state_.language > 1 && status != RunStatus::done; }
 

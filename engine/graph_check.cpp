@@ -4,6 +4,7 @@
 #include <array>
 #include <initializer_list>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "engine/bounds.hpp"
@@ -20,6 +21,8 @@ namespace {
 constexpr std::int64_t steps_max = 1'000'000'000;
 constexpr std::int64_t ms_max = 1'000'000'000'000;  // some thirty years: never overflows a time in microseconds
 constexpr std::size_t nodes_max = 10'000;
+constexpr std::size_t hinted_faults_max = 100;
+constexpr std::size_t listed_max = 50;
 constexpr std::int64_t count_max = 1'000'000'000;
 constexpr std::array<Verb, 6> verbs{Verb::do_, Verb::ask, Verb::map, Verb::wait, Verb::call, Verb::end};
 constexpr std::array<Reducer, 5> known_reducers{Reducer::last, Reducer::append, Reducer::merge, Reducer::sum,
@@ -34,10 +37,14 @@ Words words_of(const std::array<Kind, count>& kinds) {
   return words;
 }
 
+// The first words of a long list: each fault of a node names all its labels.
 std::string listed(const Words& words) {
   if (words.empty()) return "none";
   std::string text = words.front();
-  for (std::size_t i = 1; i < words.size(); ++i) text += (i + 1 == words.size() ? " and " : ", ") + words[i];
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (i == listed_max) return text + " and " + std::to_string(words.size() - i) + " others";
+    text += (i + 1 == words.size() ? " and " : ", ") + words[i];
+  }
   return text;
 }
 
@@ -112,23 +119,38 @@ class GraphCheck {
     context();
     keep();
     expose();
-    if (const auto starts = parse_start_policy(graph_); !starts) faults_.push_back(starts.error().message);
+    if (const auto starts = parse_start_policy(graph_); !starts) add(starts.error().message);
     nodes();
     shape_.start = begins("the graph's start", member(graph_, "start"));
     if (graph_.contains("finally")) finally();
     if (walkable_) {
-      for (std::string& fault : walk_faults(shape_)) faults_.push_back(std::move(fault));
+      for (std::string& fault : walk_faults(shape_)) add(std::move(fault));
     }
+    if (left_out_ > 0)
+      faults_.push_back("Expected at most " + std::to_string(graph_faults_max) + " faults in a graph, but there are " +
+                        std::to_string(left_out_) + " more.");
     return faults_;
   }
 
  private:
   // --- telling --------------------------------------------------------------------------------------------------
   void fault(const std::string& expectation, const std::string& but) {
-    faults_.push_back("Expected " + expectation + ", but " + but + ".");
+    add("Expected " + expectation + ", but " + but + ".");
+  }
+  void add(std::string says) {
+    if (faults_.size() < graph_faults_max)
+      faults_.push_back(std::move(says));
+    else
+      ++left_out_;
   }
   void expected(const std::string& expectation, const Json& found) {
     fault(expectation, found.is_discarded() ? "it is missing" : "it is " + excerpt(found, 60));
+  }
+
+  // A hint compares a word with all that are known: the first faults have one.
+  bool has_hints() const { return faults_.size() < hinted_faults_max; }
+  std::string hint(std::string_view word, const Words& known) const {
+    return has_hints() ? did_you_mean(word, known) : std::string();
   }
 
   // --- parts ----------------------------------------------------------------------------------------------------
@@ -143,7 +165,7 @@ class GraphCheck {
     for (const auto& entry : object.items()) {
       if (has(known, entry.key())) continue;
       fault(what + " to have only the keys " + listed(known),
-            "it has " + in_quotes(entry.key()) + did_you_mean(entry.key(), known));
+            "it has " + in_quotes(entry.key()) + hint(entry.key(), known));
     }
   }
 
@@ -157,14 +179,14 @@ class GraphCheck {
   void bounded(const std::string& what, const Json& value) {
     if (!value.is_string()) return;
     const auto& text = value.get_ref<const std::string&>();
-    if (const Status fits = check_name(text, what); !fits) faults_.push_back(fits.error().message);
+    if (const Status fits = check_name(text, what); !fits) add(fits.error().message);
   }
 
   // `expectation` says of which words it is one.
   void one_word(const std::string& expectation, const Json& value, const Words& known) {
     if (!value.is_string()) return expected(expectation, value);
     const auto& word = value.get_ref<const std::string&>();
-    if (!has(known, word)) fault(expectation, "it is " + excerpt(value, 60) + did_you_mean(word, known));
+    if (!has(known, word)) fault(expectation, "it is " + excerpt(value, 60) + hint(word, known));
   }
 
   void integer(const std::string& what, const Json& value, std::int64_t lowest, std::int64_t highest) {
@@ -268,8 +290,9 @@ class GraphCheck {
 
   std::string no_node(const Json& name) const {
     Words known;
-    for (const auto& [place, index] : places_) known.push_back(place);
-    return "there is no " + excerpt(name, 60) + did_you_mean(name.get_ref<const std::string&>(), known);
+    if (has_hints())
+      for (const auto& [place, index] : places_) known.push_back(place);
+    return "there is no " + excerpt(name, 60) + hint(name.get_ref<const std::string&>(), known);
   }
 
   void keep() {
@@ -281,7 +304,7 @@ class GraphCheck {
   void expose() {
     const Json& expose = member(graph_, "expose");
     if (expose.is_discarded()) return;
-    for (std::string& says : expose_faults(expose)) faults_.push_back(std::move(says));
+    for (std::string& says : expose_faults(expose)) add(std::move(says));
   }
 
   void finally() {
@@ -370,11 +393,11 @@ class GraphCheck {
     const bool is_declared = spends.is_string() && budgets.is_object() && budgets.contains(spends);
     if (is_declared) return;
     Words known;
-    if (budgets.is_object())
+    if (budgets.is_object() && has_hints())
       for (const auto& entry : budgets.items()) known.push_back(entry.key());
     fault(what + " to spend a budget of the graph",
           "there is no " + excerpt(spends, 60) +
-              (spends.is_string() ? did_you_mean(spends.get_ref<const std::string&>(), known) : ""));
+              (spends.is_string() ? hint(spends.get_ref<const std::string&>(), known) : ""));
   }
 
   void retry(const std::string& what, const Json& retry) {
@@ -443,10 +466,11 @@ class GraphCheck {
     for (const char* label : {"error", "exhausted"}) {
       if (!has(known, label)) known.emplace_back(label);
     }
+    const std::set<std::string_view> all(known.begin(), known.end());
     for (const auto& entry : on.items()) {
-      if (!has(known, entry.key()))
+      if (!all.contains(entry.key()))
         fault(what + " to leave by " + listed(known) + " only",
-              "it has an edge for " + in_quotes(entry.key()) + did_you_mean(entry.key(), known));
+              "it has an edge for " + in_quotes(entry.key()) + hint(entry.key(), known));
     }
     if (on.contains("exhausted") && !has(needed, "exhausted") && !json.contains("spends")) {
       fault(what + " to spend a budget", "it has an edge for \"exhausted\" and no \"spends\"");
@@ -506,7 +530,7 @@ class GraphCheck {
       Words names;
       for (const auto& [name, one] : handlers_) names.push_back(name);
       fault(what + " to have a known handler or to declare its labels",
-            "there is no handler " + handler + did_you_mean(handler, names));
+            "there is no handler " + handler + hint(handler, names));
     }
     return std::nullopt;
   }
@@ -646,6 +670,7 @@ class GraphCheck {
   const Json& graph_;
   const Handlers& handlers_;
   std::vector<std::string> faults_;
+  std::size_t left_out_ = 0;  // beyond graph_faults_max
   Shape shape_;
   std::map<std::string, NodeIndex> places_;
   bool walkable_ = true;  // every edge leads somewhere: only then do the walks find faults that are not named already

@@ -27,6 +27,17 @@ std::string node_named(const std::string& node) { return "node " + in_quotes(nod
 
 // --- the parts of a graph, one by one -------------------------------------------------------------------------------
 
+// A hint compares a word with all that are known: the first findings have one.
+constexpr std::size_t hinted_findings_max = 100;
+
+bool has_hints(const GraphReview& review) {
+  return review.faults.size() + review.warnings.size() < hinted_findings_max;
+}
+
+std::string hint(const GraphReview& review, std::string_view word, const Names& known) {
+  return has_hints(review) ? did_you_mean(word, known) : std::string();
+}
+
 class Parts {
  public:
   Parts(const Json& graph, const Surroundings& around, GraphReview& review)
@@ -54,8 +65,11 @@ class Parts {
       call(name, json, called->get_ref<const std::string&>());
   }
 
-  void fault(std::string says) { review_.faults.push_back(std::move(says)); }
-  void warn(std::string says) { review_.warnings.push_back(std::move(says)); }
+  void fault(std::string says) { add(review_.faults, std::move(says)); }
+  void warn(std::string says) { add(review_.warnings, std::move(says)); }
+  static void add(std::vector<std::string>& findings, std::string says) {
+    if (findings.size() < graph_faults_max) findings.push_back(std::move(says));
+  }
 
   // False if it cannot be used, or is not known before a step runs.
   bool schema(const std::string& what, const Json& schema) {
@@ -92,7 +106,7 @@ class Parts {
     if (around_.handler_names) names = *around_.handler_names;
     if (is_fault || contains(names, handler)) return;
     warn("Expected a handler that " + around_.who + " has, but " + node_named(name) + " names " + in_quotes(handler) +
-         did_you_mean(handler, names) + ".");
+         hint(review_, handler, names) + ".");
   }
 
   void queue(const std::string& name, const Json& node) {
@@ -101,13 +115,13 @@ class Parts {
     if (!around_.queues) return maybe_misspelt(name, queue);
     if (contains(*around_.queues, queue)) return;
     warn("Expected a queue that " + around_.who + " serves, but " + node_named(name) + " waits in " + in_quotes(queue) +
-         did_you_mean(queue, *around_.queues) + ".");
+         hint(review_, queue, *around_.queues) + ".");
   }
 
   // Without workers a queue of any name may be served later; one that is nearly that of another is likely a typo.
   void maybe_misspelt(const std::string& name, const std::string& queue) {
     if (contains(around_.usual_queues, queue)) return;
-    const std::string meant = did_you_mean(queue, around_.usual_queues);
+    const std::string meant = hint(review_, queue, around_.usual_queues);
     if (!meant.empty())
       warn("Expected a queue that is known, but " + node_named(name) + " waits in " + in_quotes(queue) + meant + ".");
   }
@@ -119,7 +133,7 @@ class Parts {
     for (const auto& [key, value] : with.items())
       if (!contains(known, key))
         fault("Expected the \"with\" of " + node_named(name) + " to have settings of " + handler + ", but it has " +
-              in_quotes(key) + did_you_mean(key, known) + ".");
+              in_quotes(key) + hint(review_, key, known) + ".");
     for (const HandlerSetting& setting : settings)
       if (setting.is_required && !with.contains(setting.name))
         fault("Expected the \"with\" of " + node_named(name) + " to have " + in_quotes(setting.name) + ", which " +
@@ -140,21 +154,23 @@ class Parts {
       case Means::label_field:
         return label_field(name, node, handler, value);
       case Means::label:
-        return label(name, node, handler, &value);
+        return label(name, labels_of(node, handler), &value);
       case Means::labels:
-        if (value.is_object())
-          for (const Json& one : value) label(name, node, handler, &one);
-        return;
       case Means::cases:
-        if (value.is_array())
-          for (const Json& one : value) label(name, node, handler, find_member(one, "label"));
-        return;
+        return labels_of_cases(name, node, handler, value);
       case Means::value:
       case Means::picked:
       case Means::channel:
       case Means::channels:
         return;
     }
+  }
+
+  // {TEXT: LABEL}, or [{"label": LABEL, ...}, ...].
+  void labels_of_cases(const std::string& name, const Json& node, const std::string& handler, const Json& value) {
+    if (!value.is_structured()) return;
+    const std::set<std::string> labels = labels_of(node, handler);
+    for (const Json& one : value) label(name, labels, value.is_object() ? &one : find_member(one, "label"));
   }
 
   void form(const std::string& name, const HandlerSetting& setting, const Json& value) {
@@ -171,7 +187,7 @@ class Parts {
     const std::string* tool = constant_text(&value);
     if (tool == nullptr || !around_.tools || contains(*around_.tools, *tool)) return;
     warn("Expected a tool that " + around_.who + " has, but " + node_named(name) + " calls " + in_quotes(*tool) +
-         did_you_mean(*tool, *around_.tools) + ".");
+         hint(review_, *tool, *around_.tools) + ".");
   }
 
   // The setting of the node that means such a thing; null if it has none.
@@ -190,7 +206,7 @@ class Parts {
     for (const auto& [key, one] : value.items())
       if (!contains(known->second, key))
         warn("Expected inputs that tool " + *tool + " takes, but " + node_named(name) + " gives it " + in_quotes(key) +
-             did_you_mean(key, known->second) + ".");
+             hint(review_, key, known->second) + ".");
   }
 
   // The values that the schema of the reply lets a model choose as its label.
@@ -203,25 +219,26 @@ class Parts {
     const Json* properties = find_member(*schema, "properties");
     const Json* choice = properties == nullptr ? nullptr : find_member(*properties, *field);
     if (choice == nullptr) return;
+    const std::set<std::string> labels = labels_of(node, handler);
     if (const auto values = space_of_schema(*choice).values)
-      for (const Json& one : *values) label(name, node, handler, &one);
+      for (const Json& one : *values) label(name, labels, &one);
   }
 
-  void label(const std::string& name, const Json& node, const std::string& handler, const Json* value) {
-    const std::string* label = constant_text(value);
+  std::set<std::string> labels_of(const Json& node, const std::string& handler) const {
     const Json* declared = find_member(node, "labels");
-    if (label == nullptr) return;
-    Names labels;
-    if (declared != nullptr && declared->is_array()) {
-      for (const Json& one : *declared)
-        if (one.is_string()) labels.push_back(one.get<std::string>());
-    } else {
-      const std::set<std::string>& own = around_.handlers.find(handler)->second.labels;
-      labels.assign(own.begin(), own.end());
-    }
-    if (contains(labels, *label)) return;
+    if (declared == nullptr || !declared->is_array()) return around_.handlers.find(handler)->second.labels;
+    std::set<std::string> labels;
+    for (const Json& one : *declared)
+      if (one.is_string()) labels.insert(one.get<std::string>());
+    return labels;
+  }
+
+  void label(const std::string& name, const std::set<std::string>& labels, const Json* value) {
+    const std::string* label = constant_text(value);
+    if (label == nullptr || labels.contains(*label)) return;
+    const std::string meant = has_hints(review_) ? did_you_mean(*label, {labels.begin(), labels.end()}) : "";
     fault("Expected " + node_named(name) + " to leave by one of its labels, but its \"with\" names " +
-          in_quotes(*label) + did_you_mean(*label, labels) + ".");
+          in_quotes(*label) + meant + ".");
   }
 
   // --- ask ---
@@ -241,7 +258,7 @@ class Parts {
     const GraphRef graph = is_known && around_.find_graph ? around_.find_graph(called) : nullptr;
     if (!is_known)
       return warn("Expected a graph that " + around_.who + " has, but " + node_named(name) + " calls " +
-                  in_quotes(called) + did_you_mean(called, *around_.graphs) + ".");
+                  in_quotes(called) + hint(review_, called, *around_.graphs) + ".");
     if (graph != nullptr) child_input(name, node, *graph);
   }
 
@@ -322,10 +339,9 @@ class Reads {
     const std::vector<ChannelSet> before = spread();
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       if (before[at].is_any) continue;
-      Names reported;
+      std::set<std::string> reported;
       each_read(graph_.nodes[at], [&](const std::string& channel) {
-        if (before[at].has[numbers_.at(channel)] || contains(reported, channel)) return;
-        reported.push_back(channel);
+        if (before[at].has[numbers_.at(channel)] || !reported.insert(channel).second) return;
         report(graph_.nodes[at], channel, before[at]);
       });
     }
@@ -411,11 +427,12 @@ class Reads {
       return;
     }
     Names others;
-    for (const auto& [name, number] : numbers_)
-      if (before.has[number] && name != "history") others.push_back(name);
+    if (has_hints(review_))
+      for (const auto& [name, number] : numbers_)
+        if (before.has[number] && name != "history") others.push_back(name);
     const Json* more = find_member(graph_.input, "additionalProperties");
     const bool is_certain = more != nullptr && *more == false;
-    std::string says = "Expected channel " + in_quotes(channel) + did_you_mean(channel, others) +
+    std::string says = "Expected channel " + in_quotes(channel) + hint(review_, channel, others) +
                        " to be written before " + node_named(node.name) + " reads it, but ";
     if (is_certain)
       review_.faults.push_back(says + "nothing does, and the graph's \"input\" forbids it.");

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/bounds.hpp"
+
 namespace cairn {
 namespace {
 
@@ -166,7 +168,9 @@ class FanOutWalk {
 
 }  // namespace
 
-std::string in_quotes(std::string_view name) { return "\"" + std::string(name) + "\""; }
+std::string in_quotes(std::string_view name) {
+  return "\"" + recordable(std::string(name.substr(0, name_bytes_max + 1)), name_bytes_max) + "\"";
+}
 
 std::vector<std::string> walk_faults(const Shape& shape) {
   std::vector<std::string> faults;

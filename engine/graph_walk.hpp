@@ -32,7 +32,7 @@ struct Shape {
 // fan-out whose branches meet at two joins or that opens again inside itself. REQUIRES: every index is a place.
 std::vector<std::string> walk_faults(const Shape& shape);
 
-// A name as it stands in the sentence of a fault.
+// A name as it stands in the sentence of a fault; one beyond name_bytes_max is cut.
 std::string in_quotes(std::string_view name);
 
 }  // namespace cairn

@@ -133,6 +133,16 @@ Result<Json> resolved(const RunState& state, BranchId branch, const Json& value,
   return copy;
 }
 
+// What it takes to copy a value, by its texts.
+std::size_t weight_of(const Json& value) {
+  constexpr std::size_t of_small = 8;
+  if (value.is_string()) return of_small + value.get_ref<const std::string&>().size();
+  std::size_t weight = of_small;
+  if (value.is_structured())
+    for (const Json& part : value) weight += weight_of(part);
+  return weight;
+}
+
 // --- patches that need not be read ----------------------------------------------------------------------------------
 
 // A patch whose every channel keeps the last value and is set again by a later patch.
@@ -226,14 +236,19 @@ const CauseOfFailure* find_cause(const RunState& state, BranchId branch) {
 }
 
 Result<Json> resolved(const RunState& state, BranchId branch, const Json& setting) {
+  state.referred_bytes += weight_of(setting);
   const auto read = [&](std::string_view channel) -> std::optional<Json> {
     std::optional<Json> value = find_channel(state, branch, channel);
+    if (value) state.referred_bytes += weight_of(*value);
     const CauseOfFailure* cause =
         value || channel != "error" || state.language < 2 ? nullptr : find_cause(state, branch);
     if (cause == nullptr) return value;
     return cause_json(*cause);
   };
-  return resolve_references(setting, read, state.language);
+  Result<Json> found = resolve_references(setting, read, state.language);
+  const bool is_too_large = !found && found.error().code == Code::limit;
+  state.referred_bytes += found ? weight_of(*found) : is_too_large ? composed_bytes_max : 0;
+  return found;
 }
 
 Json read_channels(const RunState& state, BranchId branch) {

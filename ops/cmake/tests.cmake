@@ -409,10 +409,12 @@ cairn_tests(fuzz fast cairn_workers
   tests/fuzz/bombs.cpp
   tests/fuzz/fuzz_test.cpp
   tests/fuzz/history.cpp
+  tests/fuzz/run.cpp
   tests/fuzz/targets.cpp
 )
 if(CAIRN_FUZZ)
-  add_executable(cairn_fuzz tests/fuzz/bombs.cpp tests/fuzz/history.cpp tests/fuzz/libfuzzer.cpp tests/fuzz/targets.cpp)
+  add_executable(cairn_fuzz tests/fuzz/bombs.cpp tests/fuzz/history.cpp tests/fuzz/libfuzzer.cpp tests/fuzz/run.cpp
+    tests/fuzz/targets.cpp)
   target_link_libraries(cairn_fuzz PRIVATE cairn_workers)
   target_link_options(cairn_fuzz PRIVATE -fsanitize=fuzzer)
 endif()

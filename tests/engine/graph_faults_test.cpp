@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/engine/whole_graph.hpp"
+#include "tests/thread_seconds.hpp"
 
 namespace cairn {
 namespace {
@@ -365,6 +366,52 @@ TEST(GraphFaults, parsing_refuses_with_the_first_of_them) {
             "it is 1. "
             "Expected node \"c\" to be an object, but it is 1. Expected node \"d\" to be an object, but it is 1. "
             "Expected node \"e\" to be an object, but it is 1. (2 more faults.)");
+}
+
+// H2, H3: each fault was compared with all that is known, and named all that is allowed: minutes and gigabytes of the
+// process that was given a graph of a megabyte.
+TEST(GraphFaults, H2_of_very_many_the_first_are_told_and_how_many_more_there_are) {
+  Json nodes = {{"z", {{"end", "done"}}}};
+  for (int n = 0; n < 5'000; ++n) {
+    const std::string node = "n" + std::to_string(n) + "_abcdefghij";
+    nodes[node] = {{"map", "sub_goals"}, {"on", {{"joined", "x" + node}}}};
+  }
+  const Json graph = {
+      {"name", "many"}, {"start", "n0_abcdefghij"}, {"limits", {{"steps", 9}}}, {"nodes", std::move(nodes)}};
+  const double began = test::thread_seconds();
+  const Faults faults = graph_faults(graph, handlers);
+  EXPECT_LT(test::thread_seconds() - began, 5);
+  ASSERT_EQ(faults.size(), graph_faults_max + 1);
+  EXPECT_NE(faults.front().find("did you mean n0_abcdefghij?"), std::string::npos) << faults.front();
+  EXPECT_EQ(faults.back(), "Expected at most 1000 faults in a graph, but there are 4000 more.");
+}
+
+TEST(GraphFaults, H3_long_names_and_long_lists_are_cut) {
+  Json node = {{"do", "x.y"}, {"labels", Json::array()}, {"on", Json::object()}};
+  for (int n = 0; n < 2'000; ++n) {
+    node["labels"].push_back("l" + std::to_string(n));
+    node["on"]["m" + std::to_string(n)] = "z";
+    node["key" + std::to_string(n)] = 1;
+  }
+  const Json graph = {{"name", "long"},
+                      {"start", "z"},
+                      {"limits", {{"steps", 9}}},
+                      {"nodes", {{std::string(300'000, 'n'), node}, {"z", {{"end", "done"}}}}}};
+  const Faults faults = graph_faults(graph, handlers);
+  std::size_t bytes = 0;
+  for (const std::string& says : faults) bytes += says.size();
+  EXPECT_EQ(faults.size(), graph_faults_max + 1);
+  EXPECT_LT(bytes, 2'500 * faults.size());
+  Json many = Json::array();
+  for (int n = 0; n < 2'000; ++n) many.push_back("l" + std::to_string(n));
+  Json one = {{"do", "x.y"}, {"labels", many}, {"on", {{"other", "z"}}}};
+  for (const Json& label : many) one["on"][label.get<std::string>()] = "z";
+  const Faults listed = graph_faults(
+      {{"name", "long"}, {"start", "a"}, {"limits", {{"steps", 9}}}, {"nodes", {{"a", one}, {"z", {{"end", "done"}}}}}},
+      handlers);
+  ASSERT_EQ(listed.size(), 1u) << listed.front();
+  EXPECT_NE(listed[0].find(", l49 and 1952 others only, but it has an edge for \"other\""), std::string::npos)
+      << listed[0];
 }
 
 TEST(GraphFaults, too_many_nodes) {

@@ -240,6 +240,48 @@ void add_graphs(std::vector<Bomb>& all) {
   add("nested_fan_outs", nested(200));
 }
 
+Json logic_of(const char* handler, Json with) {
+  return graph_of(
+      {{"a", {{"do", handler}, {"with", std::move(with)}, {"on", {{"ok", "z"}}}}}, {"z", {{"end", "done"}}}});
+}
+
+Json asks_in_a_circle(Json prompt) {
+  const Json ask = {{"kind", "question"}, {"prompt", std::move(prompt)}};
+  return graph_of(
+      {{"a", {{"ask", ask}, {"on", {{"answered", "z"}, {"expired", "z"}, {"error", "a"}}}}}, {"z", {{"end", "done"}}}});
+}
+
+// A circle of nodes that need no worker, with names of a thousand bytes.
+Json circle() {
+  const std::string name = repeated("n", 1'000);
+  Json graph = graph_of(
+      {{name, {{"map", "sub_goals"}, {"on", {{"joined", name}, {"partial", "z"}}}}}, {"z", {{"end", "done"}}}});
+  graph["start"] = name;
+  return graph;
+}
+
+// What a graph's author may write, and a run then multiplies.
+void add_runs(std::vector<Bomb>& all) {
+  const auto add = [&](const char* name, const Json& graph, const Json& input) {
+    all.push_back({"run", name, Json{{"graph", graph}, {"input", input}}.dump()});
+  };
+  const Json references = Json::parse(many("\"$a\"", 1'500));
+  const Json large = {{"a", repeated("y", 900'000)}};
+  Json takes = Json::object();
+  for (int n = 0; n < 2'000; ++n) takes["k" + number(n)] = "";
+  add("A12_calls_itself", calls_itself(), Json::object());
+  add("A12_a_circle", circle(), Json::object());
+  add("H3_repeated_references", logic_of("data.set", {{"set", {{"x", references}}}}), large);
+  add("H3_a_prompt_of_references", asks_in_a_circle(references), large);
+  add("H3_a_failure_in_a_circle", asks_in_a_circle("$a/" + repeated("p", 900'000)), Json::object());
+  add("H3_one_element_taken_often", logic_of("data.map", {{"over", "$a"}, {"take", takes}}),
+      {{"a", Json::array({repeated("y", 900'000)})}});
+  add("H3_a_long_separator", logic_of("data.compute", {{"set", {{"x", {{"join", {"$a", "$b"}}}}}}}),
+      {{"a", Json(20'000, 0)}, {"b", repeated("s", 100'000)}});
+  add("H2_a_list_in_itself", logic_of("data.map", {{"over", "$a"}, {"where", {{"at", ""}, {"in", "$a"}}}}),
+      {{"a", distinct(100'000)}});
+}
+
 }  // namespace
 
 std::vector<Bomb> bombs() {
@@ -247,6 +289,7 @@ std::vector<Bomb> bombs() {
   add_graphs(all);
   add_schemas(all);
   add_plans(all);
+  add_runs(all);
   add_texts(all);
   add_schedules(all);
   add_states(all);

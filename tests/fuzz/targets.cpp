@@ -33,15 +33,11 @@ bool is_utf8(std::string_view text) {
 }  // namespace
 
 std::span<const Target> targets() {
-  static constexpr std::array all = {Target{"graph", graph},
-                                     Target{"codec", codec},
-                                     Target{"history", history},
-                                     Target{"state", state},
-                                     Target{"plan", plan},
-                                     Target{"foreign", foreign},
-                                     Target{"model_reply", model_reply},
-                                     Target{"schedule", schedule},
-                                     Target{"time_zone", time_zone}};
+  static constexpr std::array all = {Target{"graph", graph},       Target{"codec", codec},
+                                     Target{"history", history},   Target{"state", state},
+                                     Target{"run", run},           Target{"plan", plan},
+                                     Target{"foreign", foreign},   Target{"model_reply", model_reply},
+                                     Target{"schedule", schedule}, Target{"time_zone", time_zone}};
   return all;
 }
 

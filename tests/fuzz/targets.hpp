@@ -19,6 +19,7 @@ void codec(std::string_view bytes);               // type, version, payload
 void history(std::string_view bytes);             // any sequence of events, folded
 void state(std::string_view bytes);               // a state that a run carries, as an export or a fork has it
 std::string state_after(std::string_view bytes);  // such a one, after those of the events that can follow
+void run(std::string_view bytes);                 // {"graph", "input", "says"}: a run, and what is said to it
 void plan(std::string_view bytes);                // the input of plan_runner
 void foreign(std::string_view bytes);             // the output of a tool or an endpoint
 void model_reply(std::string_view bytes);         // a model's message, and the schema it is checked against

@@ -242,12 +242,14 @@ StepResult pick(const StepInput& input) {
 }
 
 Failure bad_value(const StepInput& input, const Error& error) {
+  if (error.code == Code::limit) return {"limit", error.message, false, {}};
   return invalid_input(error.message.substr(0, error.message.size() - 1) + ", in the \"with\" of node \"" + input.node +
                        "\".");
 }
 
 StepResult test_one(const StepInput& input) {
-  const Result<bool> is_so = holds(setting(input, "if"));
+  LogicBounds bounds;
+  const Result<bool> is_so = holds(setting(input, "if"), bounds);
   if (!is_so) return bad_value(input, is_so.error());
   return Outcome{*is_so ? "true" : "false", Json::object(), {}};
 }
@@ -257,10 +259,11 @@ StepResult test(const StepInput& input) {
   const Json cases = setting(input, "cases");
   if (cases.is_null()) return test_one(input);
   if (!cases.is_array()) return bad_setting(input, "a list as \"cases\"", cases);
+  LogicBounds bounds;
   for (const Json& one : cases) {
     if (!one.is_object() || one.size() != 2 || !one.contains("if") || !one.value("label", Json()).is_string())
       return bad_setting(input, "an \"if\" and a \"label\" in each case", one);
-    const Result<bool> is_so = holds(one["if"]);
+    const Result<bool> is_so = holds(one["if"], bounds);
     if (!is_so) return bad_value(input, is_so.error());
     if (*is_so) return Outcome{one["label"].get<std::string>(), Json::object(), {}};
   }
@@ -273,8 +276,9 @@ StepResult compute_data(const StepInput& input) {
   const Json set = setting(input, "set");
   if (!set.is_object()) return bad_setting(input, "an object of channels as \"set\"", set);
   Outcome outcome{"ok", Json::object(), {}};
+  LogicBounds bounds;
   for (const auto& [channel, operation] : set.items()) {
-    Result<Json> value = compute(operation);
+    Result<Json> value = compute(operation, bounds);
     if (!value) return bad_value(input, value.error());
     outcome.patch[channel] = *std::move(value);
   }
@@ -284,9 +288,10 @@ StepResult compute_data(const StepInput& input) {
 StepResult map_data(const StepInput& input) {
   auto into = text_setting(input, "into", "result");
   if (!into) return std::move(into).error();
-  const Json take = setting(input, "take");
-  Result<Json> list = map_list(setting(input, "over"), take.is_null() ? Json("") : take, setting(input, "default"),
-                               setting(input, "where"));
+  MapSettings how{setting(input, "take"), setting(input, "default"), setting(input, "where")};
+  if (how.take.is_null()) how.take = "";
+  LogicBounds bounds;
+  Result<Json> list = map_list(setting(input, "over"), how, bounds);
   if (!list) return bad_value(input, list.error());
   return Outcome{"ok", {{*into, *std::move(list)}}, {}};
 }

@@ -1,9 +1,10 @@
 #include "workers/handlers/chat_calls.hpp"
 
-#include <algorithm>
-#include <optional>
+#include <map>
+#include <set>
 #include <utility>
 
+#include "workers/handlers/step_fields.hpp"
 #include "workers/ports/failures.hpp"
 
 namespace cairn {
@@ -33,19 +34,27 @@ std::string sub_goal_id(std::size_t message, std::size_t call) {
   return std::to_string(message + 1) + "." + std::to_string(call + 1);
 }
 
-bool is_offered(const std::string& tool, const Json& offered) {
-  if (offered.is_null()) return true;
-  return std::any_of(offered.begin(), offered.end(), [&tool](const Json& schema) {
-    const Json function = schema.is_object() ? schema.value("function", Json()) : Json();
-    return schema == tool || (function.is_object() && function.value("name", Json()) == tool);
-  });
-}
+// The names of an offer, gathered once: a reply may have as many calls as an offer has tools.
+class OfferedNames {
+ public:
+  explicit OfferedNames(const Offer& offer) : functions_(offer.functions), has_all_(offer.tools.is_null()) {
+    for (const Json& schema : offer.tools) {
+      if (schema.is_string()) listed_.insert(schema.get<std::string>());
+      const Json* function = schema.is_object() && schema.contains("function") ? &schema["function"] : nullptr;
+      if (function != nullptr) described_.insert(text_of(*function, "name"));
+    }
+  }
 
-// A function of the graph that its list of tools names.
-bool is_own(const std::string& function, const Offer& offer) {
-  return offer.tools.is_array() && std::find(offer.tools.begin(), offer.tools.end(), function) != offer.tools.end() &&
-         offer.functions.contains(function);
-}
+  bool has(const std::string& tool) const { return has_all_ || listed_.contains(tool) || described_.contains(tool); }
+  // A function of the graph that its list of tools names.
+  bool is_own(const std::string& function) const { return listed_.contains(function) && functions_.contains(function); }
+
+ private:
+  const Json& functions_;
+  bool has_all_;
+  std::set<std::string> listed_;     // by their name alone
+  std::set<std::string> described_;  // by a schema
+};
 
 std::string not_offered(const std::string& tool) {
   return "Expected a tool that the run offers, but " + excerpt(tool, 100) + " is not among them.";
@@ -62,32 +71,44 @@ std::string content_of(const GoalView& goal) {
   return content_of(goal.outputs);
 }
 
-// Nothing: it is no call of a function of the graph.
-std::optional<std::string> content_of(const OwnAnswers& own, const std::string& id) {
-  for (std::size_t i = 0; i < own.calls.size(); ++i) {
-    if (own.calls[i].value("id", Json()) != id) continue;
-    if (i < own.results.size() && !own.results[i].is_null()) return content_of(own.results[i]);
-    for (const Json& failure : own.failures) {
-      if (failure.value("index", Json()) == i) return "Error: " + failure.value("message", std::string("It failed."));
-    }
-    return "Error: The call was not run.";
+// What is there to say of each call, by its id; gathered once, as there may be as many answers as calls.
+class CallAnswers {
+ public:
+  CallAnswers(const StepInput& input, const OwnAnswers& own) : results_(own.results) {
+    for (std::size_t at = 0; at < own.calls.size(); ++at) own_.try_emplace(text_of(own.calls[at], "id"), at);
+    for (const Json& failure : own.failures)
+      if (const Json index = failure.is_object() ? failure.value("index", Json()) : Json(); index.is_number_integer())
+        failures_.try_emplace(index.get<std::size_t>(), &failure);
+    for (const RejectedView& goal : input.rejected) rejected_.try_emplace(goal.id, &goal);
+    for (const GoalView& goal : input.plan) goals_.try_emplace(goal.id, &goal);
   }
-  return std::nullopt;
-}
 
-// A rejected one comes first: its id may be that of an earlier call, where messages were taken back.
-std::string content_of(const StepInput& input, const OwnAnswers& own, const std::string& id, const Json& call) {
-  const Result<Json> arguments = arguments_of(call);
-  if (!arguments) return "Error: " + arguments.error().message;
-  if (std::optional<std::string> content = content_of(own, id)) return *std::move(content);
-  for (const RejectedView& goal : input.rejected) {
-    if (goal.id == id) return "Error: " + goal.reason;
+  // A rejected one comes before the plan's: its id may be that of an earlier call, where messages were taken back.
+  std::string of(const std::string& id, const Json& call) const {
+    const Result<Json> arguments = arguments_of(call);
+    if (!arguments) return "Error: " + arguments.error().message;
+    if (const auto own = own_.find(id); own != own_.end()) return of_own(own->second);
+    if (const auto goal = rejected_.find(id); goal != rejected_.end()) return "Error: " + goal->second->reason;
+    if (const auto goal = goals_.find(id); goal != goals_.end()) return content_of(*goal->second);
+    return not_run;
   }
-  for (const GoalView& goal : input.plan) {
-    if (goal.id == id) return content_of(goal);
+
+ private:
+  static constexpr const char* not_run = "Error: The call was not run.";
+
+  std::string of_own(std::size_t at) const {
+    if (at < results_.size() && !results_[at].is_null()) return content_of(results_[at]);
+    const auto failure = failures_.find(at);
+    if (failure == failures_.end()) return not_run;
+    return "Error: " + failure->second->value("message", std::string("It failed."));
   }
-  return "Error: The call was not run.";
-}
+
+  const Json& results_;
+  std::map<std::string, std::size_t> own_;  // the places of calls of the graph's functions
+  std::map<std::size_t, const Json*> failures_;
+  std::map<std::string, const RejectedView*> rejected_;
+  std::map<std::string, const GoalView*> goals_;
+};
 
 }  // namespace
 
@@ -124,6 +145,7 @@ Result<OpenedCalls, Failure> opened_calls(const Json& message, std::size_t place
   const Json calls = calls_of(message);
   if (!calls.is_array()) return bad_reply("Expected tool_calls to be a list, but they are not.");
   OpenedCalls opened;
+  const OfferedNames names(offer);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (!is_call(calls[i]))
       return bad_reply("Expected a tool call to have an id and to name a function, but it is " +
@@ -131,11 +153,11 @@ Result<OpenedCalls, Failure> opened_calls(const Json& message, std::size_t place
     Result<Json> arguments = arguments_of(calls[i]);
     if (!arguments) continue;  // its result says why
     std::string tool = calls[i]["function"]["name"].get<std::string>();
-    if (is_own(tool, offer)) {
+    if (names.is_own(tool)) {
       opened.own.push_back({{"id", sub_goal_id(place, i)}, {"name", tool}, {"arguments", *std::move(arguments)}});
       continue;
     }
-    if (!is_offered(tool, offer.tools)) {
+    if (!names.has(tool)) {
       opened.facts.emplace_back(SubGoalRejected{sub_goal_id(place, i), tool, not_offered(tool), {}});
       continue;
     }
@@ -150,12 +172,13 @@ Result<OpenedCalls, Failure> opened_calls(const Json& message, std::size_t place
 
 Json results_of_calls(const Json& messages, const StepInput& input, const OwnAnswers& own) {
   const Json calls = calls_of(messages.back());
+  const CallAnswers answers(input, own);
   Json results = Json::array();
   for (std::size_t i = 0; i < calls.size(); ++i) {
     results.push_back({{"role", "tool"},
                        {"tool_call_id", calls[i]["id"]},
                        {"name", calls[i]["function"]["name"]},
-                       {"content", content_of(input, own, sub_goal_id(messages.size() - 1, i), calls[i])}});
+                       {"content", answers.of(sub_goal_id(messages.size() - 1, i), calls[i])}});
   }
   return results;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <map>
@@ -46,26 +47,38 @@ Result<int> compared(const Json& a, const Json& b) {
   return expected("two numbers or two texts to compare", Json::array({a, b}));
 }
 
-Result<bool> is_in(const Json& value, const Json& whole) {
-  if (whole.is_array()) return std::find(whole.begin(), whole.end(), value) != whole.end();
+// Takes a time that grows with both together, whatever stands in them, as std::string::find() does not.
+bool has_part(const std::string& whole, const std::string& part) {
+  return memmem(whole.data(), whole.size(), part.data(), part.size()) != nullptr;
+}
+
+Result<bool> is_in(const Json& value, const Json& whole, LogicBounds& bounds) {
+  if (whole.is_array()) {
+    if (Status may = bounds.look(whole.size()); !may) return may.error();
+    return std::find(whole.begin(), whole.end(), value) != whole.end();
+  }
   if (whole.is_object() && value.is_string()) return whole.contains(value.get_ref<const std::string&>());
   if (whole.is_string() && value.is_string())
-    return whole.get_ref<const std::string&>().find(value.get_ref<const std::string&>()) != std::string::npos;
+    return has_part(whole.get_ref<const std::string&>(), value.get_ref<const std::string&>());
   return expected("a list, an object or a text to look in", whole);
 }
 
-Result<bool> matches(const Json& text, const Json& pattern) {
+Result<bool> matches(const Json& text, const Json& pattern, LogicBounds& bounds) {
   if (!text.is_string() || !pattern.is_string()) return expected("a text and a pattern", Json::array({text, pattern}));
   const Json schema = {{"pattern", pattern}};
   if (Status usable = check_schema(schema); !usable) return usable.error();
-  return check_value(schema, text).ok();
+  const bool fits = check_value(schema, text).ok();
+  if (Status may = bounds.check_clock(); !may) return may.error();  // it may have been given up
+  return fits;
 }
 
-Result<bool> holds_of_two(const std::string& name, const Json& a, const Json& b) {
+Result<bool> holds_of_two(const std::string& name, const Json& a, const Json& b, LogicBounds& bounds) {
+  const bool is_long = a.is_structured() || b.is_structured();
+  if (Status may = is_long ? bounds.look_long() : bounds.look(); !may) return may.error();
   if (name == "eq") return a == b;
   if (name == "ne") return a != b;
-  if (name == "in") return is_in(a, b);
-  if (name == "matches") return matches(a, b);
+  if (name == "in") return is_in(a, b, bounds);
+  if (name == "matches") return matches(a, b, bounds);
   const Result<int> order = compared(a, b);
   if (!order) return order.error();
   if (name == "lt") return *order < 0;
@@ -79,10 +92,10 @@ bool is_of_two(const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Result<bool> holds_of_all(const Json& conditions, bool until) {
+Result<bool> holds_of_all(const Json& conditions, bool until, LogicBounds& bounds) {
   if (!conditions.is_array()) return expected("a list of conditions", conditions);
   for (const Json& condition : conditions) {
-    const Result<bool> one = holds(condition);
+    const Result<bool> one = holds(condition, bounds);
     if (!one || *one == until) return one;
   }
   return !until;
@@ -236,10 +249,12 @@ Result<Json> concatenated(const Json& parts) {
   return Json(whole);
 }
 
-Result<Json> joined(const Json& two) {
+Result<Json> joined(const Json& two, LogicBounds& bounds) {
   if (!are(two, 2) || !two[0].is_array() || !two[1].is_string()) return expected("a list and a separator", two);
   std::string whole;
   for (const Json& element : two[0]) {
+    for (const Json* part : {&element, &two[1]})
+      if (Status fits = bounds.make(*part); !fits) return fits.error();
     if (&element != &two[0].front()) whole += two[1].get_ref<const std::string&>();
     whole += as_text(element);
   }
@@ -252,29 +267,29 @@ Result<Json> counted(const Json& value) {
   return expected("a list, an object or a text to count", value);
 }
 
-using Operation = std::function<Result<Json>(const Json& value, const Json& operation)>;
+using Operation = std::function<Result<Json>(const Json& value, const Json& operation, LogicBounds& bounds)>;
 
 const std::map<std::string, Operation, std::less<>>& operations() {
   static const auto plus = [](double a, double b) { return a + b; };
   static const auto times = [](double a, double b) { return a * b; };
   static const std::map<std::string, Operation, std::less<>> table = {
-      {"sum", [](const Json& value, const Json&) { return folded(value, add, plus, 0); }},
-      {"product", [](const Json& value, const Json&) { return folded(value, multiply, times, 1); }},
-      {"difference", [](const Json& value, const Json&) { return difference(value); }},
-      {"quotient", [](const Json& value, const Json&) { return quotient(value); }},
-      {"round", [](const Json& value, const Json&) { return rounded(value); }},
-      {"count", [](const Json& value, const Json&) { return counted(value); }},
-      {"min", [](const Json& value, const Json&) { return extreme(value, -1); }},
-      {"max", [](const Json& value, const Json&) { return extreme(value, 1); }},
-      {"concat", [](const Json& value, const Json&) { return concatenated(value); }},
-      {"join", [](const Json& value, const Json&) { return joined(value); }},
-      {"sort", sorted},
-      {"unique", unique},
-      {"group", grouped}};
+      {"sum", [](const Json& value, const Json&, LogicBounds&) { return folded(value, add, plus, 0); }},
+      {"product", [](const Json& value, const Json&, LogicBounds&) { return folded(value, multiply, times, 1); }},
+      {"difference", [](const Json& value, const Json&, LogicBounds&) { return difference(value); }},
+      {"quotient", [](const Json& value, const Json&, LogicBounds&) { return quotient(value); }},
+      {"round", [](const Json& value, const Json&, LogicBounds&) { return rounded(value); }},
+      {"count", [](const Json& value, const Json&, LogicBounds&) { return counted(value); }},
+      {"min", [](const Json& value, const Json&, LogicBounds&) { return extreme(value, -1); }},
+      {"max", [](const Json& value, const Json&, LogicBounds&) { return extreme(value, 1); }},
+      {"concat", [](const Json& value, const Json&, LogicBounds&) { return concatenated(value); }},
+      {"join", [](const Json& value, const Json&, LogicBounds& bounds) { return joined(value, bounds); }},
+      {"sort", [](const Json& value, const Json& operation, LogicBounds&) { return sorted(value, operation); }},
+      {"unique", [](const Json& value, const Json& operation, LogicBounds&) { return unique(value, operation); }},
+      {"group", [](const Json& value, const Json& operation, LogicBounds&) { return grouped(value, operation); }}};
   return table;
 }
 
-Result<bool> keeps(const Json& where, const Json& element) {
+Result<bool> keeps(const Json& where, const Json& element, LogicBounds& bounds) {
   if (where.is_null()) return true;
   if (!where.is_object() || !where.value("at", Json()).is_string())
     return expected("a condition with a JSON Pointer as \"at\"", where);
@@ -284,58 +299,63 @@ Result<bool> keeps(const Json& where, const Json& element) {
   const Result<std::string> name = name_of(where, {"at"});
   if (!name) return name.error();
   if (!is_of_two(*name)) return expected("a condition of two values", where);
-  return holds_of_two(*name, *found, where[*name]);
+  return holds_of_two(*name, *found, where[*name], bounds);
 }
 
-Result<Json> taken(const Json& element, const Json& pointer, const Json& otherwise) {
+Result<Json> taken(const Json& element, const Json& pointer, const Json& otherwise, LogicBounds& bounds) {
   if (!pointer.is_string()) return expected("a JSON Pointer to take", pointer);
-  if (const Json* found = at(element, pointer.get_ref<const std::string&>())) return *found;
-  if (!otherwise.is_null()) return otherwise;
+  const Json* found = at(element, pointer.get_ref<const std::string&>());
+  if (found == nullptr && !otherwise.is_null()) found = &otherwise;
+  if (found != nullptr) {
+    Status fits = bounds.make(*found);
+    return fits ? Result<Json>(*found) : std::move(fits).error();
+  }
   return expected("a member " + pointer.get<std::string>() + " in each element", element);
 }
 
 }  // namespace
 
-Result<bool> holds(const Json& condition) {
+Result<bool> holds(const Json& condition, LogicBounds& bounds) {
   const Result<std::string> name = name_of(condition, {});
   if (!name) return name.error();
   const Json& value = condition[*name];
-  if (*name == "and") return holds_of_all(value, false);
-  if (*name == "or") return holds_of_all(value, true);
+  if (*name == "and") return holds_of_all(value, false, bounds);
+  if (*name == "or") return holds_of_all(value, true, bounds);
   if (*name == "exists") return !value.is_null();
   if (*name == "not") {
-    const Result<bool> inner = holds(value);
+    const Result<bool> inner = holds(value, bounds);
     return inner ? Result<bool>(!*inner) : inner;
   }
   if (!is_of_two(*name)) return expected("a known condition", condition);
   if (!are(value, 2)) return expected("two values for " + *name, value);
-  return holds_of_two(*name, value[0], value[1]);
+  return holds_of_two(*name, value[0], value[1], bounds);
 }
 
-Result<Json> compute(const Json& operation) {
+Result<Json> compute(const Json& operation, LogicBounds& bounds) {
   const Result<std::string> name = name_of(operation, {"by", "descending"});
   if (!name) return name.error();
   const auto known = operations().find(*name);
   if (known == operations().end()) return expected("a known operation", operation);
-  return known->second(operation[*name], operation);
+  return known->second(operation[*name], operation, bounds);
 }
 
-Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise, const Json& where) {
+Result<Json> map_list(const Json& list, const MapSettings& how, LogicBounds& bounds) {
   if (!list.is_array()) return expected("a list", list);
   Json out = Json::array();
   for (const Json& element : list) {
-    const Result<bool> kept = keeps(where, element);
+    const Result<bool> kept = keeps(how.where, element, bounds);
     if (!kept) return kept.error();
     if (!*kept) continue;
-    if (!take.is_object()) {
-      Result<Json> one = taken(element, take, otherwise);
+    if (!how.take.is_object()) {
+      Result<Json> one = taken(element, how.take, how.otherwise, bounds);
       if (!one) return one;
       out.push_back(*std::move(one));
       continue;
     }
     Json fields = Json::object();
-    for (const auto& [field, pointer] : take.items()) {
-      Result<Json> one = taken(element, pointer, otherwise);
+    for (const auto& [field, pointer] : how.take.items()) {
+      if (Status fits = bounds.make(field); !fits) return fits.error();
+      Result<Json> one = taken(element, pointer, how.otherwise, bounds);
       if (!one) return one;
       fields[field] = *std::move(one);
     }

@@ -1,12 +1,13 @@
 // Small logic as data, for graphs without C++: whether a condition holds, and what is computed from values. No
 // language: an operation is an object with one key, and what it works on are values, not further operations, so that
-// what a step does can be read off its settings. Pure functions, safe from any thread.
+// what a step does can be read off its settings. Pure functions but for the clock of LogicBounds, safe from any thread.
 #pragma once
 
 #include <cstdint>
 
 #include "engine/json.hpp"
 #include "engine/result.hpp"
+#include "workers/handlers/logic_bounds.hpp"
 
 namespace cairn {
 
@@ -17,8 +18,8 @@ namespace cairn {
 //   {"exists": value}                  it is not null
 //   {"matches": [text, pattern]}       a regular expression (ECMAScript, at most 256 bytes) is found in it
 //   {"and" | "or": [CONDITION, ...]}   {"not": CONDITION}
-// Refuses `invalid`: another form, or values that cannot be compared.
-Result<bool> holds(const Json& condition);
+// Refuses `invalid`: another form, or values that cannot be compared; `limit`: beyond the bounds.
+Result<bool> holds(const Json& condition, LogicBounds& bounds);
 
 // Operations:
 //   {"sum" | "product": [n, ...]}   {"difference" | "quotient": [a, b]}   integers stay integers where they fit
@@ -31,14 +32,19 @@ Result<bool> holds(const Json& condition);
 //   {"unique": list, "by"?: POINTER}       the first of equal ones
 //   {"group": list, "by": POINTER}         {TEXT: [element, ...]}
 // A POINTER is a JSON Pointer into each element. Refuses `invalid`: another form, a value of another kind, an element
-// without the member, a division by zero, a number beyond 64 bits.
-Result<Json> compute(const Json& operation);
+// without the member, a division by zero, a number beyond 64 bits; `limit`: beyond the bounds.
+Result<Json> compute(const Json& operation, LogicBounds& bounds);
 
 // One value for each element of a list: `take` is a POINTER into it, or {NAME: POINTER} for an object of several;
 // `otherwise`, if not null, stands for what an element lacks. `where`, if not null, keeps the elements that fit it:
 // {"at": POINTER, CONDITION: value}, as {"at": "/total", "gt": 10}; {"at": POINTER} alone keeps those that have it.
-// Refuses `invalid`.
-Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise, const Json& where);
+struct MapSettings {
+  Json take = "";
+  Json otherwise = nullptr;
+  Json where = nullptr;
+};
+// Refuses `invalid`; `limit`: beyond the bounds.
+Result<Json> map_list(const Json& list, const MapSettings& how, LogicBounds& bounds);
 
 // The same forms before the values are known: what stands for a value, or for a whole condition or operation, may be a
 // reference ("$channel"). Refuse `invalid`: another form, an unknown name, a constant pattern that is no regular

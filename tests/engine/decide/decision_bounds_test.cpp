@@ -66,11 +66,13 @@ TEST(Decide, a_question_or_an_end_that_composes_too_much_fails_with_limit) {
 
 // A start under bounds of its own: the run that it leaves, and what it decided.
 struct BoundedStart {
-  explicit BoundedStart(const std::string& graph, std::size_t children_max, std::size_t events_max) {
+  BoundedStart(const std::string& graph, std::size_t children_max, std::size_t events_max,
+               const Json& input = Json::object()) {
     const Trial trial(graph);
     StartRun start;
     start.run = trial.state.id;
     start.graph = "t";
+    start.input = input;
     Context context{.now_us = trial.now_us, .actor = "test", .id_base = plus(start.run, 1)};
     context.children_max = children_max;
     context.events_max = events_max;
@@ -194,6 +196,79 @@ TEST(Decide, H3_the_reason_of_an_end_is_bounded) {
   EXPECT_EQ(trial.state.status, RunStatus::failed);
   EXPECT_EQ(trial.state.reason.substr(0, 1'000), std::string(1'000, 'x'));
   EXPECT_LE(trial.state.reason.size(), message_bytes_max);
+}
+
+// H3: a sentence quotes the reference that its author wrote, and a circle that needs no worker wrote it 100,000 times:
+// a graph of a megabyte took more than 12 GB of the process that started its run.
+TEST(Decide, H3_sentences_of_failures_are_cut_and_counted_among_what_one_decision_holds) {
+  const Json ask = {{"kind", "question"}, {"prompt", "$a/" + std::string(200'000, 'p')}};
+  const Json graph = {{"name", "t"},
+                      {"start", "q"},
+                      {"limits", {{"steps", 1'000'000}}},
+                      {"nodes",
+                       {{"q", {{"ask", ask}, {"on", {{"answered", "z"}, {"expired", "z"}, {"error", "q"}}}}},
+                        {"z", {{"end", "done"}}}}}};
+  const BoundedStart start(graph.dump(), 50, 100'000);
+  EXPECT_EQ(start.state.status, RunStatus::failed);
+  EXPECT_NE(start.state.reason.find("bytes of values of one decision"), std::string::npos) << start.state.reason;
+  std::size_t failures = 0;
+  for (const Event& event : start.decision.events) {
+    const auto* failed = std::get_if<StepFailed>(&event.body);
+    if (failed == nullptr) continue;
+    EXPECT_EQ(failed->message.size(), message_bytes_max);
+    ++failures;
+  }
+  EXPECT_LE(failures, decision_bytes_max / message_bytes_max + 1);
+  EXPECT_GT(failures, 1'000u) << "each bound is that of the decision";
+}
+
+// A circle of one node that fails each time, on a text of 900,000 bytes.
+BoundedStart circle_of(const Json& node) {
+  const Json graph = {{"name", "t"},
+                      {"start", "c"},
+                      {"limits", {{"steps", 1'000'000}}},
+                      {"nodes", {{"c", node}, {"z", {{"end", "done"}}}}}};
+  return {graph.dump(), 50, 100'000, {{"a", std::string(900'000, 'x')}}};
+}
+
+// H3: a question that composes too much was composed 100,000 times in a circle before the bound of events ended it,
+// which took half an hour.
+TEST(Decide, H3_what_references_compose_in_vain_counts_among_what_one_decision_holds) {
+  const Json ask = {{"kind", "question"}, {"prompt", Json(2'000, "$a")}};
+  const BoundedStart start = circle_of({{"ask", ask}, {"on", {{"answered", "z"}, {"expired", "z"}, {"error", "c"}}}});
+  EXPECT_NE(start.state.reason.find("bytes of values of one decision"), std::string::npos) << start.state.reason;
+  EXPECT_LT(start.decision.events.size(), 80u);
+  EXPECT_GT(start.decision.events.size(), 60u);
+}
+
+TEST(Decide, H3_what_references_read_for_a_time_that_is_none_counts_likewise) {
+  const BoundedStart start = circle_of({{"wait", {{"ms", "$a"}}}, {"on", {{"fired", "z"}, {"error", "c"}}}});
+  EXPECT_NE(start.state.reason.find("bytes of values of one decision"), std::string::npos) << start.state.reason;
+  EXPECT_LT(start.decision.events.size(), 1'300u);
+  EXPECT_GT(start.decision.events.size(), 1'000u);
+}
+
+TEST(Decide, A12_names_of_the_graph_are_counted_among_what_one_decision_holds) {
+  const std::string name(name_bytes_max, 'n');
+  const Json loop = {{"map", "sub_goals"}, {"on", {{"joined", name}, {"partial", "z"}}}};
+  const Json graph = {{"name", "t"},
+                      {"start", name},
+                      {"limits", {{"steps", 1'000'000}}},
+                      {"nodes", {{name, loop}, {"z", {{"end", "done"}}}}}};
+  const BoundedStart start(graph.dump(), 50, 100'000);
+  EXPECT_NE(start.state.reason.find("bytes of values of one decision"), std::string::npos) << start.state.reason;
+  EXPECT_LE(start.decision.events.size(), decision_bytes_max / (2 * name_bytes_max) + 2);
+}
+
+// What ends a run may be a reference that leads nowhere.
+TEST(Decide, H3_the_reason_of_an_end_that_cannot_be_composed_is_cut) {
+  const Json graph = {{"name", "t"},
+                      {"start", "z"},
+                      {"limits", {{"steps", 5}}},
+                      {"nodes", {{"z", {{"end", {{"status", "done"}, {"output", "$" + std::string(200'000, 'c')}}}}}}}};
+  const BoundedStart start(graph.dump(), 50, 100'000);
+  EXPECT_EQ(start.state.status, RunStatus::failed);
+  EXPECT_EQ(start.state.reason.size(), message_bytes_max);
 }
 
 TEST(Decide, a_run_that_ends_at_the_bound_of_events_closes_what_it_leaves_open) {

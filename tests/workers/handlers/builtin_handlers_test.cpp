@@ -4,6 +4,7 @@
 
 #include "engine/decide.hpp"
 #include "engine/graph_parsing.hpp"
+#include "tests/thread_seconds.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/handlers/chat_calls.hpp"
 #include "workers/models/models.hpp"
@@ -204,6 +205,29 @@ TEST_F(BuiltinHandlers, results_answer_each_call_of_the_last_message_in_order) {
       {"role": "tool", "tool_call_id": "c5", "name": "e", "content": "Error: The call was not run."},
       {"role": "tool", "tool_call_id": "c6", "name": "f", "content": "Error: Expected another id."}])")}}));
   EXPECT_EQ(this->outcome("tool.results", {{"messages", hello}}).patch, (Json{{"messages", Json::array()}}));
+}
+
+// H2: each call was looked for among all answers, and each offered function copied for each call: minutes of a turn.
+TEST_F(BuiltinHandlers, H2_many_calls_are_answered_in_one_pass) {
+  constexpr int count = 20'000;
+  Json calls = Json::array(), own = Json::array(), results = Json::array();
+  for (int n = 0; n < count; ++n) {
+    calls.push_back(tool_call("c" + std::to_string(n), "f" + std::to_string(n), "{}"));
+    own.push_back({{"id", "1." + std::to_string(count - n)}});
+    results.push_back(n);
+  }
+  const Json message = {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", std::move(calls)}};
+  const double began = test::thread_seconds();
+  const Outcome outcome =
+      this->outcome("tool.results", {{"messages", {message}}, {"calls", own}, {"results", std::move(results)}});
+  const Json& told = outcome.patch["messages"];
+  ASSERT_EQ(told.size(), static_cast<std::size_t>(count));
+  EXPECT_EQ(told[0]["content"], std::to_string(count - 1));
+  Offer offer{Json::array()};
+  for (int n = 0; n < count; ++n)
+    offer.tools.push_back({{"type", "function"}, {"function", {{"name", "f" + std::to_string(n)}}}});
+  EXPECT_EQ(opened_calls(message, 0, offer)->facts.size(), static_cast<std::size_t>(count));
+  EXPECT_LT(test::thread_seconds() - began, 5);
 }
 
 TEST_F(BuiltinHandlers, chat_leaves_by_ok_unless_its_node_says_otherwise) {

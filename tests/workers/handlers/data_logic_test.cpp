@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <string>
+#include <utility>
+
+#include "tests/thread_seconds.hpp"
 
 namespace cairn {
 namespace {
@@ -13,6 +16,21 @@ struct Row {
 };
 
 std::string text(const Result<Json>& result) { return result ? canonical(*result) : result.error().message; }
+
+Result<bool> holds(const Json& condition) {
+  LogicBounds bounds;
+  return holds(condition, bounds);
+}
+
+Result<Json> compute(const Json& operation) {
+  LogicBounds bounds;
+  return compute(operation, bounds);
+}
+
+Result<Json> map_list(const Json& list, const Json& take, const Json& otherwise, const Json& where) {
+  LogicBounds bounds;
+  return map_list(list, {take, otherwise, where}, bounds);
+}
 
 TEST(DataLogic, conditions) {
   for (const Row& row : {
@@ -128,6 +146,50 @@ TEST(DataLogic, a_map_takes_parts_and_keeps_what_fits) {
   EXPECT_EQ(text(map_list(5, "", nullptr, nullptr)), "Expected a list, but found 5.");
   EXPECT_EQ(text(map_list(list, "", nullptr, {{"at", "/n"}, {"and", 2}})),
             "Expected a condition of two values, but found {\"and\":2,\"at\":\"/n\"}.");
+}
+
+// H3: a list of one element, taken a thousand times, was made in the memory of the worker before anything was bounded.
+TEST(DataLogic, H3_what_a_step_makes_is_bounded_in_bytes) {
+  Json all = Json::object(), long_names = Json::object();
+  for (int n = 0; n < 2'000; ++n) all["k" + std::to_string(n)] = "";
+  for (int n = 0; n < 50; ++n) long_names["k" + std::to_string(n) + std::string(1'000, 'k')] = "";
+  const Json zeros(20'000, 0);
+  for (const Result<Json>& made :
+       {map_list(Json::array({std::string(1'000'000, 'x')}), all, nullptr, nullptr),
+        map_list(zeros, "/none", std::string(100'000, 'x'), nullptr), map_list(zeros, long_names, nullptr, nullptr),
+        compute({{"join", {zeros, std::string(100'000, 's')}}})}) {
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Code::limit) << made.error().message;
+  }
+  EXPECT_TRUE(map_list(zeros, "", nullptr, nullptr));
+  EXPECT_TRUE(compute({{"join", {zeros, ", "}}}));
+}
+
+// H2: a list that is looked for in itself took minutes of a worker's turn, which ends the worker.
+TEST(DataLogic, H2_what_a_step_looks_at_is_bounded_in_processor_time) {
+  Json numbers = Json::array();
+  for (int n = 0; n < 150'000; ++n) numbers.push_back(n);
+  Json conditions(20'000, Json{{"matches", {std::string(2'000, 'a'), "^(a|b|ab)*c"}}});
+  LogicBounds bounds;
+  const double began = test::thread_seconds();
+  const Result<Json> kept = map_list(numbers, {"", nullptr, {{"at", ""}, {"in", numbers}}}, bounds);
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().code, Code::limit) << kept.error().message;
+  const Result<bool> one = holds({{"or", std::move(conditions)}});
+  ASSERT_FALSE(one);
+  EXPECT_EQ(one.error().code, Code::limit) << one.error().message;
+  EXPECT_LT(test::thread_seconds() - began, 20);
+}
+
+// H2: the usual search of a text takes as long as both texts multiplied.
+TEST(DataLogic, H2_a_text_is_looked_for_in_another_in_one_pass) {
+  const double began = test::thread_seconds();
+  const std::string part = std::string(4'000'000, 'a') + "b";
+  const std::string whole(8'000'000, 'a');
+  EXPECT_FALSE(*holds({{"in", {part, whole}}}));
+  EXPECT_TRUE(*holds({{"in", {part, whole + "b" + whole}}}));
+  EXPECT_TRUE(*holds({{"in", {"", "x"}}}));
+  EXPECT_LT(test::thread_seconds() - began, 10);
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+// The bounds of the logic of one step: the processor time in which it looks at values, and the bytes of what it makes
+// of them. Such a step is executed in a turn of its worker, which does nothing else meanwhile. Not thread-safe: the
+// time is that of the thread that made it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/json.hpp"
+#include "engine/result.hpp"
+
+namespace cairn {
+
+class LogicBounds {
+ public:
+  static constexpr std::int64_t ms_max = 2'000;
+
+  // About to look at so many small values. Refuses `limit`: all looks took more than `ms_max` of processor time.
+  Status look(std::size_t values = 1);
+  // The same for a look that may take a moment by itself: at a list or an object.
+  Status look_long() { return look(16); }
+  // After one that may take as long as all together.
+  Status check_clock();
+
+  // `part` becomes a part of the result. Refuses `limit`: all parts are more than a composed value may be
+  // (CompositionBound).
+  Status make(const Json& part) { return made_.add(part, 1); }
+
+ private:
+  static constexpr std::size_t looks_max = 256;  // between two looks at the clock, which cost as much as many others
+  static std::int64_t processor_ms();
+
+  CompositionBound made_;
+  std::int64_t began_ms_ = processor_ms();
+  std::size_t looks_ = 0;  // since the clock was looked at
+};
+
+}  // namespace cairn
