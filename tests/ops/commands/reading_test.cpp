@@ -94,6 +94,95 @@ TEST(Reading, F13_what_is_set_and_its_histories_fit_80_columns) {
   EXPECT_GE(lines, 14);
 }
 
+// A database in which all that has a name has a long one.
+struct LongNames {
+  std::string name = std::string(49, 'g');
+  std::string words = "It waits for what a person would say in a rather long sentence of many words, again and again.";
+  std::string dsn = new_database();
+  std::string run;   // it asks
+  std::string plan;  // one that has failed
+
+  LongNames() {
+    Json graph = Json::parse(asking_graph);
+    graph["name"] = name;
+    graph["singleton"] = {{"key", "/key"}};
+    made({"graph", "add", write_file("long.json", graph.dump())});
+    made({"queue", "set", name, "--rate", "50000", "--per", "90m", "--burst", "1000", "--budget",
+          "tokens=2000000000/month"});
+    made({"schedule", "add", name, "--graph", name, "--every", "1h", "--input", Json{{"text", words}}.dump()});
+    made({"schedule", "pause", name, "--reason", words});
+    made({"hook", "add", name, "--url", "https://chat.example/in/" + name + name, "--on", "waits", "--graph", name});
+    made({"hook", "pause", name, "--reason", words});
+    made({"feed", "add", name, "--graph", name});
+    new_token(dsn, name, {"--role", "read", "--scope", "graph=" + name, "--scope", "tag=customer=" + name});
+    const Json input = {{"key", name + name}, {"text", words + words}, {name + name, words}};
+    run = made({"start", name, "--no-work", "--tag", "customer=" + name, "--input", input.dump(), "--json"})
+              .json()["run"];
+    const Json goals =
+        Json::array({{{"id", "one"}, {"tool", "echo"}, {"title", words + words}, {"inputs", {{"a", words}}}},
+                     {{"id", name}, {"tool", "no_such_tool_" + name}, {"inputs", Json::object()}}});
+    const Ran planned = cairn({"start", "plan_runner", "--wait", "--json", "--dsn", dsn, "--input",
+                               Json{{"goal", words}, {"sub_goals", goals}}.dump()});
+    plan = planned.json()["run"];
+  }
+
+  Ran made(Arguments command) const { return cairn_ok(on(dsn, std::move(command))); }
+};
+
+TEST(Reading, F13_every_list_fits_80_columns_with_long_names) {
+  const LongNames of;
+  const std::string name = " " + of.name;
+  int lines = 0;
+  for (const std::string& command : {std::string("runs"),
+                                     "runs --lineage " + of.run,
+                                     "show " + of.run,
+                                     "show " + of.plan,
+                                     "explain " + of.run,
+                                     "events " + of.plan,
+                                     "plan " + of.plan,
+                                     std::string("questions"),
+                                     std::string("starts"),
+                                     std::string("queue"),
+                                     "queue budgets" + name,
+                                     "queue history" + name,
+                                     std::string("graph list"),
+                                     std::string("schedule list"),
+                                     "schedule show" + name,
+                                     "schedule history" + name,
+                                     "schedule explain" + name + " --at 2026-11-23",
+                                     std::string("hook list"),
+                                     "hook show" + name,
+                                     "hook history" + name,
+                                     std::string("token list"),
+                                     std::string("feed list"),
+                                     "feed read" + name,
+                                     std::string("report"),
+                                     "diff " + of.run + " " + of.plan + "; true",
+                                     "replay " + of.plan,
+                                     std::string("verify --all"),
+                                     std::string("doctor; true")}) {
+    const std::size_t more = command.find("; true");
+    const std::string told =
+        command.substr(0, more) + " --dsn '" + of.dsn + "'" + (more < command.size() ? "; true" : "");
+    for (const std::string& line : on_a_terminal(told)) {
+      ++lines;
+      EXPECT_TRUE(columns_of(line) <= 80u || is_command_line(line)) << command << "\n" << line;
+    }
+  }
+  EXPECT_GT(lines, 150);
+}
+
+TEST(Reading, what_is_cut_in_no_list_is_a_reason_a_tool_or_a_goal) {
+  const LongNames of;
+  std::string words;
+  for (const std::string& command : {"plan " + of.plan, "schedule show " + of.name, "hook show " + of.name})
+    for (const std::string& line : on_a_terminal(command + " --dsn '" + of.dsn + "'"))
+      words += std::regex_replace(line, std::regex("^[ │]+"), " ");
+  for (const std::string& part :
+       {"echo  " + of.words + of.words, "Expected a known tool, but there is no tool no_such_tool_", "UTC " + of.words})
+    EXPECT_NE(words.find(part), std::string::npos) << part << "\n" << words;
+}
+
 TEST(Reading, a_table_is_narrowed_for_a_terminal_alone_and_its_ids_stay_whole) {
   const std::string graph(60, 'g'), dsn = new_database();
   cairn_ok({"graph", "add", write_file("wide.json", ask_graph(graph)), "--dsn", dsn});
@@ -177,6 +266,21 @@ TEST(Reading, F20_explain_tokens_and_imports_say_times_in_the_readers_zone) {
   cairn_ok({"import", file, "--dsn", dsn});
   const std::string shown = in_tokyo({"show", run, "--dsn", dsn}).out;
   EXPECT_TRUE(std::regex_search(shown, std::regex("Imported by \\S+ at [-0-9]+ [:0-9]+ JST from database"))) << shown;
+}
+
+TEST(Reading, F20_schedules_and_hooks_say_times_in_the_readers_zone) {
+  static const std::regex iso(R"(\d{4}-\d\d-\d\dT\d\d:\d\d)");
+  const LongNames of;
+  for (const Arguments& command : {Arguments{"schedule", "list"},
+                                   {"schedule", "show", of.name},
+                                   {"hook", "list"},
+                                   {"hook", "show", of.name},
+                                   {"hook", "history", of.name},
+                                   {"feed", "list"}})
+    EXPECT_FALSE(std::regex_search(in_tokyo(on(of.dsn, command)).out, iso)) << in_tokyo(on(of.dsn, command)).out;
+  EXPECT_NE(in_tokyo(on(of.dsn, {"schedule", "list"})).out.find("NEXT (JST)"), std::string::npos);
+  EXPECT_NE(in_tokyo(on(of.dsn, {"hook", "show", of.name})).out.find(" JST It waits"), std::string::npos);
+  EXPECT_TRUE(std::regex_search(in_tokyo(on(of.dsn, {"schedule", "list", "--json"})).out, iso));
 }
 
 TEST(Reading, F20_the_time_of_a_retry_is_said_as_other_times_are) {
