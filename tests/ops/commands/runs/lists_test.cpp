@@ -432,6 +432,20 @@ TEST(Help, F27_a_word_that_is_none_is_answered_with_the_one_that_was_meant) {
   expect_refused(cairn({"start", "order", "--input"}), 2, "Expected JSON|@FILE|@- after --input, but found none");
 }
 
+TEST(Help, F27_what_the_command_line_lacks_or_has_too_large_is_a_sentence) {
+  const auto refused = [](const Arguments& command, const std::string& says) {
+    expect_refused(cairn(command), 2, says + ": see `cairn " + command.front());
+  };
+  refused({"wait"}, "Expected RUN, but found none");
+  refused({"runs", "--limit", "0"}, "Expected --limit from 1 to 1000000, but found 0");
+  refused({"runs", "--limit", "many"}, "Expected --limit from 1 to 1000000, but found many");
+  refused({"events", nobody, "--progress"}, "Expected --follow with --progress, but found none");
+  refused({"runs", "--dsn", "host=x", "--data", "z"},
+          "Expected --dsn or --data, but found both: one excludes the other");
+  refused({"graph", "show", "plan_runner", "--format", "pdf"},
+          "Expected --format as one of json,mermaid,dot,svg, but found pdf");
+}
+
 TEST(Help, F27_faults_of_json_say_where_and_how_it_is_given) {
   const std::string file = write_file("input.json", "{\n  \"a\": 1,\n  b\n}\n").string();
   expect_refused(cairn({"start", "plan_runner", "--input", file}), 2, "A file is read with @" + file);
