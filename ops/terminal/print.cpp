@@ -234,7 +234,7 @@ bool Progress::is_due() const {
 void Progress::show(std::string_view line) {
   if (!is_due()) return;
   shown_at_ = std::chrono::steady_clock::now();
-  std::cerr << "\r\033[K" << visible(line) << std::flush;
+  std::cerr << "\r\033[K" << visible(cut_to(line, line_width() - 1)) << std::flush;
 }
 
 void Progress::wipe() {

@@ -14,6 +14,7 @@ constexpr std::size_t narrowed_to = 10;     // before the last column goes on li
 constexpr std::size_t narrowest = 4;        // and after
 constexpr std::size_t last_width_min = 16;  // of the last column, for which others are narrowed
 constexpr std::size_t last_width_least = 8;
+constexpr std::size_t legible_width = 32;  // of long sentences
 constexpr std::size_t fold_indent = 4;
 
 bool is_amount(const std::string& cell) {
@@ -75,17 +76,25 @@ Table::Layout Table::layout() const {
   return all;
 }
 
-Table::Layout Table::layout_within(std::size_t columns) const {
-  Layout fitted = layout();
-  const std::size_t last = std::clamp(widest_cell(fitted.widths.size() - 1), last_width_least, last_width_min);
-  narrow_to(fitted.widths, least_widths(narrowed_to), columns - std::min(columns, last));
-  if (taken_by(fitted.widths) + last <= columns) return fitted;
+Table::Layout Table::folded_within(std::size_t columns) const {
   Layout folded = layout();
   folded.folds = true;
   const std::size_t room = columns + 2;  // no gap is needed after the last that stands there
   narrow_to(folded.widths, least_widths(narrowed_to), room);
   narrow_to(folded.widths, least_widths(narrowest), room);
   return folded;
+}
+
+Table::Layout Table::layout_within(std::size_t columns, bool wraps) const {
+  Layout fitted = layout();
+  const std::size_t widest = widest_cell(fitted.widths.size() - 1);
+  const std::size_t last = std::clamp(widest, last_width_least, last_width_min);
+  narrow_to(fitted.widths, least_widths(narrowed_to), columns - std::min(columns, last));
+  const std::size_t taken = taken_by(fitted.widths);
+  if (taken + last > columns) return folded_within(columns);
+  const std::size_t room = columns - taken;
+  const bool is_tall = wraps && room < legible_width && widest > 2 * room;  // a word or two in each line
+  return is_tall ? folded_within(columns) : fitted;
 }
 
 std::vector<std::string> Table::lines(const Layout& layout, std::size_t columns, bool wraps) const {
@@ -112,7 +121,7 @@ std::vector<std::string> Table::lines(const Layout& layout, std::size_t columns,
 }
 
 std::vector<std::string> Table::lines(std::size_t columns, bool wraps) const {
-  return lines(layout_within(columns), columns, wraps);
+  return lines(layout_within(columns, wraps), columns, wraps);
 }
 
 void Table::print() const { print(false); }
@@ -120,7 +129,7 @@ void Table::print_wrapped() const { print(true); }
 
 void Table::print(bool wraps) const {
   if (is_empty()) return print_line(painted("None.", Paint::dim));
-  const Layout shown = is_terminal() ? layout_within(line_width()) : layout();
+  const Layout shown = is_terminal() ? layout_within(line_width(), wraps) : layout();
   for (const std::string& line : lines(shown, line_width(), wraps)) print_line(line);
 }
 

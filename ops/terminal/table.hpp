@@ -32,7 +32,8 @@ class Table {
 
   void print(bool wraps) const;
   Layout layout() const;
-  Layout layout_within(std::size_t columns) const;
+  Layout layout_within(std::size_t columns, bool wraps) const;
+  Layout folded_within(std::size_t columns) const;
   std::size_t widest_cell(std::size_t column) const;  // the head aside
   std::vector<std::size_t> least_widths(std::size_t least) const;
   std::vector<std::string> lines(const Layout& layout, std::size_t columns, bool wraps) const;

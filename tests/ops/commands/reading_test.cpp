@@ -26,12 +26,13 @@ std::string asking_run(Arguments more = {}) {
   return cairn_ok(more).json()["run"];
 }
 
-// The lines of a command on a terminal of 80 columns, without their colours.
+// The lines of a command on a terminal of 80 columns, without their colours and what was overwritten.
 std::vector<std::string> on_a_terminal(const std::string& command) {
   const Ran ran = run_program("/usr/bin/script",
                               {"-qec", "stty cols 80; " + testing::cairn_program() + " " + command, "/dev/null"});
   EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
-  const std::string plain = std::regex_replace(ran.out, std::regex("\x1b\\[[0-9;]*[A-Za-z]|\r"), "");
+  const std::string left = std::regex_replace(ran.out, std::regex("[^\n]*\r\x1b\\[K"), "");
+  const std::string plain = std::regex_replace(left, std::regex("\x1b\\[[0-9;]*[A-Za-z]|\r"), "");
   std::vector<std::string> lines;
   std::istringstream all(plain);
   for (std::string line; std::getline(all, line);) lines.push_back(line);

@@ -56,6 +56,19 @@ TEST(TableLines, F13_a_last_column_without_room_goes_on_lines_of_its_own) {
   EXPECT_TRUE(cut[3].ends_with("...")) << cut[3];
 }
 
+TEST(TableLines, F13_a_long_sentence_goes_on_lines_of_its_own_rather_than_in_many_short_ones) {
+  Table table({"NAME", "GRAPH", "SENDS"});
+  const std::string words =
+      "sends to https://chat.example/in when a run has ended, has failed or has opened a question";
+  table.add({std::string(50, 'n'), std::string(50, 'g'), words});
+  EXPECT_EQ(table.lines(80, true).size(), 5u) << text_of(table.lines(80, true));
+  EXPECT_EQ(table.lines(80, false).size(), 2u) << "a cell that is cut has its line";
+  Table narrow({"NAME", "SENDS"});
+  narrow.add({"chat", words});
+  EXPECT_EQ(narrow.lines(80, true).size(), 3u) << text_of(narrow.lines(80, true));
+  EXPECT_EQ(narrow.lines(80, true)[1].substr(0, 15), "chat  sends to ");
+}
+
 TEST(TableLines, F13_many_columns_of_long_cells_fit_and_what_is_kept_is_whole) {
   const std::string name(30, 'n');
   Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "RATE", "BUDGET", "PAUSED", "OLDEST READY"});
