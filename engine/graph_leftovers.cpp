@@ -35,7 +35,7 @@ void add_stray_keys(const Graph& graph, Warnings& warnings) {
     });
 }
 
-// What is read of the cause of a failure; nothing is said where a node writes a channel of that name.
+// Reads of the cause of a failure; nothing is said where a node writes a channel of that name.
 void add_unknown_fields_of_error(const Graph& graph, const Handlers& handlers, Warnings& warnings) {
   static const std::vector<std::string> fields = {"error", "message", "node", "step", "attempt"};
   bool is_written = false;

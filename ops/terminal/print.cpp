@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include <utility>
 
 #include "ops/answers/words.hpp"
@@ -17,32 +14,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t width_when_unknown = 1'000;
-constexpr std::array<std::string_view, 5> paint_codes = {"1", "2", "31", "32", "33"};
-
-// As it is written: foreign characters visible, colours as a terminal takes them.
-std::string rendered(std::string_view text) {
-  std::string line;
-  bool is_painted = false;
-  while (!text.empty()) {
-    const std::size_t plain = std::min(text.find_first_of("\xFE\xFF"), text.size());
-    line += visible(text.substr(0, plain));
-    text.remove_prefix(plain);
-    if (text.empty()) break;
-    const auto code = text.size() > 1 ? static_cast<std::size_t>(text[1] - '0') : paint_codes.size();
-    const bool begins = text[0] == paint_begins && code < paint_codes.size();
-    if (begins) line += "\033[" + std::string(paint_codes[code]) + "m";
-    if (text[0] == paint_ends) line += "\033[0m";
-    is_painted = begins || (is_painted && text[0] != paint_ends);
-    text.remove_prefix(begins ? 2 : 1);
-  }
-  return is_painted ? line + "\033[0m" : line;
-}
-
-bool is_colour_wanted() {
-  static const bool wanted = is_terminal() && std::getenv("NO_COLOR") == nullptr;
-  return wanted;
-}
+constexpr std::size_t bytes_of_goal_max = 1'000;
 
 // Cut to at most this many bytes on a code point's boundary, on one line, with foreign control characters as blanks.
 std::string cut(std::string text, std::size_t bytes_max) {
@@ -135,7 +107,7 @@ void print_goals(const Children& children, const std::string& parent, const std:
   for (const SubGoal* goal : found->second) {
     const bool last = goal == found->second.back();
     const std::string below = indent + (last ? "   " : "│  ");
-    print_below(indent + (last ? "└─ " : "├─ "), below + "  ", cut(goal_line(*goal), width_when_unknown));
+    print_below(indent + (last ? "└─ " : "├─ "), below + "  ", cut(goal_line(*goal), bytes_of_goal_max));
     const bool has_room = shown_width(below) + text_width_min <= line_width();
     if (!goal->id.empty()) print_goals(children, goal->id, has_room ? below : indent, depth + 1);
   }
@@ -145,7 +117,7 @@ void print_rejected(const Plan& plan) {
   for (const RejectedGoal& goal : plan.rejected)
     print_below("✗  ", "     ",
                 goal.id + "  " + painted("rejected", Paint::red) + "  " + painted(goal.tool, Paint::dim) + "  " +
-                    cut(goal.reason, width_when_unknown));
+                    cut(goal.reason, bytes_of_goal_max));
 }
 
 bool has_plan(const RunState& state) {
@@ -155,22 +127,6 @@ bool has_plan(const RunState& state) {
 }
 
 }  // namespace
-
-void print_line(std::string_view text) { std::cout << rendered(text) << '\n'; }
-
-void print_paragraph(const std::string& text) {
-  if (!is_terminal()) return print_line(text);
-  for (const std::string& line : wrapped(text, line_width())) print_line(line);
-}
-
-void print_below(const std::string& lead, const std::string& below, const std::string& text) {
-  constexpr std::size_t room_min = 20;
-  if (!is_terminal()) return print_line(lead + text);
-  const std::size_t taken = std::max(shown_width(lead), shown_width(below));
-  std::string before = lead;
-  for (const std::string& line : wrapped(text, std::max(line_width(), taken + room_min) - taken))
-    print_line(std::exchange(before, below) + line);
-}
 
 void print_dated(const std::string& when, const std::string& text) {
   print_below(painted(when, Paint::dim) + "  ", std::string(when.size() + 2, ' '), text);
@@ -199,25 +155,9 @@ void print_list_goes_on(const std::string& says, const std::string& option) {
 
 void print_json(const Json& document) { std::cout << visible(canonical(document)) << '\n'; }
 
-bool is_terminal() {
-  static const bool terminal = isatty(STDOUT_FILENO) == 1;
-  return terminal;
-}
-
 bool is_read() {
   pollfd out{STDOUT_FILENO, 0, 0};
   return std::cout.good() && (poll(&out, 1, 0) <= 0 || (out.revents & (POLLERR | POLLNVAL)) == 0);
-}
-
-std::size_t line_width() {
-  winsize size{};
-  if (is_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
-  return width_when_unknown;
-}
-
-std::string painted(std::string_view text, Paint paint) {
-  if (!is_colour_wanted()) return std::string(text);
-  return std::string{paint_begins, static_cast<char>('0' + static_cast<int>(paint))} + std::string(text) + paint_ends;
 }
 
 std::string painted_status(std::string_view word) {

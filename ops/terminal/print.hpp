@@ -1,4 +1,4 @@
-// Output on stdout for people and scripts: lines, tables, trees, JSON lines. Colours only on a terminal.
+// Output on stdout for people and scripts, besides lines and tables: JSON lines, trees, states of runs, progress.
 // Not thread-safe.
 #pragma once
 
@@ -10,18 +10,14 @@
 #include "engine/json.hpp"
 #include "engine/state.hpp"
 #include "ops/terminal/columns.hpp"
+#include "ops/terminal/line.hpp"
 #include "ops/terminal/table.hpp"
 
 namespace cairn {
 
-// A line, with every foreign control character visible; only painted() makes a terminal change.
-void print_line(std::string_view text);
-void print_paragraph(const std::string& text);  // on a terminal in lines of its width; a colour ends with its line
-void print_json(const Json& document);          // one line
+void print_json(const Json& document);  // one line
 // A line of a history; on a terminal what does not fit goes on under the text.
 void print_dated(const std::string& when, const std::string& text);
-// A text after its lead, as a branch of a tree; on a terminal what does not fit goes on after `below`.
-void print_below(const std::string& lead, const std::string& below, const std::string& text);
 // The first line of what is about a run: its id, and what is said of it; two lines where one has no room.
 void print_head(const RunState& state, const std::string& says);
 // The end of a list that goes on: what was shown, and the option that shows more; on one line where it fits.
@@ -33,13 +29,9 @@ std::string listed_time(const std::string& iso, TimeUs now_us);
 // A pause of a schedule or a hook: {"by", "at", "reason"}.
 std::string paused_text(const Json& paused);
 
-enum class Paint { bold, dim, red, green, yellow };
-std::string painted(std::string_view text, Paint paint);
 std::string painted_status(std::string_view word);
 
-bool is_terminal();        // stdout
-bool is_read();            // false when stdout is closed, or a pipe whose reader is gone
-std::size_t line_width();  // of the terminal; generous when there is none
+bool is_read();  // false when stdout is closed, or a pipe whose reader is gone
 
 // "a, b"; `none` for an empty list.
 std::string list_text(const std::vector<std::string>& words, const std::string& none);

@@ -5,7 +5,7 @@
 
 #include "engine/id.hpp"
 #include "ops/terminal/columns.hpp"
-#include "ops/terminal/print.hpp"
+#include "ops/terminal/line.hpp"
 
 namespace cairn {
 namespace {

@@ -44,7 +44,7 @@ Exit graph_list(const Settings& settings, const ListPart& part) {
   std::vector<ListRow> rows;
   for (const GraphRow& row : opened->store->graphs().names())
     rows.push_back(
-        {row.name + "." + row.version,
+        {row.name + "." + row.version.substr(0, 12),
          graph_json(row),
          {row.name, row.version.substr(0, 12), row.current ? "yes" : "", since_text(row, now_us), row.actor}});
   print_list(settings, std::move(table), std::move(rows), part);
