@@ -234,7 +234,7 @@ std::string event_summary(const Json& event, std::size_t width_max) {
 
 void print_plan(const RunState& state) {
   if (!has_plan(state)) return print_line(painted("No plan.", Paint::dim));
-  if (!state.goal.empty()) print_line(painted(state.goal, Paint::bold));
+  if (!state.goal.empty()) print_paragraph(painted(state.goal, Paint::bold));
   for (const auto& [id, branch] : state.branches) {
     print_goals(children_by_parent(branch.plan), "", "", 0);
     print_rejected(branch.plan);
