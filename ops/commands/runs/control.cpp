@@ -54,6 +54,7 @@ class Controlling {
   // JSON has a line for each run; people get the first ones and, of many, the sum.
   void print_result(const std::string& run, const Result<Controlled>& done) {
     ++count_;
+    if (done ? count_ <= lines_max : refused_ < lines_max) progress_.wipe();  // a line follows
     if (done) {
       ++statuses_[done->status];
     } else {

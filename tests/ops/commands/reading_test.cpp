@@ -270,6 +270,17 @@ TEST(Reading, F20_explain_tokens_and_imports_say_times_in_the_readers_zone) {
   EXPECT_TRUE(std::regex_search(shown, std::regex("Imported by \\S+ at [-0-9]+ [:0-9]+ JST from database"))) << shown;
 }
 
+TEST(Reading, a_refusal_of_one_of_many_runs_has_a_line_of_its_own) {
+  const std::string tag = "reading=refusals";
+  for (int n = 0; n < 3; ++n) cairn_ok({"cancel", asking_run({"--tag", tag})});
+  int refused = 0;
+  for (const std::string& line : on_a_terminal("pause --where tag." + tag + "; true")) {
+    EXPECT_TRUE(line.find("cairn: ") == std::string::npos || line.starts_with("cairn: Expected run ")) << line;
+    refused += line.starts_with("cairn: Expected run ") ? 1 : 0;
+  }
+  EXPECT_EQ(refused, 3);
+}
+
 TEST(Reading, F20_schedules_and_hooks_say_times_in_the_readers_zone) {
   static const std::regex iso(R"(\d{4}-\d\d-\d\dT\d\d:\d\d)");
   const LongNames of;
