@@ -1,6 +1,8 @@
 #include "engine/graph_leftovers.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -79,9 +81,26 @@ std::int32_t steps_to_an_end(const Graph& graph) {
 void add_too_few_steps(const Graph& graph, Warnings& warnings) {
   const std::int32_t least = steps_to_an_end(graph);
   if (graph.steps_max < least)
-    warnings.push_back("Expected limits.steps to allow a way to an end, but it is " +
-                       std::to_string(graph.steps_max) + ", and the shortest way has " + std::to_string(least) +
-                       " steps.");
+    warnings.push_back("Expected limits.steps to allow a way to an end, but it is " + std::to_string(graph.steps_max) +
+                       ", and the shortest way has " + std::to_string(least) + " steps.");
+}
+
+// The time after which the node leaves by itself, where it stands in the graph.
+std::optional<std::int64_t> own_time_ms(const Node& node) {
+  const auto* ask = node.as<AskNode>();
+  const auto* wait = node.as<WaitNode>();
+  const std::optional<DueSetting> due = ask != nullptr ? ask->expires : wait != nullptr ? wait->due : std::nullopt;
+  if (!due || due->kind == DueSetting::Kind::at_time || !due->value.is_number_integer()) return std::nullopt;
+  return due->value.get<std::int64_t>();
+}
+
+// A cleanup has as long again.
+void add_times_beyond_the_run(const Graph& graph, Warnings& warnings) {
+  if (graph.ms_max == 0) return;
+  for (const Node& node : graph.nodes)
+    if (const auto ms = own_time_ms(node); ms && *ms >= graph.ms_max)
+      warnings.push_back("Expected node " + in_quotes(node.name) + " to leave within the time of a run, limits.ms " +
+                         std::to_string(graph.ms_max) + ", but it waits for " + std::to_string(*ms) + " ms.");
 }
 
 void add_unspent(const Graph& graph, Warnings& warnings) {
@@ -144,6 +163,7 @@ std::vector<std::string> leftovers(const Graph& graph, const Handlers& handlers)
   add_unclosed(graph, warnings);
   add_stray_keys(graph, warnings);
   add_too_few_steps(graph, warnings);
+  add_times_beyond_the_run(graph, warnings);
   if (are_all_settings_declared(graph, handlers)) {
     add_unknown_fields_of_error(graph, handlers, warnings);
     add_unspent(graph, warnings);

@@ -168,6 +168,8 @@ const std::vector<Broken> broken_graphs = {
     {"fewer_steps_than_any_way_has",
      R"({"limits": {"steps": 2}, "nodes": {"ask_size": {"on": {"expired": "choose"}}}})", Is::warning,
      "Expected limits.steps to allow a way to an end, but it is 2, and the shortest way has 3 steps."},
+    {"expiry_beyond_the_time_of_a_run", R"({"limits": {"ms": 60000}})", Is::warning,
+     "Expected node \"ask_size\" to leave within the time of a run, limits.ms 60000, but it waits for 3600000 ms."},
     // Maps over items.
     {"map_with_a_setting_with_a_typo",
      R"({"nodes": {"make": {"do": null, "with": null, "on": {"ok": null, "joined": "served"},
