@@ -1,10 +1,14 @@
 #include "engine/graph_leftovers.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "engine/graph_uses.hpp"
 #include "engine/graph_walk.hpp"
+#include "engine/nearest.hpp"
 #include "engine/references.hpp"
 
 namespace cairn {
@@ -20,6 +24,83 @@ void add_unclosed(const Graph& graph, Warnings& warnings) {
         warnings.push_back("Expected braces that close, but node " + in_quotes(node.name) + " has " +
                            in_quotes(unclosed) + " without }} behind it.");
     });
+}
+
+void add_stray_keys(const Graph& graph, Warnings& warnings) {
+  for (const Node& node : graph.nodes)
+    each_setting(node, [&](const Json& setting, bool) {
+      const std::string key = stray_key(setting);
+      if (!key.empty())
+        warnings.push_back("Expected \"$\" and \"default\" alone in a reference, but node " + in_quotes(node.name) +
+                           " has " + in_quotes(key) + did_you_mean(key, {"default"}) +
+                           " beside it: the object stands for itself.");
+    });
+}
+
+// Reads of the cause of a failure; nothing is said where a node writes a channel of that name.
+void add_unknown_fields_of_error(const Graph& graph, const Handlers& handlers, Warnings& warnings) {
+  static const std::vector<std::string> fields = {"error", "message", "node", "step", "attempt"};
+  bool is_written = false;
+  for (const Node& node : graph.nodes)
+    each_write(node, handlers, [&](const ChannelWrite& write) { is_written = is_written || write.channel == "error"; });
+  if (const Json* properties = find_member(graph.input, "properties"))
+    is_written = is_written || find_member(*properties, "error") != nullptr;
+  if (is_written) return;
+  for (const Node& node : graph.nodes)
+    each_setting(node, [&](const Json& setting, bool) {
+      each_reference(setting, [&](std::string_view reference, bool) {
+        if (!reference.starts_with("error/")) return;
+        const std::string field(reference.substr(6));
+        if (std::find(fields.begin(), fields.end(), field) == fields.end())
+          warnings.push_back("Expected error, message, node, step or attempt of $error, but node " +
+                             in_quotes(node.name) + " reads " + in_quotes(field) + did_you_mean(field, fields) + ".");
+      });
+    });
+}
+
+// The steps of the shortest way to an end, which is none itself. REQUIRES: there is one.
+std::int32_t steps_to_an_end(const Graph& graph) {
+  std::vector<bool> seen(graph.nodes.size());
+  std::vector<NodeIndex> open{graph.start};
+  for (std::int32_t steps = 0; !open.empty(); ++steps) {
+    std::vector<NodeIndex> next;
+    for (const NodeIndex at : open) {
+      if (graph.node(at).as<EndNode>() != nullptr) return steps;
+      seen[static_cast<std::size_t>(at)] = true;
+      for (const auto& [label, targets] : graph.node(at).on)
+        for (const NodeIndex target : targets)
+          if (!seen[static_cast<std::size_t>(target)]) next.push_back(target);
+    }
+    std::sort(next.begin(), next.end());
+    next.erase(std::unique(next.begin(), next.end()), next.end());
+    open = std::move(next);
+  }
+  return 0;
+}
+
+void add_too_few_steps(const Graph& graph, Warnings& warnings) {
+  const std::int32_t least = steps_to_an_end(graph);
+  if (graph.steps_max < least)
+    warnings.push_back("Expected limits.steps to allow a way to an end, but it is " + std::to_string(graph.steps_max) +
+                       ", and the shortest way has " + std::to_string(least) + " steps.");
+}
+
+// The time after which the node leaves by itself, where it stands in the graph.
+std::optional<std::int64_t> own_time_ms(const Node& node) {
+  const auto* ask = node.as<AskNode>();
+  const auto* wait = node.as<WaitNode>();
+  const std::optional<DueSetting> due = ask != nullptr ? ask->expires : wait != nullptr ? wait->due : std::nullopt;
+  if (!due || due->kind == DueSetting::Kind::at_time || !due->value.is_number_integer()) return std::nullopt;
+  return due->value.get<std::int64_t>();
+}
+
+// A cleanup has as long again.
+void add_times_beyond_the_run(const Graph& graph, Warnings& warnings) {
+  if (graph.ms_max == 0) return;
+  for (const Node& node : graph.nodes)
+    if (const auto ms = own_time_ms(node); ms && *ms >= graph.ms_max)
+      warnings.push_back("Expected node " + in_quotes(node.name) + " to leave within the time of a run, limits.ms " +
+                         std::to_string(graph.ms_max) + ", but it waits for " + std::to_string(*ms) + " ms.");
 }
 
 void add_unspent(const Graph& graph, Warnings& warnings) {
@@ -80,7 +161,11 @@ bool has_way_without_itself(const Graph& graph) {
 std::vector<std::string> leftovers(const Graph& graph, const Handlers& handlers) {
   Warnings warnings;
   add_unclosed(graph, warnings);
+  add_stray_keys(graph, warnings);
+  add_too_few_steps(graph, warnings);
+  add_times_beyond_the_run(graph, warnings);
   if (are_all_settings_declared(graph, handlers)) {
+    add_unknown_fields_of_error(graph, handlers, warnings);
     add_unspent(graph, warnings);
     add_unused_channels(graph, handlers, warnings);
   }

@@ -1,5 +1,7 @@
-// The warnings about a graph that may run, but has what likely is a slip: braces that nothing closes, budgets and
-// channels that nothing uses, calls of the graph itself that no way avoids. Pure functions, safe from any thread.
+// The warnings about a graph that may run, but has what likely is a slip: braces that nothing closes, references with a
+// key too many, fields that $error has not, budgets and channels that nothing uses, fewer steps than any way to an end
+// has, waits beyond the time of a run, calls of the graph itself that no way avoids. Pure functions, safe from any
+// thread.
 #pragma once
 
 #include <string>

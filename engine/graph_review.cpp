@@ -245,6 +245,8 @@ class Parts {
   void question(const std::string& what, const Json& ask) {
     const Json* given = find_member(ask, "schema");
     if (given == nullptr || !schema("the schema of the question of " + what, *given)) return;
+    if (is_never_met(*given))
+      return fault("In the schema of the question of " + what + ": Expected one that some value fits, but none does.");
     const Json* fallback = find_member(ask, "default");
     if (fallback == nullptr || has_reference(*fallback)) return;
     if (const Status fits = around_.check_value(*given, *fallback); !fits)
@@ -259,7 +261,25 @@ class Parts {
     if (!is_known)
       return warn("Expected a graph that " + around_.who + " has, but " + node_named(name) + " calls " +
                   in_quotes(called) + hint(review_, called, *around_.graphs) + ".");
-    if (graph != nullptr) child_input(name, node, *graph);
+    if (graph == nullptr) return;
+    child_keys(name, node, *graph);
+    child_input(name, node, *graph);
+  }
+
+  // A graph may read what its input does not describe; a key that is nearly one that it does is likely a typo.
+  void child_keys(const std::string& name, const Json& node, const Graph& graph) {
+    const Json* with = find_member(node, "with");
+    if (with == nullptr || !with->is_object() || with->contains("$")) return;
+    Names known = channels_of(graph, around_.handlers).value_or(Names{});
+    if (const Json* properties = find_member(graph.input, "properties"); properties != nullptr && known.empty())
+      for (const auto& [key, schema] : properties->items()) known.push_back(key);
+    const std::set<std::string_view> found(known.begin(), known.end());
+    for (const auto& [key, value] : with->items()) {
+      const std::string meant = found.contains(key) ? "" : hint(review_, key, known);
+      if (!meant.empty())
+        warn("Expected inputs that graph " + graph.name + " reads, but " + node_named(name) + " gives it " +
+             in_quotes(key) + meant + ".");
+    }
   }
 
   // Values that come from channels cannot be looked at; that they are there can.

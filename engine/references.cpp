@@ -205,6 +205,18 @@ bool has_reference(const Json& setting) {
   return found;
 }
 
+std::string stray_key(const Json& setting) {
+  if (!setting.is_structured()) return "";
+  if (setting.is_object() && setting.contains("$") && setting["$"].is_string() && !is_named(setting))
+    for (const auto& [key, value] : setting.items())
+      if (key != "$" && key != "default") return key;
+  for (const Json& member : setting) {
+    std::string found = stray_key(member);
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
 std::string unclosed_reference(const Json& setting) {
   if (setting.is_string()) {
     std::string_view text = setting.get_ref<const std::string&>();

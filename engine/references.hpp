@@ -36,6 +36,9 @@ using SeeReference = std::function<void(std::string_view reference, bool may_lac
 void each_reference(const Json& setting, const SeeReference& see);
 bool has_reference(const Json& setting);
 
+// The key besides "$" and "default" for which an object is no reference, but stands for itself; "" if there is none.
+std::string stray_key(const Json& setting);
+
 // "{{" and the name behind it, in the first text that never closes them; "" if there is none.
 std::string unclosed_reference(const Json& setting);
 

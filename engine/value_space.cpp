@@ -65,7 +65,8 @@ std::optional<std::vector<Json>> listed_values(const Json& schema) {
 
 }  // namespace
 
-ValueSpace space_of_schema(const Json& schema) {
+// Without kinds where nothing fits.
+static ValueSpace strict_space(const Json& schema) {
   ValueSpace space;
   if (!schema.is_object() || schema.contains("$ref") || schema.contains("$dynamicRef")) return space;
   if (schema.contains("type")) space.kinds = common_kinds(space.kinds, kinds_of_types(schema["type"]));
@@ -80,8 +81,15 @@ ValueSpace space_of_schema(const Json& schema) {
     for (const Json& value : *space.values) kinds = with_kinds(kinds, kind_of_value(value));
     space.kinds = kinds;
   }
+  return space;
+}
+
+ValueSpace space_of_schema(const Json& schema) {
+  ValueSpace space = strict_space(schema);
   return space.kinds == 0 ? ValueSpace{} : space;  // nothing fits it: that is another fault
 }
+
+bool is_never_met(const Json& schema) { return schema == false || strict_space(schema).kinds == 0; }
 
 ValueSpace space_of_setting(const Json& setting) {
   ValueSpace space;

@@ -25,6 +25,9 @@ struct ValueSpace {
 // The values that may fit the schema: all of them and, where a keyword is not understood here, more.
 ValueSpace space_of_schema(const Json& schema);
 
+// No value fits it, as far as is understood here.
+bool is_never_met(const Json& schema);
+
 // The values of a setting when its references are replaced.
 ValueSpace space_of_setting(const Json& setting);
 

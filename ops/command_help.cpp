@@ -5,6 +5,8 @@
 #include <memory>
 #include <regex>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "engine/nearest.hpp"
 #include "ops/terminal/print.hpp"
@@ -115,6 +117,23 @@ std::vector<std::string> options_of(const CLI::App& app) {
   return names;
 }
 
+// The parser's own words as a sentence of ours; others as they are.
+std::string as_refusal(std::string fault) {
+  static const std::vector<std::pair<std::regex, const char*>> forms = {
+      {std::regex("(--[a-z-]+): [0-9]+ required (.+) missing"), "Expected $2 after $1, but found none"},
+      {std::regex("([A-Z_]+|--[a-z-]+) is required"), "Expected $1, but found none"},
+      {std::regex("([A-Z_]+|--[a-z-]+): Value (.+) not in range (\\S+) to (\\S+)"),
+       "Expected $1 from $3 to $4, but found $2"},
+      {std::regex("([A-Z_]+|--[a-z-]+): (.*) not in \\{(.+)\\}"), "Expected $1 as one of $3, but found $2"},
+      {std::regex("Could not convert: ([A-Z_]+|--[a-z-]+) = (.*)"), "Expected a number as $1, but found $2"},
+      {std::regex("([A-Z_]+|--[a-z-]+) excludes ([A-Z_]+|--[a-z-]+)"),
+       "Expected $1 or $2, but found both: one excludes the other"},
+      {std::regex("(--[a-z-]+) requires (--[a-z-]+)"), "Expected $2 with $1, but found none"}};
+  for (const auto& [form, sentence] : forms)
+    if (std::regex_match(fault, form)) return std::regex_replace(fault, form, sentence);
+  return fault;
+}
+
 }  // namespace
 
 void set_help_form(CLI::App& app) {
@@ -158,9 +177,7 @@ std::string usage_sentence(const CLI::App& app, std::string fault) {
     return "Expected nothing more after the arguments of `" + path + "`, but found " + left.front() + ": see `" + path +
            " --help`.";
   if (at->get_require_subcommand_min() > 0) fault = "Expected a command, but found none";
-  static const std::regex lacks_value("(--[a-z-]+): [0-9]+ required (.+) missing");
-  if (std::smatch found; std::regex_match(fault, found, lacks_value))
-    fault = "Expected " + found[2].str() + " after " + found[1].str() + ", but found none";
+  fault = as_refusal(std::move(fault));
   return fault + (fault.ends_with('.') ? " See `" : ": see `") + path + " --help`.";
 }
 

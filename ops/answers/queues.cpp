@@ -1,5 +1,6 @@
 #include "ops/answers/queues.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +27,27 @@ Json reserves_json(const Reserves& reserves) {
   Json shown = Json::object();
   for (const auto& [unit, amount] : reserves) shown[std::string(to_string(unit))] = amount_json(unit, amount);
   return shown;
+}
+
+// Those of the queue, then those of its keys, of each budget the `limit` keys that used most.
+Result<std::vector<BudgetLine>> budget_lines(Store& store, const std::string& queue, std::int32_t limit) {
+  const QueueLimits limits = limits_of(store.limits(), queue);
+  if (!limits.has_budgets())
+    return Error{Code::not_found,
+                 "Expected a queue with a budget, but none is named " + excerpt(Json(queue), 100) + "."};
+  const TimeUs now_us = store.database_time();
+  std::vector<BudgetLine> lines;
+  const std::map<std::string, QueueUse> uses = store.limits().queue_uses({queue});
+  const auto use = uses.find(queue);
+  for (const UnitBudget& budget : limits.budgets) {
+    const std::int64_t used = use == uses.end() ? 0 : used_of(budget, use->second.budgets, now_us);
+    lines.push_back({std::nullopt, budget, used, window_end(budget.per, now_us)});
+  }
+  for (const KeyUnitUse& one : store.limits().budget_uses(queue, limit))
+    for (const UnitBudget& budget : limits.key_budgets)
+      if (const std::int64_t used = used_of(budget, {one.use}, now_us); used > 0)
+        lines.push_back({one.key, budget, used, window_end(budget.per, now_us)});
+  return lines;
 }
 
 }  // namespace
@@ -68,24 +90,18 @@ Json queue_json(const std::string& name, const QueueLine& line) {
   return json;
 }
 
-Result<std::vector<BudgetLine>> budget_lines(Store& store, const std::string& queue, std::int32_t limit) {
-  const QueueLimits limits = limits_of(store.limits(), queue);
-  if (!limits.has_budgets())
-    return Error{Code::not_found,
-                 "Expected a queue with a budget, but none is named " + excerpt(Json(queue), 100) + "."};
-  const TimeUs now_us = store.database_time();
-  std::vector<BudgetLine> lines;
-  const std::map<std::string, QueueUse> uses = store.limits().queue_uses({queue});
-  const auto use = uses.find(queue);
-  for (const UnitBudget& budget : limits.budgets) {
-    const std::int64_t used = use == uses.end() ? 0 : used_of(budget, use->second.budgets, now_us);
-    lines.push_back({std::nullopt, budget, used, window_end(budget.per, now_us)});
+Result<BudgetPage> budget_page(Store& store, const std::string& queue, KeyPlaces keys) {
+  const std::int32_t last = keys.limit > 0 ? std::min(keys.after + keys.limit, budget_keys_max) : 0;
+  Result<std::vector<BudgetLine>> all = budget_lines(store, queue, last);
+  if (!all) return all.error();
+  BudgetPage page;
+  std::map<std::pair<BudgetUnit, BudgetWindow>, std::int32_t> places;  // of the last key of each budget
+  for (BudgetLine& line : *all) {
+    const std::int32_t place = line.key ? ++places[{line.budget.unit, line.budget.per}] : 0;
+    if (place > 0 && place == last && last < budget_keys_max) page.next = last;
+    if (place > keys.after || keys.after == 0) page.lines.push_back(std::move(line));
   }
-  for (const KeyUnitUse& one : store.limits().budget_uses(queue, limit))
-    for (const UnitBudget& budget : limits.key_budgets)
-      if (const std::int64_t used = used_of(budget, {one.use}, now_us); used > 0)
-        lines.push_back({one.key, budget, used, window_end(budget.per, now_us)});
-  return lines;
+  return page;
 }
 
 Json budget_line_json(const BudgetLine& line) {

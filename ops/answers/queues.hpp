@@ -39,9 +39,21 @@ struct BudgetLine {
   TimeUs until_us = 0;  // the window's end
 };
 
-// Those of the queue, then those of its keys, of each budget the `limit` keys that used most. Refuses `not_found` a
-// queue without budgets.
-Result<std::vector<BudgetLine>> budget_lines(Store& store, const std::string& queue, std::int32_t limit);
+// The keys of each budget by use, most first: those after the first `after`, at most `limit`. Both together are at most
+// budget_keys_max.
+struct KeyPlaces {
+  std::int32_t after = 0;
+  std::int32_t limit = 0;
+};
+constexpr std::int32_t budget_keys_max = 10'000;
+
+struct BudgetPage {
+  std::vector<BudgetLine> lines;
+  std::optional<std::int32_t> next;  // the `after` of the next page, if there may be one
+};
+
+// Those of the queue, on the first page alone, then those of its keys. Refuses `not_found` a queue without budgets.
+Result<BudgetPage> budget_page(Store& store, const std::string& queue, KeyPlaces keys);
 
 // {"key", "unit", "per", "used", "cap", "until"}; the key is null of the queue.
 Json budget_line_json(const BudgetLine& line);

@@ -122,11 +122,11 @@ RouteReply history_of_hook(RouteCall& call) {
   if (ApiStatus passed = check_hooks(call); !passed) return std::move(passed).error();
   const Result<HistoryPage> page = history_query(call.request, hook_lines_max);
   if (!page) return page.error();
-  const std::vector<KeptHookNote> notes = call.parts.hooks.notes(call.name, page->before, page->limit);
+  const std::vector<KeptHookNote> notes = call.parts.hooks.notes(call.name, page->before, page->limit + 1);
   if (notes.empty() && page->is_first) return no_such_hook(call.name);
-  std::vector<Json> lines;
-  for (const KeptHookNote& kept : notes) lines.push_back(hook_note_line(kept));
-  return list_response(call.request, lines);
+  std::vector<KeyedLine> lines;
+  for (const KeptHookNote& kept : notes) lines.push_back({std::to_string(kept.number), hook_note_line(kept)});
+  return history_response(call.request, std::move(lines), page->limit);
 }
 
 RouteReply pause_a_hook(RouteCall& call) {

@@ -6,11 +6,26 @@
 
 namespace cairn {
 
-std::string next_link(const ApiRequest& request, const std::string& cursor) {
+std::string next_link(const ApiRequest& request, const std::string& cursor, const std::string& parameter) {
   auto query = request.query;
-  std::erase_if(query, [](const auto& parameter) { return parameter.first == "after"; });
-  query.emplace_back("after", cursor);
+  std::erase_if(query, [&parameter](const auto& one) { return one.first == parameter; });
+  query.emplace_back(parameter, cursor);
   return "<" + query_of(query) + ">; rel=\"next\"";
+}
+
+RouteReply linked_response(const ApiRequest& request, const std::vector<Json>& lines, std::string link) {
+  RouteReply reply = list_response(request, lines);
+  if (reply) std::get<ApiResponse>(*reply).headers.emplace_back("Link", std::move(link));
+  return reply;
+}
+
+RouteReply history_response(const ApiRequest& request, std::vector<KeyedLine> lines, std::int32_t limit) {
+  const bool goes_on = std::ssize(lines) > limit;
+  if (goes_on) lines.resize(static_cast<std::size_t>(limit));
+  std::vector<Json> shown;
+  for (KeyedLine& line : lines) shown.push_back(std::move(line.line));
+  if (!goes_on) return list_response(request, shown);
+  return linked_response(request, shown, next_link(request, lines.back().key, "before"));
 }
 
 RouteReply page_response(const ApiRequest& request, std::vector<KeyedLine> lines) {
@@ -25,9 +40,8 @@ RouteReply page_response(const ApiRequest& request, std::vector<KeyedLine> lines
   }
   std::vector<Json> shown;
   for (KeyedLine& line : lines) shown.push_back(std::move(line.line));
-  RouteReply reply = list_response(request, shown);
-  if (reply && is_cut) std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_link(request, lines.back().key));
-  return reply;
+  if (!is_cut) return list_response(request, shown);
+  return linked_response(request, shown, next_link(request, lines.back().key));
 }
 
 }  // namespace cairn

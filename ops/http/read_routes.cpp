@@ -277,30 +277,20 @@ RouteReply show_queue_age(RouteCall& call) {
 
 // The keys are of anybody's inputs: only a token that may see all runs sees them.
 RouteReply budgets_of_queue(RouteCall& call) {
-  constexpr std::int32_t keys_max = 10'000;
   if (const Status known = only_query(call.request, {"limit", "after"}); !known) return known.error();
-  const Result<std::int32_t> limit = limit_query(call.request, keys_max);
+  const Result<std::int32_t> limit = limit_query(call.request, budget_keys_max);
   if (!limit) return limit.error();
-  const Result<std::int64_t> after = number_query(call.request, "after", {0, keys_max});
+  const Result<std::int64_t> after = number_query(call.request, "after", {0, budget_keys_max});
   if (!after) return after.error();
   if (!call.scope().covers_queue(call.name))
     return Error{Code::not_found, "Expected a queue named " + call.name + ", but there is none."};
-  const auto last = static_cast<std::int32_t>(std::min<std::int64_t>(*after + *limit, keys_max));
-  const Result<std::vector<BudgetLine>> budgets =
-      budget_lines(call.store(), call.name, call.scope().covers_all_runs() ? last : 0);
-  if (!budgets) return budgets.error();
+  const KeyPlaces keys{static_cast<std::int32_t>(*after), call.scope().covers_all_runs() ? *limit : 0};
+  const Result<BudgetPage> page = budget_page(call.store(), call.name, keys);
+  if (!page) return page.error();
   std::vector<Json> lines;
-  std::map<std::pair<BudgetUnit, BudgetWindow>, std::int32_t> ranks;  // of the keys of each budget, who used most first
-  bool may_be_more = false;
-  for (const BudgetLine& line : *budgets) {
-    const std::int32_t rank = line.key ? ++ranks[{line.budget.unit, line.budget.per}] : 0;
-    if (rank > *after || *after == 0) lines.push_back(budget_line_json(line));
-    may_be_more = may_be_more || (rank == last && last < keys_max);
-  }
-  RouteReply reply = list_response(call.request, lines);
-  if (reply && may_be_more)
-    std::get<ApiResponse>(*reply).headers.emplace_back("Link", next_link(call.request, std::to_string(last)));
-  return reply;
+  for (const BudgetLine& line : page->lines) lines.push_back(budget_line_json(line));
+  if (!page->next) return list_response(call.request, lines);
+  return linked_response(call.request, lines, next_link(call.request, std::to_string(*page->next)));
 }
 
 RouteReply history_of_queue(RouteCall& call) {
@@ -309,20 +299,34 @@ RouteReply history_of_queue(RouteCall& call) {
   if (!page) return page.error();
   if (!call.scope().covers_queue(call.name))
     return Error{Code::not_found, "Expected a queue named " + call.name + ", but there is none."};
-  std::vector<Json> lines;
-  for (const LimitChangeRow& change : call.store().limits().limit_changes(call.name, page->before, page->limit))
-    lines.push_back(limit_change_json(change));
-  return list_response(call.request, lines);
+  const std::vector<LimitChangeRow> changes =
+      call.store().limits().limit_changes(call.name, page->before, page->limit + 1);
+  std::vector<KeyedLine> lines;
+  for (const LimitChangeRow& change : changes)
+    lines.push_back({std::to_string(change.limits.revision), limit_change_json(change)});
+  return history_response(call.request, std::move(lines), page->limit);
 }
 
 // The keys are of anybody's inputs: only a token that may see all runs sees them.
 RouteReply list_starts(RouteCall& call) {
   constexpr std::int32_t start_keys_max = 10'000;
-  std::vector<KeyedLine> lines;
+  const Result<PageWanted> wanted = page_query(call.request);
+  if (!wanted) return wanted.error();
+  const Result<StartKey> after = wanted->after.empty() ? StartKey() : start_cursor(wanted->after, "after");
+  if (!after) return after.error();
+  const auto limit = static_cast<std::size_t>(wanted->limit.value_or(start_keys_max));
+  std::vector<Json> lines;
+  StartKey last;
+  bool goes_on = false;
   if (call.scope().covers_all_runs())
-    for (auto& [of, line] : start_key_lines(call.store(), "", start_keys_max))
-      lines.push_back({of.graph + " " + of.key, std::move(line)});
-  return page_response(call.request, std::move(lines));
+    for (auto& [of, line] : start_key_lines(call.store(), "", static_cast<std::int32_t>(limit) + 1, *after)) {
+      goes_on = lines.size() == limit;
+      if (goes_on) break;
+      lines.push_back(std::move(line));
+      last = of;
+    }
+  if (!goes_on) return list_response(call.request, lines);
+  return linked_response(call.request, lines, next_link(call.request, last.graph + " " + last.key));
 }
 
 RouteReply list_workers(RouteCall& call) {

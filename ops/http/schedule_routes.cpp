@@ -160,13 +160,13 @@ RouteReply history_of_schedule(RouteCall& call) {
   if (ApiStatus passed = check_schedules(call); !passed) return std::move(passed).error();
   const Result<HistoryPage> page = history_query(call.request, notes_max);
   if (!page) return page.error();
-  const std::vector<KeptNote> notes = call.parts.schedules.notes(call.name, page->before, page->limit);
+  const std::vector<KeptNote> notes = call.parts.schedules.notes(call.name, page->before, page->limit + 1);
   if (notes.empty() && page->is_first)
     return Error{Code::not_found,
                  "Expected a schedule, but none is or was named " + excerpt(Json(call.name), 100) + "."};
-  std::vector<Json> lines;
-  for (const KeptNote& kept : notes) lines.push_back(note_line(kept));
-  return list_response(call.request, lines);
+  std::vector<KeyedLine> lines;
+  for (const KeptNote& kept : notes) lines.push_back({std::to_string(kept.number), note_line(kept)});
+  return history_response(call.request, std::move(lines), page->limit);
 }
 
 RouteReply explain_a_schedule(RouteCall& call) {

@@ -64,6 +64,14 @@ std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::
   }
 }
 
+Result<StartKey> start_cursor(const std::string& text, const std::string& option) {
+  const std::size_t blank = text.find(' ');
+  if (blank == 0 || blank == std::string::npos)
+    return Error{Code::invalid, "Expected GRAPH and KEY with a blank between them, as an earlier list ended, in " +
+                                    option + ", but found " + excerpt(Json(text), 80) + "."};
+  return StartKey{text.substr(0, blank), text.substr(blank + 1)};
+}
+
 RunRow run_to_come(const FoundStart& start) {
   RunRow row;
   row.id = start.start.run;

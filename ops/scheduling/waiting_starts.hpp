@@ -17,6 +17,9 @@ namespace cairn {
 std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit,
                                                        StartKey after = {});
 
+// The key of the last line that was shown, "GRAPH KEY". Refuses `invalid` another text; `option` names what has it.
+Result<StartKey> start_cursor(const std::string& text, const std::string& option);
+
 // The run that a start which waits becomes, as far as it is known: its row, and a state without events (`waiting`, seq
 // 0) with "begins": for what it waits, in words. `version`: of its graph now.
 RunRow run_to_come(const FoundStart& start);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <ctime>
+#include <optional>
 
 namespace cairn {
 namespace {
@@ -20,6 +21,10 @@ std::string local_day(TimeUs at_us) { return formatted(at_us, "%Y-%m-%d"); }
 std::string local_clock(TimeUs at_us) { return formatted(at_us, "%H:%M:%S"); }
 std::string local_time(TimeUs at_us) { return formatted(at_us, "%Y-%m-%d %H:%M:%S"); }
 std::string local_moment(TimeUs at_us) { return formatted(at_us, "%Y-%m-%d %H:%M:%S %Z"); }
+std::string local_moment_of(const std::string& iso) {
+  const std::optional<TimeUs> at = parse_time(iso);
+  return at ? local_moment(*at) : iso;
+}
 std::string local_short(TimeUs at_us, TimeUs now_us) {
   const std::string day = local_day(at_us);
   const std::string today = local_day(now_us);

@@ -12,6 +12,8 @@ std::string local_day(TimeUs at_us);     // 2026-11-25
 std::string local_clock(TimeUs at_us);   // 15:39:02
 std::string local_time(TimeUs at_us);    // both
 std::string local_moment(TimeUs at_us);  // with the zone, for sentences: 2026-11-25 15:39:02 CET
+// The same of a time as JSON has it; the text itself if it is none.
+std::string local_moment_of(const std::string& iso);
 // For lists: the clock of today, 11-25 15:39 of this year, else the day.
 std::string local_short(TimeUs at_us, TimeUs now_us);
 // The zone's name at that time, as CET.

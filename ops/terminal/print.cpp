@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include <utility>
 
 #include "ops/answers/words.hpp"
@@ -17,39 +14,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t width_when_unknown = 1'000;
-constexpr std::size_t last_width_min = 16;   // of a table's last column, for which others are narrowed
-constexpr std::size_t last_width_least = 8;  // where others cannot be
-
-// Colours within a text: a begin and the place of its code, or an end. Bytes that no UTF-8 has, so that no foreign text
-// brings them: what it brings of a terminal's own sequences is made visible.
-constexpr char paint_begins = '\xFE';
-constexpr char paint_ends = '\xFF';
-constexpr std::array<std::string_view, 5> paint_codes = {"1", "2", "31", "32", "33"};
-
-// As it is written: foreign characters visible, colours as a terminal takes them.
-std::string rendered(std::string_view text) {
-  std::string line;
-  bool is_painted = false;
-  while (!text.empty()) {
-    const std::size_t plain = std::min(text.find_first_of("\xFE\xFF"), text.size());
-    line += visible(text.substr(0, plain));
-    text.remove_prefix(plain);
-    if (text.empty()) break;
-    const auto code = text.size() > 1 ? static_cast<std::size_t>(text[1] - '0') : paint_codes.size();
-    const bool begins = text[0] == paint_begins && code < paint_codes.size();
-    if (begins) line += "\033[" + std::string(paint_codes[code]) + "m";
-    if (text[0] == paint_ends) line += "\033[0m";
-    is_painted = begins || (is_painted && text[0] != paint_ends);
-    text.remove_prefix(begins ? 2 : 1);
-  }
-  return is_painted ? line + "\033[0m" : line;
-}
-
-bool is_colour_wanted() {
-  static const bool wanted = is_terminal() && std::getenv("NO_COLOR") == nullptr;
-  return wanted;
-}
+constexpr std::size_t bytes_of_goal_max = 1'000;
 
 // Cut to at most this many bytes on a code point's boundary, on one line, with foreign control characters as blanks.
 std::string cut(std::string text, std::size_t bytes_max) {
@@ -101,8 +66,7 @@ void print_channels(const Json& channels) {
   if (channels.empty()) return;
   print_title("Channels");
   for (const auto& [name, value] : channels.items()) {
-    const std::size_t room = std::max<std::size_t>(line_width(), 40) - std::min<std::size_t>(name.size() + 4, 36);
-    print_line("  " + name + "  " + painted(value_text(value, std::min<std::size_t>(room, 400)), Paint::dim));
+    print_line(cut_to("  " + name + "  " + painted(value_text(value, 400), Paint::dim), line_width()));
   }
 }
 
@@ -110,7 +74,7 @@ void print_budgets(const RunState& state) {
   if (state.budgets.empty()) return;
   print_title("Budgets");
   for (const auto& [name, use] : state.budgets)
-    print_line("  " + name + "  " + std::to_string(use.used) + " of " + std::to_string(use.cap));
+    print_below("  ", "    ", name + "  " + std::to_string(use.used) + " of " + std::to_string(use.cap));
 }
 
 // --- the plan --------------------------------------------------------------------------------------------------------
@@ -135,20 +99,25 @@ std::string goal_line(const SubGoal& goal) {
   return line;
 }
 
+// A tree that is deeper than the terminal has room for goes on without further indents.
 void print_goals(const Children& children, const std::string& parent, const std::string& indent, int depth) {
+  constexpr std::size_t text_width_min = 40;
   const auto found = children.find(parent);
   if (found == children.end() || depth > 64) return;
   for (const SubGoal* goal : found->second) {
     const bool last = goal == found->second.back();
-    print_line(indent + (last ? "└─ " : "├─ ") + cut(goal_line(*goal), line_width()));
-    if (!goal->id.empty()) print_goals(children, goal->id, indent + (last ? "   " : "│  "), depth + 1);
+    const std::string below = indent + (last ? "   " : "│  ");
+    print_below(indent + (last ? "└─ " : "├─ "), below + "  ", cut(goal_line(*goal), bytes_of_goal_max));
+    const bool has_room = shown_width(below) + text_width_min <= line_width();
+    if (!goal->id.empty()) print_goals(children, goal->id, has_room ? below : indent, depth + 1);
   }
 }
 
 void print_rejected(const Plan& plan) {
   for (const RejectedGoal& goal : plan.rejected)
-    print_line("✗  " + goal.id + "  " + painted("rejected", Paint::red) + "  " + painted(goal.tool, Paint::dim) + "  " +
-               goal.reason);
+    print_below("✗  ", "     ",
+                goal.id + "  " + painted("rejected", Paint::red) + "  " + painted(goal.tool, Paint::dim) + "  " +
+                    cut(goal.reason, bytes_of_goal_max));
 }
 
 bool has_plan(const RunState& state) {
@@ -159,21 +128,22 @@ bool has_plan(const RunState& state) {
 
 }  // namespace
 
-void print_line(std::string_view text) { std::cout << rendered(text) << '\n'; }
-
-void print_paragraph(const std::string& text) {
-  for (const std::string& line : wrapped(text, line_width())) print_line(line);
+void print_dated(const std::string& when, const std::string& text) {
+  print_below(painted(when, Paint::dim) + "  ", std::string(when.size() + 2, ' '), text);
 }
 
-void print_dated(const std::string& when, const std::string& text) {
-  constexpr std::size_t room_min = 20;
-  const std::size_t indent = when.size() + 2;
-  const std::size_t room = std::max(line_width(), indent + room_min) - indent;
-  std::string lead = painted(when, Paint::dim) + "  ";
-  for (const std::string& line : is_terminal() ? wrapped(text, room) : std::vector<std::string>{text}) {
-    print_line(lead + line);
-    lead = std::string(indent, ' ');
-  }
+std::string listed_time(TimeUs at_us, TimeUs now_us) {
+  return is_terminal() ? local_short(at_us, now_us) : local_time(at_us);
+}
+
+std::string listed_time(const std::string& iso, TimeUs now_us) {
+  const std::optional<TimeUs> at = parse_time(iso);
+  return at ? listed_time(*at, now_us) : iso;
+}
+
+std::string paused_text(const Json& paused) {
+  return painted("paused", Paint::yellow) + " by " + paused["by"].get<std::string>() + " at " +
+         local_moment_of(paused["at"]) + " " + paused["reason"].get<std::string>();
 }
 
 void print_list_goes_on(const std::string& says, const std::string& option) {
@@ -185,55 +155,9 @@ void print_list_goes_on(const std::string& says, const std::string& option) {
 
 void print_json(const Json& document) { std::cout << visible(canonical(document)) << '\n'; }
 
-bool is_terminal() {
-  static const bool terminal = isatty(STDOUT_FILENO) == 1;
-  return terminal;
-}
-
 bool is_read() {
   pollfd out{STDOUT_FILENO, 0, 0};
   return std::cout.good() && (poll(&out, 1, 0) <= 0 || (out.revents & (POLLERR | POLLNVAL)) == 0);
-}
-
-std::size_t line_width() {
-  winsize size{};
-  if (is_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
-  return width_when_unknown;
-}
-
-std::size_t shown_width(std::string_view text) {
-  std::size_t width = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == paint_begins)
-      ++i;
-    else if (text[i] != paint_ends && (static_cast<unsigned char>(text[i]) & 0xC0u) != 0x80u)
-      ++width;
-  }
-  return width;
-}
-
-std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
-  std::vector<std::string> lines;
-  std::string_view rest = text;
-  while (shown_width(rest) > columns) {
-    std::size_t end = 0;    // bytes of the columns that fit
-    std::size_t blank = 0;  // the last blank in them
-    for (std::size_t column = 0; column < columns; ++column) {
-      if (rest[end] == ' ') blank = end;
-      for (++end; end < rest.size() && (static_cast<unsigned char>(rest[end]) & 0xC0u) == 0x80u;) ++end;
-    }
-    if (rest[end] == ' ') blank = end;
-    const std::size_t at = blank > 0 ? blank : end;
-    lines.emplace_back(rest.substr(0, at));
-    rest.remove_prefix(blank > 0 ? at + 1 : at);
-  }
-  lines.emplace_back(rest);
-  return lines;
-}
-
-std::string painted(std::string_view text, Paint paint) {
-  if (!is_colour_wanted()) return std::string(text);
-  return std::string{paint_begins, static_cast<char>('0' + static_cast<int>(paint))} + std::string(text) + paint_ends;
 }
 
 std::string painted_status(std::string_view word) {
@@ -250,7 +174,7 @@ bool Progress::is_due() const {
 void Progress::show(std::string_view line) {
   if (!is_due()) return;
   shown_at_ = std::chrono::steady_clock::now();
-  std::cerr << "\r\033[K" << visible(line) << std::flush;
+  std::cerr << "\r\033[K" << visible(cut_to(line, line_width() - 1)) << std::flush;
 }
 
 void Progress::wipe() {
@@ -269,56 +193,6 @@ std::size_t letters_of_ids(std::vector<std::string> ids) {
     letters = std::max(letters, static_cast<std::size_t>(differ - ids[i - 1].begin()) + 1);
   }
   return std::min(letters, all);
-}
-
-void Table::print() const { print(false); }
-void Table::print_wrapped() const { print(true); }
-
-// Narrows the widest columns until the last one has room: never one with an id, which is to be copied, or with colours.
-void Table::fit(std::vector<std::size_t>& widths) const {
-  constexpr std::size_t narrowest = 10;
-  if (!is_terminal()) return;  // a script gets cells as they are
-  const std::size_t columns = line_width();
-  const auto is_kept = [this](std::size_t column) {
-    return std::any_of(rows_.begin(), rows_.end(), [column](const auto& row) {
-      return row[column].find(paint_begins) != std::string::npos || parse_run_id(row[column]);
-    });
-  };
-  std::vector<std::size_t> may_shrink;
-  std::size_t used = 0;
-  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
-    used += widths[i] + 2;
-    if (!is_kept(i)) may_shrink.push_back(i);
-  }
-  while (used + last_width_min > columns && !may_shrink.empty()) {
-    const auto widest = *std::max_element(may_shrink.begin(), may_shrink.end(),
-                                          [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
-    if (widths[widest] <= narrowest) return;
-    --widths[widest];
-    --used;
-  }
-}
-
-void Table::print(bool wraps) const {
-  if (is_empty()) return print_line(painted("None.", Paint::dim));
-  std::vector<std::size_t> widths(rows_.front().size());
-  for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
-  fit(widths);
-  for (const auto& row : rows_) {
-    std::string line;
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-      const std::string cell = shown_width(row[i]) > widths[i] ? cut(row[i], widths[i]) : row[i];
-      line += cell + std::string(widths[i] - shown_width(cell) + 2, ' ');
-    }
-    const std::size_t used = shown_width(line);
-    const std::size_t room = std::max(line_width() > used ? line_width() - used : 0, last_width_least);
-    const std::vector<std::string> last = wraps ? wrapped(row.back(), room) : std::vector{cut(row.back(), room)};
-    line += last.front();
-    line.erase(line.find_last_not_of(' ') + 1);
-    print_line(&row == &rows_.front() ? painted(line, Paint::bold) : line);
-    for (std::size_t i = 1; i < last.size(); ++i) print_line(std::string(used, ' ') + last[i]);
-  }
 }
 
 std::string list_text(const std::vector<std::string>& words, const std::string& none) {
@@ -360,7 +234,7 @@ std::string event_summary(const Json& event, std::size_t width_max) {
 
 void print_plan(const RunState& state) {
   if (!has_plan(state)) return print_line(painted("No plan.", Paint::dim));
-  if (!state.goal.empty()) print_line(painted(state.goal, Paint::bold));
+  if (!state.goal.empty()) print_paragraph(painted(state.goal, Paint::bold));
   for (const auto& [id, branch] : state.branches) {
     print_goals(children_by_parent(branch.plan), "", "", 0);
     print_rejected(branch.plan);
@@ -432,13 +306,16 @@ static void print_origin(const RunState& state, const Json& shown) {
     print_line(painted(line_of, Paint::dim));
 }
 
-void print_state(const RunState& state, const Json& shown) {
+void print_head(const RunState& state, const std::string& says) {
   const std::string id = painted(to_string(state.id), Paint::bold);
-  const std::string stands = state.graph->name + "  " + painted_status(status_word(state)) + "  at event " +
-                             std::to_string(state.seq) + ", " + local_time(state.last_at);
-  const bool is_one_line = shown_width(id) + 2 + shown_width(stands) <= line_width();
-  print_line(is_one_line ? id + "  " + stands : id);
-  if (!is_one_line) print_line(stands);
+  const std::string stands = state.graph->name + "  " + painted_status(status_word(state)) + says;
+  if (shown_width(id) + 2 + shown_width(stands) <= line_width()) return print_line(id + "  " + stands);
+  print_line(id);
+  print_paragraph(stands);
+}
+
+void print_state(const RunState& state, const Json& shown) {
+  print_head(state, "  at event " + std::to_string(state.seq) + ", " + local_time(state.last_at));
   if (is_ending(state))
     print_line("It cleans up, and then ends as " + std::string(to_string(state.ending->status)) + ".");
   if (!state.reason.empty()) print_paragraph("Because: " + state.reason);

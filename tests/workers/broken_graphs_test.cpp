@@ -146,6 +146,30 @@ const std::vector<Broken> broken_graphs = {
     {"input_that_a_tool_does_not_take",
      R"({"nodes": {"make": {"with": {"tool": "sleep", "inputs": {"size": null, "mss": 5}}}}})", Is::warning,
      "Expected inputs that tool sleep takes, but node \"make\" gives it \"mss\" (did you mean ms?)."},
+    {"question_that_no_value_answers", R"({"nodes": {"ask_size": {"ask": {"schema": {"enum": []}, "default": null}}}})",
+     Is::fault,
+     "In the schema of the question of node \"ask_size\": Expected one that some value fits, but none does."},
+    {"choices_of_another_type", R"({"nodes": {"ask_size": {"ask": {"schema": {"type": "integer"}}}}})", Is::fault,
+     "Expected one that some value fits, but none does."},
+    {"field_of_error_with_a_typo", R"({"nodes": {"none": {"end": {"reason": "No cup: {{error/mesage}}"}}}})",
+     Is::warning,
+     "Expected error, message, node, step or attempt of $error, but node \"none\" reads \"mesage\" (did you mean "
+     "message?)."},
+    {"default_of_a_reference_with_a_typo",
+     R"({"nodes": {"make": {"with": {"inputs": {"size": {"$": "size", "defualt": "small"}}}}}})", Is::warning,
+     "Expected \"$\" and \"default\" alone in a reference, but node \"make\" has \"defualt\" (did you mean default?) "
+     "beside it: the object stands for itself."},
+    {"input_of_a_called_graph_with_a_typo",
+     R"({"nodes": {"make": {"do": null, "retry": null, "call": "plan_runner", "into": "cup",
+         "with": {"tool": null, "inputs": null, "into": null, "gaol": "a cup", "sub_goals": []},
+         "on": {"ok": null, "error": null, "done": "served", "failed": "none"}}}})",
+     Is::warning,
+     "Expected inputs that graph plan_runner reads, but node \"make\" gives it \"gaol\" (did you mean goal?)."},
+    {"fewer_steps_than_any_way_has",
+     R"({"limits": {"steps": 2}, "nodes": {"ask_size": {"on": {"expired": "choose"}}}})", Is::warning,
+     "Expected limits.steps to allow a way to an end, but it is 2, and the shortest way has 3 steps."},
+    {"expiry_beyond_the_time_of_a_run", R"({"limits": {"ms": 60000}})", Is::warning,
+     "Expected node \"ask_size\" to leave within the time of a run, limits.ms 60000, but it waits for 3600000 ms."},
     // Maps over items.
     {"map_with_a_setting_with_a_typo",
      R"({"nodes": {"make": {"do": null, "with": null, "on": {"ok": null, "joined": "served"},
@@ -244,6 +268,17 @@ TEST(GraphReview, nothing_is_said_of_what_may_be_missing_or_cannot_be_known) {
 }
 
 // A fault is certain: what a run's input, another writer or a way around the question may bring is no fault.
+TEST(GraphReview, an_object_with_a_dollar_and_an_error_that_a_node_writes_are_left_alone) {
+  Json graph = order();
+  graph["nodes"]["make"]["with"]["inputs"] = {{"a", {{"$", 5}, {"unit", "EUR"}}}, {"b", {{"$", "size"}}}};
+  EXPECT_EQ(reviewed(graph).warnings, std::vector<std::string>{});
+  graph["nodes"]["ask_size"]["into"] = "error";
+  graph["nodes"]["choose"]["with"]["value"] = "$error";
+  graph["nodes"]["make"]["with"]["inputs"] = {{"a", {{"$", "error/size"}, {"default", 1}}}};
+  for (const std::string& warning : reviewed(graph).warnings)
+    EXPECT_EQ(warning.find("of $error"), std::string::npos) << warning;
+}
+
 TEST(GraphReview, values_that_may_come_from_elsewhere_are_left_alone) {
   const auto faults = [](Json graph, const char* merged) {
     graph.merge_patch(Json::parse(merged));

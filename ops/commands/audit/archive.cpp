@@ -33,9 +33,9 @@ std::function<bool(const RunRow&)> wanted_by(Store& store, const RunFilter& filt
 
 void print_archive(const ArchiveOptions& options, const ArchiveReport& report) {
   if (report.runs == 0) return print_line("No run is to be archived.");
-  print_line((report.was_there ? "Went on with " : "Archived into ") + options.out + ": " +
-             counted(report.runs, "run") + " with " + counted(report.events, "event") + ", " +
-             std::to_string(report.removed) + " removed from the database.");
+  print_paragraph((report.was_there ? "Went on with " : "Archived into ") + options.out + ": " +
+                  counted(report.runs, "run") + " with " + counted(report.events, "event") + ", " +
+                  std::to_string(report.removed) + " removed from the database.");
 }
 
 Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
@@ -53,7 +53,7 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
   Json kept = Json::array();
   const auto keep = [&](const RunId& run, const std::string& why) {
     kept.push_back({{"run", to_string(run)}, {"says", why}});
-    if (!settings.json) print_line("Kept " + to_string(run) + ": " + why + ".");
+    if (!settings.json) print_paragraph("Kept " + to_string(run) + ": " + why + ".");
   };
   const Result<std::string> owner = reach_as_owner(choose_database(settings));  // who may take on cairn_archive
   if (!owner) return owner.error();

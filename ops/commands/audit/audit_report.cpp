@@ -49,7 +49,7 @@ ExitCode AuditReport::close(bool rebuilds) {
     print_json(document);
   } else {
     print_erased();
-    print_line(summary(rebuilds));
+    print_paragraph(summary(rebuilds));
   }
   return count_ == 0 ? exit_ok : exit_finding;
 }
@@ -69,8 +69,8 @@ void AuditReport::add_erased(const Tombstone& tombstone) {
 
 void AuditReport::print_erased() const {
   for (const auto& [act, erased] : erased_)
-    print_line("Erased at " + local_time(act.first) + " by " + act.second + ": " + counted(erased.runs, "run") + ", " +
-               erased.first + (erased.runs > erased_shown_max ? ", ... (all in --json)." : "."));
+    print_paragraph("Erased at " + local_time(act.first) + " by " + act.second + ": " + counted(erased.runs, "run") +
+                    ", " + erased.first + (erased.runs > erased_shown_max ? ", ... (all in --json)." : "."));
 }
 
 void AuditReport::take(const Finding& finding) {
@@ -80,7 +80,7 @@ void AuditReport::take(const Finding& finding) {
   // One about a whole file or database has no run, and one about a whole run no event.
   const std::string run = finding.run.is_nil() ? "" : to_string(finding.run) + " ";
   const std::string seq = finding.run.is_nil() && finding.seq == 0 ? "" : std::to_string(finding.seq) + " ";
-  print_line(run + seq + painted(finding.kind, Paint::red) + ": " + finding.says);
+  print_paragraph(run + seq + painted(finding.kind, Paint::red) + ": " + finding.says);
 }
 
 std::string AuditReport::summary(bool rebuilds) const {

@@ -53,7 +53,7 @@ void print_erasure(const ErasePlan& plan, const ErasureReport& report) {
                                   : plural(report.removed, "run") + " erased";
   if (!plan.dry_run && !plan.file.empty() && report.removed > 0) line += ", which " + plan.file + " has";
   if (report.kept > 0) line += ", " + std::to_string(report.kept) + " kept";
-  print_line(line + ".");
+  print_paragraph(line + ".");
   if (plan.dry_run) return;
   const RunErasure::Values& values = report.values;
   if (values.removed + values.used + values.recent == 0) return;
@@ -61,7 +61,7 @@ void print_erasure(const ErasePlan& plan, const ErasureReport& report) {
   if (values.used > 0) line += ", " + std::to_string(values.used) + " kept for other runs";
   if (values.recent > 0)
     line += ", " + std::to_string(values.recent) + " put too lately: the same command removes them later";
-  print_line(line + ".");
+  print_paragraph(line + ".");
 }
 
 void print_erasure_json(const ErasePlan& plan, const ErasureReport& report, const SaidOfRuns& kept,

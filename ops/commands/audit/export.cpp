@@ -134,8 +134,8 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   if (!options.out.empty() && settings.json)
     print_json({{"file", options.out}, {"runs", writer.counts().runs}, {"events", writer.counts().events}});
   else if (!options.out.empty())
-    print_line("Exported into " + options.out + ": " + counted(writer.counts().runs, "run") + " with " +
-               counted(writer.counts().events, "event") + ".");
+    print_paragraph("Exported into " + options.out + ": " + counted(writer.counts().runs, "run") + " with " +
+                    counted(writer.counts().events, "event") + ".");
   return left.report();
 }
 

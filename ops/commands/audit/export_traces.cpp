@@ -51,8 +51,8 @@ void print_sent(const Settings& settings, const Sent& sent, std::int64_t spans) 
                        {"under_way", sent.under_way},
                        {"unreadable", sent.unreadable.runs.size()},
                        {"rejected_spans", sent.rejected}});
-  print_line("Sent " + counted(spans, "span") + " of " + counted(sent.runs, "run") + "." +
-             (sent.under_way > 0 ? " " + counted(sent.under_way, "run") + " under way left out." : ""));
+  print_paragraph("Sent " + counted(spans, "span") + " of " + counted(sent.runs, "run") + "." +
+                  (sent.under_way > 0 ? " " + counted(sent.under_way, "run") + " under way left out." : ""));
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ Exit import_runs(const Settings& settings, const ImportCommand& options) {
   if (settings.json)
     print_json({{"imported", report->imported}, {"left", report->left}, {"events", report->events}});
   else
-    print_line("Imported " + counted(report->imported, "run") + " with " + counted(report->events, "event") + "; " +
-               std::to_string(report->left) + " were there already.");
+    print_paragraph("Imported " + counted(report->imported, "run") + " with " + counted(report->events, "event") +
+                    "; " + std::to_string(report->left) + " were there already.");
   return exit_ok;
 }
 

@@ -23,10 +23,10 @@ struct ReplayRunsOptions {
 };
 
 void print_replay(const std::string& summary, const Json& report) {
-  print_line(summary);
+  print_paragraph(summary);
   if (report["diverged"] != 0)
-    print_line("Model calls cost " + report["cost"].dump() + ", of which " + report["cost_behind"].dump() +
-               " lie behind a divergence.");
+    print_paragraph("Model calls cost " + report["cost"].dump() + ", of which " + report["cost_behind"].dump() +
+                    " lie behind a divergence.");
   Table table({"NODE", "EVENT", "DECISION", "RUNS", "EXAMPLE"});
   for (const Json& kind : report["divergences"]) {
     const Json& example = kind["examples"][0];
@@ -37,7 +37,7 @@ void print_replay(const std::string& summary, const Json& report) {
   }
   if (!table.is_empty()) table.print();
   for (const Json& fault : report["faults"])
-    print_line(fault["run"].get<std::string>() + ": " + fault["says"].get<std::string>());
+    print_paragraph(fault["run"].get<std::string>() + ": " + fault["says"].get<std::string>());
 }
 
 // The selected runs; refuses `not_found` for one that does not exist.

@@ -45,11 +45,11 @@ Exit corpus_load(const Settings& settings, const std::string& name, const std::s
                 {"removed", loaded->removed},
                 {"unread", std::move(unread)}});
   } else {
-    print_line("Corpus " + name + " has the " + std::to_string(folder->documents.size()) + " documents of " +
-               folder->name + ": " + std::to_string(loaded->added) + " added, " + std::to_string(loaded->changed) +
-               " changed, " + std::to_string(loaded->unchanged) + " unchanged, " + std::to_string(loaded->removed) +
-               " removed.");
-    for (const UnreadFile& file : folder->unread) print_line("Not read: " + file.source + ": " + file.reason);
+    print_paragraph("Corpus " + name + " has the " + std::to_string(folder->documents.size()) + " documents of " +
+                    folder->name + ": " + std::to_string(loaded->added) + " added, " + std::to_string(loaded->changed) +
+                    " changed, " + std::to_string(loaded->unchanged) + " unchanged, " +
+                    std::to_string(loaded->removed) + " removed.");
+    for (const UnreadFile& file : folder->unread) print_paragraph("Not read: " + file.source + ": " + file.reason);
   }
   return exit_ok;
 }
@@ -82,8 +82,8 @@ Exit corpus_search(const Settings& settings, const std::string& name, const std:
       print_json({{"title", passage.title}, {"source", passage.source}, {"excerpt", passage.text}});
       continue;
     }
-    print_line(painted(passage.title, Paint::bold) + "  " + painted(passage.source, Paint::dim));
-    print_line(passage.text + "\n");
+    print_paragraph(painted(passage.title, Paint::bold) + "  " + painted(passage.source, Paint::dim));
+    print_paragraph(passage.text + "\n");
   }
   if (!settings.json && found->passages.empty()) print_line(painted("None.", Paint::dim));
   return exit_ok;

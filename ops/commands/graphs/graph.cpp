@@ -10,6 +10,7 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/commands/graphs/graph_test.hpp"
+#include "ops/commands/list_part.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/local_time.hpp"
@@ -31,20 +32,22 @@ struct GraphCheckOptions {
 };
 
 std::string since_text(const GraphRow& row, TimeUs now_us) {
-  if (row.at_us == 0) return "";
-  return is_terminal() ? local_short(row.at_us, now_us) : local_time(row.at_us);
+  return row.at_us == 0 ? "" : listed_time(row.at_us, now_us);
 }
 
-Exit graph_list(const Settings& settings) {
+Exit graph_list(const Settings& settings, const ListPart& part) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   const TimeUs now_us = opened->store->database_time();
   Table table({"NAME", "VERSION", "CURRENT", "SINCE", "BY"});
-  for (const GraphRow& row : opened->store->graphs().names()) {
-    if (settings.json) print_json(graph_json(row));
-    table.add({row.name, row.version.substr(0, 12), row.current ? "yes" : "", since_text(row, now_us), row.actor});
-  }
-  if (!settings.json) table.print();
+  table.keep(1);
+  std::vector<ListRow> rows;
+  for (const GraphRow& row : opened->store->graphs().names())
+    rows.push_back(
+        {row.name + "." + row.version.substr(0, 12),
+         graph_json(row),
+         {row.name, row.version.substr(0, 12), row.current ? "yes" : "", since_text(row, now_us), row.actor}});
+  print_list(settings, std::move(table), std::move(rows), part);
   return exit_ok;
 }
 
@@ -89,8 +92,8 @@ Exit print_review(const Settings& settings, GraphReview review, bool is_strict) 
   if (settings.json) {
     print_json(review_json(review));
   } else {
-    for (const std::string& fault : review.faults) print_line(fault);
-    for (const std::string& warning : review.warnings) print_line("Warning: " + warning);
+    for (const std::string& fault : review.faults) print_paragraph(fault);
+    for (const std::string& warning : review.warnings) print_paragraph("Warning: " + warning);
     if (review.faults.empty()) print_line("The graph may run.");
   }
   return review.faults.empty() ? exit_ok : exit_finding;
@@ -119,7 +122,7 @@ Exit graph_add(const Settings& settings, const Json& graph) {
     print_json({{"name", (*added)->name}, {"version", (*added)->version}, {"warnings", warnings}});
   } else {
     for (const std::string& warning : warnings) std::cerr << visible("Warning: " + warning) << '\n';
-    print_line((*added)->name + " " + (*added)->version);
+    print_paragraph((*added)->name + " " + (*added)->version);
   }
   return exit_ok;
 }
@@ -137,7 +140,7 @@ Exit graph_rollback(const Settings& settings, const std::string& wanted) {
   if (settings.json)
     print_json({{"name", (*graph)->name}, {"version", (*graph)->version}});
   else
-    print_line((*graph)->name + " " + (*graph)->version);
+    print_paragraph((*graph)->name + " " + (*graph)->version);
   return exit_ok;
 }
 
@@ -163,7 +166,10 @@ void add_graph(CommandLine& line) {
   auto& kind = line.keep<std::string>() = "graph";
   CLI::App& group = add_group(line, "graph", "List, show, check, test, add and roll back graphs; their JSON Schema",
                               "cairn graph check order.json");
-  add_command(line, group, "list", "The graphs and their versions", "cairn graph list", graph_list);
+  auto& part = line.keep<ListPart>();
+  add_list_part(add_command(line, group, "list", "The graphs and their versions", "cairn graph list",
+                            [&](const Settings& settings) { return graph_list(settings, part); }),
+                part);
   CLI::App& show =
       add_command(line, group, "show", "A graph as JSON or as a drawing", "cairn graph show order --format mermaid",
                   [&](const Settings& settings) { return graph_show(settings, show_options); });

@@ -115,15 +115,15 @@ CaseResult checked(CaseResult result, const Graph& graph) {
 void print_report(const Report& report, const Coverage& coverage) {
   for (const Json& one : report.cases) {
     const bool is_ok = one["ok"];
-    print_line(painted(is_ok ? "ok    " : "FAIL  ", is_ok ? Paint::green : Paint::red) +
-               one["name"].get<std::string>());
-    if (!is_ok) print_line("      " + one["finding"].get<std::string>());
+    print_paragraph(painted(is_ok ? "ok    " : "FAIL  ", is_ok ? Paint::green : Paint::red) +
+                    one["name"].get<std::string>());
+    if (!is_ok) print_below("      ", "      ", one["finding"].get<std::string>());
   }
   std::string missed;
   for (const auto& [node, label] : coverage.missed) missed += (missed.empty() ? "" : ", ") + node + " by " + label;
-  print_line(std::to_string(report.cases.size()) + " cases, " + std::to_string(report.failed) + " failed. " +
-             std::to_string(coverage.edges - coverage.missed.size()) + " of " + std::to_string(coverage.edges) +
-             " edges taken" + (missed.empty() ? "." : "; not " + missed + "."));
+  print_paragraph(std::to_string(report.cases.size()) + " cases, " + std::to_string(report.failed) + " failed. " +
+                  std::to_string(coverage.edges - coverage.missed.size()) + " of " + std::to_string(coverage.edges) +
+                  " edges taken" + (missed.empty() ? "." : "; not " + missed + "."));
 }
 
 void print_report_json(const Report& report, const Coverage& coverage) {

@@ -45,14 +45,14 @@ void print_report(const Settings& settings, std::uint64_t first, const SeedsRepo
                        {"faults", report.faults},
                        {"runs", report.runs},
                        {"finding", finding_json(report.found)}});
-  print_line(std::to_string(report.seeds) + " seeds from " + std::to_string(first) + ", " +
-             std::to_string(report.per_second()) + " a second, " + std::to_string(report.events) + " events");
-  print_line("faults: " + counts_text(report.faults));
-  print_line("runs:   " + counts_text(report.runs));
+  print_paragraph(std::to_string(report.seeds) + " seeds from " + std::to_string(first) + ", " +
+                  std::to_string(report.per_second()) + " a second, " + std::to_string(report.events) + " events");
+  print_paragraph("faults: " + counts_text(report.faults));
+  print_paragraph("runs:   " + counts_text(report.runs));
   if (!report.found) return print_line("Nothing was found.");
   const std::string seed = std::to_string(report.found->seed);
-  print_line("Found with seed " + seed + " (repeat it with --seed " + seed + " --seeds 1):");
-  for (const std::string& line : report.found->lines) print_line(line);
+  print_paragraph("Found with seed " + seed + " (repeat it with --seed " + seed + " --seeds 1):");
+  for (const std::string& line : report.found->lines) print_paragraph(line);
 }
 
 Exit simulate_graph(const Settings& settings, const SimulateOptions& options) {

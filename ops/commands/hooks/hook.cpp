@@ -32,7 +32,7 @@ Exit hook_said(const Settings& settings, const std::string& name, const std::str
   if (settings.json)
     print_json({{"name", name}, {what, true}});
   else
-    print_line(sentence);
+    print_paragraph(sentence);
   return exit_ok;
 }
 
@@ -49,7 +49,7 @@ Exit print_hook(const Settings& settings, OpenedHooks& hooks, const std::string&
   if (settings.json)
     print_json(hook_line(*row, facts_of(name, hooks.table->counts({name, true}), hooks.table->lasts(name))));
   else
-    print_line("Hook " + name + " " + in_words(hook) + ".");
+    print_paragraph("Hook " + name + " " + in_words(hook) + ".");
   return exit_ok;
 }
 
@@ -104,7 +104,7 @@ Exit hook_resend(const Settings& settings, const HookOptions& options) {
   if (settings.json)
     print_json({{"name", options.name}, {"resent", *count}});
   else
-    print_line(std::to_string(*count) + " of hook " + options.name + " will be sent again.");
+    print_paragraph(std::to_string(*count) + " of hook " + options.name + " will be sent again.");
   return exit_ok;
 }
 
@@ -144,10 +144,10 @@ Exit hook_test(const Settings& settings, const HookOptions& options) {
   if (settings.json)
     print_json(delivery_line(*sent));
   else if (is_delivered)
-    print_line("The test " + *id + " was delivered, and answered with " + std::to_string(sent->answer) + ".");
+    print_paragraph("The test " + *id + " was delivered, and answered with " + std::to_string(sent->answer) + ".");
   else
-    print_line(is_unsent ? said_of_unsent(table, options.name, *id)
-                         : "The test " + *id + " was not delivered. " + sent->says);
+    print_paragraph(is_unsent ? said_of_unsent(table, options.name, *id)
+                              : "The test " + *id + " was not delivered. " + sent->says);
   return is_delivered ? exit_ok : exit_finding;
 }
 

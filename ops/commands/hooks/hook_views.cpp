@@ -3,10 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/hooks/opened_hooks.hpp"
+#include "ops/commands/list_part.hpp"
 #include "ops/hooks/hook_lines.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 
 namespace cairn {
@@ -25,46 +28,46 @@ std::string standing_of_hook(const Json& line) {
   return line["parked"] == 0 ? "on" : "has parked";
 }
 
-std::string last_words(const Json& last) {
+std::string last_words(const Json& last, TimeUs now_us) {
   if (last.is_null()) return "none";
   const std::string at = last.value("settled_at", last["noted_at"].get<std::string>());
-  return last["status"].get<std::string>() + " " + at.substr(0, at.find('.')) + "Z";
+  return last["status"].get<std::string>() + " " + listed_time(at, now_us);
 }
 
-Exit hook_list(const Settings& settings) {
+Exit hook_list(const Settings& settings, const ListPart& part) {
   const auto hooks = open_hooks(settings);
   if (!hooks) return hooks.error();
   HookTable& kept = *(*hooks)->table;
   const std::vector<HookCounts> counts = kept.counts({{}, true});
   const std::vector<HookDelivery> lasts = kept.lasts();
-  Table table({"NAME", "STANDING", "WAITING", "PARKED", "DELIVERED", "LAST", "SENDS"});
+  const TimeUs now_us = (*hooks)->store->database_time();
+  Table table({"NAME", "STANDING", "WAITING", "PARKED", "DELIVERED", "LAST (" + zone_name(now_us) + ")", "SENDS"});
+  std::vector<ListRow> rows;
   for (const HookRow& row : kept.hooks()) {
     const Json line = hook_line(row, facts_of(row.name, counts, lasts));
-    if (settings.json)
-      print_json(line);
-    else
-      table.add({row.name, standing_of_hook(line), line["waiting"].dump(), line["parked"].dump(),
-                 line["delivered"].dump(), last_words(line["last"]), line["words"].get<std::string>()});
+    rows.push_back({row.name,
+                    line,
+                    {row.name, standing_of_hook(line), line["waiting"].dump(), line["parked"].dump(),
+                     line["delivered"].dump(), last_words(line["last"], now_us), line["words"].get<std::string>()}});
   }
-  if (!settings.json) table.print_wrapped();
+  print_list(settings, std::move(table), std::move(rows), part, LastColumn::wrapped);
   return exit_ok;
 }
 
 void print_hook(const Json& line) {
-  print_line(painted(line["name"].get<std::string>(), Paint::bold) + "  " + line["words"].get<std::string>());
-  if (line.contains("secret")) print_line("signed with secret " + line["secret"].get<std::string>());
-  if (line["paused"].is_object())
-    print_line(painted("paused", Paint::yellow) + " by " + line["paused"]["by"].get<std::string>() + " at " +
-               line["paused"]["at"].get<std::string>() + " " + line["paused"]["reason"].get<std::string>());
+  print_paragraph(painted(line["name"].get<std::string>(), Paint::bold) + "  " + line["words"].get<std::string>());
+  if (line.contains("secret")) print_paragraph("signed with secret " + line["secret"].get<std::string>());
+  if (line["paused"].is_object()) print_paragraph(paused_text(line["paused"]));
   print_line(line["waiting"].dump() + " waiting, " + line["parked"].dump() + " parked, " + line["delivered"].dump() +
              " delivered in the last days");
 }
 
-void print_deliveries(const std::vector<Json>& lines) {
-  Table table({"EVENT", "STATUS", "ATTEMPTS", "NEXT", "SAYS"});
+void print_deliveries(const std::vector<Json>& lines, TimeUs now_us) {
+  Table table({"EVENT", "STATUS", "ATTEMPTS", "NEXT (" + zone_name(now_us) + ")", "SAYS"});
+  table.keep(0);
   for (const Json& line : lines)
     table.add({line["id"].get<std::string>(), line["status"].get<std::string>(), line["attempts"].dump(),
-               line.value("next_at", ""), line["says"].get<std::string>()});
+               listed_time(line.value("next_at", ""), now_us), line["says"].get<std::string>()});
   if (!lines.empty()) table.print_wrapped();
 }
 
@@ -87,7 +90,7 @@ Exit hook_show(const Settings& settings, const HookViewOptions& options) {
     return exit_ok;
   }
   print_hook(line);
-  print_deliveries(deliveries);
+  print_deliveries(deliveries, (*hooks)->store->database_time());
   if (!may_be_more) return exit_ok;
   print_list_goes_on("There may be more:", "--after " + next);
   return exit_ok;
@@ -106,7 +109,7 @@ Exit hook_history(const Settings& settings, const HookViewOptions& options) {
     if (settings.json)
       print_json(hook_note_line(kept));
     else
-      print_dated(time_text(kept.at),
+      print_dated(local_time(kept.at),
                   kept.note.kind + " by " + kept.note.actor + (kept.note.says.empty() ? "." : ": " + kept.note.says));
   }
   if (goes_on && !settings.json) print_older_ones(notes.size(), notes.front().number);
@@ -134,7 +137,10 @@ CLI::Option* add_hook_name(CLI::App& command, std::string& name) {
 
 void add_hook_views(CommandLine& line, CLI::App& group) {
   auto& options = line.keep<HookViewOptions>();
-  add_command(line, group, "list", "The hooks, and what waits for them", "cairn hook list --json", hook_list);
+  auto& part = line.keep<ListPart>();
+  add_list_part(add_command(line, group, "list", "The hooks, and what waits for them", "cairn hook list --json",
+                            [&](const Settings& settings) { return hook_list(settings, part); }),
+                part);
   CLI::App& show = add_command(line, group, "show", "A hook, and its notices, the newest first",
                                "cairn hook show chat --status parked",
                                [&](const Settings& settings) { return hook_show(settings, options); });

@@ -22,7 +22,7 @@ Exit answer_question(const Settings& settings, const AnswerRequest& request, con
   if (settings.json)
     print_json({{"run", to_string(found->run)}, {"question", *question}});
   else
-    print_line("Answered " + *question + " of " + to_string(found->run) + ".");
+    print_paragraph("Answered " + *question + " of " + to_string(found->run) + ".");
   if (waiting.wait) return wait_and_print(found->opened, settings, found->run, waiting);
   if (!settings.json) hint_at_workers(*found->opened.store);
   return exit_ok;

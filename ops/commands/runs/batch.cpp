@@ -191,7 +191,7 @@ void print_counts(const Starter& starter, const Counts& counts) {
   std::string line = counted(static_cast<std::int64_t>(starter.runs().size()), "run");
   if (starter.existed() > 0) line += " (" + std::to_string(starter.existed()) + " were there already)";
   for (const auto& [status, count] : counts) line += ", " + std::to_string(count) + " " + painted_status(status);
-  print_line(line + "; tag batch=" + starter.tag());
+  print_paragraph(line + "; tag batch=" + starter.tag());
 }
 
 // Every line is looked at before the first run is started.

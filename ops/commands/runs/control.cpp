@@ -54,6 +54,7 @@ class Controlling {
   // JSON has a line for each run; people get the first ones and, of many, the sum.
   void print_result(const std::string& run, const Result<Controlled>& done) {
     ++count_;
+    if (done ? count_ <= lines_max : refused_ < lines_max) progress_.wipe();  // a line follows
     if (done) {
       ++statuses_[done->status];
     } else {
@@ -64,8 +65,8 @@ class Controlling {
     if (settings_.json)
       print_json(json_of(run, done));
     else if (done && count_ <= lines_max)
-      print_line(run + " " + (dry_run() ? "would be " : "") + painted_status(done->status) +
-                 (done->is_ending ? ", and cleans up first" : "") + fork_text(*done));
+      print_paragraph(run + " " + (dry_run() ? "would be " : "") + painted_status(done->status) +
+                      (done->is_ending ? ", and cleans up first" : "") + fork_text(*done));
     if (!settings_.json && progress_.is_due()) progress_.show(counted(count_, "run"));
   }
 
@@ -76,7 +77,7 @@ class Controlling {
     for (const auto& [status, count] : statuses_)
       line += ", " + std::to_string(count) + (dry_run() ? " would be " : " ") + painted_status(status);
     if (refused_ > 0) line += ", " + std::to_string(refused_) + " " + painted("refused", Paint::red);
-    print_line(line + ".");
+    print_paragraph(line + ".");
   }
 
   ExitCode exit() const { return exit_; }

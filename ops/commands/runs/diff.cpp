@@ -35,8 +35,12 @@ void print_changes(const std::string& title, const Json& changes) {
   print_line(painted(title, Paint::bold));
   for (const Json& change : changes) {
     const std::string path = change["path"];
-    if (change.contains("a")) print_line("  " + painted("- " + path + " " + excerpt(change["a"], 100), Paint::red));
-    if (change.contains("b")) print_line("  " + painted("+ " + path + " " + excerpt(change["b"], 100), Paint::green));
+    if (change.contains("a"))
+      print_below("  " + painted("-", Paint::red) + " ", "    ",
+                  painted(path + " " + excerpt(change["a"], 100), Paint::red));
+    if (change.contains("b"))
+      print_below("  " + painted("+", Paint::green) + " ", "    ",
+                  painted(path + " " + excerpt(change["b"], 100), Paint::green));
   }
 }
 
@@ -48,14 +52,15 @@ std::string event_line(const Json& event) {
 void print_diff(const Json& diff) {
   for (const char* side : {"a", "b"}) {
     const Json& of = diff[side];
-    print_line(std::string(side) + "  " + of["run"].get<std::string>() + "  event " + of["seq"].dump() + "  " +
-               painted_status(of["status"].get<std::string>()) + "  cost " + of["cost"].dump() + "  " +
-               duration_text(of["ms"].get<std::int64_t>() * 1000));
+    print_below(std::string(side) + "  ", "   ",
+                of["run"].get<std::string>() + "  event " + of["seq"].dump() + "  " +
+                    painted_status(of["status"].get<std::string>()) + "  cost " + of["cost"].dump() + "  " +
+                    duration_text(of["ms"].get<std::int64_t>() * 1000));
   }
   if (diff["same"] == true) return print_line("No event differs.");
   print_line(painted("First difference", Paint::bold));
-  print_line("  a  " + event_line(diff["first"]["a"]));
-  print_line("  b  " + event_line(diff["first"]["b"]));
+  for (const char* side : {"a", "b"})
+    print_below("  " + std::string(side) + "  ", "     ", event_line(diff["first"][side]));
   print_changes("Channels", diff["channels"]);
   print_changes("Plan", diff["plan"]);
   print_changes("Budgets", diff["budgets"]);
@@ -63,7 +68,7 @@ void print_diff(const Json& diff) {
   for (const char* side : {"a", "b"}) {
     const Json& decisions = diff["decisions"][side];
     if (!decisions.empty()) print_line(painted(std::string("Decisions of ") + side, Paint::bold));
-    for (const Json& decision : decisions) print_line("  " + event_line(decision));
+    for (const Json& decision : decisions) print_below("  ", "     ", event_line(decision));
   }
 }
 

@@ -111,9 +111,9 @@ void print_progress(const ProgressRow& row, std::string& day) {
   print_day(row.at_us, day);
   const std::string ms = std::to_string(1'000 + row.at_us / 1'000 % 1'000).substr(1);
   const std::string step = std::to_string(row.place.step);
-  std::string line = "       " + painted(local_clock(row.at_us) + "." + ms, Paint::dim) + "  " +
-                     std::string(step.size() < 4 ? 4 - step.size() : 0, ' ') + step + "  progress            ";
-  print_line(line + "node=" + row.node + " " + progress_sentence(row));
+  const std::string line = "       " + painted(local_clock(row.at_us) + "." + ms, Paint::dim) + "  " +
+                           std::string(step.size() < 4 ? 4 - step.size() : 0, ' ') + step + "  progress            ";
+  print_below(line, std::string(shown_width(line), ' '), "node=" + row.node + " " + progress_sentence(row));
 }
 
 void print_news(OpenedRun& found, const Settings& settings, ProgressNews& news, std::string& day) {

@@ -31,9 +31,7 @@ Result<QuestionsWanted> questions_wanted(Store& store, const RunQuery& query) {
 }
 
 std::string time_shown(const Json& line, const char* name, TimeUs now_us) {
-  const std::optional<TimeUs> at = line[name].is_string() ? parse_time(line[name].get<std::string>()) : std::nullopt;
-  if (!at) return "";
-  return is_terminal() ? local_short(*at, now_us) : local_time(*at);
+  return line[name].is_string() ? listed_time(line[name].get<std::string>(), now_us) : "";
 }
 
 void print_questions_table(const std::vector<Json>& lines, TimeUs now_us) {
@@ -41,6 +39,7 @@ void print_questions_table(const std::vector<Json>& lines, TimeUs now_us) {
   std::vector<std::string> ids;
   for (const Json& line : lines) ids.push_back(line["run"]);
   const std::size_t letters = letters_of_ids(std::move(ids));
+  table.keep(0);
   for (const Json& line : lines) {
     const Json& prompt = line["prompt"];
     table.add({line["run"].get<std::string>().substr(0, letters), line["question"], line["graph"],

@@ -17,13 +17,16 @@
 namespace cairn {
 namespace {
 
+constexpr std::size_t lineage_indent_max = 15;
+
 std::string tags_text(const Tags& tags) {
   std::string text;
   for (const auto& [key, value] : tags) text += (text.empty() ? "" : " ") + key + "=" + value;
   return text;
 }
 
-// A tree: each run below its origin, in the order of their starts.
+// A tree: each run below its origin, in the order of their starts. On a terminal a long line of descent goes on without
+// further indents.
 void print_lineage(std::vector<RunRow> rows) {
   std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
     return std::tie(a.started_at, a.id) < std::tie(b.started_at, b.id);
@@ -35,7 +38,11 @@ void print_lineage(std::vector<RunRow> rows) {
     const std::optional<RunId> from = predecessor(row);
     below[from && listed.contains(*from) ? *from : RunId{}].push_back(&row);
   }
+  std::vector<std::string> ids;
+  for (const RunRow& row : rows) ids.push_back(to_string(row.id));
+  const std::size_t letters = letters_of_ids(std::move(ids));
   Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "CAME FROM"});
+  table.keep(0);
   const std::function<void(const RunId&, const std::string&)> add = [&](const RunId& id, const std::string& indent) {
     for (const RunRow* row : below[id]) {
       const bool is_last = row == below[id].back();
@@ -43,9 +50,10 @@ void print_lineage(std::vector<RunRow> rows) {
       const std::string from = row->forked_from ? "forked at event " + std::to_string(row->forked_from->seq)
                                : row->continues ? "continues"
                                                 : "";
-      table.add({indent + branch + to_string(row->id), row->graph, painted_status(status_word(*row)),
+      table.add({indent + branch + to_string(row->id).substr(0, letters), row->graph, painted_status(status_word(*row)),
                  std::to_string(row->head), from});
-      add(row->id, id.is_nil() ? "" : indent + (is_last ? "   " : "│  "));
+      const bool is_deep = is_terminal() && shown_width(indent) >= lineage_indent_max;
+      add(row->id, id.is_nil() ? "" : is_deep ? indent : indent + (is_last ? "   " : "│  "));
     }
   };
   add(RunId{}, "");
@@ -67,10 +75,10 @@ void print_runs(const std::vector<RunRow>& rows, TimeUs now_us) {
   const std::size_t letters = letters_of_ids(std::move(ids));
   const std::string zone = rows.empty() ? "" : " (" + zone_name(rows.front().started_at) + ")";
   Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "STARTED" + zone, "REASON AND TAGS"});
+  table.keep(0);
   for (const RunRow& row : rows)
     table.add({to_string(row.id).substr(0, letters), row.graph, painted_status(status_word(row)),
-               std::to_string(row.head),
-               is_terminal() ? local_short(row.started_at, now_us) : local_time(row.started_at), remarks_of(row)});
+               std::to_string(row.head), listed_time(row.started_at, now_us), remarks_of(row)});
   table.print();
 }
 

@@ -61,7 +61,8 @@ void print_called(const std::string& run, std::span<const RunRow> called) {
 void print_written(const std::vector<ProgressRow>& progress) {
   print_line("\n" + painted("Progress", Paint::bold));
   for (const ProgressRow& row : progress)
-    print_line("  step " + std::to_string(row.place.step) + " (" + row.node + ")  " + progress_sentence(row));
+    print_below("  ", "    ",
+                "step " + std::to_string(row.place.step) + " (" + row.node + ")  " + progress_sentence(row));
 }
 
 Exit show_run(const Settings& settings, const ShowOptions& options) {

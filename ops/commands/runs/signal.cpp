@@ -31,7 +31,7 @@ Exit send_signal(const Settings& settings, const SignalRequest& request) {
   if (settings.json)
     print_json(signal_json(*found->opened.client, found->run, request));
   else
-    print_line("Sent the signal " + request.name + " to " + run + ".");
+    print_paragraph("Sent the signal " + request.name + " to " + run + ".");
   if (!settings.json) report_signal(found->opened, found->run, request.name);
   return exit_ok;
 }

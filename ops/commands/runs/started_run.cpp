@@ -38,7 +38,7 @@ void print_outcome(const RunState& state, const Json& outcome) {
   std::string last = "\n" + painted_status(status_word(state)) + ", " + counted(state.seq, "event") + ", " +
                      duration_text(state.last_at - state.started_at);
   if (!state.reason.empty()) last += ": " + state.reason;
-  print_line(last);
+  print_paragraph(last);
 }
 
 using Clock = std::chrono::steady_clock;

@@ -2,6 +2,7 @@
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/list_part.hpp"
 #include "ops/scheduling/waiting_starts.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/local_time.hpp"
@@ -16,33 +17,21 @@ struct StartsOptions {
   StartKey after;
 };
 
-// In quotes, as a shell reads it.
-std::string start_cursor(const StartKey& of) {
-  std::string quoted;
-  for (const char c : of.graph + " " + of.key) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "'" + quoted + "'";
-}
-
-Status read_start_cursor(const std::string& text, StartKey& after) {
-  const std::size_t blank = text.find(' ');
-  if (blank == 0 || blank == std::string::npos)
-    return Error{Code::invalid,
-                 "Expected GRAPH and KEY with a blank between them, as an earlier list ended, in --after, "
-                 "but found " +
-                     excerpt(Json(text), 80) + "."};
-  after = {text.substr(0, blank), text.substr(blank + 1)};
-  return Done{};
-}
-
 void print_start_keys(const std::vector<Json>& lines, TimeUs now_us) {
   Table table({"GRAPH", "KEY", "RUN", "WAITING", "COLLECTED", "BEGINS (" + zone_name(now_us) + ")"});
+  table.keep(2);
+  std::vector<std::string> ids;
+  for (const Json& line : lines)
+    if (line["run"].is_string()) ids.push_back(line["run"]);
+  const std::size_t letters = letters_of_ids(std::move(ids));
   for (const Json& line : lines) {
     const Json& group = line["collecting"];
     const bool is_due_by_time = group.is_object() && group["due_at"].is_string();
-    table.add({line["graph"], line["key"], line["run"].is_string() ? line["run"].get<std::string>() : "",
+    table.add({line["graph"], line["key"],
+               line["run"].is_string() ? line["run"].get<std::string>().substr(0, letters) : "",
                std::to_string(line["waiting"].get<std::int64_t>()),
                group.is_object() ? std::to_string(group["starts"].get<std::int64_t>()) : "",
-               is_due_by_time ? local_short(*parse_time(group["due_at"].get<std::string>()), now_us) : ""});
+               is_due_by_time ? listed_time(group["due_at"].get<std::string>(), now_us) : ""});
   }
   table.print();
 }
@@ -59,7 +48,7 @@ Exit list_starts(const Settings& settings, const StartsOptions& options) {
   print_start_keys(shown, opened->store->database_time());
   if (goes_on)
     print_list_goes_on(std::to_string(lines.size()) + " shown. The next ones:",
-                       "--after " + start_cursor(lines.back().first));
+                       "--after " + shell_word(lines.back().first.graph + " " + lines.back().first.key));
   return exit_ok;
 }
 
@@ -72,7 +61,7 @@ void add_starts(CommandLine& line) {
                                   [&](const Settings& settings) { return list_starts(settings, options); });
   command.add_option("--graph", options.graph, "Only of this graph")->type_name("G");
   add_text(command, "--after", "CURSOR", "Go on where an earlier list ended",
-           [&options](const std::string& text) { return read_start_cursor(text, options.after); });
+           [&options](const std::string& text) { return assign(options.after, start_cursor(text, "--after")); });
   command.add_option("--limit", options.limit, "At most so many")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N")

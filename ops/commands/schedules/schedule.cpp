@@ -9,6 +9,7 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/schedule_arguments.hpp"
 #include "ops/scheduling/schedule_lines.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 
 namespace cairn {
@@ -29,7 +30,7 @@ Exit said(const Settings& settings, const std::string& name, const std::string& 
   if (settings.json)
     print_json({{"name", name}, {what, true}});
   else
-    print_line(sentence);
+    print_paragraph(sentence);
   return exit_ok;
 }
 
@@ -48,8 +49,8 @@ Exit schedule_add(const Settings& settings, const ScheduleOptions& options) {
     print_json(*line);
     return exit_ok;
   }
-  print_line("Schedule " + options.name + " starts " + definition->graph + ": " + in_words(*definition) + ".");
-  if ((*line)["next_at"].is_string()) print_line("The next time is " + (*line)["next_at"].get<std::string>() + ".");
+  print_paragraph("Schedule " + options.name + " starts " + definition->graph + ": " + in_words(*definition) + ".");
+  if ((*line)["next_at"].is_string()) print_line("The next time is " + local_moment_of((*line)["next_at"]) + ".");
   return exit_ok;
 }
 
@@ -63,7 +64,7 @@ Exit schedule_edit(const Settings& settings, const ScheduleOptions& options) {
   if (settings.json)
     print_json({{"name", options.name}, {"revision", *revision}});
   else
-    print_line("Schedule " + options.name + " has revision " + std::to_string(*revision) + ".");
+    print_paragraph("Schedule " + options.name + " has revision " + std::to_string(*revision) + ".");
   return exit_ok;
 }
 
@@ -103,9 +104,9 @@ Exit print_notes(const Settings& settings, const FoundSchedule& schedule, const 
     if (settings.json)
       print_json(line);
     else if (note.kind == NoteKind::refused)
-      print_line("It could not start: " + note.says);
+      print_paragraph("It could not start: " + note.says);
     else
-      print_line(note_sentence({0, 0, note}, schedule.zone->zone));
+      print_paragraph(note_sentence({0, 0, note}, schedule.zone->zone));
   }
   if (notes.empty() && !settings.json) print_line("Nothing came of it.");
   return code;

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "ops/answers/words.hpp"
+#include "ops/commands/list_part.hpp"
 #include "ops/commands/schedules/definition_options.hpp"
 #include "ops/commands/schedules/opened_schedules.hpp"
 #include "ops/requests/arguments.hpp"
@@ -29,15 +31,18 @@ struct ViewOptions {
   std::int64_t before = std::numeric_limits<std::int64_t>::max();  // of its history
 };
 
-std::string standing_of(const Json& line) {
+std::string standing_of(const Json& line, TimeUs now_us) {
   if (line["paused"].is_object()) return "paused";
-  return line["next_at"].is_string() ? line["next_at"].get<std::string>() : "none";
+  if (!line["next_at"].is_string()) return "none";
+  return listed_time(line["next_at"].get<std::string>(), now_us);
 }
 
-Exit schedule_list(const Settings& settings) {
+Exit schedule_list(const Settings& settings, const ListPart& part) {
   const auto schedules = open_schedules(settings);
   if (!schedules) return schedules.error();
-  Table table({"NAME", "GRAPH", "NEXT", "OPEN", "WAITING", "TIMES"});
+  const TimeUs now_us = (*schedules)->table->next_due().now_us;
+  Table table({"NAME", "GRAPH", "NEXT (" + zone_name(now_us) + ")", "OPEN", "WAITING", "TIMES"});
+  std::vector<ListRow> shown;
   std::string after;
   for (;;) {
     const std::vector<ScheduleRow> rows = (*schedules)->table->rows(after, rows_at_once);
@@ -45,31 +50,29 @@ Exit schedule_list(const Settings& settings) {
       const Result<Json> line = schedule_line(row, *(*schedules)->zones, *(*schedules)->opened.store);
       if (!line) return line.error();
       after = row.name;
-      if (settings.json)
-        print_json(*line);
-      else
-        table.add({row.name, (*line)["graph"], standing_of(*line), std::to_string((*line)["open"].size()),
-                   std::to_string((*line)["waiting"].size()), (*line)["words"]});
+      shown.push_back({row.name,
+                       *line,
+                       {row.name, (*line)["graph"], standing_of(*line, now_us), std::to_string((*line)["open"].size()),
+                        std::to_string((*line)["waiting"].size()), (*line)["words"]}});
     }
     if (rows.size() < static_cast<std::size_t>(rows_at_once)) break;
   }
-  if (!settings.json) table.print_wrapped();
+  print_list(settings, std::move(table), std::move(shown), part, LastColumn::wrapped);
   return exit_ok;
 }
 
 void print_schedule(const Json& line, const std::vector<Json>& next) {
-  print_line(painted(line["name"].get<std::string>(), Paint::bold) + "  " + line["words"].get<std::string>());
-  print_line("starts " + line["graph"].get<std::string>() + " with " + excerpt(line["input"], 200) + ", revision " +
-             line["revision"].dump());
-  print_line("overlap " + line["overlap"].get<std::string>() + ", catch up " +
-             duration_text(line["catch_up_ms"].get<std::int64_t>() * 1'000) + ", jitter " +
-             duration_text(line["jitter_ms"].get<std::int64_t>() * 1'000) + ", dst " + line["dst"].get<std::string>());
-  if (line["paused"].is_object())
-    print_line(painted("paused", Paint::yellow) + " by " + line["paused"]["by"].get<std::string>() + " at " +
-               line["paused"]["at"].get<std::string>() + " " + line["paused"]["reason"].get<std::string>());
+  print_paragraph(painted(line["name"].get<std::string>(), Paint::bold) + "  " + line["words"].get<std::string>());
+  print_paragraph("starts " + line["graph"].get<std::string>() + " with " + excerpt(line["input"], 200) +
+                  ", revision " + line["revision"].dump());
+  print_paragraph("overlap " + line["overlap"].get<std::string>() + ", catch up " +
+                  duration_text(line["catch_up_ms"].get<std::int64_t>() * 1'000) + ", jitter " +
+                  duration_text(line["jitter_ms"].get<std::int64_t>() * 1'000) + ", dst " +
+                  line["dst"].get<std::string>());
+  if (line["paused"].is_object()) print_paragraph(paused_text(line["paused"]));
   for (const Json& one : line["open"])
-    print_line("open: run " + one["run"].get<std::string>() + " of " + one["at"].get<std::string>());
-  for (const Json& at : line["waiting"]) print_line("waiting: " + at.get<std::string>());
+    print_line("open: run " + one["run"].get<std::string>() + " of " + local_moment_of(one["at"]));
+  for (const Json& at : line["waiting"]) print_line("waiting: " + local_moment_of(at));
   for (const Json& one : next)
     print_line("next: " + one["local"].get<std::string>() + " " + one["zone"].get<std::string>() + ", " +
                one["at"].get<std::string>());
@@ -95,7 +98,7 @@ Exit print_next(const Settings& settings, const ViewOptions& options, const Sche
                 const TimeZone& zone, TimeUs now_us) {
   const TimeUs from = options.from.value_or(now_us);
   const std::vector<Json> lines = next_lines(options.name, definition, zone, from, options.count);
-  if (!settings.json) print_line(in_words(definition) + ":");
+  if (!settings.json) print_paragraph(in_words(definition) + ":");
   for (const Json& line : lines) {
     const TimeUs at = parse_time(line["at"].get<std::string>()).value_or(0);
     const std::int64_t days = days_before(at / 1'000'000 + zone.piece_at(at / 1'000'000).offset);
@@ -167,7 +170,7 @@ Exit schedule_explain(const Settings& settings, const ViewOptions& options) {
   if (settings.json)
     print_json({{"name", options.name}, {"says", says}});
   else
-    for (const std::string& sentence : says) print_line(sentence);
+    for (const std::string& sentence : says) print_paragraph(sentence);
   return exit_ok;
 }
 
@@ -224,7 +227,10 @@ Result<std::vector<std::string>> cleared_fields(const std::vector<std::string>& 
 
 void add_schedule_views(CommandLine& line, CLI::App& group) {
   auto& options = line.keep<ViewOptions>();
-  add_command(line, group, "list", "The schedules, by name", "cairn schedule list --json", schedule_list);
+  auto& part = line.keep<ListPart>();
+  add_list_part(add_command(line, group, "list", "The schedules, by name", "cairn schedule list --json",
+                            [&](const Settings& settings) { return schedule_list(settings, part); }),
+                part);
   CLI::App& show =
       add_command(line, group, "show", "A schedule, what is open and what comes next", "cairn schedule show weekly",
                   [&](const Settings& settings) { return schedule_show(settings, options); });

@@ -61,7 +61,7 @@ Exit back_up(const Settings& settings, const BackupOptions& options) {
                 {"postgres", backup->postgres},
                 {"program", backup->program}});
   else
-    print_line("The database " + backup->identity + " is in " + options.folder + ".");
+    print_paragraph("The database " + backup->identity + " is in " + options.folder + ".");
   return exit_ok;
 }
 
@@ -83,8 +83,8 @@ void print_restored(const Settings& settings, const std::string& name, const std
   if (settings.json)
     print_json({{"restored", name}, {"sessions", forgotten.sessions}, {"holds", forgotten.holds}});
   else
-    print_line(says + ", without its " + std::to_string(forgotten.sessions) + " sessions and their " +
-               std::to_string(forgotten.holds) + " holds.");
+    print_paragraph(says + ", without its " + std::to_string(forgotten.sessions) + " sessions and their " +
+                    std::to_string(forgotten.holds) + " holds.");
 }
 
 // The database was restored by its server's programs, or by an import of a dump.

@@ -17,7 +17,7 @@ Exit down(const Settings& settings) {
   if (settings.json)
     print_json({{"down", true}, {"data", choice.directory}});
   else
-    print_line("Stopped the PostgreSQL in " + choice.directory + ".");
+    print_paragraph("Stopped the PostgreSQL in " + choice.directory + ".");
   return exit_ok;
 }
 

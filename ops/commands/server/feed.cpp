@@ -3,11 +3,13 @@
 #include <iostream>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "ops/answers/feed_lines.hpp"
 #include "ops/answers/words.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/list_part.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/feed_arguments.hpp"
 #include "ops/service/database.hpp"
@@ -21,6 +23,7 @@ namespace {
 
 constexpr std::chrono::milliseconds feed_pause{100};
 constexpr std::int32_t events_at_once = 2'000;
+constexpr std::size_t summary_max = 150;  // of an event on a terminal, which takes two or three lines
 
 struct FeedOptions {
   FeedConsumer consumer;
@@ -54,7 +57,8 @@ Exit feed_add(const Settings& settings, const FeedOptions& options) {
   if (settings.json)
     print_json({{"name", consumer.name}, {"added", true}});
   else
-    print_line("Consumer " + consumer.name + " is added: `cairn feed read " + consumer.name + "` gives it events.");
+    print_paragraph("Consumer " + consumer.name + " is added: `cairn feed read " + consumer.name +
+                    "` gives it events.");
   return exit_ok;
 }
 
@@ -65,7 +69,7 @@ Exit feed_remove(const Settings& settings, const FeedOptions& options) {
   if (settings.json)
     print_json({{"name", options.consumer.name}, {"removed", true}});
   else
-    print_line("Consumer " + options.consumer.name + " is removed.");
+    print_paragraph("Consumer " + options.consumer.name + " is removed.");
   return exit_ok;
 }
 
@@ -75,28 +79,29 @@ std::string lag_text(const FeedStanding& standing, TimeUs now_us) {
   return std::to_string(standing.behind) + ", " + duration_text(now_us - standing.oldest.value_or(now_us));
 }
 
-Exit feed_list(const Settings& settings) {
+Exit feed_list(const Settings& settings, const ListPart& part) {
   Result<OpenedFeed> opened = open_feed(settings);
   if (!opened) return opened.error();
   const TimeUs now_us = opened->store->database_time();
-  Table table({"NAME", "BEHIND", "MOVED", "GRAPH", "BY"});
-  for (const FeedStanding& standing : opened->feed->consumers()) {
-    if (settings.json) print_json(consumer_json(standing));
-    table.add({standing.consumer.name, lag_text(standing, now_us),
-               standing.moved_at == 0 ? "" : local_time(standing.moved_at), standing.consumer.filter.graph,
-               standing.consumer.created_by});
-  }
-  if (!settings.json) table.print_wrapped();
+  Table table({"NAME", "BEHIND", "MOVED (" + zone_name(now_us) + ")", "GRAPH", "BY"});
+  std::vector<ListRow> rows;
+  for (const FeedStanding& standing : opened->feed->consumers())
+    rows.push_back({standing.consumer.name,
+                    consumer_json(standing),
+                    {standing.consumer.name, lag_text(standing, now_us),
+                     standing.moved_at == 0 ? "" : listed_time(standing.moved_at, now_us),
+                     standing.consumer.filter.graph, standing.consumer.created_by}});
+  print_list(settings, std::move(table), std::move(rows), part, LastColumn::wrapped);
   return exit_ok;
 }
 
 void print_feed_event(const Json& line) {
   const TimeUs at_us = parse_time(line.at("at").get<std::string>()).value_or(0);
-  const std::string text = painted(local_time(at_us), Paint::dim) + "  " + line.at("run").get<std::string>() + "  " +
-                           line.at("seq").dump() + "  " +
-                           (line.at("type").is_string() ? line.at("type").get<std::string>() : line.at("type").dump());
-  const std::size_t used = shown_width(text) + 2;
-  print_line(text + "  " + event_summary(line, line_width() > used + 20 ? line_width() - used : 20));
+  const std::string type = line.at("type").is_string() ? line.at("type").get<std::string>() : line.at("type").dump();
+  const std::string text = line.at("run").get<std::string>() + "  " + line.at("seq").dump() + "  " + type + "  ";
+  const std::size_t used = 21 + shown_width(text);  // with the time
+  const std::size_t room = is_terminal() ? summary_max : std::max(line_width(), used + 20) - used;
+  print_below(painted(local_time(at_us), Paint::dim) + "  ", "    ", text + event_summary(line, room));
 }
 
 // The events of the page, and after them the cursor: who reads the lines has all before it.
@@ -144,7 +149,7 @@ Exit feed_confirm(const Settings& settings, const FeedOptions& options) {
   if (settings.json)
     print_json({{"name", options.consumer.name}, {"cursor", options.cursor}});
   else
-    print_line("Consumer " + options.consumer.name + " goes on after the cursor.");
+    print_paragraph("Consumer " + options.consumer.name + " goes on after the cursor.");
   return exit_ok;
 }
 
@@ -195,7 +200,10 @@ void add_feed(CommandLine& line) {
                               [&](const Settings& settings) { return feed_add(settings, options); });
   add_consumer_name(add, options);
   add_filter(add, options);
-  add_command(line, group, "list", "The consumers, and how far behind each is", "cairn feed list --json", feed_list);
+  auto& part = line.keep<ListPart>();
+  add_list_part(add_command(line, group, "list", "The consumers, and how far behind each is", "cairn feed list --json",
+                            [&](const Settings& settings) { return feed_list(settings, part); }),
+                part);
   add_feed_read(line, group, options);
   CLI::App& confirm = add_command(line, group, "confirm", "Move the consumer's place: it has all before the cursor",
                                   "cairn feed confirm warehouse CURSOR",

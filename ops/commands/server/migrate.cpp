@@ -57,8 +57,8 @@ void print_check(const MigrationCheck& check) {
   const std::string here = "The schema is at version " + std::to_string(check.version);
   if (check.missing.empty())
     return print_line(here + ", shards " + std::to_string(check.shards) + ": nothing is to be done.");
-  print_line((check.version == 0 ? "There is no schema yet" : here) + "; `cairn migrate` would lead to version " +
-             std::to_string(check.newest) + ":");
+  print_paragraph((check.version == 0 ? "There is no schema yet" : here) + "; `cairn migrate` would lead to version " +
+                  std::to_string(check.newest) + ":");
   Table table({"NUMBER", "MIGRATION"});
   for (const Migration& migration : check.missing)
     table.add({std::to_string(migration.number), std::string(migration.name)});

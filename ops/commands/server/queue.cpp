@@ -9,6 +9,7 @@
 #include "ops/answers/words.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/list_part.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/budget_arguments.hpp"
 #include "ops/requests/schedule_arguments.hpp"
@@ -24,7 +25,7 @@ namespace {
 
 struct BudgetsOptions {
   std::string queue;
-  std::int64_t limit = 20;
+  KeyPlaces keys = {.after = 0, .limit = 20};
 };
 
 struct HistoryOptions {
@@ -39,21 +40,23 @@ std::string budgets_text(const std::vector<UnitBudget>& budgets) {
   return text;
 }
 
-Exit show_queues(const Settings& settings) {
+Exit show_queues(const Settings& settings, const ListPart& part) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   const TimeUs now_us = opened->store->database_time();
   Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "RATE", "BUDGET", "PAUSED", "OLDEST READY"});
+  std::vector<ListRow> rows;
   for (const auto& [name, line] : queue_lines(*opened->store)) {
     const QueueRow& row = line.row;
     const QueueLimits& limits = line.limits;
-    if (settings.json) print_json(queue_json(name, line));
-    table.add({name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
-               limits.concurrency ? std::to_string(*limits.concurrency) : "",
-               limits.rate ? rate_text(*limits.rate) : "", budgets_text(limits.budgets), limits.paused ? "paused" : "",
-               row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""});
+    rows.push_back({name,
+                    queue_json(name, line),
+                    {name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
+                     limits.concurrency ? std::to_string(*limits.concurrency) : "",
+                     limits.rate ? rate_text(*limits.rate) : "", budgets_text(limits.budgets),
+                     limits.paused ? "paused" : "", row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""}});
   }
-  if (!settings.json) table.print();
+  print_list(settings, std::move(table), std::move(rows), part);
   return exit_ok;
 }
 
@@ -77,22 +80,13 @@ Exit show_history(const Settings& settings, const HistoryOptions& options) {
   return exit_ok;
 }
 
-// The keys are those that used most, so that there is no next page of them, but a longer one.
-bool may_have_more_keys(const std::vector<BudgetLine>& lines, std::int64_t limit) {
-  std::map<std::pair<BudgetUnit, BudgetWindow>, std::int64_t> keys;
-  for (const BudgetLine& line : lines)
-    if (line.key && ++keys[{line.budget.unit, line.budget.per}] >= limit) return true;
-  return false;
-}
-
 Exit show_budgets(const Settings& settings, const BudgetsOptions& options) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
-  const Result<std::vector<BudgetLine>> lines =
-      budget_lines(*opened->store, options.queue, static_cast<std::int32_t>(options.limit));
-  if (!lines) return lines.error();
-  Table table({"KEY", "UNIT", "PER", "USED", "CAP", "UNTIL"});
-  for (const BudgetLine& line : *lines) {
+  const Result<BudgetPage> page = budget_page(*opened->store, options.queue, options.keys);
+  if (!page) return page.error();
+  Table table({"KEY", "UNIT", "PER", "USED", "CAP", "UNTIL (" + zone_name(opened->store->database_time()) + ")"});
+  for (const BudgetLine& line : page->lines) {
     if (settings.json) print_json(budget_line_json(line));
     const BudgetUnit unit = line.budget.unit;
     table.add({line.key ? *line.key : "", std::string(to_string(unit)), std::string(to_string(line.budget.per)),
@@ -101,8 +95,9 @@ Exit show_budgets(const Settings& settings, const BudgetsOptions& options) {
   }
   if (settings.json) return exit_ok;
   table.print();
-  if (may_have_more_keys(*lines, options.limit))
-    print_list_goes_on("There may be more keys than " + std::to_string(options.limit) + " of a budget:", "--limit N");
+  if (page->next)
+    print_list_goes_on("There may be more keys than " + std::to_string(*page->next) + " of a budget:",
+                       "--after " + std::to_string(*page->next));
   return exit_ok;
 }
 
@@ -131,7 +126,7 @@ Exit set_queue(const Settings& settings, const QueueChange& change) {
   if (settings.json)
     print_json(limits_json(*limits));
   else
-    print_line("Queue " + limits->name + ": " + limits_words(*limits) + ".");
+    print_paragraph("Queue " + limits->name + ": " + limits_words(*limits) + ".");
   return exit_ok;
 }
 
@@ -272,17 +267,22 @@ void add_queue_set(CommandLine& line, CLI::App& queue) {
 }  // namespace
 
 void add_queue(CommandLine& line) {
+  auto& part = line.keep<ListPart>();
   CLI::App& queue = add_command(
       line, "queue", "What each queue holds (ready, later, held, its oldest ready job) and what is set for it",
-      "cairn queue", show_queues);
+      "cairn queue", [&](const Settings& settings) { return show_queues(settings, part); });
+  add_list_part(queue, part);
   add_queue_set(line, queue);
   auto& budgets = line.keep<BudgetsOptions>();
   CLI::App& used = add_command(
       line, queue, "budgets", "What is used of a queue's budgets, and by the keys that used most",
       "cairn queue budgets model", [&](const Settings& settings) { return show_budgets(settings, budgets); });
   used.add_option("NAME", budgets.queue, "The queue's name")->required()->type_name("");
-  used.add_option("--limit", budgets.limit, "The keys that used most, so many")
-      ->check(CLI::Range(1, 10'000))
+  used.add_option("--after", budgets.keys.after, "Go on after so many keys of a budget, as an earlier list ended")
+      ->check(CLI::Range(1, budget_keys_max))
+      ->type_name("N");
+  used.add_option("--limit", budgets.keys.limit, "The keys that used most, so many")
+      ->check(CLI::Range(1, budget_keys_max))
       ->type_name("N")
       ->capture_default_str();
   auto& options = line.keep<HistoryOptions>();

@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/list_part.hpp"
 #include "ops/requests/access.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/local_time.hpp"
@@ -53,7 +55,7 @@ Exit token_add(const Settings& settings, const TokenOptions& options) {
   return exit_ok;
 }
 
-Exit token_list(const Settings& settings) {
+Exit token_list(const Settings& settings, const ListPart& part) {
   const Result<std::string> dsn = dsn_with_schema(settings);
   if (!dsn) return dsn.error();
   const Result<std::vector<TokenRow>> rows = Tokens(*dsn).list();
@@ -62,26 +64,29 @@ Exit token_list(const Settings& settings) {
   const auto said = [](TimeUs at_us) { return is_terminal() ? local_day(at_us) : local_time(at_us); };
   Table table = is_terminal() ? Table({"NAME", "MADE", "REVOKED", "BY", "ROLES, SCOPES, QUOTAS"})
                               : Table({"NAME", "ROLES", "SCOPES", "QUOTAS", "MADE" + zone, "BY", "REVOKED"});
+  std::vector<ListRow> shown;
   for (const TokenRow& row : *rows) {
     const std::string revoked = row.revoked_at ? time_text(*row.revoked_at) : "";
-    if (settings.json)
-      print_json({{"name", row.name},
-                  {"roles", row.roles},
-                  {"scopes", row.scopes},
-                  {"quotas", row.quotas},
-                  {"created_at", time_text(row.created_at)},
-                  {"created_by", row.created_by},
-                  {"revoked_at", revoked.empty() ? Json(nullptr) : Json(revoked)}});
+    const Json line = {{"name", row.name},
+                       {"roles", row.roles},
+                       {"scopes", row.scopes},
+                       {"quotas", row.quotas},
+                       {"created_at", time_text(row.created_at)},
+                       {"created_by", row.created_by},
+                       {"revoked_at", revoked.empty() ? Json(nullptr) : Json(revoked)}};
     const std::string made = said(row.created_at), ended = row.revoked_at ? said(*row.revoked_at) : "";
     std::vector<std::string> rights = row.roles;
     rights.insert(rights.end(), row.scopes.begin(), row.scopes.end());
     rights.insert(rights.end(), row.quotas.begin(), row.quotas.end());
     if (is_terminal())
-      table.add({row.name, made, ended, row.created_by, joined(rights)});
+      shown.push_back({row.name, line, {row.name, made, ended, row.created_by, joined(rights)}});
     else
-      table.add({row.name, joined(row.roles), joined(row.scopes), joined(row.quotas), made, row.created_by, ended});
+      shown.push_back(
+          {row.name,
+           line,
+           {row.name, joined(row.roles), joined(row.scopes), joined(row.quotas), made, row.created_by, ended}});
   }
-  if (!settings.json) table.print_wrapped();
+  print_list(settings, std::move(table), std::move(shown), part, LastColumn::wrapped);
   return exit_ok;
 }
 
@@ -92,7 +97,7 @@ Exit token_revoke(const Settings& settings, const std::string& name) {
   if (settings.json)
     print_json({{"name", name}, {"revoked", true}});
   else
-    print_line("Token " + name + " is revoked; servers know it within seconds.");
+    print_paragraph("Token " + name + " is revoked; servers know it within seconds.");
   return exit_ok;
 }
 
@@ -125,7 +130,10 @@ void add_token(CommandLine& line) {
             options.scopes);
   add_texts(add, "--quota", "QUOTA", "runs=100/1m, bytes=10000000/1d or streams=4 (repeatable); none: no bound",
             options.quotas);
-  add_command(line, group, "list", "The tokens, revoked ones too", "cairn token list --json", token_list);
+  auto& part = line.keep<ListPart>();
+  add_list_part(add_command(line, group, "list", "The tokens, revoked ones too", "cairn token list --json",
+                            [&](const Settings& settings) { return token_list(settings, part); }),
+                part);
   CLI::App& revoke =
       add_command(line, group, "revoke", "End a token; its name is never used again", "cairn token revoke dashboard",
                   [&](const Settings& settings) { return token_revoke(settings, options.name); });

@@ -40,7 +40,7 @@ void print_ready(const Settings& settings, const WorkOptions& options, const std
     if (!metrics.empty()) said["metrics"] = metrics;
     print_json(said);
   } else {
-    print_line("Worker " + std::to_string(pid) + " is ready: " + list_text(options.queues, "all queues") + ".");
+    print_paragraph("Worker " + std::to_string(pid) + " is ready: " + list_text(options.queues, "all queues") + ".");
     if (!metrics.empty()) print_line("Its metrics are at http://" + metrics + "/metrics.");
   }
   std::cout.flush();
@@ -89,8 +89,8 @@ void print_done(const Settings& settings, const WorkerReport& report) {
                 {"stale", report.stale},
                 {"lost_swept", report.lost_swept}});
   else
-    print_line("Worker " + std::to_string(pid) + " is done: " + std::to_string(report.steps) + " steps in " +
-               std::to_string(report.commits) + " commits.");
+    print_paragraph("Worker " + std::to_string(pid) + " is done: " + std::to_string(report.steps) + " steps in " +
+                    std::to_string(report.commits) + " commits.");
 }
 
 // A login that may only read would be refused at every step, for ever.

@@ -26,12 +26,13 @@ std::string asking_run(Arguments more = {}) {
   return cairn_ok(more).json()["run"];
 }
 
-// The lines of a command on a terminal of 80 columns, without their colours.
+// The lines of a command on a terminal of 80 columns, without their colours and what was overwritten.
 std::vector<std::string> on_a_terminal(const std::string& command) {
   const Ran ran = run_program("/usr/bin/script",
                               {"-qec", "stty cols 80; " + testing::cairn_program() + " " + command, "/dev/null"});
   EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
-  const std::string plain = std::regex_replace(ran.out, std::regex("\x1b\\[[0-9;]*[A-Za-z]|\r"), "");
+  const std::string left = std::regex_replace(ran.out, std::regex("[^\n]*\r\x1b\\[K"), "");
+  const std::string plain = std::regex_replace(left, std::regex("\x1b\\[[0-9;]*[A-Za-z]|\r"), "");
   std::vector<std::string> lines;
   std::istringstream all(plain);
   for (std::string line; std::getline(all, line);) lines.push_back(line);
@@ -92,6 +93,96 @@ TEST(Reading, F13_what_is_set_and_its_histories_fit_80_columns) {
       EXPECT_LE(columns_of(line), 80u) << command << "\n" << line;
     }
   EXPECT_GE(lines, 14);
+}
+
+// A database in which all that has a name has a long one.
+struct LongNames {
+  std::string name = std::string(49, 'g');
+  std::string words = "It waits for what a person would say in a rather long sentence of many words, again and again.";
+  std::string dsn = new_database();
+  std::string run;   // it asks
+  std::string plan;  // one that has failed
+
+  LongNames() {
+    Json graph = Json::parse(asking_graph);
+    graph["name"] = name;
+    graph["singleton"] = {{"key", "/key"}};
+    made({"graph", "add", write_file("long.json", graph.dump())});
+    made({"queue", "set", name, "--rate", "50000", "--per", "90m", "--burst", "1000", "--budget",
+          "tokens=2000000000/month"});
+    made({"schedule", "add", name, "--graph", name, "--every", "1h", "--input", Json{{"text", words}}.dump()});
+    made({"schedule", "pause", name, "--reason", words});
+    made({"hook", "add", name, "--url", "https://chat.example/in/" + name + name, "--on", "waits", "--graph", name});
+    made({"hook", "pause", name, "--reason", words});
+    made({"feed", "add", name, "--graph", name});
+    new_token(dsn, name, {"--role", "read", "--scope", "graph=" + name, "--scope", "tag=customer=" + name});
+    const Json input = {{"key", name + name}, {"text", words + words}, {name + name, words}};
+    run = made({"start", name, "--no-work", "--tag", "customer=" + name, "--input", input.dump(), "--json"})
+              .json()["run"];
+    const Json goals =
+        Json::array({{{"id", "one"}, {"tool", "echo"}, {"title", words + words}, {"inputs", {{"a", words}}}},
+                     {{"id", name}, {"tool", "no_such_tool_" + name}, {"inputs", Json::object()}}});
+    const Ran planned = cairn({"start", "plan_runner", "--wait", "--json", "--dsn", dsn, "--input",
+                               Json{{"goal", words}, {"sub_goals", goals}}.dump()});
+    plan = planned.json()["run"];
+  }
+
+  Ran made(Arguments command) const { return cairn_ok(on(dsn, std::move(command))); }
+};
+
+TEST(Reading, F13_every_list_fits_80_columns_with_long_names) {
+  const LongNames of;
+  const std::string name = " " + of.name;
+  int lines = 0;
+  for (const std::string& command : {std::string("runs"),
+                                     "runs --lineage " + of.run,
+                                     "show " + of.run,
+                                     "show " + of.plan,
+                                     "explain " + of.run,
+                                     "events " + of.plan,
+                                     "plan " + of.plan,
+                                     std::string("questions"),
+                                     std::string("starts"),
+                                     std::string("queue"),
+                                     "queue budgets" + name,
+                                     "queue history" + name,
+                                     std::string("graph list"),
+                                     std::string("schedule list"),
+                                     "schedule show" + name,
+                                     "schedule history" + name,
+                                     "schedule explain" + name + " --at 2026-11-23",
+                                     std::string("hook list"),
+                                     "hook show" + name,
+                                     "hook history" + name,
+                                     std::string("token list"),
+                                     std::string("feed list"),
+                                     "feed read" + name,
+                                     std::string("report"),
+                                     "diff " + of.run + " " + of.plan + "; true",
+                                     "replay " + of.plan,
+                                     std::string("verify --all; true"),
+                                     std::string("doctor; true")}) {
+    const std::size_t more = command.find("; true");
+    const std::string told =
+        command.substr(0, more) + " --dsn '" + of.dsn + "'" + (more < command.size() ? "; true" : "");
+    for (const std::string& line : on_a_terminal(told)) {
+      if (line == "Output") break;  // a JSON document, to be copied
+      ++lines;
+      EXPECT_TRUE(columns_of(line) <= 80u || is_command_line(line)) << command << "\n" << line;
+    }
+  }
+  EXPECT_GT(lines, 150);
+}
+
+TEST(Reading, what_is_cut_in_no_list_is_a_reason_a_tool_or_a_goal) {
+  const LongNames of;
+  std::string words;
+  for (const std::string& command : {"plan " + of.plan, "schedule show " + of.name, "hook show " + of.name})
+    for (const std::string& line : on_a_terminal(command + " --dsn '" + of.dsn + "'"))
+      words += " " + std::regex_replace(line, std::regex("^[ │]+"), "");
+  for (const std::string& part :
+       {"echo  " + of.words + of.words, "there is no tool no_such_tool_" + of.name, "UTC " + of.words})
+    EXPECT_NE(words.find(part), std::string::npos) << part << "\n" << words;
 }
 
 TEST(Reading, a_table_is_narrowed_for_a_terminal_alone_and_its_ids_stay_whole) {
@@ -177,6 +268,35 @@ TEST(Reading, F20_explain_tokens_and_imports_say_times_in_the_readers_zone) {
   cairn_ok({"import", file, "--dsn", dsn});
   const std::string shown = in_tokyo({"show", run, "--dsn", dsn}).out;
   EXPECT_TRUE(std::regex_search(shown, std::regex("Imported by \\S+ at [-0-9]+ [:0-9]+ JST from database"))) << shown;
+}
+
+TEST(Reading, a_refusal_of_one_of_many_runs_has_a_line_of_its_own) {
+  const std::string tag = "reading=refusals";
+  for (int n = 0; n < 3; ++n) cairn_ok({"cancel", asking_run({"--tag", tag})});
+  int refused = 0;
+  for (const std::string& line : on_a_terminal("pause --where tag." + tag + "; true")) {
+    EXPECT_TRUE(line.find("cairn: ") == std::string::npos || line.starts_with("cairn: Expected run ")) << line;
+    refused += line.starts_with("cairn: Expected run ") ? 1 : 0;
+  }
+  EXPECT_EQ(refused, 3);
+}
+
+TEST(Reading, F20_schedules_and_hooks_say_times_in_the_readers_zone) {
+  static const std::regex iso(R"(\d{4}-\d\d-\d\dT\d\d:\d\d)");
+  const LongNames of;
+  for (const Arguments& command : {Arguments{"schedule", "list"},
+                                   {"schedule", "show", of.name},
+                                   {"hook", "list"},
+                                   {"hook", "show", of.name},
+                                   {"hook", "history", of.name},
+                                   {"feed", "list"}}) {
+    // The next times are said in the schedule's zone, and as --at takes them.
+    const std::string said = std::regex_replace(in_tokyo(on(of.dsn, command)).out, std::regex("next: [^\n]*\n"), "");
+    EXPECT_FALSE(std::regex_search(said, iso)) << said;
+  }
+  EXPECT_NE(in_tokyo(on(of.dsn, {"schedule", "list"})).out.find("NEXT (JST)"), std::string::npos);
+  EXPECT_NE(in_tokyo(on(of.dsn, {"hook", "show", of.name})).out.find(" JST It waits"), std::string::npos);
+  EXPECT_TRUE(std::regex_search(in_tokyo(on(of.dsn, {"schedule", "list", "--json"})).out, iso));
 }
 
 TEST(Reading, F20_the_time_of_a_retry_is_said_as_other_times_are) {

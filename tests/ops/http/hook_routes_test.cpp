@@ -32,7 +32,9 @@ TEST(HookRoutes, a_hook_is_added_shown_listed_paused_resumed_and_removed) {
   const Json history = server.get(hooks + "/chat/history").json();
   ASSERT_EQ(history.size(), 4u);
   EXPECT_EQ(history[0]["kind"], "removed") << "the newest first";
-  EXPECT_EQ(server.get(hooks + "/chat/history?before=3&limit=1").json()[0]["kind"], "paused");
+  const Reply page = server.get(hooks + "/chat/history?before=3&limit=1");
+  EXPECT_EQ(page.json()[0]["kind"], "paused");
+  EXPECT_EQ(page.header("Link"), "<?limit=1&before=" + page.json()[0]["number"].dump() + ">; rel=\"next\"");
 }
 
 TEST(HookRoutes, the_list_has_each_hooks_last_notice_and_notices_come_in_pages) {

@@ -92,6 +92,21 @@ TEST(ApiQueues, a_rate_is_set_in_parts_a_stale_revision_is_refused_and_each_chan
   EXPECT_EQ(server.get(path + "/history?before=2", as_ops).json()[0]["rate"]["per_ms"], 1'000);
 }
 
+TEST(ApiQueues, F3_a_history_links_to_its_next_page) {
+  const std::string dsn = new_database();
+  for (const char* limit : {"1", "2", "3"}) cairn_ok({"queue", "set", "slow", "--concurrency", limit, "--dsn", dsn});
+  const Server server({"--dsn", dsn});
+  const std::string path = queues + "/slow/history";
+  const Reply first = server.get(path + "?limit=2");
+  EXPECT_EQ(first.json().size(), 2u);
+  EXPECT_EQ(first.header("Link"), "<?limit=2&before=2>; rel=\"next\"");
+  const Reply last = server.get(path + "?limit=2&before=2");
+  ASSERT_EQ(last.json().size(), 1u);
+  EXPECT_EQ(last.json()[0]["concurrency"], 1);
+  EXPECT_EQ(last.header("Link"), "");
+  EXPECT_EQ(server.get(path + "?limit=3").header("Link"), "") << "there are no more";
+}
+
 TEST(ApiQueues, a_change_that_is_none_and_a_queue_beyond_the_scope_are_refused) {
   const std::string dsn = new_database();
   const std::string token = new_token(dsn, "narrow", {"--role", "operate", "--scope", "queue=slow"});

@@ -39,7 +39,10 @@ TEST(ScheduleRoutes, a_schedule_is_added_shown_listed_edited_and_removed) {
   const Json history = server.get(schedules + "/weekly/history").json();
   ASSERT_EQ(history.size(), 3u);
   EXPECT_EQ(history[0]["kind"], "removed") << "the newest first";
-  EXPECT_EQ(server.get(schedules + "/weekly/history?before=3&limit=1").json()[0]["number"], 2);
+  const Reply page = server.get(schedules + "/weekly/history?before=3&limit=1");
+  EXPECT_EQ(page.json()[0]["number"], 2);
+  EXPECT_EQ(page.header("Link"), "<?limit=1&before=2>; rel=\"next\"");
+  EXPECT_EQ(server.get(schedules + "/weekly/history?before=2&limit=1").header("Link"), "") << "the first of all";
 }
 
 TEST(ScheduleRoutes, coming_times_and_reasons_are_those_of_the_commands) {

@@ -110,6 +110,11 @@ TEST_F(Budgets, a_team_that_has_used_its_cost_of_the_day_waits_and_others_go_on)
   EXPECT_EQ(most[0]["used"], 0.04);
   EXPECT_EQ(most[1]["used"], 0.02);
 
+  const std::string part = cairn_ok({"queue", "budgets", queue, "--limit", "1"}).out;
+  EXPECT_TRUE(part.ends_with("There may be more keys than 1 of a budget: --after 1\n")) << part;
+  EXPECT_EQ(cairn_ok({"queue", "budgets", queue, "--limit", "1", "--after", "1", "--json"}).json(), most[1]);
+  EXPECT_EQ(cairn_ok({"queue", "budgets", queue, "--after", "2"}).out, "None.\n");
+
   const Server server;
   const std::string budgets = "/api/v1/queues/teams/budgets";
   EXPECT_EQ(server.get(budgets).json(), Json(most));

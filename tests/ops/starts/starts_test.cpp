@@ -127,6 +127,26 @@ TEST(Starts, of_many_keys_are_listed_by_pages) {
   expect_refused(cairn({"starts", "--after", "paged", "--dsn", dsn}), 2, "Expected GRAPH and KEY with a blank between");
 }
 
+TEST(Starts, F3_the_api_goes_on_after_each_key) {
+  const std::string dsn = new_database(), path = "/api/v1/starts";
+  add_graph(dsn, sleeping_graph("linked", "singleton", {{"key", "/of"}}, 1));
+  for (const char* input : {R"({"of": "a b"})", R"({"of": "c"})", R"({"of": "d"})"})
+    cairn_ok({"start", "linked", "--no-work", "--dsn", dsn, "--input", input});
+  const Server server({"--dsn", dsn});
+  const Json whole = server.get(path).json();
+  EXPECT_EQ(whole.size(), 3u);
+  Json paged = Json::array();
+  for (std::string query = "?limit=1"; !query.empty() && paged.size() < 9;) {
+    const Reply page = server.get(path + query);
+    ASSERT_EQ(page.status, 200) << page.body;
+    for (const Json& line : page.json()) paged.push_back(line);
+    const std::string link = page.header("Link");
+    query = link.empty() ? "" : link.substr(1, link.find('>') - 1);
+  }
+  EXPECT_EQ(paged, whole);
+  EXPECT_EQ(server.get(path + "?after=linked").status, 400) << "a graph without a key";
+}
+
 TEST(Starts, of_a_batch_wait_in_the_command_itself_and_become_one_run) {
   const std::string dsn = new_database();
   add_graph(dsn, sleeping_graph("many", "batch", {{"size", 3}, {"after", "8s"}}, 1));

@@ -90,6 +90,51 @@ TEST(Lists, F3_a_list_says_how_many_there_are_and_goes_on_where_it_ended) {
   expect_refused(cairn({"runs", "--after", "yesterday"}), 2, "Expected the cursor");
 }
 
+// The list in at most nine parts of one, from the cursor on, each asked for as the one before it says.
+std::vector<std::string> parts_of(const std::string& dsn, Arguments command, std::string cursor = "") {
+  command.insert(command.end(), {"--limit", "1", "--dsn", dsn});
+  std::vector<std::string> parts;
+  while (parts.size() < 9) {
+    Arguments next = command;
+    if (!cursor.empty()) next.insert(next.end(), {"--after", cursor});
+    const std::string out = cairn_ok(next).out;
+    parts.push_back(out);
+    const std::size_t at = out.find("1 shown. The next ones: --after ");
+    if (at == std::string::npos) break;
+    cursor = out.substr(at + 32, out.find('\n', at) - at - 32);
+    next.push_back("--json");
+    EXPECT_EQ(cairn_ok(next).lines().size(), 1u) << out;
+  }
+  return parts;
+}
+
+TEST(Lists, F3_lists_of_what_is_set_come_in_parts) {
+  const std::string dsn = new_database();
+  for (const std::string name : {"part_c", "part_a", "part_b"}) {
+    cairn_ok({"graph", "add", write_file("part.json", ask_graph(name)), "--dsn", dsn});
+    cairn_ok({"queue", "set", name, "--concurrency", "1", "--dsn", dsn});
+    cairn_ok({"schedule", "add", name, "--graph", name, "--every", "1h", "--dsn", dsn});
+    cairn_ok({"hook", "add", name, "--url", "https://chat.example/in", "--on", "failed", "--dsn", dsn});
+    cairn_ok({"feed", "add", name, "--dsn", dsn});
+    new_token(dsn, name, {"--role", "read"});
+  }
+  const auto expect_parts = [](const std::vector<std::string>& parts) {
+    ASSERT_GE(parts.size(), 3u);
+    for (std::size_t n = 0; n < 3; ++n)
+      EXPECT_NE(parts[n].find("part_" + std::string(1, static_cast<char>('a' + n))), std::string::npos) << parts[n];
+  };
+  for (const Arguments& command : {Arguments{"queue"}, {"schedule", "list"}, {"token", "list"}, {"hook", "list"}}) {
+    const std::vector<std::string> parts = parts_of(dsn, command);
+    EXPECT_EQ(parts.size(), 3u) << command.front();
+    expect_parts(parts);
+  }
+  expect_parts(parts_of(dsn, {"graph", "list"}, "part_"));
+  EXPECT_EQ(parts_of(dsn, {"feed", "list"}).size(), 6u) << "a hook is a consumer, too";
+  EXPECT_EQ(cairn_ok({"queue", "--after", "part_b", "--json", "--dsn", dsn}).lines().size(), 1u);
+  EXPECT_EQ(cairn_ok({"queue", "--dsn", dsn}).out.find("shown"), std::string::npos) << "without --limit it is whole";
+  EXPECT_EQ(cairn_ok({"workers", "--limit", "1", "--after", "1", "--dsn", dsn}).out, "None.\n");
+}
+
 TEST(Lists, F3_the_api_links_to_the_next_page) {
   cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_linked"))});
   const Server server;
@@ -385,6 +430,20 @@ TEST(Help, F27_a_word_that_is_none_is_answered_with_the_one_that_was_meant) {
   expect_refused(cairn({"start", "order", "--inptu", "{}"}), 2, "--inptu (did you mean --input?)");
   expect_refused(cairn({"start", "seven_nod"}), 3, "(did you mean seven_node?)");
   expect_refused(cairn({"start", "order", "--input"}), 2, "Expected JSON|@FILE|@- after --input, but found none");
+}
+
+TEST(Help, F27_what_the_command_line_lacks_or_has_too_large_is_a_sentence) {
+  const auto refused = [](const Arguments& command, const std::string& says) {
+    expect_refused(cairn(command), 2, says + ": see `cairn " + command.front());
+  };
+  refused({"wait"}, "Expected RUN, but found none");
+  refused({"runs", "--limit", "0"}, "Expected --limit from 1 to 1000000, but found 0");
+  refused({"runs", "--limit", "many"}, "Expected --limit from 1 to 1000000, but found many");
+  refused({"events", nobody, "--progress"}, "Expected --follow with --progress, but found none");
+  refused({"runs", "--dsn", "host=x", "--data", "z"},
+          "Expected --dsn or --data, but found both: one excludes the other");
+  refused({"graph", "show", "plan_runner", "--format", "pdf"},
+          "Expected --format as one of json,mermaid,dot,svg, but found pdf");
 }
 
 TEST(Help, F27_faults_of_json_say_where_and_how_it_is_given) {
