@@ -39,14 +39,14 @@ Result<std::string, Failure> text_setting(const StepInput& input, const char* na
   return value.get<std::string>();
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : canonical(value); }
+std::string value_text(const Json& value) { return value.is_string() ? value.get<std::string>() : canonical(value); }
 
 // --- model ----------------------------------------------------------------------------------------------------------
 
 std::string prompt_text(const Json& prompt) {
-  if (!prompt.is_array()) return text_of(prompt);
+  if (!prompt.is_array()) return value_text(prompt);
   std::string text;
-  for (const Json& part : prompt) text += text_of(part);
+  for (const Json& part : prompt) text += value_text(part);
   return text;
 }
 
@@ -235,7 +235,7 @@ StepResult pick(const StepInput& input) {
   const Json labels = setting(input, "labels");
   const Json otherwise = setting(input, "default");
   if (!labels.is_null() && !labels.is_object()) return bad_setting(input, "an object as \"labels\"", labels);
-  Json label = labels.is_object() ? labels.value(text_of(value), Json()) : (value.is_string() ? value : Json());
+  Json label = labels.is_object() ? labels.value(value_text(value), Json()) : (value.is_string() ? value : Json());
   if (label.is_null()) label = otherwise;
   if (label.is_string()) return Outcome{label.get<std::string>(), Json::object(), {}};
   return bad_setting(input, "a label for every \"value\" or a \"default\"", value);
