@@ -140,8 +140,8 @@ class Deciding {
   // A cleanup has as many again.
   std::size_t events_max() const { return state_.ending ? 2 * context_.events_max : context_.events_max; }
   std::size_t bytes_max() const { return state_.ending ? bytes_max_ + decision_bytes_max : bytes_max_; }
-  // Of its values and its children's. What references read and composed counts for less, whether it is recorded or
-  // not: a question that cannot be asked costs as much as one that can.
+  // The bytes of its values and its children's. References that were read and composed count for less, whether their
+  // values are recorded or not: a question that cannot be asked costs as much as one that can.
   std::size_t bytes() const { return bytes_ + (state_.referred_bytes - referred_before_) / referred_share; }
 
   Decision decision() && {

@@ -147,7 +147,7 @@ class GraphCheck {
     fault(expectation, found.is_discarded() ? "it is missing" : "it is " + excerpt(found, 60));
   }
 
-  // A hint compares a word with all that are known: the first faults have one.
+  // "Did you mean" compares a word with all that are known: the first faults have it.
   bool has_hints() const { return faults_.size() < hinted_faults_max; }
   std::string hint(std::string_view word, const Words& known) const {
     return has_hints() ? did_you_mean(word, known) : std::string();

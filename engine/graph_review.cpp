@@ -27,7 +27,7 @@ std::string node_named(const std::string& node) { return "node " + in_quotes(nod
 
 // --- the parts of a graph, one by one -------------------------------------------------------------------------------
 
-// A hint compares a word with all that are known: the first findings have one.
+// "Did you mean" compares a word with all that are known: the first findings have it.
 constexpr std::size_t hinted_findings_max = 100;
 
 bool has_hints(const GraphReview& review) {

@@ -12,7 +12,7 @@ constexpr std::size_t bytes_max = 64;
 constexpr std::size_t changes_max = 3;
 
 // Damerau and Levenshtein's distance, where no part is changed twice ("optimal string alignment"); `most` + 1 if it is
-// greater than `most`. Only places that are at most so far apart are compared, and no further than one can tell.
+// greater than `most`. Only places that are at most so far apart are compared, and no further than is needed.
 std::size_t distance(std::string_view a, std::string_view b, std::size_t most) {
   using Row = std::array<std::size_t, bytes_max + 2>;
   const std::size_t more = most + 1;

@@ -133,7 +133,7 @@ Result<Json> resolved(const RunState& state, BranchId branch, const Json& value,
   return copy;
 }
 
-// What it takes to copy a value, by its texts.
+// The cost of a copy of a value, by its texts.
 std::size_t weight_of(const Json& value) {
   constexpr std::size_t of_small = 8;
   if (value.is_string()) return of_small + value.get_ref<const std::string&>().size();

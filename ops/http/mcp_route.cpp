@@ -14,6 +14,9 @@ bool takes_stream(const ApiRequest& request) {
   return accept.empty() || accept.find(event_stream) != std::string::npos || accept.find("*/*") != std::string::npos;
 }
 
+constexpr std::size_t left_max = 64;
+constexpr std::size_t left_id_bytes_max = 256;
+
 ApiStream stream_of(std::shared_ptr<RunCall> call, bool is_modern) {
   ApiStream stream = event_stream_reply();
   stream.next = [call] {
@@ -47,6 +50,8 @@ ApiResponse as_response(const McpReply& reply) {
 void WaitingCalls::add(const RunId& run, const std::shared_ptr<RunCall>& call) {
   const std::lock_guard lock(mutex_);
   std::erase_if(calls_, [](const auto& entry) { return entry.second.expired(); });
+  const auto is_it = [&](const Request& left) { return call->is_of(left.caller, left.session, left.id); };
+  if (std::erase_if(left_, is_it) > 0) call->leave();
   calls_.emplace(run, call);
 }
 
@@ -62,16 +67,18 @@ void WaitingCalls::decline(const RunId& run) {
   for (const std::shared_ptr<RunCall>& call : calls_of(run)) call->decline();
 }
 
-void WaitingCalls::leave(const RunId& run) {
-  for (const std::shared_ptr<RunCall>& call : calls_of(run)) call->leave();
-}
-
-std::shared_ptr<RunCall> WaitingCalls::find(const std::string& caller, const std::string& session,
-                                            const Json& request_id) {
+std::shared_ptr<RunCall> WaitingCalls::leave(const std::string& caller, const std::string& session,
+                                             const Json& request_id) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [run, waiting] : calls_)
-    if (std::shared_ptr<RunCall> call = waiting.lock(); call != nullptr && call->is_of(caller, session, request_id))
-      return call;
+  for (const auto& [run, waiting] : calls_) {
+    const std::shared_ptr<RunCall> call = waiting.lock();
+    if (call == nullptr || !call->is_of(caller, session, request_id)) continue;
+    call->leave();
+    return call;
+  }
+  if (canonical(request_id).size() > left_id_bytes_max) return nullptr;
+  left_.push_back({caller, session, request_id});
+  if (left_.size() > left_max) left_.pop_front();
   return nullptr;
 }
 
@@ -79,11 +86,10 @@ namespace {
 
 // A call that waits here is known by its request; any other one by the run that its request has started.
 void cancel_in_session(const McpHost& host, WaitingCalls& calls, const std::string& session, const Json& request_id) {
-  if (const std::shared_ptr<RunCall> call = calls.find(host.caller, session, request_id)) {
-    if (cancel_run(host, call->run())) call->leave();
-    return;
-  }
-  if (const auto run = cancel_call(host, session, request_id)) calls.leave(*run);
+  if (const std::shared_ptr<RunCall> call = calls.leave(host.caller, session, request_id))
+    cancel_run(host, call->run());
+  else
+    cancel_call(host, session, request_id);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // stream of server-sent events that ends with its result. Safe from any thread.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,15 +23,21 @@ class WaitingCalls {
  public:
   void add(const RunId& run, const std::shared_ptr<RunCall>& call);
   void decline(const RunId& run);
-  void leave(const RunId& run);
-  // The call that is this request of the caller's session; null: none waits here.
-  std::shared_ptr<RunCall> find(const std::string& caller, const std::string& session, const Json& request_id);
+  // The call that is this request of the caller's session takes no answer any more, also if it begins to wait a moment
+  // later. Null: none waits here.
+  std::shared_ptr<RunCall> leave(const std::string& caller, const std::string& session, const Json& request_id);
 
  private:
   std::vector<std::shared_ptr<RunCall>> calls_of(const RunId& run);
 
   std::mutex mutex_;
   std::multimap<RunId, std::weak_ptr<RunCall>> calls_;
+  struct Request {
+    std::string caller;
+    std::string session;
+    Json id;
+  };
+  std::deque<Request> left_;  // the last ones that did not wait here
 };
 
 // `calls` outlives the answer.

@@ -32,7 +32,12 @@ RunCall::RunCall(McpHostRef host, RunCallOrder order)
       until_(Clock::now() + wait()) {}
 
 RunCall::Piece RunCall::next() {
-  if (is_left_) return {{}, true};
+  Piece piece = is_left_ ? Piece{} : news();
+  // Left meanwhile, its run may have ended by that.
+  return is_left_ ? Piece{{}, true} : piece;
+}
+
+RunCall::Piece RunCall::news() {
   Piece piece;
   const std::optional<RunHead> head = head_();
   if (head && head->seq > seen_) read_events(piece, head->seq);

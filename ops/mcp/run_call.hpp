@@ -49,6 +49,7 @@ class RunCall {
   bool is_of(const std::string& caller, const std::string& session, const Json& request_id) const;
 
  private:
+  Piece news();
   void read_events(Piece& piece, std::int64_t head);
   void add_progress(Piece& piece, const Json& event);
   void put_questions(Piece& piece);

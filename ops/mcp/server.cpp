@@ -199,16 +199,15 @@ McpReply answer_message(const McpHostRef& host, std::string_view text, const Mcp
   return reply_to_request({host, *peer, *message});
 }
 
-std::optional<RunId> cancel_call(const McpHost& host, const std::string& session, const Json& request_id) {
-  if (session.empty()) return std::nullopt;
+void cancel_call(const McpHost& host, const std::string& session, const Json& request_id) {
+  if (session.empty()) return;
   const std::string key = session_key(host.caller, session, request_id);
   for (const GraphTool& tool : graph_tools(host)) {
     const RunId run = keyed_run_id(tool.graph->name, key);
     const ApiResponse shown = host.ask(api_get({"runs", to_string(run)}));
     if (!refusal_of(shown).empty() || has_ended(parse_stored(shown.body))) continue;
-    if (cancel_run(host, run)) return run;
+    if (cancel_run(host, run)) return;
   }
-  return std::nullopt;
 }
 
 }  // namespace cairn

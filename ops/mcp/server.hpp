@@ -26,8 +26,7 @@ struct McpReply {
 McpReply answer_message(const McpHostRef& host, std::string_view text, const McpHeader& header,
                         const std::string& session);
 
-// Cancels the run that this request of the session has started, whichever process began it. Its id; nothing: there is
-// none, it has ended, or the caller may not.
-std::optional<RunId> cancel_call(const McpHost& host, const std::string& session, const Json& request_id);
+// Cancels the run that this request of the session has started, whichever process began it, if the caller may.
+void cancel_call(const McpHost& host, const std::string& session, const Json& request_id);
 
 }  // namespace cairn

@@ -260,7 +260,7 @@ Json circle() {
   return graph;
 }
 
-// What a graph's author may write, and a run then multiplies.
+// Graphs that an author may write, and a run then multiplies.
 void add_runs(std::vector<Bomb>& all) {
   const auto add = [&](const char* name, const Json& graph, const Json& input) {
     all.push_back({"run", name, Json{{"graph", graph}, {"input", input}}.dump()});

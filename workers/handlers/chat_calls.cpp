@@ -71,7 +71,7 @@ std::string content_of(const GoalView& goal) {
   return content_of(goal.outputs);
 }
 
-// What is there to say of each call, by its id; gathered once, as there may be as many answers as calls.
+// The answers to each call, by its id; gathered once, as there may be as many answers as calls.
 class CallAnswers {
  public:
   CallAnswers(const StepInput& input, const OwnAnswers& own) : results_(own.results) {

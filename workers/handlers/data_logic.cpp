@@ -54,7 +54,7 @@ bool has_part(const std::string& whole, const std::string& part) {
 
 Result<bool> is_in(const Json& value, const Json& whole, LogicBounds& bounds) {
   if (whole.is_array()) {
-    if (Status may = bounds.look(whole.size()); !may) return may.error();
+    if (Status may = bounds.count(whole.size()); !may) return may.error();
     return std::find(whole.begin(), whole.end(), value) != whole.end();
   }
   if (whole.is_object() && value.is_string()) return whole.contains(value.get_ref<const std::string&>());
@@ -74,7 +74,7 @@ Result<bool> matches(const Json& text, const Json& pattern, LogicBounds& bounds)
 
 Result<bool> holds_of_two(const std::string& name, const Json& a, const Json& b, LogicBounds& bounds) {
   const bool is_long = a.is_structured() || b.is_structured();
-  if (Status may = is_long ? bounds.look_long() : bounds.look(); !may) return may.error();
+  if (Status may = is_long ? bounds.count_long() : bounds.count(); !may) return may.error();
   if (name == "eq") return a == b;
   if (name == "ne") return a != b;
   if (name == "in") return is_in(a, b, bounds);

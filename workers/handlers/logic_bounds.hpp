@@ -15,10 +15,10 @@ class LogicBounds {
  public:
   static constexpr std::int64_t ms_max = 2'000;
 
-  // About to look at so many small values. Refuses `limit`: all looks took more than `ms_max` of processor time.
-  Status look(std::size_t values = 1);
-  // The same for a look that may take a moment by itself: at a list or an object.
-  Status look_long() { return look(16); }
+  // About to read so many small values. Refuses `limit`: all of them took more than `ms_max` of processor time.
+  Status count(std::size_t values = 1);
+  // The same for one value that may take a moment by itself: a list or an object.
+  Status count_long() { return count(16); }
   // After one that may take as long as all together.
   Status check_clock();
 
@@ -27,12 +27,13 @@ class LogicBounds {
   Status make(const Json& part) { return made_.add(part, 1); }
 
  private:
-  static constexpr std::size_t looks_max = 256;  // between two looks at the clock, which cost as much as many others
+  static constexpr std::size_t values_max =
+      256;  // between two readings of the clock, which cost as much as many values
   static std::int64_t processor_ms();
 
   CompositionBound made_;
   std::int64_t began_ms_ = processor_ms();
-  std::size_t looks_ = 0;  // since the clock was looked at
+  std::size_t values_ = 0;  // since the clock was read
 };
 
 }  // namespace cairn

@@ -28,8 +28,8 @@ struct ModelEndpoint {
 // (known_forms.hpp). One that refuses to stream, or streams without saying what it used, is asked for whole answers
 // from then on. One that is asked too much (429, 503) is asked again within the request's time: when it says so
 // (rate_limit.hpp), else after pauses of the client's own; if the time does not suffice, the failure says how long to
-// pause. A conversation or a reply that is longer than json_bytes_max is `limit`, not retryable. The API key is found in
-// what is said while it streams, too; one that is shorter than secret_bytes_min where Secrets::of_key finds it.
+// pause. A conversation or a reply that is longer than json_bytes_max is `limit`, not retryable. The API key is found
+// in what is said while it streams, too; one that is shorter than secret_bytes_min where Secrets::of_key finds it.
 std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
 
 }  // namespace cairn

@@ -135,7 +135,8 @@ class ResponseEvents {
   Result<Json, Failure> whole() && {
     if (!response_.is_object()) return unfinished();
     const Json* output = member_at(response_, "output");
-    if (output == nullptr || !output->is_array() || output->empty()) response_["output"] = std::move(items_);
+    const bool has_output = output != nullptr && output->is_array() && !output->empty();
+    if (!has_output && !items_.empty()) response_["output"] = std::move(items_);
     return std::move(response_);
   }
 

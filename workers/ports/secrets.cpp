@@ -428,7 +428,7 @@ std::string Secrets::redacted_cut(std::string_view text) const {
 }
 
 std::string RedactedPieces::add(std::string_view more) {
-  constexpr std::size_t context_bytes = 8;  // by which a word and an escape before it are told apart
+  constexpr std::size_t context_bytes = 8;  // by which a word and an escape before it are distinguished
   if (!secrets_.knows_any()) return std::string(more);
   text_ += more;
   Secrets::Cleaned cleaned = secrets_.cleaned(text_, told_, std::string::npos, true);

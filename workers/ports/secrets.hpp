@@ -119,8 +119,8 @@ class Secrets {
   SecretTrie words_;  // found only where no letter or digit stands next to them
 };
 
-// A text that comes in pieces, redacted: a value that comes apart between them is found, too. What may be the beginning
-// of one waits for the next piece. REQUIRES: `secrets` outlive it.
+// A text that comes in pieces, redacted: a value that comes apart between them is found, too. A possible
+// beginning of one waits for the next piece. REQUIRES: `secrets` outlive it.
 class RedactedPieces {
  public:
   explicit RedactedPieces(const Secrets& secrets) : secrets_(secrets) {}
@@ -129,7 +129,7 @@ class RedactedPieces {
 
  private:
   const Secrets& secrets_;
-  std::string text_;      // a little of what was told, and what waits
+  std::string text_;      // a little of what was given out, and what waits
   std::size_t told_ = 0;  // bytes of it
 };
 

@@ -21,8 +21,8 @@ with recursive turn (key, served) as materialized (
           order by j.limit_key limit 1), $3::int + 1
   union all
   select (select j.limit_key from cairn.job j
-          where j.shard = $1::int and j.queue = $2::text and j.limit_key > e.key and j.limit_key < (select key from turn)
-            and j.offered
+          where j.shard = $1::int and j.queue = $2::text and j.limit_key > e.key
+            and j.limit_key < (select key from turn) and j.offered
           order by j.limit_key limit 1), e.nth + 1
   from earlier e where e.key is not null and e.nth < 2 * $3::int
 )

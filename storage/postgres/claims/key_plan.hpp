@@ -34,7 +34,7 @@ PgParameters waiting_parameters(const ClaimRequest& request, const std::string& 
 // Asks a statement of each node.
 using AskEachNode = std::function<std::vector<PgResult>(std::string_view, const PgParameters&)>;
 
-// `waiting`: what that statement has found. What the keys have used is asked only where something limits it.
+// `waiting`: what that statement has found. The use of the keys is asked only where something limits it.
 KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const ClaimRooms& rooms,
                   const PgResult& waiting, const AskEachNode& ask_each);
 

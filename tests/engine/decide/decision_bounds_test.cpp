@@ -260,7 +260,7 @@ TEST(Decide, A12_names_of_the_graph_are_counted_among_what_one_decision_holds) {
   EXPECT_LE(start.decision.events.size(), decision_bytes_max / (2 * name_bytes_max) + 2);
 }
 
-// What ends a run may be a reference that leads nowhere.
+// The reason of an end may be a reference that leads nowhere.
 TEST(Decide, H3_the_reason_of_an_end_that_cannot_be_composed_is_cut) {
   const Json graph = {{"name", "t"},
                       {"start", "z"},

@@ -1,4 +1,4 @@
-// What a planner's input says of models: names of its nodes, each with a model or fields of its requests. Anything else
+// The models in a planner's input: names of its nodes, each with a model or fields of its requests. Anything else
 // is refused at the start, and not left aside.
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -186,7 +186,7 @@ TEST(Secrets, a_line_is_cut_after_it_was_redacted) {
   EXPECT_EQ(secrets.redacted_line(many + many, 500), std::string(120, '*'));
 }
 
-// What is told of a text that comes in such pieces.
+// The redacted text of one that comes in such pieces.
 std::string told_of(const Secrets& secrets, const std::vector<std::string>& pieces) {
   RedactedPieces clean(secrets);
   std::string told;

@@ -190,7 +190,7 @@ TEST(PageAgent, S2_23_a_step_inserted_where_one_was_skipped_stands_in_its_place)
   EXPECT_EQ(task.events("plan_revised")[0]["changes"][1]["after"], Json::array({"1.1"}));
 }
 
-// Whatever was skipped or inserted first: the indexes are of the plan as it was shown.
+// The indexes are those of the plan as it was shown, whatever was skipped or inserted first.
 TEST(PageAgent, S2_23_inserted_steps_stand_in_the_order_of_their_indexes) {
   const auto insert = [](int index, const std::string& what) {
     return Json{{"op", "insert"}, {"index", index}, {"step", step(what)}};

@@ -345,7 +345,7 @@ TEST(PageTools, a_secret_with_signs_of_markup_is_in_no_answer_and_no_picture) {
   EXPECT_TRUE(shows(answer.dump(), "***")) << answer;
 }
 
-// A page may write it so far back in a long text that what is told of the text ends within it.
+// A page may write it so far back in a long text that what is shown of the text ends within it.
 TEST(PageTools, U7_a_secret_that_is_cut_off_is_in_no_answer_and_no_picture) {
   const std::string script =
       "const far = (n) => 'x'.repeat(n) + this.value; link.href = '/' + far(110); button.textContent = far(390); "
