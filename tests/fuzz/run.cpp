@@ -1,5 +1,5 @@
-// A run of any graph on any input: started, and worked on as workers, a clock and people do. All that follows from what its
-// author wrote stays within the bounds of a decision, and every state can be shown and kept.
+// A run of any graph on any input: started, and worked on as workers, a clock and people do. All that follows from what
+// its author wrote stays within the bounds of a decision, and every state can be shown and kept.
 #include "engine/codec.hpp"
 #include "engine/decide.hpp"
 #include "engine/graph_parsing.hpp"
