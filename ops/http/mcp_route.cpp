@@ -16,6 +16,7 @@ bool takes_stream(const ApiRequest& request) {
 
 constexpr std::size_t left_max = 64;
 constexpr std::size_t left_id_bytes_max = 256;
+constexpr std::chrono::seconds left_for{30};
 
 ApiStream stream_of(std::shared_ptr<RunCall> call, bool is_modern) {
   ApiStream stream = event_stream_reply();
@@ -47,12 +48,15 @@ ApiResponse as_response(const McpReply& reply) {
 
 }  // namespace
 
-void WaitingCalls::add(const RunId& run, const std::shared_ptr<RunCall>& call) {
+bool WaitingCalls::add(const RunId& run, const std::shared_ptr<RunCall>& call) {
   const std::lock_guard lock(mutex_);
   std::erase_if(calls_, [](const auto& entry) { return entry.second.expired(); });
+  std::erase_if(left_, [](const Request& left) { return Clock::now() > left.until; });
   const auto is_it = [&](const Request& left) { return call->is_of(left.caller, left.session, left.id); };
-  if (std::erase_if(left_, is_it) > 0) call->leave();
+  const bool is_left = std::erase_if(left_, is_it) > 0;
+  if (is_left) call->leave();
   calls_.emplace(run, call);
+  return is_left;
 }
 
 std::vector<std::shared_ptr<RunCall>> WaitingCalls::calls_of(const RunId& run) {
@@ -76,8 +80,8 @@ std::shared_ptr<RunCall> WaitingCalls::leave(const std::string& caller, const st
     call->leave();
     return call;
   }
-  if (canonical(request_id).size() > left_id_bytes_max) return nullptr;
-  left_.push_back({caller, session, request_id});
+  if (session.empty() || canonical(request_id).size() > left_id_bytes_max) return nullptr;
+  left_.push_back({caller, session, request_id, Clock::now() + left_for});
   if (left_.size() > left_max) left_.pop_front();
   return nullptr;
 }
@@ -104,7 +108,7 @@ ApiAnswer answer_mcp(const McpHostRef& host, WaitingCalls& calls, const ApiReque
   if (reply.declined) calls.decline(*reply.declined);
   if (reply.call == nullptr) return as_response(reply);
   const std::shared_ptr<RunCall> call = std::move(reply.call);
-  calls.add(call->run(), call);
+  if (calls.add(call->run(), call)) call->cancel();
   return stream_of(call, call->is_modern());
 }
 

@@ -2,6 +2,7 @@
 // stream of server-sent events that ends with its result. Safe from any thread.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -21,13 +22,15 @@ class RunCall;
 // no answer.
 class WaitingCalls {
  public:
-  void add(const RunId& run, const std::shared_ptr<RunCall>& call);
+  // True: its request was left before; the call takes no answer.
+  bool add(const RunId& run, const std::shared_ptr<RunCall>& call);
   void decline(const RunId& run);
   // The call that is this request of the caller's session takes no answer any more, also if it begins to wait a moment
   // later. Null: none waits here.
   std::shared_ptr<RunCall> leave(const std::string& caller, const std::string& session, const Json& request_id);
 
  private:
+  using Clock = std::chrono::steady_clock;
   std::vector<std::shared_ptr<RunCall>> calls_of(const RunId& run);
 
   std::mutex mutex_;
@@ -36,8 +39,9 @@ class WaitingCalls {
     std::string caller;
     std::string session;
     Json id;
+    Clock::time_point until;
   };
-  std::deque<Request> left_;  // the last ones that did not wait here
+  std::deque<Request> left_;  // the last ones that did not wait here, each for a while
 };
 
 // `calls` outlives the answer.

@@ -61,8 +61,7 @@ std::size_t bytes_within(std::string_view text, std::size_t columns) {
 }
 
 void wrap_line(std::string_view rest, std::size_t columns, std::vector<std::string>& lines) {
-  while (shown_width(rest) > columns) {
-    const std::size_t end = bytes_within(rest, std::max<std::size_t>(columns, 1));
+  for (std::size_t end; (end = bytes_within(rest, std::max<std::size_t>(columns, 1))) < rest.size();) {
     const std::size_t blank = end < rest.size() && rest[end] == ' ' ? end : rest.substr(0, end).rfind(' ');
     const bool at_blank = blank != std::string_view::npos && blank > 0;
     lines.emplace_back(rest.substr(0, at_blank ? blank : end));

@@ -61,9 +61,10 @@ std::size_t Table::widest_cell(std::size_t column) const {
 std::vector<std::size_t> Table::least_widths(std::size_t least) const {
   std::vector<std::size_t> widths;
   for (std::size_t column = 0; column < rows_.front().size(); ++column) {
-    const bool is_kept = kept_.contains(column) || std::any_of(rows_.begin() + 1, rows_.end(), [&](const auto& row) {
-                           return is_to_stay(row[column]) || is_amount(row[column]);
-                         });
+    const auto stays = [&](const auto& row) { return is_to_stay(row[column]); };
+    const auto is_number = [&](const auto& row) { return row[column].empty() || is_amount(row[column]); };
+    const bool is_kept = kept_.contains(column) || std::any_of(rows_.begin() + 1, rows_.end(), stays) ||
+                         std::all_of(rows_.begin() + 1, rows_.end(), is_number);
     widths.push_back(is_kept ? std::max(widest_cell(column), least) : least);
   }
   return widths;

@@ -67,6 +67,8 @@ test("a reader of a link sees by itself that another one was first", async () =>
   const run = await asking("cid");
   const page = await openPage(browser, await linkTo(run));
   await page.getByLabel("Yes").check();
+  await page.keyboard.press("/"); // leads nowhere from a link
+  assert.match(page.url(), /#\/answer/);
   await world.api(`runs/${run}/answers`, { value: { ok: false }, by: "eva" });
   await page.getByText("This question is closed").waitFor();
   await page.getByText("eva").waitFor();

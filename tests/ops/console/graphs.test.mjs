@@ -87,6 +87,8 @@ test("a version is added, the difference is shown, and the older one is made cur
   await area(page).fill(text.replace("Approve the order?", "Approve it?"));
   await page.getByRole("button", { name: "Add as a version" }).click();
   await page.getByText(/order is current in version/).waitFor();
+  await page.locator(".graph-head .status", { hasText: "current" }).waitFor();
+  await page.getByRole("button", { name: "Undo all changes" }).waitFor({ state: "hidden" });
   await page.getByRole("link", { name: "Versions" }).click();
   await page.locator("table.versions tbody tr").nth(1).waitFor();
   await page.locator("table.versions tbody tr").nth(1).getByRole("link", { name: /1.*waiting/ }).waitFor();

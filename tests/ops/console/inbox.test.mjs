@@ -140,6 +140,9 @@ test("what is written as JSON stands in the form, and what stands in the form is
   await page.getByLabel("Amount").fill("99"); // too much: what is right is taken all the same
   await asJson.click();
   assert.deepEqual(JSON.parse(await area.inputValue()), { title: "a title" });
+  await asForm.click(); // a look alone takes nothing away
+  assert.equal(await page.getByLabel("Amount").inputValue(), "99");
+  await asJson.click();
   await area.fill('{"title": "ab", "size": "large", "colours": ["green", "red"], "address": {"city": "Oslo"}}');
   await asForm.click();
   assert.equal(await page.getByLabel("Title").inputValue(), "ab");

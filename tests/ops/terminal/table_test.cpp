@@ -81,6 +81,13 @@ TEST(TableLines, F13_many_columns_of_long_cells_fit_and_what_is_kept_is_whole) {
   EXPECT_NE(text_of(table.lines(80, false)).find(name), std::string::npos) << "it is to be copied";
 }
 
+TEST(TableLines, F13_a_name_of_digits_keeps_no_column_of_names_wide) {
+  Table table({"KEY", "RUNS"});
+  table.add({"1042", "1"});
+  table.add({std::string(200, 'k'), "2"});
+  EXPECT_LE(widest(table.lines(80, false)), 80u) << text_of(table.lines(80, false));
+}
+
 TEST(TableLines, a_letter_of_two_columns_counts_as_two_and_an_accent_as_none) {
   EXPECT_EQ(shown_width("漢字"), 4u);
   EXPECT_EQ(shown_width("e\u0301t\u0301"), 2u);

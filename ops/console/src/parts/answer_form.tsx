@@ -36,7 +36,7 @@ export function Expiry({ question }: { question: Asked }) {
 interface Props {
   run: string;
   question: Asked;
-  onDone: () => void;
+  onDone?: () => void;
   send?: (value: unknown) => Promise<unknown>; // where not by the route of the run
 }
 
@@ -51,7 +51,7 @@ export function AnswerForm({ run, question, onDone, send }: Props) {
       if ((refusal as Refusal).code !== "closed") throw refusal;
       closed.value = (refusal as Refusal).message;
     }
-    onDone();
+    onDone?.();
   };
   if (isDone.value) return <p class="answered" role="status">Answered. The run goes on.</p>;
   if (closed.value !== "") return <p class="answered" role="status"><bdi>{closed.value}</bdi></p>;

@@ -9,6 +9,7 @@ import { sayRefusal } from "../shell/notices";
 import { Read } from "./states";
 
 const pageNotes = 50;
+const olderMax = 5000;
 
 interface Numbered {
   number: number;
@@ -47,6 +48,7 @@ function Notes<N extends Numbered>({ path, newest, show }: NotesProps<N>) {
     before.current = newest;
     if (pushed === undefined) [older.value, isOver.value] = [[], false]; // there may be others between them
     else if (pushed.length > 0) older.value = [...pushed, ...older.value];
+    if (older.value.length > olderMax) [older.value, isOver.value] = [[], false];
   }, [newest]);
   const known = new Set(newest.map((note) => note.number));
   const notes = [...newest, ...older.value.filter((note) => !known.has(note.number))];

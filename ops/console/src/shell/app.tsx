@@ -34,14 +34,25 @@ effect(() => {
 });
 
 const askAgainMs = 2000;
+const answerMs = 5000; // a request that has no answer until then is given up
 
 // Pages that read nothing all the time hear as well when the server is back.
 function useAskAgain(isLost: boolean): void {
   useEffect(() => {
     if (!isLost) return;
-    const ask = () => void send(new URL("readyz", new URL(".", location.href))).catch(() => undefined);
-    const timer = setInterval(ask, askAgainMs);
-    return () => clearInterval(timer);
+    const aborter = new AbortController();
+    let timer = 0;
+    const ask = () => {
+      const signal = AbortSignal.any([aborter.signal, AbortSignal.timeout(answerMs)]);
+      send(new URL("readyz", new URL(".", location.href)), { signal }).catch(() => undefined).finally(() => {
+        if (!aborter.signal.aborted) timer = window.setTimeout(ask, askAgainMs);
+      });
+    };
+    timer = window.setTimeout(ask, askAgainMs);
+    return () => {
+      aborter.abort();
+      clearTimeout(timer);
+    };
   }, [isLost]);
 }
 
@@ -93,16 +104,16 @@ export function App() {
   const bound = offeredPages(seen).map(([name, { key, title }]) => (
     { keys: `g ${key}`, says: title, act: () => go([name]) }
   ));
+  const filter = { keys: "/", says: "Filter the runs", act: () => {
+    isFilterAsked.value = true;
+    go(["runs"]);
+  } };
   useKeys([
-    { keys: "/", says: "Filter the runs", act: () => {
-      isFilterAsked.value = true;
-      go(["runs"]);
-    } },
     { keys: "?", says: "These keys", act: () => (isHelpOpen.value = true) },
     { keys: "r", says: "Read again", act: reloadAll },
     { keys: "t", says: "Light, dark, as the system", act: nextTheme },
   ]);
-  useKeys(bound, [seen]);
+  useKeys(isLinked ? [] : [filter, ...bound], [seen, isLinked]); // a link leads nowhere else
   if (isLinked) return <><Connection /><main id="main" tabIndex={-1}><Shown /></main></>;
   const page = isTokenAsked.value ? <TokenForm /> : <Shown />;
   return (

@@ -24,19 +24,29 @@ export function Page() {
 
 function Linked({ token }: { token: string }) {
   const isDone = useSignal(false);
+  const isSending = useSignal(false); // the question may be read as closed by this very answer
   const read = useResource<LinkedQuestion>(`link ${token}`, (signal) =>
     post<LinkedQuestion>("links/question", { token }, signal), isDone.value ? 0 : everyMs);
   const found = read.data.value;
-  if (read.error.value?.code === "closed" && !isDone.value)
+  if (read.error.value?.code === "closed" && !isDone.value && !isSending.value)
     return <Empty title="This question is closed"><p><bdi>{read.error.value.message}</bdi></p></Empty>;
   if (found === undefined) return read.error.value === undefined ? <Loading /> : <Failure error={read.error.value} />;
-  const send = (value: unknown) => post<Answered>("links/answer", { token, value });
+  const send = async (value: unknown) => {
+    isSending.value = true;
+    try {
+      const answered = await post<Answered>("links/answer", { token, value });
+      isDone.value = true; // before it is not sending any more
+      return answered;
+    } finally {
+      isSending.value = false;
+    }
+  };
   return (
     <article class="card linked">
       <p class="muted"><bdi>{found.graph}</bdi> asks <bdi>{found.by.replace(/^link:/, "")}</bdi></p>
       <Prompt prompt={found.question.prompt} />
       <Expiry question={found.question} />
-      <AnswerForm run={found.run} question={found.question} send={send} onDone={() => (isDone.value = true)} />
+      <AnswerForm run={found.run} question={found.question} send={send} />
       <p class="muted small">This link holds until <Exact at={found.expires_at} />, for this question and one
         answer.</p>
     </article>

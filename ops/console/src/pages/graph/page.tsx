@@ -82,7 +82,10 @@ function Found({ name, list, versions }: FoundProps) {
       <Tabs />
       <Read from={graph}>
         {(text) => <Body shown={{ name, version, isCurrent: line?.current === true, graph: text, versions }}
-          onAdded={list.reload} onChanged={(isChanged) => (held.value = isChanged ? version : undefined)} />}
+          onAdded={() => {
+            held.value = undefined;
+            list.reload();
+          }} onChanged={(isChanged) => (held.value = isChanged ? version : undefined)} />}
       </Read>
     </>
   );

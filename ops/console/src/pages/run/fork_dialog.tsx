@@ -86,11 +86,16 @@ function bodyOf(asking: Asking): Record<string, unknown> {
   return body;
 }
 
-// The questions that are open at the moment, and those that were answered later, with their answers.
-function useLaterAnswers(view: RunView, at: number, run: Run) {
+// The questions that are open at the moment, and, once the history is read, those that were answered later, with their
+// answers.
+function useAnswers(view: RunView, at: number, run: Run): Map<string, unknown> {
+  const later = useLaterAnswers(view, at).data.value ?? [];
+  return new Map([...run.questions.map((one): [string, unknown] => [one.id, one.default ?? null]), ...later]);
+}
+
+function useLaterAnswers(view: RunView, at: number) {
   return useResource<Map<string, unknown>>(`answers ${view.run} ${at}`, async (signal) => {
     const found = new Map<string, unknown>();
-    for (const question of run.questions) found.set(question.id, question.default ?? null);
     const last = view.last.peek();
     await view.history.hasRead(last, signal);
     for (let seq = at + 1; seq <= last && !signal.aborted; seq += 1) {
@@ -139,7 +144,7 @@ function ForkForm({ at, run, onClose }: { at: number; run: Run; onClose: () => v
   const asking = useSignal<Asking>({ at, channels: {}, answers: {}, graph: "", isRecorded: false, reason: "" });
   const fault = useSignal<Refusal | undefined>(undefined);
   const isBusy = useSignal(false);
-  const answers = useLaterAnswers(view, at, run).data.value ?? new Map<string, unknown>();
+  const answers = useAnswers(view, at, run);
   const names = useChannels(run);
   const change = (part: Partial<Asking>) => (asking.value = { ...asking.value, ...part });
   const submit = async (event: Event) => {

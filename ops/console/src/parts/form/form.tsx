@@ -1,6 +1,6 @@
 // A form made from a JSON Schema, which the whole value can also be written into as JSON. Ctrl and Enter send it.
 import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import type { Refusal } from "../../api/client";
 import type { Json } from "../../api/types";
@@ -24,6 +24,7 @@ export function SchemaForm({ schema, preset, action, send, children, more }: Pro
   const first = useMemo(() => draftOf(field, preset), [field]);
   const draft = filled.value?.field === field ? filled.value : first;
   const json = useSignal<string | undefined>(undefined);
+  const shownJson = useRef(""); // how the form was shown as JSON
   const says = useSignal<string[]>([]);
   const isBusy = useSignal(false);
   const isJsonAlone = draft.field.kind === "json";
@@ -44,7 +45,11 @@ export function SchemaForm({ schema, preset, action, send, children, more }: Pro
   const toggle = () => {
     says.value = [];
     if (json.value === undefined) {
-      json.value = JSON.stringify(writtenIn(draft) ?? {}, null, 2);
+      json.value = shownJson.current = JSON.stringify(writtenIn(draft) ?? {}, null, 2);
+      return;
+    }
+    if (json.value === shownJson.current || json.value.trim() === "") {
+      json.value = undefined;
       return;
     }
     const read = readJson(json.value);
