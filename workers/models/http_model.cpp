@@ -249,7 +249,12 @@ class HttpModel final : public Model {
     Result<Json, Failure> whole = json_of(answer);
     if (!whole) {
       answer.body = in_refusals_.redacted(answer.body);
-      whole = json_of(answer);
+      Result<Json, Failure> clean = json_of(answer);
+      // A key that is a word of the protocol may make another fault of it.
+      const bool is_same = clean || clean.error().error == whole.error().error;
+      if (!is_same) clean = Failure(whole.error());
+      whole = std::move(clean);
+      if (!is_same) whole.error().message = in_refusals_.redacted(whole.error().message);
     }
     if (whole) return in_answers_.redacted_json(*whole);
     return whole;

@@ -416,14 +416,18 @@ std::string Secrets::redacted_cut(std::string_view text) const {
   if (!knows_any()) return clean;
   constexpr std::size_t mark_bytes = 3;  // each mark has so many
   std::string told;
-  std::string_view rest = clean;
-  for (;;) {
-    const std::size_t mark = std::min(rest.find("\u2026"), rest.find("..."));
-    if (mark == std::string_view::npos) return told.append(rest);
-    const std::size_t piece = cut_value_in(rest.substr(0, mark));
-    told.append(rest.substr(0, piece)).append(piece < mark ? redaction : "");
-    told.append(rest.substr(mark, mark_bytes));
-    rest.remove_prefix(mark + mark_bytes);
+  const std::string_view text_left = clean;
+  std::size_t letter = text_left.find("\u2026"), dots = text_left.find("...");
+  for (std::size_t from = 0;;) {
+    if (letter < from) letter = text_left.find("\u2026", from);
+    if (dots < from) dots = text_left.find("...", from);
+    const std::size_t mark = std::min(letter, dots);
+    if (mark == std::string_view::npos) return told.append(text_left.substr(from));
+    const std::string_view before = text_left.substr(from, mark - from);
+    const std::size_t piece = cut_value_in(before);
+    told.append(before.substr(0, piece)).append(piece < before.size() ? redaction : "");
+    told.append(text_left.substr(mark, mark_bytes));
+    from = mark + mark_bytes;
   }
 }
 

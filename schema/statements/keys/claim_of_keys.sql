@@ -22,9 +22,9 @@ with recursive share (key, count, full_at) as materialized (
   cross join lateral (
     select j.shard, j.run_id, j.branch, j.limit_key, j.priority, j.run_at
     from cairn.job j
-    where j.shard = $1::int and j.queue = $2::text and j.limit_key >= l.key and j.limit_key <= l.key
-      and j.priority = l.priority and j.run_at <= $4::bigint and j.offered and j.session is null
-      and j.run_id <> all ($8::uuid[])
+    where j.shard = $1::int and j.queue = $2::text and (j.limit_key, j.priority) >= (l.key, l.priority)
+      and (j.limit_key, j.priority, j.run_at) <= (l.key, l.priority, $4::bigint) and j.limit_key is not null
+      and j.offered and j.session is null and j.run_id <> all ($8::uuid[])
     order by j.shard, j.queue, j.limit_key, j.priority, j.run_at, j.run_id, j.branch
     limit l.count
     for update skip locked

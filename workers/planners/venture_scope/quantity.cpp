@@ -570,7 +570,8 @@ class QuantityReader {
     for (std::size_t i = 0; i + 1 < found.size(); ++i) {
       Quantity& left = found[i];
       Quantity& right = found[i + 1];
-      if (left.may_be_a_year && right.may_be_a_year) continue;
+      // "From 2.1 billion in 2023 to 2.4 billion": a year, and no beginning of a range.
+      if (left.may_be_a_year && (right.may_be_a_year || left.written[0] >= right.written[0])) continue;
       const std::string between = lower_.substr(left.end, right.begin > left.end ? right.begin - left.end : 0);
       const std::string_view before = std::string_view(lower_).substr(0, left.begin);
       const bool is_between = before.ends_with("between ") && between == " and ";

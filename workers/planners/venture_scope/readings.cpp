@@ -84,7 +84,13 @@ bool is_digit_at(const std::string& text, std::size_t at) {
   return at < text.size() && text[at] >= '0' && text[at] <= '9';
 }
 
-// The passage with single spaces, as its quote has them. Two numbers at the end and the beginning of lines stay apart.
+bool begins_list(std::string_view line) {
+  return line.starts_with("- ") || line.starts_with("\u2013 ") || line.starts_with("\u2014 ") ||
+         line.starts_with("\u2022");
+}
+
+// The passage with single spaces, as its quote has them. Two numbers at the end and the beginning of lines stay apart,
+// also where the second line is one of a list ("- 15 %").
 std::string read_on_over_lines(const std::string& passage) {
   std::string made = one_spaced(passage);
   std::size_t at = 0;  // in `made`
@@ -95,7 +101,8 @@ std::string read_on_over_lines(const std::string& passage) {
     }
     const std::size_t end = std::min(passage.find_first_not_of(" \n\t\r", from), passage.size());
     const bool has_line = passage.substr(from, end - from).find('\n') != std::string::npos;
-    if (has_line && at > 0 && is_digit_at(made, at - 1) && is_digit_at(made, at + 1)) made[at] = '\n';
+    const bool are_digits = at > 0 && is_digit_at(made, at - 1) && is_digit_at(made, at + 1);
+    if (has_line && (are_digits || begins_list(std::string_view(made).substr(at + 1)))) made[at] = '\n';
     from = end;
   }
   return made;

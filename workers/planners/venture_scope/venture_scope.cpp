@@ -389,14 +389,14 @@ void hear_currency(const StepInput& input, Outcome& outcome) {
 void ask_again(const StepInput& input, const std::string& fault, Outcome& outcome) {
   Json question = channel(input, "pending_question", Json::object());
   const std::int64_t times = question.value("asked_again", std::int64_t{0}) + 1;
-  if (!is_allowed(input, "asks_again") || times > asked_again_max) return;
+  if (times > asked_again_max) return;
   question["fault"] = fault;
   question["asked_again"] = times;
   outcome.label = "refused";
   outcome.patch["pending_question"] = std::move(question);
 }
 
-void hear_field(const std::string& path, const StepInput& input, Outcome& outcome) {
+void hear_field(const std::string& path, const StepInput& input, bool asks_again, Outcome& outcome) {
   Venture venture = venture_of(input);
   std::string fault;
   const bool has_answer = !is_no_answer(input.given);
@@ -408,14 +408,12 @@ void hear_field(const std::string& path, const StepInput& input, Outcome& outcom
       set_field(venture, path, *std::move(read), {{"source", "user"}});
   }
   if (fault.empty()) outcome.patch["tries"] = tries_after(venture, path, "asked");
-  if (!fault.empty()) ask_again(input, fault, outcome);
+  if (!fault.empty() && asks_again) ask_again(input, fault, outcome);
   note_heard(path, input, fault, outcome);
   add_changes(venture, input, outcome);
 }
 
-// An answer that does not fit is not stored: a field is asked for again at once, with the reason; a region or currency,
-// or a field whose answers were refused several times, at the next tick that lacks it.
-StepResult observe_user(const StepInput& input) {
+StepResult hear(const StepInput& input, bool asks_again) {
   Outcome outcome = leave_by("observed");
   outcome.patch["pending_question"] = nullptr;
   const std::string path = text_of(channel(input, "pending_question", Json::object()), "field");
@@ -426,10 +424,17 @@ StepResult observe_user(const StepInput& input) {
   } else if (path == currency_field) {
     hear_currency(input, outcome);
   } else {
-    hear_field(path, input, outcome);
+    hear_field(path, input, asks_again, outcome);
   }
   return outcome;
 }
+
+// An answer that does not fit is not stored: it is asked for again at the next tick that lacks it.
+StepResult observe_user(const StepInput& input) { return hear(input, false); }
+
+// The same, but a field is asked for again at once, with the reason, up to a few times in a row. A graph that has no
+// edge for that goes on with observe_user.
+StepResult observe_answer(const StepInput& input) { return hear(input, true); }
 
 // --- calculate, reflect and finish -----------------------------------------------------------------------------------
 StepResult calculate_target(const StepInput& input) {
@@ -517,10 +522,11 @@ void add_venture_scope(HandlerTable& table) {
              {"search", {"has_observation", "no_hits"}, and_venture({"decision"}), EffectHandler(search)},
              {"extract", {"extracted"}, and_venture({"observation"}), EffectHandler(extract_readings)},
              {"observe", {"observed"}, and_venture({"observation", "extraction"}), PureHandler(observe_documents)},
-             {"observe_user",
+             {"observe_user", {"observed"}, and_venture({"pending_question", "refusals"}), PureHandler(observe_user)},
+             {"observe_answer",
               {"observed", "refused"},
               and_venture({"pending_question", "refusals"}),
-              PureHandler(observe_user)},
+              PureHandler(observe_answer)},
              {"calculate", {"calculated"}, venture_channels(), PureHandler(calculate_target)},
              {"reflect", {"reflected"}, {"decision"}, PureHandler(reflect)},
              {"finish",

@@ -116,6 +116,12 @@ TEST_F(Readings, U1_a_quote_that_cuts_a_number_or_its_limit_off_makes_no_reading
   EXPECT_EQ(admitted(reading("price", 9, 1, "EUR 9"), "Up to EUR 9 then; it costs EUR 9 now."), 9) << "the second one";
 }
 
+TEST_F(Readings, U1_a_year_before_a_number_and_a_list_over_lines_are_no_ranges) {
+  const std::string grew = "It grew from EUR 2.1 billion in 2023 to EUR 2.4 billion in 2024.";
+  EXPECT_EQ(admitted(reading("price", 2.4, 1e9, "EUR 2.4 billion in 2024"), grew), 2.4e9);
+  EXPECT_EQ(admitted(reading("price", 12, 1, "EUR 12"), "It costs\n- EUR 12\n- 15 more for two"), 12);
+}
+
 TEST_F(Readings, U1_a_share_is_a_share_however_the_model_writes_it) {
   EXPECT_EQ(admitted(reading("share", 12, 1, "a share of 12 %"), "It is a share of 12 % now."), 0.12);
   EXPECT_EQ(admitted(reading("share", 0.12, 1, "a share of 12 %"), "It is a share of 12 % now."), 0.12);

@@ -27,8 +27,9 @@ const textMax = 400;
 const words = (text) => (text || '').replace(/[\s\u200b\ue000]+/g, ' ').trim();
 // With a mark where it is cut, since a secret may be cut there, which is then found by the mark alone.
 const cut = (text, most) => text.length > most ? text.slice(0, most) + '\u2026' : text;
-// Its end, from a whole word on.
-const endOf = (text, most) => text.length > most ? text.slice(-most).replace(/^\S*\s*/, '') : text;
+// Its end, from a whole word on, where words have spaces between them.
+const endOf = (text, most) => text.length <= most ? text
+  : text[text.length - most - 1] === ' ' ? text.slice(-most) : text.slice(-most).replace(/^[!-~]*\s*/, '');
 const escaped = (text) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 const quoted = (value) => `"${escaped(words(String(value))).replace(/"/g, '&quot;')}"`;
 const pair = (name, value) => value === '' || value === null || value === undefined || value === false ? '' :
