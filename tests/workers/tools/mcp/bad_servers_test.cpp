@@ -103,7 +103,7 @@ TEST(BadMcpServer, too_many_tools_are_refused_with_one_sentence) {
 
 TEST(BadMcpServer, one_that_is_no_server_is_refused_with_its_last_words) {
   const Json entry = {{"mcp", {"python3", "-c", "raise SystemExit('no such module')"}}};
-  const McpDesk desk(entry, Json::object(), 2'000);
+  const McpDesk desk(entry, Json::object(), 20'000);  // it ends by itself, once it has begun
   EXPECT_EQ(desk.tools, nullptr);
   EXPECT_NE(desk.refusal.message.find("no such module"), std::string::npos) << desk.refusal.message;
 }
