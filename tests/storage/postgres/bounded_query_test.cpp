@@ -260,12 +260,13 @@ TEST(SampleDataset, is_loaded_once_and_never_over_somebodys_schema) {
   EXPECT_TRUE(*first);
   EXPECT_FALSE(*load_sample(dsn));
   EXPECT_EQ(
-      ask_number(dsn,
-                 "select sum(reltuples)::bigint from pg_class where relnamespace = 'sample_shop'::regnamespace "
-                 "and relkind = 'r'"),
-      ask_number(dsn,
-                 "select (select count(*) from sample_shop.shops) + (select count(*) from sample_shop.products) + "
-                 "(select count(*) from sample_shop.orders)"))
+      test::ask_number(dsn,
+                       "select sum(reltuples)::bigint from pg_class where relnamespace = 'sample_shop'::regnamespace "
+                       "and relkind = 'r'"),
+      test::ask_number(
+          dsn,
+          "select (select count(*) from sample_shop.shops) + (select count(*) from sample_shop.products) + "
+          "(select count(*) from sample_shop.orders)"))
       << "the counts of rows that are shown are right at once";
   const std::string other = test::new_database(1);
   test::ask(other, "create schema sample_shop");

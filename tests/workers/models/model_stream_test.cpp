@@ -211,9 +211,9 @@ TEST(StreamingModel, a_refusal_that_speaks_of_something_upstream_refuses_no_stre
       return {.status = 404, .body = Json{{"error", {{"message", message}}}}.dump()};
     });
     const auto model = model_at(server);
-    EXPECT_TRUE(testing::run(model->ask(question())).failure);
+    EXPECT_TRUE(testing::run(model->ask(plain_question())).failure);
     EXPECT_EQ(server.requests().size(), 1U) << message;
-    EXPECT_TRUE(testing::run(model->ask(question())).failure);
+    EXPECT_TRUE(testing::run(model->ask(plain_question())).failure);
     EXPECT_TRUE(asks_to_stream(server.requests().at(1))) << message;
   }
 }
