@@ -220,7 +220,7 @@ TEST(StreamingModel, a_refusal_that_speaks_of_something_upstream_refuses_no_stre
 
 TEST(StreamingModel, one_that_is_cut_within_is_another_try) {
   LoopbackServer server([](const LoopbackServer::Request&) { return streamed({chunk({{"content", "It "}})}); });
-  const ModelAnswer answer = testing::run(model_at(server)->ask(question()));
+  const ModelAnswer answer = testing::run(model_at(server)->ask(plain_question()));
   ASSERT_TRUE(answer.failure);
   EXPECT_EQ(answer.failure->error, "bad_reply");
   EXPECT_TRUE(answer.failure->retryable);
