@@ -14,8 +14,8 @@ namespace cairn {
 
 inline constexpr std::size_t facts_max = 10'000;  // in one outcome
 // Bounds what the events of one decision, and of the runs that it starts, hold of composed values, of sentences and of
-// the graph's names together, and a sixteenth of what references read and composed on the way; the run fails when more
-// would follow. One value more may be over it.
+// the graph's names together, and a sixteenth of RunState::referred_bytes; the run fails when more would follow. One
+// value more may be over it.
 inline constexpr std::size_t decision_bytes_max = 4 * composed_bytes_max;
 
 // The effect of a command: the events in order, with their numbers, and the branches whose job may have changed.

@@ -1,6 +1,5 @@
-// Lists that are read as a whole (graphs, queues, workers, tokens, schedules, hooks, consumers) and shown whole, or
-// with
-// --limit and --after in parts. Used from one thread.
+// Lists that are read as a whole (graphs, queues, workers, tokens, schedules, hooks, consumers) and shown whole, or in
+// parts with --limit and --after. Used from one thread.
 #pragma once
 
 #include <cstdint>

@@ -32,9 +32,8 @@ RunCall::RunCall(McpHostRef host, RunCallOrder order)
       until_(Clock::now() + wait()) {}
 
 RunCall::Piece RunCall::next() {
-  Piece piece = is_left_ ? Piece{} : news();
-  // Left meanwhile, its run may have ended by that.
-  return is_left_ ? Piece{{}, true} : piece;
+  Piece piece = news();
+  return is_left_ ? Piece{{}, true} : piece;  // left meanwhile, its run may have ended by that
 }
 
 RunCall::Piece RunCall::news() {

@@ -27,8 +27,7 @@ class LogicBounds {
   Status make(const Json& part) { return made_.add(part, 1); }
 
  private:
-  static constexpr std::size_t values_max =
-      256;  // between two readings of the clock, which cost as much as many values
+  static constexpr std::size_t values_max = 256;  // until the clock is read, which costs as much as many values
   static std::int64_t processor_ms();
 
   CompositionBound made_;

@@ -251,10 +251,10 @@ class HttpModel final : public Model {
       answer.body = in_refusals_.redacted(answer.body);
       Result<Json, Failure> clean = json_of(answer);
       // A key that is a word of the protocol may make another fault of it.
-      const bool is_same = clean || clean.error().error == whole.error().error;
-      if (!is_same) clean = Failure(whole.error());
-      whole = std::move(clean);
-      if (!is_same) whole.error().message = in_refusals_.redacted(whole.error().message);
+      if (clean || clean.error().error == whole.error().error)
+        whole = std::move(clean);
+      else
+        whole.error().message = in_refusals_.redacted(whole.error().message);
     }
     if (whole) return in_answers_.redacted_json(*whole);
     return whole;

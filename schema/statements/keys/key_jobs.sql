@@ -2,7 +2,7 @@
 -- claims, those after ($4, $5, $6, $7). If $3, of those alone that have none: a worker of an earlier release offered
 -- them, or the process that changed the limits died. A row that another transaction has locked is passed by: the commit
 -- that offers a job and the release of a hold give it its key. The jobs that only their runs' homes may claim come with
--- the first portion. Returns the last job of the portion, and how many were looked at. $1 shard, $2 queue.
+-- the first portion. Returns the last job of the portion, and how many were found. $1 shard, $2 queue.
 with near as materialized (
   select j.shard, j.run_id, j.branch, j.priority, j.run_at
   from cairn.job j

@@ -1,7 +1,7 @@
 -- The keys of a queue in a shard that have jobs, from the one whose turn it is on and then from the beginning, $3 at
 -- most, and how many jobs of each are due, $5 at most. The keys are found by hopping along the index. With each, whose
--- turn it is. (Where most jobs are of one key, its jobs pass for as good as found by any index. A range of keys in the
--- order of keys comes from theirs alone.) $1 shard, $2 queue, $4 now, $6 runs that are passed by.
+-- turn it is. (Statistics of a flooded queue say that each job is of the one key, so that any index looks good. Only
+-- the index of keys gives a range of keys in their order.) $1 shard, $2 queue, $4 now, $6 runs that are passed by.
 with recursive turn (key, served) as materialized (
   select coalesce(max(t.key), ''), coalesce(max(t.served), 0)
   from cairn.key_turn t where t.shard = $1::int and t.queue = $2::text
