@@ -133,8 +133,6 @@ Result<Json> resolved(const RunState& state, BranchId branch, const Json& value,
   return copy;
 }
 
-constexpr std::size_t read_share = 4;  // to read a value is cheaper than to compose it
-
 // The cost of a copy of a value, by its texts.
 std::size_t weight_of(const Json& value) {
   constexpr std::size_t of_small = 8;
@@ -241,7 +239,7 @@ Result<Json> resolved(const RunState& state, BranchId branch, const Json& settin
   state.referred_bytes += weight_of(setting);
   const auto read = [&](std::string_view channel) -> std::optional<Json> {
     std::optional<Json> value = find_channel(state, branch, channel);
-    if (value) state.referred_bytes += weight_of(*value) / read_share;
+    if (value) state.referred_bytes += weight_of(*value);
     const CauseOfFailure* cause =
         value || channel != "error" || state.language < 2 ? nullptr : find_cause(state, branch);
     if (cause == nullptr) return value;

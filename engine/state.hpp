@@ -220,8 +220,8 @@ struct RunState {
   std::map<std::string, BudgetUse, std::less<>> budgets;
   std::int64_t plan_version = 0;
   std::string goal;
-  // Bytes that references have composed since the state was loaded, and a quarter of those that they have read. They
-  // bound a decision; neither the fold nor a snapshot has them.
+  // Bytes that references have read and composed since the state was loaded. They bound a decision; neither the fold
+  // nor a snapshot has them.
   mutable std::size_t referred_bytes = 0;
 
   // The node where the step stands; a sub-goal's: its map. REQUIRES: the step is of this state.
