@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
 import { dry, order } from "./graphs.mjs";
-import { World } from "./world.mjs";
+import { until, World } from "./world.mjs";
 
 const brief = {
   name: "brief",
@@ -176,6 +176,24 @@ test("a run that had failed and is tried again by others is followed, and r read
   await page.keyboard.press("r");
   await read;
   await closed(page);
+});
+
+test("r while why a run stands is being read reads it once more", async () => {
+  let held; // the first explanation, until r was pressed
+  const page = await prepared(`#/run/${done}`, async (one) => {
+    const explained = one.waitForResponse(/explain/);
+    await one.route(/explain/, async (route) => {
+      if (held === undefined) await new Promise((resolve) => (held = resolve));
+      await route.continue();
+    });
+    await one.route(/events\?from=\d+&limit=1&/, (route) => explained.then(() => route.continue()));
+  });
+  await until(() => held, "the explanation to be asked for");
+  await page.keyboard.press("r");
+  const again = page.waitForRequest(/explain/);
+  held();
+  await again;
+  await page.context().close();
 });
 
 test("a run that has ended is asked for what comes more, and not why it stands again and again", async () => {

@@ -54,8 +54,14 @@ export class RunView {
     clearTimeout(this.writing);
   }
 
-  readonly readHead = async (): Promise<void> => {
+  private reading = Promise.resolve();
+
+  // Reads what is new. One at a time: what is asked for while another reads comes after it.
+  readonly readHead = (): Promise<void> => (this.reading = this.reading.then(this.readOnce));
+
+  private readonly readOnce = async (): Promise<void> => {
     clearTimeout(this.timer);
+    if (this.aborter.signal.aborted) return;
     const began = performance.now();
     try {
       await this.readNews();
@@ -118,9 +124,11 @@ export class RunView {
   }
 
   // All of it, also why it stands where it stands.
-  async readAgain(): Promise<void> {
-    this.explainedAt = -Infinity;
-    await this.readHead();
+  readAgain(): Promise<void> {
+    this.reading = this.reading.then(() => {
+      this.explainedAt = -Infinity;
+    });
+    return this.readHead();
   }
 
   // The run as of an event, also while the slider is on its way.
