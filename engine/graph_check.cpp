@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/bounds.hpp"
+#include "engine/findings.hpp"
 #include "engine/graph.hpp"
 #include "engine/graph_expose.hpp"
 #include "engine/graph_keep.hpp"
@@ -21,7 +22,6 @@ namespace {
 constexpr std::int64_t steps_max = 1'000'000'000;
 constexpr std::int64_t ms_max = 1'000'000'000'000;  // some thirty years: never overflows a time in microseconds
 constexpr std::size_t nodes_max = 10'000;
-constexpr std::size_t hinted_faults_max = 100;
 constexpr std::size_t listed_max = 50;
 constexpr std::int64_t count_max = 1'000'000'000;
 constexpr std::array<Verb, 6> verbs{Verb::do_, Verb::ask, Verb::map, Verb::wait, Verb::call, Verb::end};
@@ -100,7 +100,7 @@ class GraphCheck {
   std::vector<std::string> faults() {
     if (!graph_.is_object()) {
       expected("the graph to be an object", graph_);
-      return faults_;
+      return std::move(faults_).listed("faults");
     }
     keys(graph_, "the graph",
          {"name", "start", "finally", "input", "output", "channels", "limits", "budgets", "context", "keep", "expose",
@@ -126,10 +126,7 @@ class GraphCheck {
     if (walkable_) {
       for (std::string& fault : walk_faults(shape_)) add(std::move(fault));
     }
-    if (left_out_ > 0)
-      faults_.push_back("Expected at most " + std::to_string(graph_faults_max) + " faults in a graph, but there are " +
-                        std::to_string(left_out_) + " more.");
-    return faults_;
+    return std::move(faults_).listed("faults");
   }
 
  private:
@@ -137,18 +134,12 @@ class GraphCheck {
   void fault(const std::string& expectation, const std::string& but) {
     add("Expected " + expectation + ", but " + but + ".");
   }
-  void add(std::string says) {
-    if (faults_.size() < graph_faults_max)
-      faults_.push_back(std::move(says));
-    else
-      ++left_out_;
-  }
+  void add(std::string says) { faults_.add(std::move(says)); }
   void expected(const std::string& expectation, const Json& found) {
     fault(expectation, found.is_discarded() ? "it is missing" : "it is " + excerpt(found, 60));
   }
 
-  // "Did you mean" compares a word with all that are known: the first faults have it.
-  bool has_hints() const { return faults_.size() < hinted_faults_max; }
+  bool has_hints() const { return faults_.size() < hinted_findings_max; }
   std::string hint(std::string_view word, const Words& known) const {
     return has_hints() ? did_you_mean(word, known) : std::string();
   }
@@ -669,8 +660,7 @@ class GraphCheck {
 
   const Json& graph_;
   const Handlers& handlers_;
-  std::vector<std::string> faults_;
-  std::size_t left_out_ = 0;  // beyond graph_faults_max
+  Findings faults_;
   Shape shape_;
   std::map<std::string, NodeIndex> places_;
   bool walkable_ = true;  // every edge leads somewhere: only then do the walks find faults that are not named already

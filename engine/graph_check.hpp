@@ -53,10 +53,7 @@ struct HandlerLabels {
 };
 using Handlers = std::map<std::string, HandlerLabels, std::less<>>;
 
-inline constexpr std::size_t graph_faults_max = 1'000;
-
-// The faults of a graph, one plain sentence each, in the order of the text; empty if it may run. The sentence after
-// graph_faults_max says how many more there are.
+// The faults of a graph, one plain sentence each, in the order of the text, as Findings lists them; empty if it may run.
 // Known handlers are those of `handlers`; a `do` with any other must declare its labels in the graph.
 std::vector<std::string> graph_faults(const Json& graph, const Handlers& handlers);
 

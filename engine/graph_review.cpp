@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/findings.hpp"
 #include "engine/graph_leftovers.hpp"
 #include "engine/graph_parsing.hpp"
 #include "engine/graph_uses.hpp"
@@ -27,21 +28,20 @@ std::string node_named(const std::string& node) { return "node " + in_quotes(nod
 
 // --- the parts of a graph, one by one -------------------------------------------------------------------------------
 
-// "Did you mean" compares a word with all that are known: the first findings have it.
-constexpr std::size_t hinted_findings_max = 100;
+struct Found {
+  Findings faults;
+  Findings warnings;
 
-bool has_hints(const GraphReview& review) {
-  return review.faults.size() + review.warnings.size() < hinted_findings_max;
-}
-
-std::string hint(const GraphReview& review, std::string_view word, const Names& known) {
-  return has_hints(review) ? did_you_mean(word, known) : std::string();
-}
+  bool has_hints() const { return faults.size() + warnings.size() < hinted_findings_max; }
+  std::string hint(std::string_view word, const Names& known) const {
+    return has_hints() ? did_you_mean(word, known) : std::string();
+  }
+};
 
 class Parts {
  public:
-  Parts(const Json& graph, const Surroundings& around, GraphReview& review)
-      : graph_(graph), around_(around), review_(review) {}
+  Parts(const Json& graph, const Surroundings& around, Found& found)
+      : graph_(graph), around_(around), found_(found) {}
 
   void check() {
     for (const char* key : {"input", "output"})
@@ -65,11 +65,8 @@ class Parts {
       call(name, json, called->get_ref<const std::string&>());
   }
 
-  void fault(std::string says) { add(review_.faults, std::move(says)); }
-  void warn(std::string says) { add(review_.warnings, std::move(says)); }
-  static void add(std::vector<std::string>& findings, std::string says) {
-    if (findings.size() < graph_faults_max) findings.push_back(std::move(says));
-  }
+  void fault(std::string says) { found_.faults.add(std::move(says)); }
+  void warn(std::string says) { found_.warnings.add(std::move(says)); }
 
   // False if it cannot be used, or is not known before a step runs.
   bool schema(const std::string& what, const Json& schema) {
@@ -106,7 +103,7 @@ class Parts {
     if (around_.handler_names) names = *around_.handler_names;
     if (is_fault || contains(names, handler)) return;
     warn("Expected a handler that " + around_.who + " has, but " + node_named(name) + " names " + in_quotes(handler) +
-         hint(review_, handler, names) + ".");
+         found_.hint(handler, names) + ".");
   }
 
   void queue(const std::string& name, const Json& node) {
@@ -115,13 +112,13 @@ class Parts {
     if (!around_.queues) return maybe_misspelt(name, queue);
     if (contains(*around_.queues, queue)) return;
     warn("Expected a queue that " + around_.who + " serves, but " + node_named(name) + " waits in " + in_quotes(queue) +
-         hint(review_, queue, *around_.queues) + ".");
+         found_.hint(queue, *around_.queues) + ".");
   }
 
   // Without workers a queue of any name may be served later; one that is nearly that of another is likely a typo.
   void maybe_misspelt(const std::string& name, const std::string& queue) {
     if (contains(around_.usual_queues, queue)) return;
-    const std::string meant = hint(review_, queue, around_.usual_queues);
+    const std::string meant = found_.hint(queue, around_.usual_queues);
     if (!meant.empty())
       warn("Expected a queue that is known, but " + node_named(name) + " waits in " + in_quotes(queue) + meant + ".");
   }
@@ -133,7 +130,7 @@ class Parts {
     for (const auto& [key, value] : with.items())
       if (!contains(known, key))
         fault("Expected the \"with\" of " + node_named(name) + " to have settings of " + handler + ", but it has " +
-              in_quotes(key) + hint(review_, key, known) + ".");
+              in_quotes(key) + found_.hint(key, known) + ".");
     for (const HandlerSetting& setting : settings)
       if (setting.is_required && !with.contains(setting.name))
         fault("Expected the \"with\" of " + node_named(name) + " to have " + in_quotes(setting.name) + ", which " +
@@ -187,7 +184,7 @@ class Parts {
     const std::string* tool = constant_text(&value);
     if (tool == nullptr || !around_.tools || contains(*around_.tools, *tool)) return;
     warn("Expected a tool that " + around_.who + " has, but " + node_named(name) + " calls " + in_quotes(*tool) +
-         hint(review_, *tool, *around_.tools) + ".");
+         found_.hint(*tool, *around_.tools) + ".");
   }
 
   // The setting of the node that means such a thing; null if it has none.
@@ -206,7 +203,7 @@ class Parts {
     for (const auto& [key, one] : value.items())
       if (!contains(known->second, key))
         warn("Expected inputs that tool " + *tool + " takes, but " + node_named(name) + " gives it " + in_quotes(key) +
-             hint(review_, key, known->second) + ".");
+             found_.hint(key, known->second) + ".");
   }
 
   // The values that the schema of the reply lets a model choose as its label.
@@ -236,7 +233,7 @@ class Parts {
   void label(const std::string& name, const std::set<std::string>& labels, const Json* value) {
     const std::string* label = constant_text(value);
     if (label == nullptr || labels.contains(*label)) return;
-    const std::string meant = has_hints(review_) ? did_you_mean(*label, {labels.begin(), labels.end()}) : "";
+    const std::string meant = found_.has_hints() ? did_you_mean(*label, {labels.begin(), labels.end()}) : "";
     fault("Expected " + node_named(name) + " to leave by one of its labels, but its \"with\" names " +
           in_quotes(*label) + meant + ".");
   }
@@ -260,7 +257,7 @@ class Parts {
     const GraphRef graph = is_known && around_.find_graph ? around_.find_graph(called) : nullptr;
     if (!is_known)
       return warn("Expected a graph that " + around_.who + " has, but " + node_named(name) + " calls " +
-                  in_quotes(called) + hint(review_, called, *around_.graphs) + ".");
+                  in_quotes(called) + found_.hint(called, *around_.graphs) + ".");
     if (graph == nullptr) return;
     child_keys(name, node, *graph);
     child_input(name, node, *graph);
@@ -275,7 +272,7 @@ class Parts {
       for (const auto& [key, schema] : properties->items()) known.push_back(key);
     const std::set<std::string_view> found(known.begin(), known.end());
     for (const auto& [key, value] : with->items()) {
-      const std::string meant = found.contains(key) ? "" : hint(review_, key, known);
+      const std::string meant = found.contains(key) ? "" : found_.hint(key, known);
       if (!meant.empty())
         warn("Expected inputs that graph " + graph.name + " reads, but " + node_named(name) + " gives it " +
              in_quotes(key) + meant + ".");
@@ -319,7 +316,7 @@ class Parts {
 
   const Json& graph_;
   const Surroundings& around_;
-  GraphReview& review_;
+  Found& found_;
 };
 
 // --- which channels may have been written before a node -------------------------------------------------------------
@@ -349,8 +346,8 @@ bool leaves_a_cause(std::string_view label) {
 
 class Reads {
  public:
-  Reads(const Graph& graph, const Handlers& handlers, GraphReview& review)
-      : graph_(graph), handlers_(handlers), review_(review) {}
+  Reads(const Graph& graph, const Handlers& handlers, Found& found)
+      : graph_(graph), handlers_(handlers), found_(found) {}
 
   void check() {
     for (const Node& node : graph_.nodes) each_read(node, [&](const std::string& channel) { number_of(channel); });
@@ -442,45 +439,50 @@ class Reads {
 
   void report(const Node& node, const std::string& channel, const ChannelSet& before) {
     if (channel == "error") {
-      review_.faults.push_back("Expected an edge for a failure before " + node_named(node.name) +
+      found_.faults.add("Expected an edge for a failure before " + node_named(node.name) +
                                ", which reads $error, but none leads there.");
       return;
     }
     Names others;
-    if (has_hints(review_))
+    if (found_.has_hints())
       for (const auto& [name, number] : numbers_)
         if (before.has[number] && name != "history") others.push_back(name);
     const Json* more = find_member(graph_.input, "additionalProperties");
     const bool is_certain = more != nullptr && *more == false;
-    std::string says = "Expected channel " + in_quotes(channel) + hint(review_, channel, others) +
+    std::string says = "Expected channel " + in_quotes(channel) + found_.hint(channel, others) +
                        " to be written before " + node_named(node.name) + " reads it, but ";
     if (is_certain)
-      review_.faults.push_back(says + "nothing does, and the graph's \"input\" forbids it.");
+      found_.faults.add(says + "nothing does, and the graph's \"input\" forbids it.");
     else
-      review_.warnings.push_back(says + "only a run's input may bring it, and the graph's \"input\" does not name it.");
+      found_.warnings.add(says + "only a run's input may bring it, and the graph's \"input\" does not name it.");
   }
 
   const Graph& graph_;
   const Handlers& handlers_;
-  GraphReview& review_;
+  Found& found_;
   std::map<std::string, std::size_t> numbers_;
 };
+
+// What only a graph without faults of its own can be asked: what its steps read, and which values they get.
+void check_ways(const Json& graph, const Surroundings& surroundings, Found& found) {
+  const GraphRef parsed = stored_graph(graph, "");
+  Reads(*parsed, surroundings.handlers, found).check();
+  ValueFindings values = value_findings(*parsed, surroundings.handlers);
+  for (std::string& says : values.faults) found.faults.add(std::move(says));
+  for (std::string& says : values.warnings) found.warnings.add(std::move(says));
+  for (std::string& says : leftovers(*parsed, surroundings.handlers)) found.warnings.add(std::move(says));
+}
 
 }  // namespace
 
 GraphReview review_graph(const Json& graph, const Surroundings& surroundings) {
-  GraphReview review;
-  review.faults = graph_faults(graph, surroundings.handlers);
-  const bool can_be_walked = review.faults.empty();
-  Parts(graph, surroundings, review).check();
-  if (!can_be_walked) return review;
-  const GraphRef parsed = stored_graph(graph, "");
-  Reads(*parsed, surroundings.handlers, review).check();
-  ValueFindings values = value_findings(*parsed, surroundings.handlers);
-  for (std::string& says : values.faults) review.faults.push_back(std::move(says));
-  for (std::string& says : values.warnings) review.warnings.push_back(std::move(says));
-  for (std::string& says : leftovers(*parsed, surroundings.handlers)) review.warnings.push_back(std::move(says));
-  return review;
+  std::vector<std::string> faults = graph_faults(graph, surroundings.handlers);
+  if (faults.size() > findings_max) return {std::move(faults), {}};
+  Found found;
+  for (std::string& says : faults) found.faults.add(std::move(says));
+  Parts(graph, surroundings, found).check();
+  if (faults.empty()) check_ways(graph, surroundings, found);
+  return {std::move(found.faults).listed("faults"), std::move(found.warnings).listed("warnings")};
 }
 
 std::optional<Names> channels_of(const Graph& graph, const Handlers& handlers) {

@@ -32,8 +32,8 @@ struct Surroundings {
   std::function<GraphRef(const std::string& name)> find_graph;  // null if it is not among `graphs`
 };
 
-// One plain sentence each, in the order of the text. A fault is certain from the graph alone: a run would meet it. A
-// warning depends on workers, on other graphs, or on the input of a run.
+// One plain sentence each, in the order of the text, as Findings lists them. A fault is certain from the graph alone: a
+// run would meet it. A warning depends on workers, on other graphs, or on the input of a run.
 struct GraphReview {
   std::vector<std::string> faults;  // those of graph_faults first
   std::vector<std::string> warnings;

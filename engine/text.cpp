@@ -17,6 +17,12 @@ std::string lowered(std::string_view text) {
   return made;
 }
 
+std::string shell_quoted(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
+  return word + "'";
+}
+
 int leading_number(std::string_view text, int most) {
   text = trimmed(text);
   int number = 0;

@@ -14,6 +14,9 @@ constexpr char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>
 // Each letter of A to Z as its small one; all other bytes as they are.
 std::string lowered(std::string_view text);
 
+// The text as one word of a POSIX shell, in single quotes.
+std::string shell_quoted(std::string_view text);
+
 // The value of a hexadecimal digit, small or capital; -1 if the character is none.
 constexpr int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';

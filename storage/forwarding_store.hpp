@@ -16,6 +16,10 @@ class ForwardingStore : public Store {
   TimeUs database_time() override { return store_.database_time(); }
 
   RunBook& all_runs() override { return store_.all_runs(); }
+  SnapshotBook& snapshots() override { return store_.snapshots(); }
+  ValueBook& values() override { return store_.values(); }
+  JobBook& jobs() override { return store_.jobs(); }
+  ProgressBook& progress() override { return store_.progress(); }
   SessionBook& sessions() override { return store_.sessions(); }
   GraphBook& graphs() override { return store_.graphs(); }
   LimitBook& limits() override { return store_.limits(); }
@@ -28,7 +32,6 @@ class ForwardingStore : public Store {
     return store_.commit_locked(shard, runs, decide);
   }
   std::optional<RunRow> run(const RunId& id) override { return store_.run(id); }
-  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) override { return store_.heads(runs); }
   std::vector<RunRow> runs(const RunFilter& filter) override { return store_.runs(filter); }
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
     return store_.events(id, after_seq, limit);
@@ -36,30 +39,9 @@ class ForwardingStore : public Store {
   std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
     return store_.histories(requests, limit);
   }
-  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t version, std::int64_t at_most) override {
-    return store_.snapshot(id, version, at_most);
-  }
-  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override { store_.put_snapshot(id, snapshot); }
-  void drop_snapshots(const RunId& id) override { store_.drop_snapshots(id); }
-  void put_progress(SessionId session, std::span<const ProgressRow> texts,
-                    std::span<const ProgressPlace> ended) override {
-    store_.put_progress(session, texts, ended);
-  }
-  std::vector<ProgressRow> progress(const RunId& id) override { return store_.progress(id); }
-  bool renew_blobs(Shard shard, std::span<const Hash> hashes) override { return store_.renew_blobs(shard, hashes); }
-  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override { store_.put_blob(shard, hash, bytes); }
-  std::optional<std::string> blob(Shard shard, const Hash& hash) override { return store_.blob(shard, hash); }
   void put_checkpoint(const Checkpoint& checkpoint) override { store_.put_checkpoint(checkpoint); }
 
   ClaimedBatch claim(const ClaimRequest& request) override { return store_.claim(request); }
-  std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds) override {
-    return store_.standing(holds);
-  }
-  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
-    store_.release(holds, run_at_us);
-  }
-  std::vector<HeldJob> jobs(const RunId& id) override { return store_.jobs(id); }
-  std::vector<QueueRow> queues() override { return store_.queues(); }
   void notify() override { store_.notify(); }
   bool await_notification(std::int64_t timeout_ms) override { return store_.await_notification(timeout_ms); }
 

@@ -43,7 +43,7 @@ struct LimitBook {
   // with a claim, a start that was taken is used up, whatever becomes of it.
   std::function<std::int64_t(const std::string& queue, std::int64_t count)> take_starts;
 
-  // The use of these queues' rates and budgets; `held` is left at 0: Store::queues() counts that.
+  // The use of these queues' rates and budgets; `held` is left at 0: JobBook::queues counts that.
   std::function<std::map<std::string, QueueUse>(const std::vector<std::string>& queues)> queue_uses;
 
   // The keys of the run's jobs, of those that have one, by their branches; and what is used of keys of a queue.

@@ -1,9 +1,13 @@
 // The text that a step has written so far, as the store keeps it while a session holds that attempt: live state next to
-// the hold, for those who watch. It is no event, no step reads it, and losing it costs nothing. Plain values.
+// the hold, for those who watch. It is no event, no step reads it, and losing it costs nothing. Plain values, and the
+// calls that both stores make, which are safe from any thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "engine/id.hpp"
 #include "storage/log.hpp"
@@ -29,5 +33,22 @@ struct ProgressRow {
   std::int64_t written = 0;  // characters of the whole text
   TimeUs at_us = 0;          // of the last change
 };
+
+// All throw StoreUnavailable.
+struct ProgressBook {
+  // Texts of steps that the session executes, each in place of the one before; and steps that it holds no more, whose
+  // rows go. A text of an attempt that the session does not hold is dropped. Closing the session removes all of them.
+  std::function<void(SessionId, std::span<const ProgressRow> texts, std::span<const ProgressPlace> ended)> put;
+  // Those of the run's held steps, in the order of their steps; none that another session has taken over.
+  std::function<std::vector<ProgressRow>(const RunId&)> of;
+};
+
+// The calls of a table that has functions of these names. REQUIRES: it outlives them.
+template <class Table>
+ProgressBook progress_book_of(Table& table) {
+  return {.put = [&table](SessionId session, std::span<const ProgressRow> texts,
+                          std::span<const ProgressPlace> ended) { table.put(session, texts, ended); },
+          .of = [&table](const RunId& run) { return table.of(run); }};
+}
 
 }  // namespace cairn

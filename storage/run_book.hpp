@@ -1,5 +1,5 @@
-// Questions about all runs that lists and sweeps ask of a store: counts, ids, children left open, called runs whose
-// callers do not know of their end, open questions. Calls that both stores make. Safe from any thread.
+// Questions about all runs that lists and sweeps ask of a store: heads, counts, ids, children left open, called runs
+// whose callers do not know of their end, open questions. Calls that both stores make. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,14 @@
 
 namespace cairn {
 
+// How far a run is.
+struct RunHead {
+  std::int64_t seq = 0;  // of its last event
+  RunStatus status = RunStatus::running;
+
+  bool operator==(const RunHead&) const = default;
+};
+
 // Where a sweep over open children stands: the parent that it looked at last.
 struct OrphanMark {
   Shard shard = 0;
@@ -20,6 +28,8 @@ struct OrphanMark {
 
 // All throw StoreUnavailable.
 struct RunBook {
+  // In the order of the ids; nothing: there is no such run.
+  std::function<std::vector<std::optional<RunHead>>(std::span<const RunId> runs)> heads;
   // How many runs match, `limit` and `after` aside; `at_most` if there are as many or more. REQUIRES: no lineage.
   std::function<std::int64_t(const RunFilter&, std::int64_t at_most)> count;
   // The ids from `first` to `last`, in order, at most `limit`.
@@ -49,6 +59,7 @@ struct RunBook {
 template <class Table>
 RunBook run_book_of(Table& table) {
   return {
+      [&table](std::span<const RunId> runs) { return table.heads(runs); },
       [&table](const RunFilter& filter, std::int64_t at_most) { return table.count(filter, at_most); },
       [&table](const RunId& first, const RunId& last, std::int32_t limit) { return table.between(first, last, limit); },
       [&table](const RunId& run) { return table.imported(run); },

@@ -71,7 +71,7 @@ struct SessionBook {
   // run has one home at most, the latest. Jobs of it that a commit frees, in a queue that the home serves, are visible
   // only to the home's claims that name the run (only_runs or a notification), until it gives the run up or is closed;
   // then to all, at the latest after the next scan_held(). An optimisation: no result depends on it. Jobs that
-  // Store::release() gives up are visible to all.
+  // JobBook::release gives up are visible to all.
   std::function<void(SessionId, const RunId& run, bool is_home)> set_home;
   std::function<std::vector<SessionRow>()> all;
 

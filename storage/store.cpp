@@ -30,7 +30,7 @@ std::vector<StoredHistory> Store::histories(std::span<const HistoryRequest> requ
   histories.reserve(requests.size());
   for (const HistoryRequest& request : requests) {
     StoredHistory& history = histories.emplace_back();
-    if (request.fold_version) history.snapshot = snapshot(request.run, *request.fold_version, never_us);
+    if (request.fold_version) history.snapshot = snapshots().newest(request.run, *request.fold_version, never_us);
     history.events = events(request.run, history.snapshot ? history.snapshot->seq : request.after_seq, limit);
   }
   return histories;

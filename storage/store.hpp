@@ -19,11 +19,14 @@
 #include "engine/result.hpp"
 #include "storage/entry.hpp"
 #include "storage/graph_book.hpp"
+#include "storage/job_book.hpp"
 #include "storage/log.hpp"
 #include "storage/progress.hpp"
 #include "storage/queue.hpp"
 #include "storage/run_book.hpp"
 #include "storage/sessions.hpp"
+#include "storage/snapshot_book.hpp"
+#include "storage/value_book.hpp"
 
 namespace cairn {
 
@@ -42,14 +45,6 @@ struct KnownGraphs {
   std::map<std::string, bool> versions = {};  // and whether they are current
 };
 
-// How far a run is.
-struct RunHead {
-  std::int64_t seq = 0;  // of its last event
-  RunStatus status = RunStatus::running;
-
-  bool operator==(const RunHead&) const = default;
-};
-
 class Store {
  public:
   virtual ~Store() = default;
@@ -61,10 +56,14 @@ class Store {
 
   // --- books: calls about one thing, as long-lived as the store; a store that adds to some copies a book -------------
 
-  virtual RunBook& all_runs() = 0;      // run_book.hpp
-  virtual SessionBook& sessions() = 0;  // of workers (sessions.hpp)
-  virtual GraphBook& graphs() = 0;      // graph_book.hpp
-  virtual LimitBook& limits() = 0;      // of queues (limit_book.hpp)
+  virtual RunBook& all_runs() = 0;        // run_book.hpp
+  virtual SnapshotBook& snapshots() = 0;  // of runs (snapshot_book.hpp)
+  virtual ValueBook& values() = 0;        // large ones (value_book.hpp)
+  virtual JobBook& jobs() = 0;            // and holds on them (job_book.hpp)
+  virtual ProgressBook& progress() = 0;   // of steps (progress.hpp)
+  virtual SessionBook& sessions() = 0;    // of workers (sessions.hpp)
+  virtual GraphBook& graphs() = 0;        // graph_book.hpp
+  virtual LimitBook& limits() = 0;        // of queues (limit_book.hpp)
   virtual StartBook& starts() = 0;  // of graphs that say what becomes of starts with one key (starts/start_book.hpp)
 
   // --- the log ------------------------------------------------------------------------------------------------------
@@ -83,8 +82,6 @@ class Store {
   virtual LockedCommitted commit_locked(Shard shard, std::span<const KnownRun> runs, const DecideLocked& decide) = 0;
 
   virtual std::optional<RunRow> run(const RunId& id) = 0;
-  // In the order of the ids; nothing: there is no such run.
-  virtual std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) = 0;
   virtual std::vector<RunRow> runs(const RunFilter& filter) = 0;  // newest first
 
   // Events after `after_seq`, in order, at most `limit`.
@@ -93,18 +90,6 @@ class Store {
   // The histories to fold: for each request at most `limit` events; in the order of the requests.
   virtual std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit);
 
-  // The newest snapshot of this fold version with seq <= `at_most`.
-  virtual std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) = 0;
-  // The last two of a run are kept, and none of a run that has ended. A snapshot is a cache: losing one costs time.
-  virtual void put_snapshot(const RunId& id, const SnapshotRow& snapshot) = 0;
-  virtual void drop_snapshots(const RunId& id) = 0;  // of a run that has ended
-
-  // Both puts are idempotent: a second one with the same key changes nothing. A value that no event refers to may be
-  // removed when it was not put for a while; renew_blobs() counts as a put of values that are there, and returns
-  // whether all of them are. REQUIRES: no hash twice.
-  virtual void put_blob(Shard shard, const Hash& hash, std::string_view bytes) = 0;
-  virtual bool renew_blobs(Shard shard, std::span<const Hash> hashes) = 0;
-  virtual std::optional<std::string> blob(Shard shard, const Hash& hash) = 0;
   virtual void put_checkpoint(const Checkpoint& checkpoint) = 0;
 
   // --- the queue ----------------------------------------------------------------------------------------------------
@@ -114,30 +99,10 @@ class Store {
   // queues may be claimed separately from the others, whatever their priorities.
   virtual ClaimedBatch claim(const ClaimRequest& request) = 0;
 
-  // Gives up holds without an event: the jobs are offered again at `run_at_us` with a new epoch. A job that is no
-  // longer held as its fence says is left alone.
-  virtual void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) = 0;
-
-  // The standing of each of these holds, in their order.
-  virtual std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds) = 0;
-
-  // Jobs of a run in branch order, for tests, `explain` and rebuild.
-  virtual std::vector<HeldJob> jobs(const RunId& id) = 0;
-  virtual std::vector<QueueRow> queues() = 0;
-
   // Notifications: "a job may be ready". Correctness never needs one. await_notification() returns true if one arrived
   // since this thread's last call, or arrives within the time. With NOTIFY off they stay within this process.
   virtual void notify() = 0;
   virtual bool await_notification(std::int64_t timeout_ms) = 0;
-
-  // --- progress of steps --------------------------------------------------------------------------------------------
-
-  // Texts of steps that the session executes, each in place of the one before; and steps that it holds no more, whose
-  // rows go. A text of an attempt that the session does not hold is dropped. Closing the session removes all of them.
-  virtual void put_progress(SessionId session, std::span<const ProgressRow> texts,
-                            std::span<const ProgressPlace> ended) = 0;
-  // Those of the run's held steps, in the order of their steps; none that another session has taken over.
-  virtual std::vector<ProgressRow> progress(const RunId& id) = 0;
 
   // For a process that is to end while the database does not answer: calls under way and later ones throw
   // StoreUnavailable at once.

@@ -102,8 +102,8 @@ void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>&
                                                                                            std::move(runs));
                                                          })
                                           .verdicts);
-  for (const PutSnapshot& snapshot : actions.snapshots) store.put_snapshot(snapshot.run, snapshot.row);
-  for (const RunId& run : actions.without_snapshots) store.drop_snapshots(run);
+  for (const PutSnapshot& snapshot : actions.snapshots) store.snapshots().put(snapshot.run, snapshot.row);
+  for (const RunId& run : actions.without_snapshots) store.snapshots().drop(run);
   for (Reply& reply : actions.replies) replies.emplace(reply.ticket, std::move(reply));
 }
 
@@ -124,7 +124,7 @@ void Client::Parts::store_lost_graphs() {
 }
 
 void Client::Parts::put_blobs(Shard shard, const std::vector<Blob>& blobs) {
-  for (const Blob& blob : blobs) store.put_blob(shard, blob.hash, blob.bytes);
+  for (const Blob& blob : blobs) store.values().put(shard, blob.hash, blob.bytes);
 }
 
 Client::Client(Store& store, const Catalogue& catalogue, std::string actor)
@@ -251,7 +251,7 @@ Status Client::keep_blobs(const RunId& origin, const Json& state) {
   find_blobs(state, hashes);
   std::sort(hashes.begin(), hashes.end());
   hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
-  if (parts_->store.renew_blobs(shard_of(origin, parts_->store.shards()), hashes)) return Done{};
+  if (parts_->store.values().renew(shard_of(origin, parts_->store.shards()), hashes)) return Done{};
   return Error{Code::conflict,
                "Expected the large values of run " + to_string(origin) + " to fork it, but they are being erased."};
 }
@@ -464,7 +464,7 @@ Result<RunState> Client::state(const RunId& run, std::optional<std::int64_t> at_
 Result<RunState> Client::fold_until(const RunId& run, std::int64_t until) {
   RunState state;
   state.id = run;
-  if (const std::optional<SnapshotRow> snapshot = parts_->store.snapshot(run, fold_version, until)) {
+  if (const std::optional<SnapshotRow> snapshot = parts_->store.snapshots().newest(run, fold_version, until)) {
     if (Result<RunState> restored = restored_state(*snapshot, graphs())) state = *std::move(restored);
   }
   while (state.seq < until) {
@@ -510,7 +510,7 @@ Result<std::vector<Event>> Client::events(const RunId& run, std::int64_t after_s
 }
 
 Json Client::expand_blobs(Json value, Shard shard, std::size_t bytes_max) {
-  const auto read = [this, shard](const Hash& hash) { return blob_text(parts_->store.blob(shard, hash)); };
+  const auto read = [this, shard](const Hash& hash) { return blob_text(parts_->store.values().get(shard, hash)); };
   static_cast<void>(put_back({&value}, read, bytes_max));
   return value;
 }

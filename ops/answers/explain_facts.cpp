@@ -58,7 +58,7 @@ std::map<std::string, QueueUse> uses_of_queues(Store& store, const Situation& si
   }
   if (!measured.empty()) uses = store.limits().queue_uses(measured);
   if (is_counted)
-    for (const QueueRow& row : store.queues()) uses[row.name].held = row.held;
+    for (const QueueRow& row : store.jobs().queues()) uses[row.name].held = row.held;
   return uses;
 }
 
@@ -81,11 +81,11 @@ Result<Explained> read_explained(Client& client, Store& store, const std::string
     Result<RunState> state = client.state(run);
     if (!state) return state.error();
     Situation situation;
-    situation.jobs = store.jobs(run);
+    situation.jobs = store.jobs().of(run);
     const std::optional<RunRow> row = store.run(run);
     if (row && row->head != state->seq && read < reads_max) continue;
     situation.sessions = store.sessions().all();
-    for (ProgressRow& one : store.progress(run)) situation.progress.insert_or_assign(one.place.step, std::move(one));
+    for (ProgressRow& one : store.progress().of(run)) situation.progress.insert_or_assign(one.place.step, std::move(one));
     situation.queues = store.limits().queue_limits();
     situation.now_us = store.database_time();
     situation.uses = uses_of_queues(store, situation);

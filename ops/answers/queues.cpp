@@ -54,7 +54,7 @@ Result<std::vector<BudgetLine>> budget_lines(Store& store, const std::string& qu
 
 std::map<std::string, QueueLine> queue_lines(Store& store) {
   std::map<std::string, QueueLine> lines;
-  for (QueueRow& row : store.queues()) lines[row.name].row = std::move(row);
+  for (QueueRow& row : store.jobs().queues()) lines[row.name].row = std::move(row);
   for (QueueLimits& limits : store.limits().queue_limits()) lines[limits.name].limits = std::move(limits);
   std::erase_if(lines, [](const auto& entry) { return is_unused(entry.second); });
   return lines;

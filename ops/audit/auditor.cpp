@@ -178,7 +178,7 @@ class OneAudit {
     if (!payload.is_discarded()) find_blobs(payload, named);
     for (const Hash& hash : named) {
       if (!blobs_seen_.insert(hash).second) continue;
-      const std::optional<std::string> bytes = store_.blob(shard_, hash);
+      const std::optional<std::string> bytes = store_.values().get(shard_, hash);
       const std::string expected = "Expected the value with hash " + hex(hash) + " next to the history, but found ";
       if (!bytes)
         find(row.seq, "blob", expected + "none.");
@@ -199,7 +199,7 @@ class OneAudit {
 
   void compare_snapshot(const EventRow& row) {
     try {
-      const std::optional<SnapshotRow> found = store_.snapshot(run_, fold_version, row.seq);
+      const std::optional<SnapshotRow> found = store_.snapshots().newest(run_, fold_version, row.seq);
       if (!found || found->seq != row.seq) return;  // it was deleted meanwhile
       if (found->chain_hash != row.chain_hash)
         find_snapshot(row.seq, "with the hash of its event, but found another");

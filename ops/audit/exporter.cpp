@@ -140,7 +140,7 @@ Status Exporter::add_blobs_of(const RunRow& run, Shard shard, const EventRow& ev
   find_blobs(parse_stored(event.payload), named);
   for (const Hash& hash : named) {
     if (!blobs.insert(hash).second) continue;
-    const std::optional<std::string> bytes = store_.blob(shard, hash);
+    const std::optional<std::string> bytes = store_.values().get(shard, hash);
     if (!bytes) return gone(run, "the value " + hex(hash) + " of event " + std::to_string(event.seq));
     writer_.blob(run.id, hash, *bytes);
   }

@@ -35,7 +35,7 @@ ReplayCheck::Rerun Replayer::rerun(Shard shard) const {
     Work* work = std::get_if<Work>(&prepared);
     if (work == nullptr || work->handler == nullptr || !work->handler->is_pure()) return std::nullopt;
     if (!work->blobs.empty())
-      put_back(*work, [this, shard](const Hash& hash) { return blob_text(store_.blob(shard, hash)); });
+      put_back(*work, [this, shard](const Hash& hash) { return blob_text(store_.values().get(shard, hash)); });
     std::vector<Blob> large;
     StepResult result = work->answer ? *work->answer : Executor::run_pure(*work);
     Command report = executor.report(job, 0, std::move(result), *state.graph, large);

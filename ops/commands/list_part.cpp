@@ -5,6 +5,7 @@
 #include <cctype>
 #include <utility>
 
+#include "engine/text.hpp"
 #include "ops/terminal/print.hpp"
 
 namespace cairn {
@@ -37,10 +38,7 @@ std::string shell_word(const std::string& text) {
   const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '@' || c == '/';
   });
-  if (is_plain) return text;
-  std::string quoted;
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "'" + quoted + "'";
+  return is_plain ? text : shell_quoted(text);
 }
 
 }  // namespace cairn

@@ -37,7 +37,7 @@ enum class LastColumn { cut, wrapped };
 void print_list(const Settings& settings, Table table, std::vector<ListRow> rows, const ListPart& part,
                 LastColumn last = LastColumn::cut);
 
-// The text as one word of a shell.
+// The text as one word of a shell, in quotes where it needs them.
 std::string shell_word(const std::string& text);
 
 }  // namespace cairn

@@ -110,7 +110,7 @@ Result<Shard> shard_of_claim(const RouteCall& call) {
   const Result<ClaimId> claim = parse_claim_id(query_text(call.request, "claim"));
   if (!claim) return claim.error();
   const std::vector<std::pair<RunId, Fence>> hold = {{claim->run, claim->fence}};
-  if (call.store().standing(hold).front() != HoldStanding::held)
+  if (call.store().jobs().standing(hold).front() != HoldStanding::held)
     return Error{Code::conflict, "Expected a claim that is held, but this one is not, or no more."};
   return call.shard(claim->run);
 }
@@ -182,7 +182,7 @@ RouteReply hear_claims(RouteCall& call) {
   }
   std::vector<std::pair<RunId, Fence>> holds;
   for (const ClaimId& claim : heard->claims) holds.emplace_back(claim.run, claim.fence);
-  const std::vector<HoldStanding> found = call.store().standing(holds);
+  const std::vector<HoldStanding> found = call.store().jobs().standing(holds);
   Json cancel = Json::array(), stale = Json::array();
   std::vector<ProgressRow> progress;
   for (std::size_t at = 0; at < found.size(); ++at) {
@@ -195,7 +195,7 @@ RouteReply hear_claims(RouteCall& call) {
     if (is_shown && said != heard->progress.end())
       progress.push_back(progress_row(claim, nodes ? nodes->at(at) : "", said->second));
   }
-  if (!progress.empty()) call.store().put_progress(heard->session, progress, {});
+  if (!progress.empty()) call.store().progress().put(heard->session, progress, {});
   return json_response({{"cancel", std::move(cancel)}, {"stale", std::move(stale)}});
 }
 
@@ -218,7 +218,7 @@ RouteReply show_blob(RouteCall& call) {
   if (!hash) return hash.error();
   const Result<Shard> shard = shard_of_claim(call);
   if (!shard) return shard.error();
-  std::optional<std::string> text = call.store().blob(*shard, *hash);
+  std::optional<std::string> text = call.store().values().get(*shard, *hash);
   if (!text) return Error{Code::not_found, "Expected a large value, but none has the hash " + hex(*hash) + "."};
   return ApiResponse{200, *std::move(text)};
 }
@@ -232,7 +232,7 @@ RouteReply keep_blob(RouteCall& call) {
   const Result<Shard> shard = shard_of_claim(call);
   if (!shard) return shard.error();
   const Hash kept = sha256(*text);
-  call.store().put_blob(*shard, kept, *text);
+  call.store().values().put(*shard, kept, *text);
   return json_response(reference_to(kept, text->size()));
 }
 

@@ -81,7 +81,7 @@ void raise(double& value, std::optional<TimeUs> since_us, TimeUs now_us) {
 void add_jobs(std::vector<Gauge>& to, Store& store, TimeUs now_us) {
   Samples jobs, oldest;
   std::size_t place = 0;
-  for (const QueueRow& queue : store.queues()) {
+  for (const QueueRow& queue : store.jobs().queues()) {
     const std::string name = bounded_label(queue.name, place++);
     jobs[{{"queue", name}, {"state", "ready"}}] += static_cast<double>(queue.ready);
     jobs[{{"queue", name}, {"state", "later"}}] += static_cast<double>(queue.later);

@@ -105,7 +105,7 @@ RouteReply show_run(RouteCall& call) {
   const Result<std::int64_t> wait_ms = number_query(call.request, "wait_ms", {0, wait_ms_max});
   if (!wait_ms) return wait_ms.error();
   if (*wait_ms > 0 && !call.request.has_waited) {
-    const std::optional<RunHead> head = call.store().heads({&*run, 1}).front();
+    const std::optional<RunHead> head = call.store().all_runs().heads({&*run, 1}).front();
     const bool is_to_begin = !head && start_to_come(call.store(), *run);
     if (is_to_begin || (head && !is_ended(head->status))) return once_it_has_ended(call, *run, *wait_ms, is_to_begin);
   }
@@ -123,7 +123,7 @@ RouteReply show_run(RouteCall& call) {
   const std::vector<RunRow> called = calls ? covered_runs(call, *calls) : std::vector<RunRow>();
   if (!called.empty()) (*shown)["children"] = called_json(called);
   if (channel.empty() && query_text(call.request, "at").empty() && !is_ended(state->status)) {
-    Json progress = progress_json(call.store().progress(*run), progress_shown_max);
+    Json progress = progress_json(call.store().progress().of(*run), progress_shown_max);
     if (!progress.empty()) (*shown)["progress"] = std::move(progress);
   }
   return json_response(*shown);

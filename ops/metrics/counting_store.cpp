@@ -16,15 +16,17 @@ double seconds_since(TimeUs began_us) { return static_cast<double>(steady_us() -
 class CountingStore final : public ForwardingStore {
  public:
   CountingStore(std::unique_ptr<Store> store, std::shared_ptr<WorkCounts> counts)
-      : ForwardingStore(*store), sessions_(store->sessions()), owned_(std::move(store)), counts_(std::move(counts)) {
-    sessions_.open = [this](const SessionRow& session) {
-      counted(StoreCallKind::session, [&] { store_.sessions().open(session); });
-    };
-    sessions_.beat = [this](SessionId session) {
-      counted(StoreCallKind::session, [&] { store_.sessions().beat(session); });
-    };
-    sessions_.scan_held = [this](SessionId session, TimeUs now_us, std::int32_t limit) {
-      return counted(StoreCallKind::session, [&] { return store_.sessions().scan_held(session, now_us, limit); });
+      : ForwardingStore(*store),
+        jobs_(store->jobs()),
+        snapshots_(store->snapshots()),
+        values_(store->values()),
+        sessions_(store->sessions()),
+        owned_(std::move(store)),
+        counts_(std::move(counts)) {
+    count_sessions();
+    count_values();
+    jobs_.release = [this](std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
+      counted(StoreCallKind::claim, [&] { store_.jobs().release(holds, run_at_us); });
     };
   }
 
@@ -60,9 +62,6 @@ class CountingStore final : public ForwardingStore {
       return claimed;
     });
   }
-  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
-    counted(StoreCallKind::claim, [&] { store_.release(holds, run_at_us); });
-  }
 
   std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
     return counted(StoreCallKind::read, [&] {
@@ -80,23 +79,14 @@ class CountingStore final : public ForwardingStore {
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
     return counted(StoreCallKind::read, [&] { return store_.events(id, after_seq, limit); });
   }
-  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
-    return counted(StoreCallKind::read, [&] { return store_.snapshot(id, fold_version, at_most); });
-  }
-  std::optional<std::string> blob(Shard shard, const Hash& hash) override {
-    return counted(StoreCallKind::read, [&] { return store_.blob(shard, hash); });
-  }
 
+  JobBook& jobs() override { return jobs_; }
+  SnapshotBook& snapshots() override { return snapshots_; }
+  ValueBook& values() override { return values_; }
   SessionBook& sessions() override { return sessions_; }
 
   TimeUs database_time() override {
     return counted(StoreCallKind::other, [&] { return store_.database_time(); });
-  }
-  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
-    counted(StoreCallKind::other, [&] { store_.put_snapshot(id, snapshot); });
-  }
-  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
-    counted(StoreCallKind::other, [&] { store_.put_blob(shard, hash, bytes); });
   }
   bool await_notification(std::int64_t timeout_ms) override {
     return counted(StoreCallKind::other, [&] {
@@ -107,6 +97,33 @@ class CountingStore final : public ForwardingStore {
   }
 
  private:
+  void count_sessions() {
+    sessions_.open = [this](const SessionRow& session) {
+      counted(StoreCallKind::session, [&] { store_.sessions().open(session); });
+    };
+    sessions_.beat = [this](SessionId session) {
+      counted(StoreCallKind::session, [&] { store_.sessions().beat(session); });
+    };
+    sessions_.scan_held = [this](SessionId session, TimeUs now_us, std::int32_t limit) {
+      return counted(StoreCallKind::session, [&] { return store_.sessions().scan_held(session, now_us, limit); });
+    };
+  }
+
+  void count_values() {
+    snapshots_.newest = [this](const RunId& run, std::int32_t fold_version, std::int64_t at_most) {
+      return counted(StoreCallKind::read, [&] { return store_.snapshots().newest(run, fold_version, at_most); });
+    };
+    snapshots_.put = [this](const RunId& run, const SnapshotRow& snapshot) {
+      counted(StoreCallKind::other, [&] { store_.snapshots().put(run, snapshot); });
+    };
+    values_.get = [this](Shard shard, const Hash& hash) {
+      return counted(StoreCallKind::read, [&] { return store_.values().get(shard, hash); });
+    };
+    values_.put = [this](Shard shard, const Hash& hash, std::string_view bytes) {
+      counted(StoreCallKind::other, [&] { store_.values().put(shard, hash, bytes); });
+    };
+  }
+
   template <class Call>
   std::invoke_result_t<Call> counted(StoreCallKind kind, Call call) {
     try {
@@ -135,6 +152,9 @@ class CountingStore final : public ForwardingStore {
           .add(static_cast<double>(std::max<TimeUs>(now_us - held.job.run_at_us, 0)) / 1e6);
   }
 
+  JobBook jobs_;
+  SnapshotBook snapshots_;
+  ValueBook values_;
   SessionBook sessions_;
   const std::unique_ptr<Store> owned_;
   const std::shared_ptr<WorkCounts> counts_;

@@ -40,7 +40,7 @@ Json open_runs(const ScheduleState& state, Store& store) {
   std::vector<RunId> runs;
   for (const OccurrenceRun& one : state.open) runs.push_back(one.run);
   const std::vector<std::optional<RunHead>> heads =
-      runs.empty() ? std::vector<std::optional<RunHead>>() : store.heads(runs);
+      runs.empty() ? std::vector<std::optional<RunHead>>() : store.all_runs().heads(runs);
   for (std::size_t n = 0; n < heads.size(); ++n)
     if (heads[n] && !is_ended(heads[n]->status))
       shown.push_back({{"run", to_string(runs[n])}, {"at", occurrence_text(state.open[n].at)}});

@@ -34,7 +34,7 @@ void forget_ended(Store& store, std::vector<KeyedStarts>& states) {
   for (const KeyedStarts& state : states)
     if (state.holder) holders.push_back(*state.holder);
   if (holders.empty()) return;
-  const std::vector<std::optional<RunHead>> heads = store.heads(holders);
+  const std::vector<std::optional<RunHead>> heads = store.all_runs().heads(holders);
   std::size_t n = 0;
   for (KeyedStarts& state : states) {
     if (!state.holder) continue;

@@ -61,7 +61,7 @@ void QueueAges::count() {
   TimeUs now_us = 0;
   try {
     now_us = store_.database_time();
-    for (QueueRow& row : store_.queues()) rows.emplace(row.name, std::move(row));
+    for (QueueRow& row : store_.jobs().queues()) rows.emplace(row.name, std::move(row));
   } catch (const StoreUnavailable& failure) {
     now_us = 0;
     spdlog::warn("The ages of queues are the last known ones; the database is away: {}", failure.what());

@@ -13,8 +13,12 @@
 #include "storage/limit_book.hpp"
 #include "storage/memory/memory_claims.hpp"
 #include "storage/memory/memory_graphs.hpp"
+#include "storage/memory/memory_jobs.hpp"
+#include "storage/memory/memory_progress.hpp"
 #include "storage/memory/memory_runs.hpp"
 #include "storage/memory/memory_sessions.hpp"
+#include "storage/memory/memory_snapshots.hpp"
+#include "storage/memory/memory_values.hpp"
 #include "storage/starts/memory_starts.hpp"
 
 namespace cairn {
@@ -23,16 +27,6 @@ namespace {
 TimeUs system_time() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-}
-
-bool holds(const HeldJob& job, const Fence& fence) {
-  return job.session == fence.session && job.epoch == fence.epoch && job.job.step == fence.step;
-}
-
-bool is_held(const StoredRun& run, const ProgressRow& text) {
-  const auto job = run.jobs.find(text.branch);
-  return job != run.jobs.end() && job->second.session == text.session && job->second.job.step == text.place.step &&
-         job->second.job.attempt == text.place.attempt;
 }
 
 class MemoryStore final : public Store {
@@ -64,36 +58,7 @@ class MemoryStore final : public Store {
 
   ClaimedBatch claim(const ClaimRequest& request) override { return claims_.claim(request); }
 
-  void release(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us) override {
-    const std::lock_guard lock(rows_.mutex);
-    for (const auto& [id, fence] : holds_given) {
-      const auto run = rows_.runs.find(id);
-      if (run == rows_.runs.end()) continue;
-      const auto job = run->second.jobs.find(fence.branch);
-      if (job == run->second.jobs.end() || !holds(job->second, fence)) continue;
-      job->second.session = 0;
-      ++job->second.epoch;  // should the holder that gave up report all the same, its fence is stale from here on
-      job->second.deadline_us = never_us;
-      run->second.adjust_released(job->second.job);
-      // A run that was paused while the job was held has its jobs out of every claim's reach until it resumes.
-      job->second.job.run_at_us = run->second.row.status == RunStatus::paused ? never_us : run_at_us;
-    }
-  }
-
-  std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds_given) override {
-    const std::lock_guard lock(rows_.mutex);
-    std::vector<HoldStanding> found;
-    for (const auto& [id, fence] : holds_given) {
-      const auto run = rows_.runs.find(id);
-      const bool is_there = run != rows_.runs.end() && run->second.jobs.contains(fence.branch);
-      const bool is_held = is_there && holds(run->second.jobs.at(fence.branch), fence);
-      found.push_back(is_held ? HoldStanding::held : is_there ? HoldStanding::lost : HoldStanding::gone);
-    }
-    return found;
-  }
-
   std::optional<RunRow> run(const RunId& id) override { return runs_.run(id); }
-  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) override { return runs_.heads(runs); }
   std::vector<RunRow> runs(const RunFilter& filter) override { return runs_.runs(filter); }
 
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
@@ -107,108 +72,17 @@ class MemoryStore final : public Store {
     return found;
   }
 
-  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
-    const std::lock_guard lock(rows_.mutex);
-    const auto run = rows_.runs.find(id);
-    if (run == rows_.runs.end()) return std::nullopt;
-    const auto& snapshots = run->second.snapshots;
-    auto after = snapshots.upper_bound({fold_version, at_most});
-    if (after == snapshots.begin()) return std::nullopt;
-    --after;
-    if (after->first.first != fold_version) return std::nullopt;
-    return after->second;
-  }
-
-  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override {
-    const std::lock_guard lock(rows_.mutex);
-    const auto run = rows_.runs.find(id);
-    if (run == rows_.runs.end() || is_ended(run->second.row.status)) return;
-    auto& snapshots = run->second.snapshots;
-    // The one before stays: a reader may have chosen it, and a damaged last one costs a longer fold, not all of it.
-    auto older = snapshots.insert_or_assign({snapshot.fold_version, snapshot.seq}, snapshot).first;
-    if (older != snapshots.begin() && std::prev(older)->first.first == snapshot.fold_version) --older;
-    snapshots.erase(snapshots.begin(), older);
-  }
-  void drop_snapshots(const RunId& id) override {
-    const std::lock_guard lock(rows_.mutex);
-    const auto run = rows_.runs.find(id);
-    if (run != rows_.runs.end() && is_ended(run->second.row.status)) run->second.snapshots.clear();
-  }
-
-  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
-    const std::lock_guard lock(rows_.mutex);
-    blobs_.try_emplace({shard, hash}, bytes);
-  }
-
-  bool renew_blobs(Shard shard, std::span<const Hash> hashes) override {
-    const std::lock_guard lock(rows_.mutex);
-    return std::all_of(hashes.begin(), hashes.end(), [&](const Hash& hash) { return blobs_.contains({shard, hash}); });
-  }
-
-  std::optional<std::string> blob(Shard shard, const Hash& hash) override {
-    const std::lock_guard lock(rows_.mutex);
-    const auto found = blobs_.find({shard, hash});
-    if (found == blobs_.end()) return std::nullopt;
-    return found->second;
-  }
-
   void put_checkpoint(const Checkpoint&) override {}  // nothing outlives the process, so there is nothing to prove
 
-  std::vector<HeldJob> jobs(const RunId& id) override {
-    const std::lock_guard lock(rows_.mutex);
-    std::vector<HeldJob> jobs = rows_.select([&](const HeldJob& job) { return job.run == id; }, never_us);
-    for (HeldJob& job : jobs)
-      if (const StoredRun& run = rows_.runs.at(id); run.at_home.contains(job.job.branch))
-        job.home = run.home.value_or(0);
-    return jobs;
-  }
-
-  std::vector<QueueRow> queues() override {
-    const TimeUs now_us = rows_.clock();
-    const std::lock_guard lock(rows_.mutex);
-    std::map<std::string, QueueRow> queues;
-    for (const auto& [id, run] : rows_.runs) {
-      for (const auto& [branch, job] : run.jobs) count(queues[job.job.queue], job, now_us);
-    }
-    std::vector<QueueRow> rows;
-    for (auto& [name, row] : queues) rows.push_back(std::move(row));
-    return rows;
-  }
-
   RunBook& all_runs() override { return run_book_; }
+  SnapshotBook& snapshots() override { return snapshot_book_; }
+  ValueBook& values() override { return value_book_; }
+  JobBook& jobs() override { return job_book_; }
+  ProgressBook& progress() override { return progress_book_; }
   SessionBook& sessions() override { return session_book_; }
   GraphBook& graphs() override { return graph_book_; }
   LimitBook& limits() override { return limit_book_; }
   StartBook& starts() override { return start_book_; }
-
-  void put_progress(SessionId session, std::span<const ProgressRow> texts,
-                    std::span<const ProgressPlace> ended) override {
-    const std::lock_guard lock(rows_.mutex);
-    for (const ProgressPlace& place : ended) {
-      const auto run = rows_.runs.find(place.run);
-      if (run == rows_.runs.end()) continue;
-      const auto text = run->second.progress.find({place.step, place.attempt});
-      if (text != run->second.progress.end() && text->second.session == session) run->second.progress.erase(text);
-    }
-    for (ProgressRow row : texts) {
-      const auto run = rows_.runs.find(row.place.run);
-      row.session = session;
-      row.at_us = rows_.clock();
-      if (run != rows_.runs.end() && is_held(run->second, row))
-        run->second.progress.insert_or_assign({row.place.step, row.place.attempt}, std::move(row));
-    }
-  }
-
-  std::vector<ProgressRow> progress(const RunId& id) override {
-    const std::lock_guard lock(rows_.mutex);
-    const auto run = rows_.runs.find(id);
-    std::vector<ProgressRow> rows;
-    if (run == rows_.runs.end()) return rows;
-    for (const auto& [place, row] : run->second.progress)
-      if (is_held(run->second, row)) rows.push_back(row);
-    cut(rows, progress_rows_max);
-    return rows;
-  }
 
   void notify() override {
     const std::lock_guard lock(rows_.mutex);
@@ -391,25 +265,21 @@ class MemoryStore final : public Store {
     return {row.head, row.chain_hash, {events.begin() + first, events.begin() + last}};
   }
 
-  static void count(QueueRow& queue, const HeldJob& job, TimeUs now_us) {
-    queue.name = job.job.queue;
-    if (job.session != 0) {
-      ++queue.held;
-    } else if (job.job.run_at_us > now_us) {
-      ++queue.later;
-    } else {
-      ++queue.ready;
-      queue.oldest_us = std::min(queue.oldest_us.value_or(never_us), job.job.run_at_us);
-    }
-  }
-
   MemoryRows rows_;
   MemoryRuns runs_{rows_};
+  MemorySnapshots snapshots_{rows_};
+  MemoryValues values_;
+  MemoryJobs jobs_{rows_};
+  MemoryProgress progress_{rows_};
   MemoryClaims claims_{rows_};
   MemorySessions sessions_{rows_};
   MemoryGraphs graphs_{rows_.clock};
   MemoryStarts starts_{rows_.clock};
   RunBook run_book_ = run_book_of(runs_);
+  SnapshotBook snapshot_book_ = snapshot_book_of(snapshots_);
+  ValueBook value_book_ = value_book_of(values_);
+  JobBook job_book_ = job_book_of(jobs_);
+  ProgressBook progress_book_ = progress_book_of(progress_);
   SessionBook session_book_ = session_book_of(sessions_);
   GraphBook graph_book_ = graph_book_of(graphs_);
   LimitBook limit_book_ = limit_book_of(claims_);
@@ -418,7 +288,6 @@ class MemoryStore final : public Store {
   std::uint64_t notifications_ = 0;
   std::map<std::thread::id, std::uint64_t> seen_;
   std::map<RunId, FoundTombstone> archived_;
-  std::map<std::pair<Shard, Hash>, std::string> blobs_;
 };
 
 }  // namespace

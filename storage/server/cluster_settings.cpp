@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "engine/id.hpp"
+#include "engine/text.hpp"
 
 namespace cairn {
 namespace {
@@ -53,16 +54,10 @@ std::string list_setting(const fs::path& path) {
 }
 
 // As a word of the shell in restore_command, where %% stands for %.
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char letter : text) {
-    if (letter == '\'')
-      word += "'\\''";
-    else
-      word += letter;
-    if (letter == '%') word += '%';
-  }
-  return word + "'";
+std::string restore_word(const std::string& text) {
+  std::string escaped;
+  for (const char letter : text) escaped.append(letter == '%' ? 2 : 1, letter);
+  return shell_quoted(escaped);
 }
 
 // "2026-11-28 09:30:00.000000+00": the abbreviation Z is not known yet when this setting is read.
@@ -112,7 +107,7 @@ std::vector<std::string> server_command(const fs::path& programs, const fs::path
   set("archive_mode=off");
   if (recovery->wal.empty()) return command;
   set("hot_standby=off");
-  set("restore_command=cp " + shell_word(recovery->wal) + "/%f \"%p\"");
+  set("restore_command=cp " + restore_word(recovery->wal) + "/%f \"%p\"");
   set("recovery_target_action=promote");
   if (recovery->until_us) set("recovery_target_time=" + recovery_time(*recovery->until_us));
   return command;

@@ -1,6 +1,8 @@
 // Faults of a graph and of its nodes, one sentence each.
 #include <gtest/gtest.h>
 
+#include "engine/findings.hpp"
+#include "engine/graph_review.hpp"
 #include "tests/engine/whole_graph.hpp"
 #include "tests/thread_seconds.hpp"
 
@@ -381,9 +383,24 @@ TEST(GraphFaults, H2_of_very_many_the_first_are_told_and_how_many_more_there_are
   const double began = test::thread_seconds();
   const Faults faults = graph_faults(graph, handlers);
   EXPECT_LT(test::thread_seconds() - began, 5);
-  ASSERT_EQ(faults.size(), graph_faults_max + 1);
+  ASSERT_EQ(faults.size(), findings_max + 1);
   EXPECT_NE(faults.front().find("did you mean n0_abcdefghij?"), std::string::npos) << faults.front();
   EXPECT_EQ(faults.back(), "Expected at most 1000 faults in a graph, but there are 4000 more.");
+}
+
+TEST(GraphFaults, H2_of_very_many_warnings_the_first_are_told_and_how_many_more_there_are) {
+  Json graph = {{"name", "many"}, {"start", "n0"}, {"limits", {{"steps", 2'000}}}};
+  for (int n = 0; n < 1'200; ++n)
+    graph["nodes"]["n" + std::to_string(n)] = {
+        {"do", "x.y"}, {"labels", {"ok"}}, {"queue", "far"}, {"on", {{"ok", "n" + std::to_string(n + 1)}}}};
+  graph["nodes"]["n1200"] = {{"end", "done"}};
+  Surroundings around;
+  around.handler_names = Names{"x.y"};
+  around.queues = Names{"default"};
+  const GraphReview review = review_graph(graph, around);
+  EXPECT_EQ(review.faults, Faults{});
+  ASSERT_EQ(review.warnings.size(), findings_max + 1);
+  EXPECT_EQ(review.warnings.back(), "Expected at most 1000 warnings in a graph, but there are 200 more.");
 }
 
 TEST(GraphFaults, H3_long_names_and_long_lists_are_cut) {
@@ -400,7 +417,7 @@ TEST(GraphFaults, H3_long_names_and_long_lists_are_cut) {
   const Faults faults = graph_faults(graph, handlers);
   std::size_t bytes = 0;
   for (const std::string& says : faults) bytes += says.size();
-  EXPECT_EQ(faults.size(), graph_faults_max + 1);
+  EXPECT_EQ(faults.size(), findings_max + 1);
   EXPECT_LT(bytes, 2'500 * faults.size());
   Json many = Json::array();
   for (int n = 0; n < 2'000; ++n) many.push_back("l" + std::to_string(n));

@@ -181,19 +181,19 @@ TEST_P(ClaimTest, release_frees_only_what_is_still_held) {
   Fence wrong = fence_of(held[1]);
   ++wrong.epoch;
   const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}, {held[1].run, wrong}};
-  EXPECT_EQ(store().standing(holds), (std::vector{HoldStanding::held, HoldStanding::lost}));
-  store().release(holds, noon + 3);
+  EXPECT_EQ(store().jobs().standing(holds), (std::vector{HoldStanding::held, HoldStanding::lost}));
+  store().jobs().release(holds, noon + 3);
   const std::vector<HeldJob> again = claim(8);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].run, held[0].run);
   EXPECT_EQ(again[0].job.run_at_us, noon + 3);
   EXPECT_GT(again[0].epoch, held[0].epoch);
   EXPECT_EQ(again[0].job.step, 1);
-  store().release(holds, noon);
+  store().jobs().release(holds, noon);
   EXPECT_TRUE(claim(9).empty()) << "a second release of the same hold is stale";
   const std::pair none{run.id(), Fence{99, 7, 1, 1}};
-  EXPECT_EQ(store().standing(std::vector{holds[0], none}), (std::vector{HoldStanding::lost, HoldStanding::gone}));
-  EXPECT_TRUE(store().standing({}).empty());
+  EXPECT_EQ(store().jobs().standing(std::vector{holds[0], none}), (std::vector{HoldStanding::lost, HoldStanding::gone}));
+  EXPECT_TRUE(store().jobs().standing({}).empty());
 }
 
 // They have no entry in the index that claims walk until then.
@@ -204,7 +204,7 @@ TEST_P(ClaimTest, what_was_born_held_is_found_once_it_is_free) {
   run.commit(entry);
   EXPECT_TRUE(claim(8).empty());
 
-  store().release({{{run.id(), {1, 7, 1, 1}}}}, noon);
+  store().jobs().release({{{run.id(), {1, 7, 1, 1}}}}, noon);
   EXPECT_EQ(claim_one(8).job.branch, 1);
 
   Entry offering = run.entry();
@@ -221,14 +221,14 @@ TEST_P(ClaimTest, a_job_released_while_its_run_is_paused_is_not_offered) {
   pausing.run.status = RunStatus::paused;
   run.commit(pausing);
   const std::vector<std::pair<RunId, Fence>> holds{{run.id(), fence_of(held)}};
-  store().release(holds, noon);
+  store().jobs().release(holds, noon);
   EXPECT_EQ(job(run, 1).session, 0);
   EXPECT_EQ(job(run, 1).job.run_at_us, never_us);
   EXPECT_TRUE(claim(8).empty());
 }
 
 TEST_P(ClaimTest, queues_count_what_is_ready_later_and_held) {
-  EXPECT_TRUE(store().queues().empty());
+  EXPECT_TRUE(store().jobs().queues().empty());
   const TimeUs now = store().database_time();
   started_run(job_of(1, 1, now - 20));
   started_run(job_of(1, 1, now - 10));
@@ -237,7 +237,7 @@ TEST_P(ClaimTest, queues_count_what_is_ready_later_and_held) {
   ClaimRequest request = claim_request(7, 1, last_shard());
   request.now_us = now;
   store().claim(request);
-  const std::vector<QueueRow> queues = store().queues();
+  const std::vector<QueueRow> queues = store().jobs().queues();
   ASSERT_EQ(queues.size(), 2u);
   EXPECT_EQ(queues[0].name, "default");
   EXPECT_EQ(queues[0].ready, 1);
@@ -261,7 +261,7 @@ TEST_P(ClaimTest, A19_a_claim_passes_by_the_runs_that_it_is_told_to) {
     EXPECT_EQ(jobs[0].run, other.id());
     request.only_runs = {left.id()};
     EXPECT_TRUE(store().claim(request).jobs.empty());
-    store().release(std::vector{std::pair(jobs[0].run, fence_of(jobs[0]))}, noon);
+    store().jobs().release(std::vector{std::pair(jobs[0].run, fence_of(jobs[0]))}, noon);
   }
 }
 

@@ -336,8 +336,8 @@ TEST_P(CommitTest, what_is_kept_or_dropped_on_a_wrong_fence_is_stale_and_stays_a
       entry.fences = {wrong};
       entry.jobs = {write};
       EXPECT_EQ(run.commit(entry).kind, Kind::stale);
-      ASSERT_EQ(store().jobs(run.id()).size(), 1u);
-      EXPECT_EQ(store().jobs(run.id())[0].job.step, held.job.step);
+      ASSERT_EQ(store().jobs().of(run.id()).size(), 1u);
+      EXPECT_EQ(store().jobs().of(run.id())[0].job.step, held.job.step);
       EXPECT_EQ(store().run(run.id())->head, 1);
     }
   }
@@ -459,7 +459,7 @@ TEST_P(CommitTest, linked_entries_share_a_verdict) {
   EXPECT_EQ(verdicts[3].kind, Kind::committed);
   EXPECT_EQ(store().run(linked.id())->head, 1);
   EXPECT_FALSE(store().run(child.id())) << "a refused child must leave nothing behind";
-  EXPECT_TRUE(store().jobs(child.id()).empty());
+  EXPECT_TRUE(store().jobs().of(child.id()).empty());
 
   batch[0].chain_before[0] ^= 1;
   batch.pop_back();

@@ -107,7 +107,7 @@ TEST_P(HomesTest, what_waits_at_home_has_its_key_when_the_queue_gets_keys) {
 
 TEST_P(HomesTest, what_the_home_gives_up_is_found_by_all) {
   TestRun run = run_at_home();
-  store().release({{{run.id(), fence_of(job(run, 1))}}}, noon);
+  store().jobs().release({{{run.id(), fence_of(job(run, 1))}}}, noon);
   EXPECT_EQ(claim_one(8).run, run.id());
 }
 

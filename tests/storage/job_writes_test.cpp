@@ -14,7 +14,7 @@ TEST_P(JobWritesTest, an_offered_job_is_free) {
   job.attempt = 2;
   job.timeout_ms = 9;
   TestRun run = started_run(job);
-  const std::vector<HeldJob> jobs = store().jobs(run.id());
+  const std::vector<HeldJob> jobs = store().jobs().of(run.id());
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0].run, run.id());
   EXPECT_EQ(jobs[0].job, job);
@@ -65,7 +65,7 @@ TEST_P(JobWritesTest, a_branch_offered_again_after_a_drop_has_an_epoch_never_use
   Entry dropping = run.entry();
   dropping.jobs.push_back(drop(1));
   run.commit(dropping);
-  EXPECT_TRUE(store().jobs(run.id()).empty());
+  EXPECT_TRUE(store().jobs().of(run.id()).empty());
   Entry entry = run.entry();
   entry.jobs.push_back(offer(job_of(1, 1)));
   run.commit(entry);
@@ -111,7 +111,7 @@ TEST_P(JobWritesTest, adjust_changes_free_jobs_and_leaves_held_ones) {
   EXPECT_EQ(job(run, 2).job.timeout_ms, 77);
   EXPECT_EQ(job(run, 2).job.step, 2);
   EXPECT_EQ(job(run, 2).epoch, free.epoch);
-  EXPECT_EQ(store().jobs(run.id()).size(), 2u);
+  EXPECT_EQ(store().jobs().of(run.id()).size(), 2u);
 }
 
 // A worker that gave back the step of a run that had moved meanwhile left its row in the old queue, for good.
@@ -126,7 +126,7 @@ TEST_P(JobWritesTest, a_held_job_that_was_adjusted_is_released_as_adjusted) {
   run.commit(moving);
   EXPECT_EQ(job(run, 1).job, held.job);
   const std::vector<std::pair<RunId, Fence>> holds = {{run.id(), fence_of(held)}};
-  store().release(holds, noon + 3);
+  store().jobs().release(holds, noon + 3);
   wanted.run_at_us = noon + 3;
   EXPECT_EQ(job(run, 1).job, wanted);
 }
@@ -146,7 +146,7 @@ TEST_P(JobWritesTest, an_adjustment_ends_with_the_step_it_was_for) {
   next.jobs = {write};
   EXPECT_EQ(run.commit(next).kind, Kind::committed);
   const std::vector<std::pair<RunId, Fence>> holds = {{run.id(), fence_of(job(run, 1))}};
-  store().release(holds, noon);
+  store().jobs().release(holds, noon);
   EXPECT_EQ(job(run, 1).job.queue, held.job.queue);
 }
 
@@ -159,8 +159,8 @@ TEST_P(JobWritesTest, a_refused_entry_writes_no_job_and_no_question) {
   question.id = "q1";
   entry.asked.push_back(question);
   commit({entry});
-  ASSERT_EQ(store().jobs(run.id()).size(), 1u);
-  EXPECT_EQ(store().jobs(run.id())[0].job.branch, 1);
+  ASSERT_EQ(store().jobs().of(run.id()).size(), 1u);
+  EXPECT_EQ(store().jobs().of(run.id())[0].job.branch, 1);
   EXPECT_TRUE(store().all_runs().questions(run.id(), 10).empty());
 }
 

@@ -91,7 +91,7 @@ class Twins {
       event.payload = "{}";
       entry.events.push_back(std::move(event));
     }
-    add_jobs(entry, model_->jobs(id));
+    add_jobs(entry, model_->jobs().of(id));
     batch.push_back(std::move(entry));
   }
 
@@ -142,8 +142,8 @@ class Twins {
       if (pick(6) == 0) ++holds.back().second.step;
     }
     const TimeUs run_at_us = noon + pick(5);
-    store_.release(holds, run_at_us);
-    model_->release(holds, run_at_us);
+    store_.jobs().release(holds, run_at_us);
+    model_->jobs().release(holds, run_at_us);
   }
 
   void compare() {
@@ -154,8 +154,8 @@ class Twins {
       if (!ours) continue;
       EXPECT_EQ(ours->head, models->head);
       EXPECT_EQ(ours->status, models->status);
-      const std::vector<HeldJob> jobs = store_.jobs(id);
-      const std::vector<HeldJob> model_jobs = model_->jobs(id);
+      const std::vector<HeldJob> jobs = store_.jobs().of(id);
+      const std::vector<HeldJob> model_jobs = model_->jobs().of(id);
       ASSERT_EQ(jobs.size(), model_jobs.size());
       for (std::size_t at = 0; at < jobs.size(); ++at) expect_same(jobs[at], model_jobs[at]);
     }

@@ -23,12 +23,12 @@ class ProgressTest : public StoreTest {
   }
   void say(const HeldJob& held, const std::string& text) {
     const ProgressRow row = row_of(held, text);
-    store().put_progress(held.session, {&row, 1}, {});
+    store().progress().put(held.session, {&row, 1}, {});
   }
-  void end(SessionId session, const ProgressPlace& place) { store().put_progress(session, {}, {&place, 1}); }
+  void end(SessionId session, const ProgressPlace& place) { store().progress().put(session, {}, {&place, 1}); }
   std::string said(const TestRun& run) {
     std::string all;
-    for (const ProgressRow& row : store().progress(run.id())) all += (all.empty() ? "" : "|") + row.text;
+    for (const ProgressRow& row : store().progress().of(run.id())) all += (all.empty() ? "" : "|") + row.text;
     return all;
   }
 };
@@ -41,7 +41,7 @@ TEST_P(ProgressTest, the_last_text_of_a_held_step_is_seen) {
       say(held, "The");
       say(held, "The sky is \u00e4 \"blue\"\n");
     }
-  const std::vector<ProgressRow> rows = store().progress(run.id());
+  const std::vector<ProgressRow> rows = store().progress().of(run.id());
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].text, "The sky is \u00e4 \"blue\"\n");
   EXPECT_EQ(rows[0].written, std::ssize(rows[0].text));
@@ -49,7 +49,7 @@ TEST_P(ProgressTest, the_last_text_of_a_held_step_is_seen) {
   EXPECT_EQ(rows[0].place, (ProgressPlace{run.id(), 1, 1}));
   EXPECT_EQ(rows[0].session, 7);
   EXPECT_GT(rows[0].at_us, 0);
-  EXPECT_TRUE(store().progress(other.id()).empty());
+  EXPECT_TRUE(store().progress().of(other.id()).empty());
 }
 
 TEST_P(ProgressTest, many_steps_say_something_at_once) {
@@ -59,12 +59,12 @@ TEST_P(ProgressTest, many_steps_say_something_at_once) {
   for (int n = 0; n < 5; ++n) runs.push_back(started_run());
   for (const HeldJob& held : claim(7)) rows.push_back(row_of(held, to_string(held.run)));
   ASSERT_EQ(rows.size(), runs.size());
-  store().put_progress(7, rows, {});
+  store().progress().put(7, rows, {});
   for (const TestRun& run : runs) EXPECT_EQ(said(run), to_string(run.id()));
   const ProgressPlace ended = rows[0].place;
   rows.erase(rows.begin());
   for (ProgressRow& row : rows) row.text += ", and more";
-  store().put_progress(7, rows, {&ended, 1});
+  store().progress().put(7, rows, {&ended, 1});
   for (const TestRun& run : runs) EXPECT_EQ(said(run), run.id() == ended.run ? "" : to_string(run.id()) + ", and more");
 }
 
@@ -91,7 +91,7 @@ TEST_P(ProgressTest, a_step_that_was_taken_over_has_the_text_of_its_holder) {
   const HeldJob before = claim_one(7);
   say(before, "first");
   const std::pair<RunId, Fence> hold = {run.id(), fence_of(before)};
-  store().release({&hold, 1}, noon);
+  store().jobs().release({&hold, 1}, noon);
   EXPECT_EQ(said(run), "") << "nobody writes it now";
   const HeldJob after = claim_one(8);
   EXPECT_EQ(said(run), "");

@@ -88,7 +88,7 @@ TEST_P(QueueSettingsTest, no_more_jobs_of_a_limited_queue_are_held_than_it_allow
   EXPECT_TRUE(claim_in({"model"}, 9).empty());
 
   const std::vector<std::pair<RunId, Fence>> holds{{held[2].run, fence_of(held[2])}};
-  store().release(holds, noon);
+  store().jobs().release(holds, noon);
   EXPECT_EQ(claim_in({"model"}, 9).size(), 1u) << "and what is let go";
   limit("model", 5);
   EXPECT_EQ(claim_in({"model"}, 9).size(), 2u);
@@ -238,12 +238,12 @@ TEST_P(QueueSettingsTest, claims_under_way_when_the_limit_is_set_count) {
   }
   while (claimed < 40) std::this_thread::yield();
   limit("model", 20);
-  const std::int64_t held = store().queues().at(0).held;
+  const std::int64_t held = store().jobs().queues().at(0).held;
   for (int n = 0; n < 20; ++n) claim_in({"model"}, 9, 1);
   stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_GE(held, 40);
-  EXPECT_EQ(store().queues().at(0).held, held) << "after the limit was set nothing more may be claimed";
+  EXPECT_EQ(store().jobs().queues().at(0).held, held) << "after the limit was set nothing more may be claimed";
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, QueueSettingsTest, ::testing::ValuesIn(every_store()), name_of_store);

@@ -24,11 +24,11 @@ TEST_P(RunsTest, heads_say_how_far_runs_are_in_the_order_that_was_asked) {
   entry.run.status = RunStatus::done;
   second.commit(entry);
   const std::vector<RunId> ids{second.id(), none.id(), first.id()};
-  const auto heads = store().heads(ids);
+  const auto heads = store().all_runs().heads(ids);
   EXPECT_EQ(heads,
             (std::vector<std::optional<RunHead>>{RunHead{store().run(second.id())->head, RunStatus::done}, std::nullopt,
                                                  RunHead{store().run(first.id())->head, RunStatus::running}}));
-  EXPECT_TRUE(store().heads({}).empty());
+  EXPECT_TRUE(store().all_runs().heads({}).empty());
 }
 
 TEST_P(RunsTest, runs_are_found_by_each_filter_newest_first) {
@@ -203,25 +203,25 @@ TEST_P(RunsTest, A15_the_last_two_snapshots_of_a_run_are_kept_and_none_once_it_h
   TestRun run(store());
   run.start(job_of(1, 1));
   const auto seq_of = [&](std::int32_t fold, std::int64_t at_most) {
-    const std::optional<SnapshotRow> found = store().snapshot(run.id(), fold, at_most);
+    const std::optional<SnapshotRow> found = store().snapshots().newest(run.id(), fold, at_most);
     return found ? found->seq : 0;
   };
-  for (const std::int64_t seq : {1, 3, 5, 7}) store().put_snapshot(run.id(), {seq, 4, Hash{}, "s"});
+  for (const std::int64_t seq : {1, 3, 5, 7}) store().snapshots().put(run.id(), {seq, 4, Hash{}, "s"});
   EXPECT_EQ(seq_of(4, 100), 7);
   EXPECT_EQ(seq_of(4, 6), 5);
   EXPECT_EQ(seq_of(4, 4), 0);
-  store().put_snapshot(run.id(), {8, 5, Hash{}, "s"});
+  store().snapshots().put(run.id(), {8, 5, Hash{}, "s"});
   EXPECT_EQ(seq_of(5, 100), 8);
   EXPECT_EQ(seq_of(4, 100), 0) << "an older fold's are not read any more";
-  store().drop_snapshots(run.id());
+  store().snapshots().drop(run.id());
   EXPECT_EQ(seq_of(5, 100), 8) << "the run is open";
   Entry ending = run.entry();
   ending.run.status = RunStatus::done;
   ending.jobs = {drop(1)};
   run.commit(ending);
-  store().drop_snapshots(run.id());
+  store().snapshots().drop(run.id());
   EXPECT_EQ(seq_of(5, 100), 0);
-  store().put_snapshot(run.id(), {9, 5, Hash{}, "late"});
+  store().snapshots().put(run.id(), {9, 5, Hash{}, "late"});
   EXPECT_EQ(seq_of(5, 100), 0);
 }
 

@@ -70,7 +70,7 @@ void StoreTest::archive(const TestRun& run, const std::string& file) {
 }
 
 HeldJob StoreTest::job(const TestRun& run, BranchId branch) {
-  for (const HeldJob& job : store_->jobs(run.id())) {
+  for (const HeldJob& job : store_->jobs().of(run.id())) {
     if (job.job.branch == branch) return job;
   }
   return {};

@@ -242,6 +242,30 @@ TEST(Tidy, sql_lives_in_schema) {
   expect_clean(inline_sql);
 }
 
+// The calls of the store that stand in no book: each is also written in every store that forwards calls.
+const std::set<std::string> calls_without_book = {
+    "shards",    "identity", "database_time",  "commit", "commit_locked",      "run",    "runs", "events",
+    "histories", "claim",    "put_checkpoint", "notify", "await_notification", "give_up"};
+
+Faults calls_outside_books(const Source& source) {
+  static const std::regex call("^  virtual ([^=;]*?)(\\w+)\\(");
+  if (source.path != "storage/store.hpp") return {};
+  Faults faults;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    std::smatch match;
+    if (!std::regex_search(source.lines[i], match, call) || match[1].str().ends_with("Book& ")) continue;
+    if (!calls_without_book.contains(match[2])) faults.push_back(fault_at(source, i, "a call goes into a book"));
+  }
+  return faults;
+}
+
+TEST(Tidy, a_new_call_of_the_store_goes_into_a_book) {
+  expect_fault(calls_outside_books, source("storage/store.hpp", "  virtual void put_other(Shard shard) = 0;"));
+  expect_fault(calls_outside_books, source("storage/store.hpp", "  virtual std::vector<Row> rows(const RunId& id,"));
+  expect_none(calls_outside_books, source("storage/store.hpp", "  virtual JobBook& jobs() = 0;  // job_book.hpp"));
+  expect_clean(calls_outside_books);
+}
+
 // Advisory locks of one number exclude each other, whatever they are for.
 Faults locks_of_one_number(const Sources& sources) {
   static const std::regex lock("advisory\\w*lock\\w*\\((\\d+)\\)");

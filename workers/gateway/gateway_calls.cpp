@@ -38,7 +38,7 @@ bool are_same_values(Store& store, const FindEnd& find, const EventBody& end) {
   const ReadBlob read = [&](const Hash& hash) {
     for (const Blob& one : find.moved)
       if (one.hash == hash) return blob_text(one.bytes);
-    return blob_text(store.blob(shard, hash));
+    return blob_text(store.values().get(shard, hash));
   };
   static_cast<void>(put_back({&recorded}, read));
   static_cast<void>(put_back({&reported}, read));
@@ -105,7 +105,7 @@ void FindEnd::carry_out(const CallSite& at) {
 void LookAtClaims::carry_out(const CallSite& at) {
   std::vector<std::pair<RunId, Fence>> holds;
   for (const ClaimId& claim : claims) holds.emplace_back(claim.run, claim.fence);
-  answer = at.store.standing(holds);
+  answer = at.store.jobs().standing(holds);
 }
 
 const char* purpose(const GatewayCall& call) {

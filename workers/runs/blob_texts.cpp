@@ -5,7 +5,7 @@ namespace cairn {
 BlobText BlobTexts::read(Store& store, Shard shard, const Hash& hash) {
   const Key key{shard, hash};
   if (BlobText kept = find(key)) return kept;
-  BlobText text = blob_text(store.blob(shard, hash));
+  BlobText text = blob_text(store.values().get(shard, hash));
   if (text != nullptr) keep(key, text);
   return text;
 }

@@ -106,7 +106,7 @@ void Scheduler::check_open_runs(const std::vector<ScheduleInHand>& schedules) {
 
 // Returns those that have none.
 std::vector<RunId> Scheduler::read_ends(const std::vector<RunId>& runs) {
-  const std::vector<std::optional<RunHead>> heads = store_.heads(runs);
+  const std::vector<std::optional<RunHead>> heads = store_.all_runs().heads(runs);
   std::vector<RunId> without;
   for (std::size_t n = 0; n < runs.size(); ++n) {
     ended_[runs[n]] = !heads[n] || is_ended(heads[n]->status);
@@ -119,7 +119,7 @@ std::vector<RunId> Scheduler::read_ends(const std::vector<RunId>& runs) {
 bool Scheduler::waits_for_its_turn(const RunId& run) {
   const std::optional<FoundStart> start = store_.starts().start_of_run(run);
   if (start) return !start->start.refusal;
-  const std::optional<RunHead> head = store_.heads(std::vector{run}).front();
+  const std::optional<RunHead> head = store_.all_runs().heads(std::vector{run}).front();
   return head && !is_ended(head->status);
 }
 

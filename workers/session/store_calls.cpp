@@ -145,7 +145,7 @@ void CommitLocked::lock_without_missed(Store& store, const DecideLocked& decide)
 }
 
 void LetGo::carry_out(const CallSite& at) const {
-  at.store.release(holds, run_at_us);
+  at.store.jobs().release(holds, run_at_us);
   at.store.notify();
 }
 
@@ -166,7 +166,7 @@ void ReadBlobs::carry_out(const CallSite& at) const {
 
 void KeepBlobs::carry_out(const CallSite& at) {
   try {
-    for (const Blob& blob : blobs) at.store.put_blob(shard, blob.hash, blob.bytes);
+    for (const Blob& blob : blobs) at.store.values().put(shard, blob.hash, blob.bytes);
   } catch (const std::bad_alloc&) {
     command = failed_instead(command, memory_used_up());
   } catch (const StoreUnavailable&) {

@@ -97,13 +97,13 @@ struct CommitLocked {
 struct KeepSnapshot {
   PutSnapshot what;
   static const char* purpose() { return "keep a snapshot"; }
-  void carry_out(const CallSite& at) const { at.store.put_snapshot(what.run, what.row); }
+  void carry_out(const CallSite& at) const { at.store.snapshots().put(what.run, what.row); }
 };
 
 struct DropSnapshots {
   RunId run;
   static const char* purpose() { return "remove the snapshots of an ended run"; }
-  void carry_out(const CallSite& at) const { at.store.drop_snapshots(run); }
+  void carry_out(const CallSite& at) const { at.store.snapshots().drop(run); }
 };
 
 struct ClaimJobs {
@@ -186,7 +186,7 @@ struct KeepProgress {
   std::vector<ProgressRow> texts;
   std::vector<ProgressPlace> ended;
   static const char* purpose() { return "show the progress of steps"; }
-  void carry_out(const CallSite& at) const { at.store.put_progress(session, texts, ended); }
+  void carry_out(const CallSite& at) const { at.store.progress().put(session, texts, ended); }
 };
 
 // A scan of all sessions, and if asked of all jobs that are held: no index knows those (a held row moves to its next

@@ -57,7 +57,7 @@ void Checker::before(std::span<const Entry> batch) {
     Held& held = held_[entry.run.id];
     const RunState* folded = state(entry.run.id);
     held.head = folded == nullptr ? 0 : folded->seq;
-    if (!entry.fences.empty()) held.jobs = store_.jobs(entry.run.id);
+    if (!entry.fences.empty()) held.jobs = store_.jobs().of(entry.run.id);
     for (const JobWrite& write : entry.jobs)
       if (write.op == JobWrite::Op::insert_held && has_rate(write.job.queue))
         found("A branch in the queue " + write.job.queue + " is held from the first, although the queue has a rate.");
@@ -118,7 +118,7 @@ void Checker::check_held(const QueueLimits& limits) {
   std::int32_t held = 0;
   std::map<std::string, std::int32_t> held_of_keys;
   for (const RunId& run : order_)
-    for (const HeldJob& job : store_.jobs(run)) {
+    for (const HeldJob& job : store_.jobs().of(run)) {
       if (job.session == 0 || job.job.queue != limits.name) continue;
       ++held;
       ++held_of_keys[key_of(limits, run)];
@@ -213,7 +213,7 @@ void Checker::check_fences(const Entry& entry, const Held& held) const {
 // A held row keeps its queue and times; a released one may come later than the state says, but never is forgotten.
 void Checker::check_queue(const RunId& run, Known& known) {
   const std::vector<Job> wanted = jobs_of(known.state);
-  const std::vector<HeldJob> rows = store_.jobs(run);
+  const std::vector<HeldJob> rows = store_.jobs().of(run);
   for (std::size_t at = 0; at < std::max(wanted.size(), rows.size()); ++at) {
     if (at >= rows.size() || (at < wanted.size() && wanted[at].branch < rows[at].job.branch))
       found("The queue of " + name_of(run) + " lacks branch " + std::to_string(wanted[at].branch) + " with " +
@@ -256,7 +256,7 @@ void Checker::taken(const std::string& queue, std::int64_t starts) {
 
 void Checker::begun(const RunId& run, StepId step) {
   if (limits_.empty()) return;
-  const std::vector<HeldJob> jobs = store_.jobs(run);
+  const std::vector<HeldJob> jobs = store_.jobs().of(run);
   const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const HeldJob& one) { return one.job.step == step; });
   if (job == jobs.end() || !has_rate(job->job.queue)) return;  // the hold of an earlier step, which is lost
   std::int64_t& claims = claims_[{run, step}];

@@ -36,20 +36,23 @@ ScheduleCalls troubled_schedules(const ScheduleCalls& calls, CallTrouble& troubl
 
 class TroubledRuns final : public ForwardingStore {
  public:
-  TroubledRuns(Store& store, CallTrouble& trouble) : ForwardingStore(store), trouble_(trouble) {}
+  TroubledRuns(Store& store, CallTrouble& trouble) : ForwardingStore(store), trouble_(trouble), runs_(store.all_runs()) {
+    runs_.heads = [this](std::span<const RunId> runs) {
+      return trouble_.at([&] { return store_.all_runs().heads(runs); });
+    };
+  }
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     return trouble_.at([&] { return ForwardingStore::commit(shard, batch, options); });
   }
-  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) override {
-    return trouble_.at([&] { return ForwardingStore::heads(runs); });
-  }
+  RunBook& all_runs() override { return runs_; }
   std::optional<RunRow> run(const RunId& id) override {
     return trouble_.at([&] { return ForwardingStore::run(id); });
   }
 
  private:
   CallTrouble& trouble_;
+  RunBook runs_;
 };
 
 constexpr TimeUs schedule_second_us = 1'000'000;

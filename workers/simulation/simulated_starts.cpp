@@ -53,7 +53,8 @@ Json policy_graph(const std::string& name, const Json& policy) {
 class OvertakenStore final : public ForwardingStore {
  public:
   OvertakenStore(Store& store, CallTrouble& trouble, std::function<void()> overtake)
-      : ForwardingStore(store), trouble_(trouble), overtake_(std::move(overtake)), book_(store.starts()) {
+      : ForwardingStore(store), trouble_(trouble), overtake_(std::move(overtake)), book_(store.starts()), runs_(store.all_runs()) {
+    runs_.heads = [this](std::span<const RunId> runs) { return at([&] { return store_.all_runs().heads(runs); }); };
     book_.decide_named = [this](std::vector<StartKey> keys, const DecideStarts& decide) {
       at([&] { store_.starts().decide_named(std::move(keys), under_lock(decide)); });
     };
@@ -70,9 +71,7 @@ class OvertakenStore final : public ForwardingStore {
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     return at([&] { return ForwardingStore::commit(shard, batch, options); });
   }
-  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) override {
-    return at([&] { return ForwardingStore::heads(runs); });
-  }
+  RunBook& all_runs() override { return runs_; }
   std::optional<RunRow> run(const RunId& id) override {
     return at([&] { return ForwardingStore::run(id); });
   }
@@ -101,6 +100,7 @@ class OvertakenStore final : public ForwardingStore {
   CallTrouble& trouble_;
   const std::function<void()> overtake_;
   StartBook book_;
+  RunBook runs_;
   bool is_locked_ = false;
 };
 

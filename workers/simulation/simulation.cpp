@@ -301,7 +301,7 @@ bool Simulation::is_settled() const {
 bool Simulation::is_due_later() const {
   if (!scenario_.may_rest) return false;
   for (const RunId& run : world_.checker.runs())
-    for (const HeldJob& job : world_.store->jobs(run))
+    for (const HeldJob& job : world_.store->jobs().of(run))
       if (job.session != 0 || (job.job.run_at_us > world_.now() - heals_within_us && job.job.run_at_us != never_us))
         return true;
   return false;
@@ -345,7 +345,7 @@ std::string Simulation::stuck() const {
     if (is_ended(state.status)) continue;
     says += ", run " + to_string(run).substr(0, 8) + " is " + std::string(to_string(state.status)) + " at event " +
             std::to_string(state.seq);
-    for (const HeldJob& job : world_.store->jobs(run))
+    for (const HeldJob& job : world_.store->jobs().of(run))
       says += ", step " + std::to_string(job.job.step) + " in " + job.job.queue +
               (job.session == 0 ? " held by nobody" : " held by " + std::to_string(job.session)) + " at " +
               time_text(job.job.run_at_us);

@@ -67,7 +67,7 @@ std::vector<KeyedStarter::InHand> KeyedStarter::in_hand(TimeUs now_us, const std
     if (key.state.holder) holders.push_back(*key.state.holder);
   }
   if (holders.empty()) return keys;
-  const std::vector<std::optional<RunHead>> heads = store_.heads(holders);
+  const std::vector<std::optional<RunHead>> heads = store_.all_runs().heads(holders);
   std::size_t n = 0;
   for (InHand& key : keys) {
     if (!key.state.holder) continue;

@@ -38,7 +38,7 @@ void wait_for_ends(Store& store, const std::vector<PacedRun>& runs) {
   std::vector<RunId> open;
   for (const PacedRun& run : runs) open.push_back(run.run);
   wait_until("all these runs to have ended", [&] {
-    const std::vector<std::optional<RunHead>> heads = store.heads(open);
+    const std::vector<std::optional<RunHead>> heads = store.all_runs().heads(open);
     std::vector<RunId> still;
     for (std::size_t n = 0; n < open.size(); ++n)
       if (!heads[n] || !is_ended(heads[n]->status)) still.push_back(open[n]);

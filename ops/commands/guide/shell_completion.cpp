@@ -1,18 +1,16 @@
 #include "ops/commands/guide/shell_completion.hpp"
 
+#include "engine/text.hpp"
+
 namespace cairn {
 namespace {
 
-// A word of a POSIX shell, and of fish with `escapes`: there a backslash within quotes is one.
-std::string quoted_word(const std::string& text, bool escapes = false) {
+// A word of fish, where a backslash within quotes is one.
+std::string fish_quoted(const std::string& text) {
   std::string word = "'";
   for (const char c : text) {
-    if (c == '\'')
-      word += escapes ? "\\'" : "'\\''";
-    else if (c == '\\' && escapes)
-      word += "\\\\";
-    else
-      word += c;
+    if (c == '\'' || c == '\\') word += '\\';
+    word += c;
   }
   return word + "'";
 }
@@ -41,7 +39,7 @@ std::string case_of_commands(const CommandForm& program, List&& list) {
   std::string text = "  case $1 in\n";
   for (const CommandForm* form : all_forms(program))
     if (const std::string listed = list(*form); !listed.empty())
-      text += "    " + quoted_word(form->name) + ") " + listed + " ;;\n";
+      text += "    " + shell_quoted(form->name) + ") " + listed + " ;;\n";
   return text + "  esac\n";
 }
 
@@ -52,10 +50,10 @@ std::string value_function(const CommandForm& program) {
   for (const CommandForm* form : all_forms(program)) {
     for (const OptionForm& option : form->options)
       if (option.takes != Takes::nothing)
-        text += "    " + quoted_word(form->name + " " + option.name) + ") echo " + std::string(word_of(option.takes)) +
+        text += "    " + shell_quoted(form->name + " " + option.name) + ") echo " + std::string(word_of(option.takes)) +
                 " ;;\n";
     if (!form->arguments.empty())
-      text += "    " + quoted_word(form->name + " ") + ") echo " + std::string(word_of(form->arguments.front().takes)) +
+      text += "    " + shell_quoted(form->name + " ") + ") echo " + std::string(word_of(form->arguments.front().takes)) +
               " ;;\n";
   }
   return text + "  esac\n}\n\n";
@@ -82,7 +80,7 @@ constexpr std::string_view place_function = R"sh(_cairn_place() {
 std::string is_command_function(const CommandForm& program) {
   std::string names;
   for (const CommandForm* form : all_forms(program))
-    if (!form->name.empty()) names += (names.empty() ? "" : " | ") + quoted_word(form->name);
+    if (!form->name.empty()) names += (names.empty() ? "" : " | ") + shell_quoted(form->name);
   return "_cairn_is_command() {\n  case $1 in\n    " + names + ") return 0 ;;\n  esac\n  return 1\n}\n\n";
 }
 
@@ -98,7 +96,7 @@ std::string words_of_options(const CommandForm& form) {
   return words;
 }
 
-std::string echoed(const std::string& words) { return words.empty() ? "" : "echo " + quoted_word(words); }
+std::string echoed(const std::string& words) { return words.empty() ? "" : "echo " + shell_quoted(words); }
 
 constexpr std::string_view bash_end = R"sh(_cairn() {
   local at option cur=${COMP_WORDS[COMP_CWORD]}
@@ -158,7 +156,7 @@ fi
 
 // NAME:PURPOSE for each, as _describe takes it.
 std::string described_line(const std::string& name, const std::string& purpose) {
-  return " " + quoted_word(name + ":" + short_purpose(purpose));
+  return " " + shell_quoted(name + ":" + short_purpose(purpose));
 }
 
 std::string zsh_commands(const CommandForm& form) {
@@ -211,15 +209,15 @@ std::string fish_option(const std::string& at, const OptionForm& option) {
       line += " -xa '(__fish_complete_directories)'";
       break;
   }
-  return line + " -d " + quoted_word(short_purpose(option.purpose), true) + "\n";
+  return line + " -d " + fish_quoted(short_purpose(option.purpose)) + "\n";
 }
 
 std::string fish_command(const CommandForm& form) {
-  const std::string at = quoted_word("__cairn_is_at " + quoted_word(form.name, true), true);
+  const std::string at = fish_quoted("__cairn_is_at " + fish_quoted(form.name));
   std::string lines;
   for (const CommandForm& command : form.commands)
     lines += "complete -c cairn -n " + at + " -a " + command.word() + " -d " +
-             quoted_word(short_purpose(command.purpose), true) + "\n";
+             fish_quoted(short_purpose(command.purpose)) + "\n";
   for (const OptionForm& option : form.options) lines += fish_option(at, option);
   if (!form.arguments.empty() && form.arguments.front().takes == Takes::file)
     lines += "complete -c cairn -n " + at + " -F\n";
@@ -251,9 +249,9 @@ std::string zsh_completion(const CommandForm& program) {
 std::string fish_completion(const CommandForm& program) {
   std::string names, values, lines;
   for (const CommandForm* form : all_forms(program)) {
-    if (!form->name.empty()) names += " " + quoted_word(form->name, true);
+    if (!form->name.empty()) names += " " + fish_quoted(form->name);
     for (const OptionForm& option : form->options)
-      if (option.takes != Takes::nothing) values += " " + quoted_word(form->name + " " + option.name, true);
+      if (option.takes != Takes::nothing) values += " " + fish_quoted(form->name + " " + option.name);
     lines += fish_command(*form);
   }
   return first_line("fish") + "set -g __cairn_names" + names + "\nset -g __cairn_values" + values + "\n\n" +

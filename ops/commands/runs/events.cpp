@@ -117,7 +117,7 @@ void print_progress(const ProgressRow& row, std::string& day) {
 }
 
 void print_news(OpenedRun& found, const Settings& settings, ProgressNews& news, std::string& day) {
-  news.give(found.opened.store->progress(found.run), [&](const ProgressRow& row) {
+  news.give(found.opened.store->progress().of(found.run), [&](const ProgressRow& row) {
     if (!settings.json) {
       print_progress(row, day);
       return true;

@@ -76,7 +76,7 @@ Exit show_run(const Settings& settings, const ShowOptions& options) {
   const std::vector<RunRow> called = called_by(*found->opened.store, *state);
   const bool is_now = !options.at.seq && !options.at.at_us;
   const std::vector<ProgressRow> progress =
-      is_now ? found->opened.store->progress(found->run) : std::vector<ProgressRow>();
+      is_now ? found->opened.store->progress().of(found->run) : std::vector<ProgressRow>();
   if (settings.json) {
     if (!called.empty()) shown["children"] = called_json(called);
     if (origin) shown["imported"] = import_json(*origin);

@@ -28,7 +28,7 @@ Status ReportValues::put_into(Ask::Report& report) {
   std::size_t taken = 0;
   const ReadBlob read = [&](const Hash& hash) {
     BlobText& text = texts[hash];
-    if (text == nullptr) text = blob_text(store_.blob(shard_of(report.claim.run, store_.shards()), hash));
+    if (text == nullptr) text = blob_text(store_.values().get(shard_of(report.claim.run, store_.shards()), hash));
     if (text == nullptr) missing = hash;
     if (text != nullptr) taken += text->size();
     return text;

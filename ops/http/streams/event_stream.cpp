@@ -11,7 +11,7 @@ constexpr std::int32_t events_at_once = 100;
 constexpr std::size_t bytes_at_once = 1 << 20;  // and the rest of the event that reaches them
 
 void add_progress(Store& store, EventCursor& cursor, std::string& text) {
-  cursor.progress.give(store.progress(cursor.run), [&text](const ProgressRow& row) {
+  cursor.progress.give(store.progress().of(cursor.run), [&text](const ProgressRow& row) {
     text += stream_event(progress_json(row), "", "progress");
     return text.size() < bytes_at_once;
   });

@@ -92,7 +92,7 @@ void RunWatch::Parts::poll(std::unique_lock<std::mutex>& lock) {
   std::vector<std::optional<RunHead>> heads;
   for (std::size_t at = 0; at < runs.size(); at += runs_of_a_piece) {
     const std::span piece = std::span(runs).subspan(at, std::min(runs_of_a_piece, runs.size() - at));
-    for (std::optional<RunHead>& head : store->heads(piece)) heads.push_back(head);
+    for (std::optional<RunHead>& head : store->all_runs().heads(piece)) heads.push_back(head);
   }
   lock.lock();
   for (std::size_t at = 0; at < runs.size(); ++at) {

@@ -19,6 +19,7 @@ class HistoryTable {
   // As Store says.
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit);
   std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit);
+  // As SnapshotBook says.
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most);
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot);
   void drop_snapshots(const RunId& id);

@@ -13,13 +13,14 @@
 #include "storage/postgres/schema.hpp"
 #include "storage/postgres/store/graph_table.hpp"
 #include "storage/postgres/store/history_table.hpp"
-#include "storage/postgres/store/hold_table.hpp"
+#include "storage/postgres/store/job_table.hpp"
 #include "storage/postgres/store/limit_table.hpp"
 #include "storage/postgres/store/progress_table.hpp"
 #include "storage/postgres/store/run_table.hpp"
 #include "storage/postgres/store/session_table.hpp"
 #include "storage/postgres/store/shared_clock.hpp"
 #include "storage/postgres/store/start_table.hpp"
+#include "storage/postgres/store/value_table.hpp"
 
 namespace cairn {
 namespace {
@@ -67,17 +68,7 @@ class PostgresStore final : public Store {
 
   ClaimedBatch claim(const ClaimRequest& request) override { return claimer_.claim(request); }
 
-  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
-    holds_.release(holds, run_at_us);
-  }
-  std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds) override {
-    return holds_.standing(holds);
-  }
-  std::vector<HeldJob> jobs(const RunId& id) override { return holds_.jobs(id); }
-  std::vector<QueueRow> queues() override { return holds_.queues(database_time()); }
-
   std::optional<RunRow> run(const RunId& id) override { return runs_.run(id); }
-  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs) override { return runs_.heads(runs); }
   std::vector<RunRow> runs(const RunFilter& filter) override { return runs_.runs(filter); }
 
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
@@ -86,30 +77,6 @@ class PostgresStore final : public Store {
   std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
     return histories_.histories(requests, limit);
   }
-  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most) override {
-    return histories_.snapshot(id, fold_version, at_most);
-  }
-  void put_snapshot(const RunId& id, const SnapshotRow& snapshot) override { histories_.put_snapshot(id, snapshot); }
-  void drop_snapshots(const RunId& id) override { histories_.drop_snapshots(id); }
-
-  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
-    placements_.query(shard, "put_blob", PgParameters().add(shard).add(hash).add_bytes(bytes));
-  }
-
-  bool renew_blobs(Shard shard, std::span<const Hash> hashes) override {
-    PgArray wanted(PgType::bytes);
-    for (const Hash& hash : hashes) wanted.add(hash);
-    if (wanted.size() == 0) return true;
-    return placements_.query(shard, "renew_blobs", PgParameters().add(shard).add(std::move(wanted))).int8(0, 0) ==
-           std::ssize(hashes);
-  }
-
-  std::optional<std::string> blob(Shard shard, const Hash& hash) override {
-    const PgResult rows = placements_.query(shard, "blob", PgParameters().add(shard).add(hash));
-    if (rows.rows() == 0) return std::nullopt;
-    return std::string(rows.text(0, 0));
-  }
-
   void put_checkpoint(const Checkpoint& checkpoint) override {
     PgParameters parameters;
     parameters.add(checkpoint.process).add(checkpoint.n).add(checkpoint.at_us).add(checkpoint.key);
@@ -117,15 +84,11 @@ class PostgresStore final : public Store {
     placements_.whole().query("put_checkpoint", parameters);
   }
 
-  void put_progress(SessionId session, std::span<const ProgressRow> texts,
-                    std::span<const ProgressPlace> ended) override {
-    progress_.put(session, texts, ended);
-  }
-  std::vector<ProgressRow> progress(const RunId& id) override {
-    return is_replica_ ? std::vector<ProgressRow>{} : progress_.of(id);
-  }
-
   RunBook& all_runs() override { return run_book_; }
+  SnapshotBook& snapshots() override { return snapshot_book_; }
+  ValueBook& values() override { return value_book_; }
+  JobBook& jobs() override { return job_book_; }
+  ProgressBook& progress() override { return progress_book_; }
   SessionBook& sessions() override { return session_book_; }
   GraphBook& graphs() override { return graph_book_; }
   LimitBook& limits() override { return limit_book_; }
@@ -148,15 +111,20 @@ class PostgresStore final : public Store {
   SharedClock clock_;
   Notifier notifier_;
   JobClaimer claimer_;
-  HoldTable holds_{placements_, shards_};
+  JobTable jobs_{placements_, clock_, shards_};
   RunTable runs_{placements_, shards_};
   HistoryTable histories_{placements_, shards_};
-  ProgressTable progress_{placements_, clock_, shards_};
+  ValueTable values_{placements_};
+  ProgressTable progress_{placements_, clock_, shards_, is_replica_};
   SessionTable sessions_{placements_, shards_};
   GraphTable graphs_{placements_};
   LimitTable limits_{{placements_, clock_, claimer_}, shards_};
   StartTable starts_;
   RunBook run_book_ = run_book_of(runs_);
+  SnapshotBook snapshot_book_ = snapshot_book_of(histories_);
+  ValueBook value_book_ = value_book_of(values_);
+  JobBook job_book_ = job_book_of(jobs_);
+  ProgressBook progress_book_ = progress_book_of(progress_);
   SessionBook session_book_ = session_book_of(sessions_);
   GraphBook graph_book_ = graph_book_of(graphs_);
   LimitBook limit_book_ = limit_book_of(limits_);

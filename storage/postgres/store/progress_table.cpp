@@ -22,6 +22,7 @@ void ProgressTable::put(SessionId session, std::span<const ProgressRow> texts, s
 }
 
 std::vector<ProgressRow> ProgressTable::of(const RunId& run) {
+  if (is_replica_) return {};
   const Shard shard = shard_of(run, shards_);
   const PgResult rows = placements_.query(shard, "progress", PgParameters().add(shard).add(run).add(progress_rows_max));
   rows.expect_columns(progress_columns);

@@ -13,11 +13,11 @@ namespace cairn {
 
 class ProgressTable {
  public:
-  // REQUIRES: both outlive it.
-  ProgressTable(Placements& placements, SharedClock& clock, std::int32_t shards)
-      : placements_(placements), clock_(clock), shards_(shards) {}
+  // A replica has no rows of it. REQUIRES: both outlive it.
+  ProgressTable(Placements& placements, SharedClock& clock, std::int32_t shards, bool is_replica)
+      : placements_(placements), clock_(clock), shards_(shards), is_replica_(is_replica) {}
 
-  // As Store::put_progress and Store::progress say.
+  // As ProgressBook says.
   void put(SessionId session, std::span<const ProgressRow> texts, std::span<const ProgressPlace> ended);
   std::vector<ProgressRow> of(const RunId& run);
 
@@ -28,6 +28,7 @@ class ProgressTable {
   Placements& placements_;
   SharedClock& clock_;
   const std::int32_t shards_;
+  const bool is_replica_;
 };
 
 }  // namespace cairn

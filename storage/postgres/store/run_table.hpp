@@ -19,9 +19,9 @@ class RunTable {
 
   // As Store says.
   std::optional<RunRow> run(const RunId& id);
-  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs);
   std::vector<RunRow> runs(const RunFilter& filter);
   // As RunBook says.
+  std::vector<std::optional<RunHead>> heads(std::span<const RunId> runs);
   std::int64_t count(const RunFilter& filter, std::int64_t at_most);
   std::vector<RunId> between(const RunId& first, const RunId& last, std::int32_t limit);
   std::optional<ImportOrigin> imported(const RunId& id);

@@ -121,7 +121,7 @@ TEST_P(Invariants, X_1_the_state_is_a_fold_of_the_events_and_a_snapshot_changes_
   const Json before = shown(run);
   const auto middle = static_cast<std::int64_t>(events.size() / 2);
   const RunState then = folded(run, span.first(static_cast<std::size_t>(middle)));
-  store_->put_snapshot(then.id, {middle, fold_version, events[static_cast<std::size_t>(middle - 1)].chain_hash,
+  store_->snapshots().put(then.id, {middle, fold_version, events[static_cast<std::size_t>(middle - 1)].chain_hash,
                                  state_fingerprint(then)});
   EXPECT_EQ(shown(run), before);
   Administration(dsn(), "test").execute("delete from cairn.snapshot");
@@ -175,14 +175,14 @@ TEST_P(Invariants, X_4_the_report_of_a_worker_that_lost_its_hold_is_refused) {
     request.shard = shard;
     request.session = session;
     request.only_runs = {run};
-    request.queues = {store_->jobs(run).at(0).job.queue};
+    request.queues = {store_->jobs().of(run).at(0).job.queue};
     request.now_us = store_->database_time();
     return store_->claim(request).jobs.at(0);
   };
   const SessionId first = new_session_id();
   const HeldJob lost = claimed_by(first);
   const Fence fence{lost.job.branch, first, lost.epoch, lost.job.step};
-  store_->release({{{run, fence}}}, 0);
+  store_->jobs().release({{{run, fence}}}, 0);
   const HeldJob held = claimed_by(new_session_id());
   EXPECT_GT(held.epoch, lost.epoch);
 

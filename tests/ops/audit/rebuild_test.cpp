@@ -114,8 +114,8 @@ TEST_F(Rebuild, snapshots_that_differ_are_deleted_and_those_that_do_not_are_kept
   const std::string text = signalled_run(4);
   const RunId run = *parse_run_id(text);
   const std::vector<EventRow> rows = store()->events(run, 0, 10);
-  store()->put_snapshot(run, {3, fold_version, rows[2].chain_hash, "{}"});
-  store()->put_snapshot(run, {4, 1, rows[3].chain_hash, "of another fold"});
+  store()->snapshots().put(run, {3, fold_version, rows[2].chain_hash, "{}"});
+  store()->snapshots().put(run, {4, 1, rows[3].chain_hash, "of another fold"});
   EXPECT_EQ(found(text), "snapshot 3");
   EXPECT_EQ(rebuild()["rebuilt"], 1);
   EXPECT_EQ(sql_text("SELECT string_agg(seq::text, ',') FROM cairn.snapshot"), "4");

@@ -75,12 +75,14 @@ TEST(QueueAge, shows_nothing_of_queues_beyond_the_scope) {
 // Accepts a question, and says nothing until it may.
 class SilentStore final : public ForwardingStore {
  public:
-  using ForwardingStore::ForwardingStore;
-  std::vector<QueueRow> queues() override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return may_speak_; });
-    return ForwardingStore::queues();
+  explicit SilentStore(Store& store) : ForwardingStore(store), jobs_(store.jobs()) {
+    jobs_.queues = [this] {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return may_speak_; });
+      return store_.jobs().queues();
+    };
   }
+  JobBook& jobs() override { return jobs_; }
   void speak() {
     const std::lock_guard lock(mutex_);
     may_speak_ = true;
@@ -88,6 +90,7 @@ class SilentStore final : public ForwardingStore {
   }
 
  private:
+  JobBook jobs_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool may_speak_ = false;

@@ -206,6 +206,21 @@ TEST(McpLegacy, a_call_that_is_cancelled_cancels_its_run_and_gets_no_answer) {
   for (const Json& message : told.messages) EXPECT_EQ(message["method"], "elicitation/create") << message;
 }
 
+TEST(McpLegacy, a_call_whose_cancelling_came_first_gets_no_answer_and_its_run_is_cancelled) {
+  const Server server;
+  add_graph(server, asking_tool("early_cancelled", {{"type", "string"}}));
+  const LegacyClient client(server.port(), shows_forms);
+  EXPECT_EQ(
+      client
+          .send({{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", 4}}}})
+          .status,
+      202);
+  const Told told = client.send(rpc_request(4, "tools/call", {{"name", "early_cancelled"}}));
+  EXPECT_EQ(told.status, 200);
+  for (const Json& message : told.messages) EXPECT_EQ(message["method"], "elicitation/create") << message;
+  EXPECT_EQ(server.get(runs + "?graph=early_cancelled").json()[0]["status"], "aborted");
+}
+
 TEST(McpLegacy, a_call_with_a_key_of_its_own_is_cancelled_by_its_request) {
   const Server server;
   add_graph(server, asking_tool("keyed_ask", {{"type", "string"}}));

@@ -182,7 +182,7 @@ TEST_P(QueueKeysTest, what_is_given_back_is_found_by_its_key) {
   const std::vector<HeldJob> held = claim_model(10);
   ASSERT_EQ(held.size(), 1u);
   const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}};
-  store().release(holds, noon);
+  store().jobs().release(holds, noon);
   EXPECT_EQ(counts(10), (Counts{{"a", 1}}));
 }
 

@@ -186,7 +186,7 @@ TEST_P(QueueLimitsTest, what_is_given_back_has_used_its_start) {
   const std::vector<HeldJob> held = claim_model();
   ASSERT_EQ(held.size(), 1u);
   const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}};
-  store().release(holds, noon);
+  store().jobs().release(holds, noon);
   EXPECT_TRUE(claim_model().empty());
 }
 

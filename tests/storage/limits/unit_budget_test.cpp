@@ -183,7 +183,7 @@ TEST_P(UnitBudgetsTest, a_step_that_is_given_back_gives_back_what_it_reserved) {
   const std::vector<HeldJob> held = claim();
   ASSERT_EQ(held.size(), 1u);
   const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}};
-  store().release(holds, noon);
+  store().jobs().release(holds, noon);
   EXPECT_EQ(claim().size(), 1u);
 }
 

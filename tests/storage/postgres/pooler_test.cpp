@@ -66,7 +66,7 @@ void live_many_runs(const std::string& dsn) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(store->runs({}).size(), static_cast<std::size_t>(threads_count * runs_each));
-  store->queues();
+  store->jobs().queues();
   store->notify();
   EXPECT_TRUE(store->await_notification(1)) << "within this process";
 }

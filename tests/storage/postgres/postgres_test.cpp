@@ -67,7 +67,7 @@ TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
       std::vector<std::pair<RunId, Fence>> holds;
       for (const HeldJob& job : held) holds.emplace_back(job.run, fence_of(job));
       std::shuffle(holds.begin(), holds.end(), random);
-      store->release(holds, noon);
+      store->jobs().release(holds, noon);
     }
   };
   std::vector<std::thread> threads;
@@ -175,7 +175,7 @@ TEST(PostgresStore, a_claim_whose_answer_was_lost_leaves_no_job_held_by_nobody_k
     EXPECT_EQ(claimed.size(), 2u);
     for (const HeldJob& job : claimed) {
       EXPECT_EQ(job.run_head, 1);
-      EXPECT_EQ(store->jobs(job.run).at(0).epoch, job.epoch);
+      EXPECT_EQ(store->jobs().of(job.run).at(0).epoch, job.epoch);
     }
     EXPECT_EQ(store->sessions().held_by(7, 10, {}).size(), cut == CuttingProxy::Cut::after_it_landed ? 2u : 4u);
   }
@@ -534,15 +534,15 @@ TEST_F(Roles, an_application_login_can_do_all_that_the_store_does) {
   linked[0].link = linked[1].link = 1;
   EXPECT_EQ(store->commit(0, linked, {})[1].kind, Kind::conflict);
   const std::vector<std::pair<RunId, Fence>> holds{{run.id(), {1, 7, held.epoch, 2}}};
-  store->release(holds, noon);
+  store->jobs().release(holds, noon);
   store->graphs().put({"g", "v", "{}", true});
   store->graphs().put({"g", "w", "{}", true});
-  store->put_blob(0, Hash{}, "x");
-  store->put_snapshot(run.id(), {1, 1, Hash{}, "s"});
-  store->put_snapshot(run.id(), {1, 1, Hash{}, "t"});
+  store->values().put(0, Hash{}, "x");
+  store->snapshots().put(run.id(), {1, 1, Hash{}, "s"});
+  store->snapshots().put(run.id(), {1, 1, Hash{}, "t"});
   EXPECT_EQ(store->graphs().all().size(), 2u);
   EXPECT_EQ(store->sessions().all().size(), 1u);
-  store->queues();
+  store->jobs().queues();
   store->runs({});
   store->all_runs().questions({}, 1);
   OrphanMark mark;

@@ -102,36 +102,36 @@ TEST_P(RecordsTest, H3_D14_what_is_read_of_open_questions_at_once_is_bounded_in_
 TEST_P(RecordsTest, a_blob_is_stored_once) {
   const std::string bytes("a\0b\xff", 4);
   const Hash hash = sha256(bytes);
-  EXPECT_FALSE(store().blob(last_shard(), hash));
-  store().put_blob(last_shard(), hash, bytes);
-  store().put_blob(last_shard(), hash, "something else");
-  EXPECT_EQ(store().blob(last_shard(), hash), bytes);
+  EXPECT_FALSE(store().values().get(last_shard(), hash));
+  store().values().put(last_shard(), hash, bytes);
+  store().values().put(last_shard(), hash, "something else");
+  EXPECT_EQ(store().values().get(last_shard(), hash), bytes);
 }
 
 TEST_P(RecordsTest, the_newest_fitting_snapshot_is_found) {
   TestRun run = started_run();
   const auto put = [&](std::int64_t seq, std::int32_t version, const std::string& state) {
-    store().put_snapshot(run.id(), {seq, version, sha256(state), state});
+    store().snapshots().put(run.id(), {seq, version, sha256(state), state});
   };
   put(4, 2, "other");
   put(2, 1, "two");
   put(5, 1, "five");
-  EXPECT_EQ(store().snapshot(run.id(), 1, 9)->state, "five");
-  EXPECT_EQ(store().snapshot(run.id(), 1, 5)->seq, 5);
-  EXPECT_EQ(store().snapshot(run.id(), 1, 4)->state, "two");
-  EXPECT_EQ(store().snapshot(run.id(), 1, 4)->chain_hash, sha256("two"));
-  EXPECT_FALSE(store().snapshot(run.id(), 1, 1));
-  EXPECT_EQ(store().snapshot(run.id(), 2, 9)->state, "other");
-  EXPECT_FALSE(store().snapshot(run.id(), 3, 9));
+  EXPECT_EQ(store().snapshots().newest(run.id(), 1, 9)->state, "five");
+  EXPECT_EQ(store().snapshots().newest(run.id(), 1, 5)->seq, 5);
+  EXPECT_EQ(store().snapshots().newest(run.id(), 1, 4)->state, "two");
+  EXPECT_EQ(store().snapshots().newest(run.id(), 1, 4)->chain_hash, sha256("two"));
+  EXPECT_FALSE(store().snapshots().newest(run.id(), 1, 1));
+  EXPECT_EQ(store().snapshots().newest(run.id(), 2, 9)->state, "other");
+  EXPECT_FALSE(store().snapshots().newest(run.id(), 3, 9));
   put(5, 1, "five again");
-  EXPECT_EQ(store().snapshot(run.id(), 1, 9)->state, "five again");
+  EXPECT_EQ(store().snapshots().newest(run.id(), 1, 9)->state, "five again");
 }
 
 TEST_P(RecordsTest, a_history_begins_with_a_snapshot_of_the_fold_asked_for_or_with_its_first_event) {
   TestRun run = started_run();
   for (int n = 0; n < 3; ++n) run.commit(run.entry());
-  store().put_snapshot(run.id(), {2, 2, Hash{}, "of this one"});
-  store().put_snapshot(run.id(), {3, 1, Hash{}, "of an older fold"});  // by an older program, which still runs
+  store().snapshots().put(run.id(), {2, 2, Hash{}, "of this one"});
+  store().snapshots().put(run.id(), {3, 1, Hash{}, "of an older fold"});  // by an older program, which still runs
   const std::vector<HistoryRequest> requests{{run.id(), 0, 1}, {run.id(), 0, 2}, {run.id(), 0, 3}, {run.id(), 0, {}}};
   const std::vector<StoredHistory> found = store().histories(requests, 10);
   ASSERT_EQ(found.size(), 4u);

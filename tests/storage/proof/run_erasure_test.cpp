@@ -19,7 +19,7 @@ const std::string value = "\"a large value\"";
 class RunErasureTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    store_->put_blob(0, hash_, value);
+    store_->values().put(0, hash_, value);
     ask(dsn_, "insert into cairn.erasing values (0, '\\x" + hex(hash_) + "')");
     age("2 * 3600000000");
   }
@@ -33,7 +33,7 @@ class RunErasureTest : public ::testing::Test {
             payload + "')");
   }
   RunErasure::Values remove(std::int64_t unused_us = hour_us) { return *RunErasure(dsn_).remove_values(0, unused_us); }
-  bool is_there() { return store_->blob(0, hash_).has_value(); }
+  bool is_there() { return store_->values().get(0, hash_).has_value(); }
 
   const std::string dsn_ = new_database(1);
   std::unique_ptr<Store> store_ = store_on(dsn_);
@@ -66,7 +66,7 @@ TEST_F(RunErasureTest, a_reference_however_it_is_written_counts) {
 }
 
 TEST_F(RunErasureTest, a_put_of_the_same_value_renews_it) {
-  store_->put_blob(0, hash_, value);
+  store_->values().put(0, hash_, value);
   EXPECT_EQ(remove().recent, 1) << "a step may refer to it in its next commit";
   EXPECT_TRUE(is_there());
   age("2 * 3600000000");
@@ -74,8 +74,8 @@ TEST_F(RunErasureTest, a_put_of_the_same_value_renews_it) {
 }
 
 TEST_F(RunErasureTest, a_fork_renews_what_it_takes_over) {
-  EXPECT_TRUE(store_->renew_blobs(0, std::vector<Hash>{hash_}));
-  EXPECT_FALSE(store_->renew_blobs(0, std::vector<Hash>{hash_, sha256("another")}));
+  EXPECT_TRUE(store_->values().renew(0, std::vector<Hash>{hash_}));
+  EXPECT_FALSE(store_->values().renew(0, std::vector<Hash>{hash_, sha256("another")}));
   EXPECT_EQ(remove().recent, 1);
   EXPECT_TRUE(is_there());
 }
@@ -97,7 +97,7 @@ TEST_F(RunErasureTest, a_put_on_its_way_is_waited_for) {
 TEST_F(RunErasureTest, a_put_that_comes_while_the_value_goes_puts_it_again) {
   PgConnection eraser({dsn_, "an erasure", false});
   eraser.execute("begin; delete from cairn.blob");
-  auto step = std::async(std::launch::async, [&] { store_->put_blob(0, hash_, value); });
+  auto step = std::async(std::launch::async, [&] { store_->values().put(0, hash_, value); });
   ASSERT_TRUE(wait_until(
       [&] { return ask_number(dsn_, "select count(*) from pg_stat_activity where wait_event_type = 'Lock'") == 1; }));
   eraser.execute("commit");

@@ -186,7 +186,7 @@ TEST_F(GatewayTest, a_hold_that_was_lost_is_stale_and_nothing_is_written) {
   const RunId run = start();
   const AskAnswer first = answered(here_, ask_of(0, 1));
   const ClaimId claim = first.claims.at(0).id;
-  store_->release(std::vector{std::pair(run, claim.fence)}, 0);
+  store_->jobs().release(std::vector{std::pair(run, claim.fence)}, 0);
   const AskAnswer other = answered(there_, ask_of(0, 1));
   EXPECT_NE(other.session, first.session);
   ASSERT_EQ(other.claims.size(), 1u);

@@ -51,7 +51,7 @@ TEST_F(GatewayTest, steps_that_it_has_no_handler_for_are_left_to_others) {
   Ask other = ask_of(0, 1, 300'000);
   other.worker = worker_with("py.other");
   EXPECT_TRUE(answered(here_, std::move(other)).claims.empty());
-  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+  EXPECT_EQ(store_->jobs().of(run).at(0).session, 0);
   pass(30);
   EXPECT_EQ(answered(there_, ask_of(0, 1)).claims.size(), 1u);
 }
@@ -188,12 +188,12 @@ TEST_F(GatewayTest, a_client_that_is_gone_leaves_its_steps_to_others_and_its_rep
   here_.gateway().gone(id);
   pass(10);
   EXPECT_EQ(store_->run(run)->head, 2);
-  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+  EXPECT_EQ(store_->jobs().of(run).at(0).session, 0);
   // An answer that did not arrive.
   const AskAnswer second = answered(here_, ask_of(first.session, 1));
   here_.gateway().take_back({second.claims.at(0).id});
   pass(3);
-  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+  EXPECT_EQ(store_->jobs().of(run).at(0).session, 0);
 }
 
 TEST_F(GatewayTest, of_clients_that_are_gone_before_the_database_answers_nothing_is_kept) {
@@ -288,8 +288,8 @@ TEST_F(GatewayTest, steps_on_their_way_to_a_session_that_closes_are_offered_agai
   const RunId run = start();
   const AskId waiting = here_.ask(ask_of(session, 1, 60'000'000));
   const auto reads = [](const GatewayCall& call) { return std::holds_alternative<ReadHistories>(call); };
-  for (int n = 0; n < 40 && store_->jobs(run).at(0).session == 0; ++n) pass(1, reads);
-  ASSERT_NE(store_->jobs(run).at(0).session, 0) << "it is claimed, and its run is being read";
+  for (int n = 0; n < 40 && store_->jobs().of(run).at(0).session == 0; ++n) pass(1, reads);
+  ASSERT_NE(store_->jobs().of(run).at(0).session, 0) << "it is claimed, and its run is being read";
   Ask last = ask_of(session, 0);
   last.closes = true;
   here_.ask(std::move(last));
@@ -297,7 +297,7 @@ TEST_F(GatewayTest, steps_on_their_way_to_a_session_that_closes_are_offered_agai
   const auto answer = here_.answer_of(waiting);
   ASSERT_TRUE(answer);
   EXPECT_TRUE(answer->claims.empty());
-  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
+  EXPECT_EQ(store_->jobs().of(run).at(0).session, 0);
 }
 
 TEST_F(GatewayTest, what_no_heartbeat_names_is_offered_again) {
@@ -308,12 +308,12 @@ TEST_F(GatewayTest, what_no_heartbeat_names_is_offered_again) {
     pass(50);
     EXPECT_EQ(here_.gateway().hears(first.session, "token:ann", {claim}), std::vector<std::string>{"a"});
   }
-  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
+  EXPECT_EQ(store_->jobs().standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
   EXPECT_FALSE(here_.gateway().hears(first.session, "token:eve", {}));
   EXPECT_FALSE(there_.gateway().hears(first.session, "token:ann", {}));
   here_.gateway().hears(first.session, "token:ann", {});
   pass(3);
-  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::lost);
+  EXPECT_EQ(store_->jobs().standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::lost);
 }
 
 TEST_F(GatewayTest, a_claim_that_died_with_its_process_before_it_arrived_is_offered_again) {
@@ -330,7 +330,7 @@ TEST_F(GatewayTest, a_claim_that_died_with_its_process_before_it_arrived_is_offe
   }
   pass(3);
   const auto standing = [&](const ClaimId& of) {
-    return store_->standing(std::vector{std::pair(of.run, of.fence)}).at(0);
+    return store_->jobs().standing(std::vector{std::pair(of.run, of.fence)}).at(0);
   };
   EXPECT_EQ(standing(claim), HoldStanding::held);
   EXPECT_EQ(standing(lost.claims[0].id), HoldStanding::lost);
@@ -349,13 +349,13 @@ TEST_F(GatewayTest, a_claim_that_another_process_has_just_given_is_not_offered_a
   // The worker wrote these heartbeats before the answer came.
   here_.gateway().hears(first.session, "token:ann", {first.claims.at(0).id});
   pass(3);
-  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
+  EXPECT_EQ(store_->jobs().standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
   for (int n = 0; n < 12; ++n) {
     pass(30);
     here_.gateway().hears(first.session, "token:ann", {first.claims.at(0).id, claim});
   }
   pass(3);
-  EXPECT_EQ(store_->standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
+  EXPECT_EQ(store_->jobs().standing(std::vector{std::pair(run, claim.fence)}).at(0), HoldStanding::held);
 }
 
 TEST_F(GatewayTest, the_session_of_a_worker_that_asks_no_more_gets_no_heartbeats) {
@@ -525,8 +525,8 @@ TEST_F(GatewayTest, its_tools_are_known_to_plans_and_their_sub_goals_go_to_its_q
   Ask planned = ask(first.session, 0);
   planned.finished.push_back({first.claims[0].id, Outcome{"ok", Json::object(), {goal}}});
   ASSERT_EQ(answered(here_, std::move(planned)).results.at(0).status, ReportStatus::committed);
-  ASSERT_EQ(store_->jobs(run).size(), 1u);
-  EXPECT_EQ(store_->jobs(run)[0].job.queue, "pages");
+  ASSERT_EQ(store_->jobs().of(run).size(), 1u);
+  EXPECT_EQ(store_->jobs().of(run)[0].job.queue, "pages");
   const AskAnswer second = answered(here_, ask(first.session, 1));
   ASSERT_EQ(second.claims.size(), 1u);
   EXPECT_EQ(second.claims[0].input.tool, "crawl");

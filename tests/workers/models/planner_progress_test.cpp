@@ -43,7 +43,7 @@ class WatchedWriting {
     }
     planner_->work(*run_);
     const std::lock_guard lock(mutex_);
-    EXPECT_TRUE(planner_->store().progress(*run_).empty()) << "it goes with its step";
+    EXPECT_TRUE(planner_->store().progress().of(*run_).empty()) << "it goes with its step";
     return seen_;
   }
   Json output() { return planner_->output(*run_); }
@@ -74,7 +74,7 @@ class WatchedWriting {
     wait_until(
         [this] {
           const std::lock_guard lock(mutex_);
-          const std::vector<ProgressRow> rows = planner_->store().progress(*run_);
+          const std::vector<ProgressRow> rows = planner_->store().progress().of(*run_);
           if (!rows.empty()) seen_ = rows.front();
           return !rows.empty();
         },

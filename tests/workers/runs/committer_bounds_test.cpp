@@ -112,7 +112,7 @@ TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
   const Ticket ticket = driven.submit(run, std::move(plan), fence(job));
   driven.settle();
   EXPECT_TRUE(driven.reply(ticket).status);
-  EXPECT_EQ(store_->jobs(run).size(), 400u);
+  EXPECT_EQ(store_->jobs().of(run).size(), 400u);
   EXPECT_EQ(driven.snapshots, 0);
   ASSERT_EQ(driven.created_held.size(), 400u);
   for (const HeldJob& branch : driven.created_held) {
@@ -135,7 +135,7 @@ TEST_F(CommitterTest, a_snapshot_of_an_older_fold_is_ignored_and_the_run_is_fold
   lying.branches.at(root_branch).data.set({{"text", "a lie"}}, *lying.graph);
   const std::string text = canonical(snapshot_json(lying));
   for (const auto& [version, expected] : {std::pair{fold_version - 1, "x"}, std::pair{fold_version, "a lie"}}) {
-    store_->put_snapshot(run, {head, version, store_->run(run)->chain_hash, text});
+    store_->snapshots().put(run, {head, version, store_->run(run)->chain_hash, text});
     Driven driven(*store_, 5);
     driven->await_state(1, run, head);
     driven.settle();

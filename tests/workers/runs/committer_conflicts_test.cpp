@@ -580,7 +580,7 @@ TEST_F(CommitterTest, two_committers_in_any_order_bring_every_run_to_its_end) {
     two.settle();
     for (const RunId& run : runs) {
       EXPECT_EQ(status(run), RunStatus::done);
-      EXPECT_TRUE(store_->jobs(run).empty());
+      EXPECT_TRUE(store_->jobs().of(run).empty());
     }
   }
 }

@@ -17,8 +17,8 @@ TEST_F(CommitterTest, a_kept_branch_goes_on_with_the_same_epoch) {
     ASSERT_TRUE(driven.reply(ticket).next);
     EXPECT_EQ(driven.reply(ticket).next->epoch, job.epoch);
     job = *driven.reply(ticket).next;
-    EXPECT_EQ(store_->jobs(run)[0].session, 5);
-    EXPECT_EQ(store_->jobs(run)[0].job.step, job.job.step);
+    EXPECT_EQ(store_->jobs().of(run)[0].session, 5);
+    EXPECT_EQ(store_->jobs().of(run)[0].job.step, job.job.step);
   }
 }
 
@@ -29,8 +29,8 @@ TEST_F(CommitterTest, a_step_that_may_not_stay_is_offered_with_a_new_epoch) {
   const Ticket ticket = driven.submit(run, complete(job), fence(job), false);
   driven.settle();
   EXPECT_FALSE(driven.reply(ticket).next);
-  EXPECT_EQ(store_->jobs(run)[0].session, 0);
-  EXPECT_GT(store_->jobs(run)[0].epoch, job.epoch);
+  EXPECT_EQ(store_->jobs().of(run)[0].session, 0);
+  EXPECT_GT(store_->jobs().of(run)[0].epoch, job.epoch);
 }
 
 // A row that stays keeps its queue: released later, it would be claimed for a step that it no longer stands for.
@@ -42,8 +42,8 @@ TEST_F(CommitterTest, a_step_in_another_queue_than_its_branchs_row_does_not_stay
   driven->submit({1, run, Due{timer.job.step}, fence(timer), timer.job.queue});
   driven.settle();
   EXPECT_FALSE(driven.reply(1).next);
-  EXPECT_EQ(store_->jobs(run)[0].job.queue, "default");
-  EXPECT_EQ(store_->jobs(run)[0].session, 0);
+  EXPECT_EQ(store_->jobs().of(run)[0].job.queue, "default");
+  EXPECT_EQ(store_->jobs().of(run)[0].session, 0);
 }
 
 TEST_F(CommitterTest, branches_of_a_fan_out_are_born_held_and_so_is_their_join) {
@@ -64,7 +64,7 @@ TEST_F(CommitterTest, branches_of_a_fan_out_are_born_held_and_so_is_their_join) 
   }
   ASSERT_EQ(driven.created_held.size(), 1u);
   EXPECT_EQ(driven.created_held[0].job.branch, root_branch);
-  EXPECT_EQ(store_->jobs(run).size(), 1u);
+  EXPECT_EQ(store_->jobs().of(run).size(), 1u);
   const Ticket last = driven.submit(run, complete(driven.created_held[0]), fence(driven.created_held[0]), true);
   driven.settle();
   EXPECT_TRUE(driven.reply(last).status);
@@ -89,7 +89,7 @@ TEST_F(CommitterTest, a_stale_fence_is_answered_stale_and_its_batch_goes_on) {
   const HeldJob job = claim(5);
   const RunId other = start("linear", {{"text", "y"}});
   const HeldJob good = claim(5);
-  store_->release(std::vector{std::pair(run, fence(job))}, noon);
+  store_->jobs().release(std::vector{std::pair(run, fence(job))}, noon);
   Driven driven(*store_, 5);
   const Ticket stale = driven.submit(run, complete(job), fence(job), true);
   const Ticket fine = driven.submit(other, complete(good), fence(good), true);
@@ -223,27 +223,27 @@ TEST_F(CommitterTest, a_run_that_cannot_be_read_is_refused_and_disturbs_nobody) 
 TEST_F(CommitterTest, pause_adjusts_what_nobody_holds_and_leaves_holds_alone) {
   const RunId run = start("linear", {{"text", "x"}});
   ASSERT_TRUE(client_->command(run, Pause{}));
-  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, never_us);
+  EXPECT_EQ(store_->jobs().of(run)[0].job.run_at_us, never_us);
   ASSERT_TRUE(client_->command(run, Resume{}));
   const HeldJob job = claim(5);
   ASSERT_TRUE(client_->command(run, Pause{}));
-  EXPECT_EQ(store_->jobs(run)[0].epoch, job.epoch);
-  EXPECT_EQ(store_->jobs(run)[0].session, 5);
+  EXPECT_EQ(store_->jobs().of(run)[0].epoch, job.epoch);
+  EXPECT_EQ(store_->jobs().of(run)[0].session, 5);
   Driven driven(*store_, 5);
   const Ticket ticket = driven.submit(run, complete(job), fence(job));
   driven.settle();
   EXPECT_TRUE(driven.reply(ticket).status);
-  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, never_us);
+  EXPECT_EQ(store_->jobs().of(run)[0].job.run_at_us, never_us);
 }
 
 // A claim that begins where rows were offered lately must find it.
 TEST_F(CommitterTest, what_goes_on_after_a_pause_is_offered_from_then_on) {
   const RunId run = start("linear", {{"text", "x"}});
-  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, noon);
+  EXPECT_EQ(store_->jobs().of(run)[0].job.run_at_us, noon);
   ASSERT_TRUE(client_->command(run, Pause{}));
   now_ = noon + 60'000'000;
   ASSERT_TRUE(client_->command(run, Resume{}));
-  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, now_);
+  EXPECT_EQ(store_->jobs().of(run)[0].job.run_at_us, now_);
 }
 
 TEST_F(CommitterTest, a_reopened_run_has_all_its_jobs_again) {
@@ -253,10 +253,10 @@ TEST_F(CommitterTest, a_reopened_run_has_all_its_jobs_again) {
   driven.submit(run, FailStep{job.job.step, 1, {"error", "no", false, {}}, 5, noon}, fence(job));
   driven.settle();
   ASSERT_EQ(status(run), RunStatus::failed);
-  EXPECT_TRUE(store_->jobs(run).empty());
+  EXPECT_TRUE(store_->jobs().of(run).empty());
   ASSERT_TRUE(client_->command(run, Reopen{}));
-  ASSERT_EQ(store_->jobs(run).size(), 1u);
-  EXPECT_GT(store_->jobs(run)[0].epoch, job.epoch);
+  ASSERT_EQ(store_->jobs().of(run).size(), 1u);
+  EXPECT_GT(store_->jobs().of(run)[0].epoch, job.epoch);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class Driven {
     for (Load& load : actions.loads) loads_.push_back(load);
     for (CommitBatch& batch : actions.commits) commits_.push_back(batch);
     for (LockedCommit& commit : actions.locked_commits) locked_commits_.push_back(std::move(commit));
-    for (PutSnapshot& snapshot : actions.snapshots) store_.put_snapshot(snapshot.run, snapshot.row);
+    for (PutSnapshot& snapshot : actions.snapshots) store_.snapshots().put(snapshot.run, snapshot.row);
     snapshots += static_cast<int>(actions.snapshots.size());
     for (HeldJob& job : actions.created_held) created_held.push_back(std::move(job));
     gone_back.insert(gone_back.end(), actions.gone_back.begin(), actions.gone_back.end());

@@ -12,6 +12,7 @@ namespace cairn::test {
 class TakenOver final : public ForwardingStore {
  public:
   TakenOver(Store& before, Store& after) : ForwardingStore(before), after_(after) {}
+  JobBook& jobs() override { return has_taken_over_ ? after_.jobs() : ForwardingStore::jobs(); }
   void take_over() { has_taken_over_ = true; }
 
   std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
@@ -27,9 +28,6 @@ class TakenOver final : public ForwardingStore {
 
   ClaimedBatch claim(const ClaimRequest& request) override {
     return has_taken_over_ ? after_.claim(request) : ForwardingStore::claim(request);
-  }
-  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
-    has_taken_over_ ? after_.release(holds, run_at_us) : ForwardingStore::release(holds, run_at_us);
   }
 
  private:

@@ -97,7 +97,7 @@ class StepProgress : public ::testing::TestWithParam<bool> {  // whether the sto
     thread_.join();
   }
   std::string said(const RunId& run) {
-    const std::vector<ProgressRow> rows = store_->progress(run);
+    const std::vector<ProgressRow> rows = store_->progress().of(run);
     return rows.empty() ? "" : rows[0].text;
   }
   bool comes_to_say(const RunId& run, const std::string& text) {
@@ -122,7 +122,7 @@ TEST_P(StepProgress, a_text_grows_before_its_step_ends_and_goes_with_it) {
   ASSERT_TRUE(comes_to_say(run, "attempt 1, page 1 of 3")) << said(run);
   stage_ = 1;
   ASSERT_TRUE(comes_to_say(run, "attempt 1, page 2 of 3"));
-  const ProgressRow row = store_->progress(run).at(0);
+  const ProgressRow row = store_->progress().of(run).at(0);
   EXPECT_EQ(row.node, "s");
   EXPECT_EQ(row.written, std::ssize(row.text));
   EXPECT_EQ(row.place, (ProgressPlace{run, 1, 1}));
@@ -139,7 +139,7 @@ TEST_P(StepProgress, a_next_attempt_has_its_own_text) {
   ASSERT_TRUE(comes_to_say(run, "attempt 1, page 1 of 3"));
   stage_ = 1;
   ASSERT_TRUE(comes_to_say(run, "attempt 2, page 2 of 3"));
-  EXPECT_EQ(store_->progress(run).size(), 1U);
+  EXPECT_EQ(store_->progress().of(run).size(), 1U);
   stage_ = 3;
   ASSERT_TRUE(ends(run));
 }
@@ -163,14 +163,14 @@ TEST_P(StepProgress, a_dead_workers_text_goes_when_its_step_is_taken_over) {
   request.now_us = store_->database_time() + 1'000'000;
   const HeldJob held = store_->claim(request).jobs.at(0);
   const ProgressRow left = {.place = {run, 1, 1}, .branch = held.job.branch, .node = "s", .text = "half", .written = 4};
-  store_->put_progress(77, {&left, 1}, {});
+  store_->progress().put(77, {&left, 1}, {});
   EXPECT_EQ(said(run), "half");
   stage_ = 0;
   WorkerOptions options;
   options.dead_after_ms = 200;
   begin_worker(options);
   ASSERT_TRUE(comes_to_say(run, "attempt 2, page 1 of 3"));
-  EXPECT_EQ(store_->progress(run).size(), 1U);
+  EXPECT_EQ(store_->progress().of(run).size(), 1U);
   stage_ = 3;
   ASSERT_TRUE(ends(run));
 }
@@ -178,15 +178,20 @@ TEST_P(StepProgress, a_dead_workers_text_goes_when_its_step_is_taken_over) {
 // The store of a run whose steps say nothing is never asked.
 class CountingStore : public ForwardingStore {
  public:
-  using ForwardingStore::ForwardingStore;
-  void put_progress(SessionId session, std::span<const ProgressRow> texts,
-                    std::span<const ProgressPlace> ended) override {
-    ++calls;
-    for (const ProgressRow& row : texts) longest = std::max(longest.load(), row.text.size());
-    ForwardingStore::put_progress(session, texts, ended);
+  explicit CountingStore(Store& store) : ForwardingStore(store), progress_(store.progress()) {
+    progress_.put = [this](SessionId session, std::span<const ProgressRow> texts,
+                           std::span<const ProgressPlace> ended) {
+      ++calls;
+      for (const ProgressRow& row : texts) longest = std::max(longest.load(), row.text.size());
+      store_.progress().put(session, texts, ended);
+    };
   }
+  ProgressBook& progress() override { return progress_; }
   std::atomic<int> calls = 0;
   std::atomic<std::size_t> longest = 0;
+
+ private:
+  ProgressBook progress_;
 };
 
 TEST_P(StepProgress, steps_that_say_nothing_cost_nothing) {

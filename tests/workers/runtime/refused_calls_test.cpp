@@ -18,11 +18,16 @@ using namespace test;
 // Refuses what is asked for; a PostgresError that no other try would cure is such an exception.
 class RefusingStore : public ForwardingStore {
  public:
-  using ForwardingStore::ForwardingStore;
+  explicit RefusingStore(Store& store) : ForwardingStore(store), values_(store.values()) {
+    values_.put = [this](Shard shard, const Hash& hash, std::string_view bytes) {
+      refuse_if(values_fail, "permission denied for table blob");
+      store_.values().put(shard, hash, bytes);
+    };
+  }
 
   bool commits = false;
   std::optional<RunId> commits_of = {};
-  bool values = false;
+  bool values_fail = false;
   std::optional<RunId> history = {};
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> entries, CommitOptions options) override {
@@ -34,10 +39,7 @@ class RefusingStore : public ForwardingStore {
     refuse_if(commits, "permission denied for table event");
     return ForwardingStore::commit_locked(shard, runs, decide);
   }
-  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
-    refuse_if(values, "permission denied for table blob");
-    ForwardingStore::put_blob(shard, hash, bytes);
-  }
+  ValueBook& values() override { return values_; }
   std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
     for (const HistoryRequest& request : requests)
       refuse_if(request.run == history, "invalid page in block 7 of relation event");
@@ -53,6 +55,8 @@ class RefusingStore : public ForwardingStore {
   static void refuse_if(bool refuses, const char* says) {
     if (refuses) throw std::runtime_error(says);
   }
+
+  ValueBook values_;
 };
 
 class RefusedCalls : public ::testing::Test {
@@ -98,7 +102,7 @@ TEST_F(RefusedCalls, A1_a_session_one_of_whose_batches_is_always_refused_ends_al
   std::vector<RunId> others;
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   const WorkerReport report = work(refusing_, [&] {
-    const bool is_batch_under_way = store_->jobs(bad).at(0).session != 0;
+    const bool is_batch_under_way = store_->jobs().of(bad).at(0).session != 0;
     if (is_batch_under_way && (others.empty() || has_ended(others.back()))) others.push_back(start());
     return std::chrono::steady_clock::now() > limit;
   });
@@ -111,7 +115,7 @@ TEST_F(RefusedCalls, A1_a_session_one_of_whose_batches_is_always_refused_ends_al
 
 TEST_F(RefusedCalls, A1_a_large_value_that_is_refused_fails_the_attempt) {
   const RunId run = start({{"text", std::string(40'000, 'x')}});  // it is put before by the client
-  refusing_.values = true;
+  refusing_.values_fail = true;
   work(refusing_, [&] { return has_ended(run); });
   EXPECT_EQ(store_->run(run)->status, RunStatus::failed);
   const Result<std::vector<Event>> events = client_->events(run, 0, 100);
@@ -126,13 +130,13 @@ TEST_F(RefusedCalls, D4_a_history_that_cannot_be_read_is_left_and_the_others_go_
   const RunId good = start();
   refusing_.history = bad;
   const auto is_left = [&] {
-    for (const HeldJob& job : store_->jobs(bad))
+    for (const HeldJob& job : store_->jobs().of(bad))
       if (job.session == 0) return true;
     return false;
   };
   bool was_left = false;
   work(refusing_, [&] {
-    was_left = was_left || (is_left() && store_->jobs(bad).at(0).epoch > 1);
+    was_left = was_left || (is_left() && store_->jobs().of(bad).at(0).epoch > 1);
     return was_left && has_ended(good);
   });
   EXPECT_TRUE(was_left);

@@ -89,7 +89,12 @@ TEST_P(WorkerTest, A7_a_decision_under_the_lock_waits_for_no_handler) {
 // Has no memory for what says "too much".
 class SmallStore final : public ForwardingStore {
  public:
-  using ForwardingStore::ForwardingStore;
+  explicit SmallStore(Store& store) : ForwardingStore(store), values_(store.values()) {
+    values_.put = [this](Shard shard, const Hash& hash, std::string_view bytes) {
+      check(bytes);
+      store_.values().put(shard, hash, bytes);
+    };
+  }
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {
     check(batch);
     return store_.commit(shard, batch, options);
@@ -101,10 +106,7 @@ class SmallStore final : public ForwardingStore {
       return decision;
     });
   }
-  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
-    check(bytes);
-    store_.put_blob(shard, hash, bytes);
-  }
+  ValueBook& values() override { return values_; }
   std::atomic<int> refused{0};
 
  private:
@@ -117,6 +119,8 @@ class SmallStore final : public ForwardingStore {
     ++refused;
     throw std::bad_alloc();
   }
+
+  ValueBook values_;
 };
 
 // It was "trying again" without end, for all that was committed together, and then the end of the worker.
@@ -167,9 +171,27 @@ TEST_P(WorkerTest, H24_memory_that_is_used_up_ends_the_attempt_that_asked_for_it
 // Fails now and then, before or after it has done what was asked.
 class FlakyStore final : public ForwardingStore {
  public:
-  explicit FlakyStore(Store& store) : ForwardingStore(store), graphs_(store.graphs()), sessions_(store.sessions()) {
+  explicit FlakyStore(Store& store)
+      : ForwardingStore(store),
+        jobs_(store.jobs()),
+        snapshots_(store.snapshots()),
+        values_(store.values()),
+        graphs_(store.graphs()),
+        sessions_(store.sessions()) {
     graphs_.all = [this] { return often([&] { return store_.graphs().all(); }); };
     sessions_.all = [this] { return often([&] { return store_.sessions().all(); }); };
+    jobs_.release = [this](std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
+      often([&] { return store_.jobs().release(holds, run_at_us), 0; });
+    };
+    snapshots_.newest = [this](const RunId& run, std::int32_t version, std::int64_t at_most) {
+      return often([&] { return store_.snapshots().newest(run, version, at_most); });
+    };
+    values_.put = [this](Shard shard, const Hash& hash, std::string_view bytes) {
+      often([&] { return store_.values().put(shard, hash, bytes), 0; });
+    };
+    values_.get = [this](Shard shard, const Hash& hash) {
+      return often([&] { return store_.values().get(shard, hash); });
+    };
   }
   std::atomic<bool> is_flaky{false};
   std::atomic<int> failures{0};
@@ -185,9 +207,6 @@ class FlakyStore final : public ForwardingStore {
   ClaimedBatch claim(const ClaimRequest& request) override {
     return often([&] { return store_.claim(request); });
   }
-  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) override {
-    often([&] { return store_.release(holds, run_at_us), 0; });
-  }
   std::vector<EventRow> events(const RunId& id, std::int64_t after_seq, std::int32_t limit) override {
     return often([&] {
       std::vector<EventRow> rows = store_.events(id, after_seq, limit);
@@ -195,19 +214,13 @@ class FlakyStore final : public ForwardingStore {
       return rows;
     });
   }
-  std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t version, std::int64_t at_most) override {
-    return often([&] { return store_.snapshot(id, version, at_most); });
-  }
   std::vector<StoredHistory> histories(std::span<const HistoryRequest> requests, std::int32_t limit) override {
     histories_read += static_cast<int>(requests.size());
     return often([&] { return store_.histories(requests, limit); });
   }
-  void put_blob(Shard shard, const Hash& hash, std::string_view bytes) override {
-    often([&] { return store_.put_blob(shard, hash, bytes), 0; });
-  }
-  std::optional<std::string> blob(Shard shard, const Hash& hash) override {
-    return often([&] { return store_.blob(shard, hash); });
-  }
+  JobBook& jobs() override { return jobs_; }
+  SnapshotBook& snapshots() override { return snapshots_; }
+  ValueBook& values() override { return values_; }
   GraphBook& graphs() override { return graphs_; }
   SessionBook& sessions() override { return sessions_; }
 
@@ -223,6 +236,9 @@ class FlakyStore final : public ForwardingStore {
     return answer;
   }
 
+  JobBook jobs_;
+  SnapshotBook snapshots_;
+  ValueBook values_;
   GraphBook graphs_;
   SessionBook sessions_;
 };
@@ -251,7 +267,7 @@ TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {
       if (!std::holds_alternative<StepSucceeded>(event.body)) continue;
       EXPECT_EQ(++closed[event.step], 1);
     }
-    EXPECT_TRUE(store_->jobs(run).empty());
+    EXPECT_TRUE(store_->jobs().of(run).empty());
   }
 }
 

@@ -21,7 +21,7 @@ TEST_P(WorkerTest, a_linear_run_is_executed_to_its_end) {
   EXPECT_EQ(output(run), Json({{"seen", "hello"}, {"text", "hello"}}));
   EXPECT_EQ(count(run, "step_succeeded"), 3);
   EXPECT_EQ(report.steps, 3);
-  EXPECT_TRUE(store_->jobs(run).empty());
+  EXPECT_TRUE(store_->jobs().of(run).empty());
   EXPECT_TRUE(store_->sessions().all().empty());
 }
 
@@ -161,7 +161,7 @@ TEST_P(WorkerTest, a_run_cancelled_while_a_step_runs_stays_cancelled) {
   const RunId run = start("stuck");
   std::atomic<bool> cancelled{false};
   const auto is_held = [this, run] {
-    const std::vector<HeldJob> jobs = store_->jobs(run);
+    const std::vector<HeldJob> jobs = store_->jobs().of(run);
     return !jobs.empty() && jobs[0].session != 0;
   };
   Worker worker(*store_, *catalogue_, {});
@@ -194,10 +194,10 @@ TEST_P(WorkerTest, a_step_whose_handler_is_elsewhere_is_given_back_without_an_at
   const RunId lacking = start("lacking");
   const RunId run = start("linear");
   work_until([&] {
-    return is_ended(status(run)) && store_->jobs(lacking).at(0).session == 0 && store_->jobs(lacking).at(0).epoch > 1;
+    return is_ended(status(run)) && store_->jobs().of(lacking).at(0).session == 0 && store_->jobs().of(lacking).at(0).epoch > 1;
   });
   EXPECT_EQ(count(lacking, "step_failed"), 0);
-  EXPECT_EQ(store_->jobs(lacking).at(0).job.attempt, 1);
+  EXPECT_EQ(store_->jobs().of(lacking).at(0).job.attempt, 1);
 }
 
 TEST_P(WorkerTest, what_a_dead_session_held_is_lost_and_done_by_another) {
@@ -241,7 +241,7 @@ TEST_P(WorkerTest, a_worker_that_stops_lets_go_of_what_it_has_not_begun) {
   for (int i = 0; i < 20; ++i) runs.push_back(start("linear"));
   work_until([] { return true; });
   for (const RunId& run : runs)
-    for (const HeldJob& job : store_->jobs(run)) EXPECT_EQ(job.session, 0);
+    for (const HeldJob& job : store_->jobs().of(run)) EXPECT_EQ(job.session, 0);
   EXPECT_TRUE(store_->sessions().all().empty());
   work_until(
       [&] { return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return is_ended(status(run)); }); });

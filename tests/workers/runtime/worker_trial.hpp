@@ -74,7 +74,7 @@ class WorkerTest : public ::testing::TestWithParam<WorkerStore> {
 
   std::string jobs_text(const RunId& run) {
     std::string text;
-    for (const HeldJob& held : store_->jobs(run)) {
+    for (const HeldJob& held : store_->jobs().of(run)) {
       text += "branch " + std::to_string(held.job.branch) + " step " + std::to_string(held.job.step) + " in " +
               held.job.queue + " at " + time_text(held.job.run_at_us) + " held by " + std::to_string(held.session) +
               " epoch " + std::to_string(held.epoch) + "\n";

@@ -77,7 +77,7 @@ class InFlight : public ::testing::TestWithParam<const char*> {
                          [type](const Event& event) { return type_of(event.body) == type; });
   }
   bool is_held(const RunId& run) {
-    const std::vector<HeldJob> jobs = store_->jobs(run);
+    const std::vector<HeldJob> jobs = store_->jobs().of(run);
     return !jobs.empty() && jobs[0].session != 0;
   }
   std::vector<RunId> children_of(const RunId& run) {
@@ -202,9 +202,9 @@ TEST_P(InFlight, a_run_paused_with_a_step_in_flight_records_it_and_begins_nothin
   ASSERT_TRUE(wait_until([&] { return count(run, "sub_goal_closed") == 1; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   EXPECT_EQ(count(run, "sub_goal_closed"), 1);
-  ASSERT_EQ(store_->jobs(run).size(), 1u);
-  EXPECT_EQ(store_->jobs(run)[0].session, 0);
-  EXPECT_EQ(store_->jobs(run)[0].job.run_at_us, never_us);
+  ASSERT_EQ(store_->jobs().of(run).size(), 1u);
+  EXPECT_EQ(store_->jobs().of(run)[0].session, 0);
+  EXPECT_EQ(store_->jobs().of(run)[0].job.run_at_us, never_us);
   ASSERT_TRUE(client_->command(run, Resume{}));
   EXPECT_TRUE(wait_until([&] { return has_ended(run); }));
   EXPECT_EQ(status(run), RunStatus::done);

@@ -160,7 +160,7 @@ TEST_P(LimitedQueues, a_run_goes_on_in_its_place_for_a_while_and_then_the_next_h
   });
   EXPECT_EQ(gauge_.most, 1);
   for (const RunId& run : runs) EXPECT_LT(store_->run(run)->head, 1'000) << "a turn has at most 83 steps of 3 ms";
-  const std::vector<HeldJob> jobs = store_->jobs(runs[0]);
+  const std::vector<HeldJob> jobs = store_->jobs().of(runs[0]);
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_LT(jobs[0].epoch - first_epoch(1), store_->run(runs[0])->head / 4) << "one more with each claim";
 }

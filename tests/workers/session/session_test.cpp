@@ -132,8 +132,8 @@ TEST_F(SessionTest, a_queue_of_a_worker_over_http_is_left_to_it_once_a_step_ther
   command.input = Json::object();
   const RunId run = client_->start(std::move(command), "")->run;
   pass_on(20);
-  EXPECT_EQ(store_->jobs(run).at(0).session, 0);
-  EXPECT_LE(store_->jobs(run).at(0).job.run_at_us, noon + steady_) << "it is offered at once";
+  EXPECT_EQ(store_->jobs().of(run).at(0).session, 0);
+  EXPECT_LE(store_->jobs().of(run).at(0).job.run_at_us, noon + steady_) << "it is offered at once";
   pass_on(100);
   EXPECT_GT(claims, 0) << "of the other queues";
   EXPECT_EQ(of_py, 0);
@@ -246,7 +246,7 @@ TEST_F(SetClock, A17_forward_it_fails_no_running_step_and_lapses_no_hold_and_is_
   pass_seconds(60);
   EXPECT_EQ(status(run), RunStatus::running);
   EXPECT_EQ(store_->events(run, 0, 10).size(), 1u) << "nothing but its start: no timeout, no loss";
-  EXPECT_EQ(store_->jobs(run).at(0).session, 5);
+  EXPECT_EQ(store_->jobs().of(run).at(0).session, 5);
   EXPECT_EQ(told(), std::vector<std::string>{"The database's clock was set forward by 3600 s"});
   session_.ended(running_.at(0), Outcome{"ok", Json::object(), {}});
   pass_seconds(3);

@@ -32,7 +32,7 @@ class StepsInFlightTest : public ::testing::Test {
     command.graph = graph;
     command.input = {{"text", "x"}};
     const RunId run = client_->start(std::move(command), "")->run;
-    HeldJob held{run, store_->jobs(run).at(0).job, 5, 1, never_us, 1};
+    HeldJob held{run, store_->jobs().of(run).at(0).job, 5, 1, never_us, 1};
     steps_.begin(1, std::move(held));
     const RunState state = *client_->state(run);
     steps_.execute(1, &state, client_->graphs());
@@ -169,7 +169,7 @@ TEST_F(StepsInFlightTest, a_timer_that_is_refused_is_offered_no_earlier_than_the
   command.graph = "limited";
   command.input = {{"text", "x"}};
   const RunId run = client_->start(std::move(command), "")->run;
-  const std::vector<HeldJob> jobs = store_->jobs(run);
+  const std::vector<HeldJob> jobs = store_->jobs().of(run);
   const auto timer = std::find_if(jobs.begin(), jobs.end(), [](const HeldJob& one) { return one.job.step == 0; });
   ASSERT_NE(timer, jobs.end());
   HeldJob held{run, timer->job, 5, 1, never_us, 1};
@@ -214,7 +214,7 @@ TEST_F(StepsInFlightTest, a_line_names_the_trace_once_the_tags_are_known_that_ma
   command.graph = "linear";
   command.tags = {{traceparent_tag, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}};
   const RunId run = client_->start(std::move(command), "")->run;
-  steps_.begin(1, {run, store_->jobs(run).at(0).job, 5, 1, never_us, 1});
+  steps_.begin(1, {run, store_->jobs().of(run).at(0).job, 5, 1, never_us, 1});
   steps_.cannot_be_read(1, {Code::corrupt, "it cannot follow"});
   EXPECT_FALSE(outside_.notes.back().fields.contains("trace")) << outside_.notes.back().fields;
   const RunState state = *client_->state(run);
@@ -256,7 +256,7 @@ class RoomForValues : public StepsInFlightTest {
     command.graph = "linear";
     command.input = {{"text", std::string(80'000, 'x')}};
     const RunId run = client_->start(std::move(command), "")->run;
-    room_.begin(slot, HeldJob{run, store_->jobs(run).at(0).job, 5, 1, never_us, 1});
+    room_.begin(slot, HeldJob{run, store_->jobs().of(run).at(0).job, 5, 1, never_us, 1});
     const RunState state = *client_->state(run);
     room_.execute(slot, &state, client_->graphs());
   }
@@ -334,7 +334,7 @@ class RoomForInlineValues : public RoomForValues {
     command.graph = "many";
     command.input = {{"text", std::string(30'000, 'x')}};
     const RunId run = client_->start(std::move(command), "")->run;
-    room_.begin(slot, HeldJob{run, store_->jobs(run).at(0).job, 5, 1, never_us, 1});
+    room_.begin(slot, HeldJob{run, store_->jobs().of(run).at(0).job, 5, 1, never_us, 1});
     execute(slot);
   }
   void execute(Ticket slot) {

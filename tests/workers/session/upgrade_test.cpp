@@ -295,7 +295,7 @@ TEST(Upgrade, A18_statements_of_release_9_beside_this_program_strand_nothing) {
   };
   // It takes two of the jobs that this program offered, and hands them back; a third has a dead holder.
   for (const std::size_t n : {0u, 1u}) {
-    const HeldJob offered = store->jobs(runs[n]).front();
+    const HeldJob offered = store->jobs().of(runs[n]).front();
     PgParameters one;
     one.add(0).add(runs[n]).add(offered.job.branch).add(texts({offered.job.queue})).add(never_us - 1);
     one.add(std::int64_t{9}).add(std::int64_t{0}).add(std::int64_t{0});

@@ -1,4 +1,4 @@
-#include "storage/postgres/store/hold_table.hpp"
+#include "storage/postgres/store/job_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,13 +35,13 @@ class FenceArrays {
 
 }  // namespace
 
-void HoldTable::release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
+void JobTable::release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
   std::map<Shard, std::map<std::pair<RunId, BranchId>, Fence>> by_shard;
   for (const auto& [run, fence] : holds) by_shard[shard_of(run, shards_)][{run, fence.branch}] = fence;
   for (const auto& [shard, fences] : by_shard) release_on(shard, fences, run_at_us);
 }
 
-void HoldTable::release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us) {
+void JobTable::release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us) {
   PgArray locked(PgType::uuid);
   FenceArrays arrays;
   std::optional<RunId> last;
@@ -63,7 +63,7 @@ void HoldTable::release_on(Shard shard, const std::map<std::pair<RunId, BranchId
   });
 }
 
-std::vector<HoldStanding> HoldTable::standing(std::span<const std::pair<RunId, Fence>> holds) {
+std::vector<HoldStanding> JobTable::standing(std::span<const std::pair<RunId, Fence>> holds) {
   std::map<Shard, std::vector<std::size_t>> by_shard;
   for (std::size_t at = 0; at < holds.size(); ++at) by_shard[shard_of(holds[at].first, shards_)].push_back(at);
   std::vector<HoldStanding> found(holds.size(), HoldStanding::gone);
@@ -80,7 +80,7 @@ std::vector<HoldStanding> HoldTable::standing(std::span<const std::pair<RunId, F
   return found;
 }
 
-std::vector<HeldJob> HoldTable::jobs(const RunId& id) {
+std::vector<HeldJob> JobTable::of(const RunId& id) {
   const Shard shard = shard_of(id, shards_);
   const PgResult rows = placements_.query(shard, "jobs", PgParameters().add(shard).add(id));
   std::vector<HeldJob> jobs = read_held_jobs(rows);
@@ -90,9 +90,9 @@ std::vector<HeldJob> HoldTable::jobs(const RunId& id) {
   return jobs;
 }
 
-std::vector<QueueRow> HoldTable::queues(TimeUs now_us) {
+std::vector<QueueRow> JobTable::queues() {
   std::map<std::string, QueueRow> queues;
-  for (const PgResult& part : placements_.query_each_widely("queues", PgParameters().add(now_us)))
+  for (const PgResult& part : placements_.query_each_widely("queues", PgParameters().add(clock_.now())))
     for (QueueRow& row : read_queues(part)) {
       QueueRow& sum = queues.try_emplace(row.name, QueueRow{row.name, 0, 0, 0, std::nullopt}).first->second;
       sum.ready += row.ready;

@@ -1,5 +1,4 @@
-// Holds on jobs in PostgreSQL, apart from how claims and commits give them: their standing, giving them up, and the
-// jobs of a run and of queues. Safe from any thread.
+// Jobs and the holds on them in PostgreSQL, apart from how claims and commits give and end them. Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +8,28 @@
 #include <vector>
 
 #include "storage/postgres/placements.hpp"
+#include "storage/postgres/store/shared_clock.hpp"
 #include "storage/queue.hpp"
 
 namespace cairn {
 
-class HoldTable {
+class JobTable {
  public:
-  // REQUIRES: `placements` outlives it.
-  HoldTable(Placements& placements, std::int32_t shards) : placements_(placements), shards_(shards) {}
+  // REQUIRES: both outlive it.
+  JobTable(Placements& placements, SharedClock& clock, std::int32_t shards)
+      : placements_(placements), clock_(clock), shards_(shards) {}
 
-  // As Store says.
+  // As JobBook says.
   void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us);
   std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds);
-  std::vector<HeldJob> jobs(const RunId& id);
-  std::vector<QueueRow> queues(TimeUs now_us);
+  std::vector<HeldJob> of(const RunId& id);
+  std::vector<QueueRow> queues();
 
  private:
   void release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us);
 
   Placements& placements_;
+  SharedClock& clock_;
   const std::int32_t shards_;
 };
 

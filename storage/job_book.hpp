@@ -1,0 +1,38 @@
+// Jobs and the holds on them as a store keeps them, apart from how claims and commits give and end them: calls that
+// both stores make. Safe from any thread.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "storage/queue.hpp"
+
+namespace cairn {
+
+// All throw StoreUnavailable.
+struct JobBook {
+  // Gives up holds without an event: the jobs are offered again at `run_at_us` with a new epoch. A job that is no
+  // longer held as its fence says is left alone.
+  std::function<void(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us)> release;
+
+  // The standing of each of these holds, in their order.
+  std::function<std::vector<HoldStanding>(std::span<const std::pair<RunId, Fence>> holds)> standing;
+
+  // Jobs of a run in branch order, for tests, `explain` and rebuild.
+  std::function<std::vector<HeldJob>(const RunId&)> of;
+  std::function<std::vector<QueueRow>()> queues;
+};
+
+// The calls of a table that has functions of these names. REQUIRES: it outlives them.
+template <class Table>
+JobBook job_book_of(Table& table) {
+  return {.release = [&table](std::span<const std::pair<RunId, Fence>> holds,
+                              TimeUs run_at_us) { table.release(holds, run_at_us); },
+          .standing = [&table](std::span<const std::pair<RunId, Fence>> holds) { return table.standing(holds); },
+          .of = [&table](const RunId& run) { return table.of(run); },
+          .queues = [&table] { return table.queues(); }};
+}
+
+}  // namespace cairn

@@ -1,0 +1,27 @@
+// Jobs and holds of the store in memory, apart from how claims and commits give and end them. Safe from any thread (the
+// lock of the rows).
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "storage/memory/memory_rows.hpp"
+
+namespace cairn {
+
+class MemoryJobs {
+ public:
+  explicit MemoryJobs(MemoryRows& rows) : rows_(rows) {}
+
+  // As JobBook says.
+  void release(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us);
+  std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds_given);
+  std::vector<HeldJob> of(const RunId& id);
+  std::vector<QueueRow> queues();
+
+ private:
+  MemoryRows& rows_;
+};
+
+}  // namespace cairn
