@@ -1,5 +1,5 @@
-// What a check finds in a graph: one plain sentence each, the first thousand, and how many more there are. Of one
-// thread.
+// The findings of a check of a graph: one plain sentence each, the first thousand, and how many more there are. Used
+// from one thread.
 #pragma once
 
 #include <string>

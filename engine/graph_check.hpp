@@ -53,8 +53,8 @@ struct HandlerLabels {
 };
 using Handlers = std::map<std::string, HandlerLabels, std::less<>>;
 
-// The faults of a graph, one plain sentence each, in the order of the text, as Findings lists them; empty if it may run.
-// Known handlers are those of `handlers`; a `do` with any other must declare its labels in the graph.
+// The faults of a graph, one plain sentence each, in the order of the text, as Findings lists them; empty if it may
+// run. Known handlers are those of `handlers`; a `do` with any other must declare its labels in the graph.
 std::vector<std::string> graph_faults(const Json& graph, const Handlers& handlers);
 
 }  // namespace cairn

@@ -40,8 +40,7 @@ struct Found {
 
 class Parts {
  public:
-  Parts(const Json& graph, const Surroundings& around, Found& found)
-      : graph_(graph), around_(around), found_(found) {}
+  Parts(const Json& graph, const Surroundings& around, Found& found) : graph_(graph), around_(around), found_(found) {}
 
   void check() {
     for (const char* key : {"input", "output"})
@@ -440,7 +439,7 @@ class Reads {
   void report(const Node& node, const std::string& channel, const ChannelSet& before) {
     if (channel == "error") {
       found_.faults.add("Expected an edge for a failure before " + node_named(node.name) +
-                               ", which reads $error, but none leads there.");
+                        ", which reads $error, but none leads there.");
       return;
     }
     Names others;
@@ -463,7 +462,7 @@ class Reads {
   std::map<std::string, std::size_t> numbers_;
 };
 
-// What only a graph without faults of its own can be asked: what its steps read, and which values they get.
+// A graph without faults of its own is asked further: which channels its steps read, and which values they get.
 void check_ways(const Json& graph, const Surroundings& surroundings, Found& found) {
   const GraphRef parsed = stored_graph(graph, "");
   Reads(*parsed, surroundings.handlers, found).check();

@@ -85,7 +85,8 @@ Result<Explained> read_explained(Client& client, Store& store, const std::string
     const std::optional<RunRow> row = store.run(run);
     if (row && row->head != state->seq && read < reads_max) continue;
     situation.sessions = store.sessions().all();
-    for (ProgressRow& one : store.progress().of(run)) situation.progress.insert_or_assign(one.place.step, std::move(one));
+    for (ProgressRow& one : store.progress().of(run))
+      situation.progress.insert_or_assign(one.place.step, std::move(one));
     situation.queues = store.limits().queue_limits();
     situation.now_us = store.database_time();
     situation.uses = uses_of_queues(store, situation);

@@ -10,7 +10,7 @@
 
 #include "ops/audit/exporter.hpp"
 #include "ops/requests/input_lines.hpp"
-#include "storage/private_file.hpp"
+#include "storage/ground/private_file.hpp"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "engine/embedded.hpp"
 #include "storage/clock.hpp"
-#include "storage/jitter.hpp"
+#include "storage/ground/jitter.hpp"
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "storage/another_database.hpp"
 #include "storage/clock.hpp"
-#include "storage/jitter.hpp"
+#include "storage/ground/jitter.hpp"
 
 namespace cairn {
 

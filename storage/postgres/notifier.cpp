@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "storage/clock.hpp"
-#include "storage/jitter.hpp"
+#include "storage/ground/jitter.hpp"
 #include "storage/postgres/reachable.hpp"
 
 namespace cairn {

@@ -4,7 +4,7 @@
 
 #include "engine/json.hpp"
 #include "storage/chain.hpp"
-#include "storage/layout.hpp"
+#include "storage/ground/layout.hpp"
 
 namespace cairn {
 namespace {

@@ -1,6 +1,6 @@
 #include "storage/proof/tombstone.hpp"
 
-#include "storage/layout.hpp"
+#include "storage/ground/layout.hpp"
 
 namespace cairn {
 

@@ -192,7 +192,8 @@ TEST_P(ClaimTest, release_frees_only_what_is_still_held) {
   store().jobs().release(holds, noon);
   EXPECT_TRUE(claim(9).empty()) << "a second release of the same hold is stale";
   const std::pair none{run.id(), Fence{99, 7, 1, 1}};
-  EXPECT_EQ(store().jobs().standing(std::vector{holds[0], none}), (std::vector{HoldStanding::lost, HoldStanding::gone}));
+  EXPECT_EQ(store().jobs().standing(std::vector{holds[0], none}),
+            (std::vector{HoldStanding::lost, HoldStanding::gone}));
   EXPECT_TRUE(store().jobs().standing({}).empty());
 }
 

@@ -1,5 +1,5 @@
 // The herd of processes that comes back to a database.
-#include "storage/jitter.hpp"
+#include "storage/ground/jitter.hpp"
 
 #include <algorithm>
 #include <array>

@@ -253,7 +253,8 @@ Faults calls_outside_books(const Source& source) {
   Faults faults;
   for (std::size_t i = 0; i < source.lines.size(); ++i) {
     std::smatch match;
-    if (!std::regex_search(source.lines[i], match, call) || match[1].str().ends_with("Book& ")) continue;
+    if (!std::regex_search(source.lines[i], match, call) || match[1] == "~" || match[1].str().ends_with("Book& "))
+      continue;
     if (!calls_without_book.contains(match[2])) faults.push_back(fault_at(source, i, "a call goes into a book"));
   }
   return faults;

@@ -94,7 +94,7 @@ using Floors = std::vector<std::vector<std::string>>;
 const std::map<std::string, Floors> house = {
     {"engine", {{"engine"}}},
     {"storage",
-     {{"storage/limits", "storage/starts"},
+     {{"storage/limits", "storage/starts", "storage/ground"},
       {"storage"},
       {"storage/postgres", "storage/memory"},
       {"storage/postgres/claims"},

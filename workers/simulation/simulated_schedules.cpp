@@ -36,7 +36,8 @@ ScheduleCalls troubled_schedules(const ScheduleCalls& calls, CallTrouble& troubl
 
 class TroubledRuns final : public ForwardingStore {
  public:
-  TroubledRuns(Store& store, CallTrouble& trouble) : ForwardingStore(store), trouble_(trouble), runs_(store.all_runs()) {
+  TroubledRuns(Store& store, CallTrouble& trouble)
+      : ForwardingStore(store), trouble_(trouble), runs_(store.all_runs()) {
     runs_.heads = [this](std::span<const RunId> runs) {
       return trouble_.at([&] { return store_.all_runs().heads(runs); });
     };

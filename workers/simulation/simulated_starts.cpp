@@ -53,7 +53,11 @@ Json policy_graph(const std::string& name, const Json& policy) {
 class OvertakenStore final : public ForwardingStore {
  public:
   OvertakenStore(Store& store, CallTrouble& trouble, std::function<void()> overtake)
-      : ForwardingStore(store), trouble_(trouble), overtake_(std::move(overtake)), book_(store.starts()), runs_(store.all_runs()) {
+      : ForwardingStore(store),
+        trouble_(trouble),
+        overtake_(std::move(overtake)),
+        book_(store.starts()),
+        runs_(store.all_runs()) {
     runs_.heads = [this](std::span<const RunId> runs) { return at([&] { return store_.all_runs().heads(runs); }); };
     book_.decide_named = [this](std::vector<StartKey> keys, const DecideStarts& decide) {
       at([&] { store_.starts().decide_named(std::move(keys), under_lock(decide)); });

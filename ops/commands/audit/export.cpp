@@ -19,7 +19,7 @@
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/traces/otlp_client.hpp"
-#include "storage/private_file.hpp"
+#include "storage/ground/private_file.hpp"
 #include "storage/proof/checkpoint_table.hpp"
 
 namespace cairn {

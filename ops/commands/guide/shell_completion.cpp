@@ -53,8 +53,8 @@ std::string value_function(const CommandForm& program) {
         text += "    " + shell_quoted(form->name + " " + option.name) + ") echo " + std::string(word_of(option.takes)) +
                 " ;;\n";
     if (!form->arguments.empty())
-      text += "    " + shell_quoted(form->name + " ") + ") echo " + std::string(word_of(form->arguments.front().takes)) +
-              " ;;\n";
+      text += "    " + shell_quoted(form->name + " ") + ") echo " +
+              std::string(word_of(form->arguments.front().takes)) + " ;;\n";
   }
   return text + "  esac\n}\n\n";
 }

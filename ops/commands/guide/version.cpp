@@ -12,7 +12,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/service/build_facts.hpp"
 #include "ops/terminal/print.hpp"
-#include "storage/library_versions.hpp"
+#include "storage/ground/library_versions.hpp"
 #include "storage/postgres/schema.hpp"
 
 namespace cairn {

@@ -194,7 +194,8 @@ TEST_P(WorkerTest, a_step_whose_handler_is_elsewhere_is_given_back_without_an_at
   const RunId lacking = start("lacking");
   const RunId run = start("linear");
   work_until([&] {
-    return is_ended(status(run)) && store_->jobs().of(lacking).at(0).session == 0 && store_->jobs().of(lacking).at(0).epoch > 1;
+    return is_ended(status(run)) && store_->jobs().of(lacking).at(0).session == 0 &&
+           store_->jobs().of(lacking).at(0).epoch > 1;
   });
   EXPECT_EQ(count(lacking, "step_failed"), 0);
   EXPECT_EQ(store_->jobs().of(lacking).at(0).job.attempt, 1);

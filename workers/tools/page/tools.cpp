@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "storage/private_file.hpp"
+#include "storage/ground/private_file.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/untrusted_text.hpp"
 #include "workers/tools/page/action.hpp"

@@ -1,4 +1,4 @@
-#include "storage/private_file.hpp"
+#include "storage/ground/private_file.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "storage/library_versions.hpp"
+#include "storage/ground/library_versions.hpp"
 
 #include <libpq-fe.h>
 #include <openssl/crypto.h>

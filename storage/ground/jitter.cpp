@@ -1,4 +1,4 @@
-#include "storage/jitter.hpp"
+#include "storage/ground/jitter.hpp"
 
 #include <random>
 
