@@ -164,14 +164,24 @@ class Queued {
     if (serving.empty()) return no_worker("No worker that is alive serves queue " + queue() + ".", Json::object());
     if (std::optional<Reason> lacking = unmet_need(serving)) return *std::move(lacking);
     if (set == nullptr) return ready();
-    if (std::optional<Reason> full = at_limits(*set, use(), "Queue " + queue(), Json::object()))
+    if (std::optional<Reason> full = at_limits(*set, use(), "Queue " + queue())) {
+      full->says += turn(*set, full->details);
       return *std::move(full);
-    if (!set->has_keys()) return ready();
-    const std::string key = this->key();
-    const std::string named = "Key " + excerpt(Json(key), 100) + " of queue " + queue();
-    if (std::optional<Reason> full = at_limits(set->of_key(), key_use(key), named, {{"key", key}}))
-      return *std::move(full);
-    return ready();
+    }
+    if (set->has_keys()) {
+      const std::string key = this->key();
+      const std::string named = "Key " + excerpt(Json(key), 100) + " of queue " + queue();
+      if (std::optional<Reason> full = at_limits(set->of_key(), key_use(key), named)) {
+        full->details["key"] = key;
+        return *std::move(full);
+      }
+    }
+    Reason found = ready();
+    if (set->is_bound()) {
+      found.details["limits"] = limits_words(*set);
+      found.says += " The queue has " + limits_words(*set) + "." + turn(*set, found.details);
+    }
+    return found;
   }
 
  private:
@@ -197,10 +207,24 @@ class Queued {
     return found == situation_.key_uses.end() ? QueueUse{} : found->second;
   }
 
+  // The jobs that a claim would take first, where that was counted and decides.
+  std::optional<std::int64_t> before() const {
+    const QueueLimits* set = limits();
+    const auto found = situation_.before.find(job_.job.branch);
+    if (found == situation_.before.end() || (set != nullptr && !begins_in_order(*set))) return std::nullopt;
+    return found->second;
+  }
+
+  // Which key's turn the job waits for; "" where the queue has none.
+  std::string turn(const QueueLimits& set, Json& details) const {
+    if (!set.has_keys()) return "";
+    details["key"] = key();
+    return " Its keys take turns, and the step's key is " + excerpt(Json(key()), 100) + ".";
+  }
+
   // Nothing if neither limit of the queue, or of a key of it, stands before the job. `of` names which.
-  std::optional<Reason> at_limits(const QueueLimits& limits, const QueueUse& use, const std::string& of,
-                                  Json details) const {
-    details["queue"] = queue();
+  std::optional<Reason> at_limits(const QueueLimits& limits, const QueueUse& use, const std::string& of) const {
+    Json details = {{"queue", queue()}};
     if (limits.concurrency && use.held >= *limits.concurrency) {
       details["concurrency"] = *limits.concurrency;
       details["held"] = use.held;
@@ -244,13 +268,13 @@ class Queued {
     return reason(Kind::queue_budget, says + ". The next window begins at " + said(next) + ".", std::move(details));
   }
 
-  // The jobs that come earlier, of all keys, and when that lets this one begin.
+  // The jobs that come earlier, and when that lets this one begin.
   std::string before_at_rate(const StartRate& rate, TimeUs next, Json& details) const {
-    const auto before = situation_.before.find(job_.job.branch);
-    if (before == situation_.before.end() || before->second == 0 || details.contains("key")) return "";
-    details["before"] = before->second;
-    return " " + counted(before->second, "job") + (before->second == 1 ? " is" : " are") +
-           " before it, so it may begin at " + said(next + before->second * interval_us(rate)) + ".";
+    const std::int64_t others = before().value_or(0);
+    if (others == 0) return "";
+    details["before"] = others;
+    return " " + counted(others, "job") + (others == 1 ? " is" : " are") + " before it, so it may begin at " +
+           said(next + others * interval_us(rate)) + " at the earliest.";
   }
 
   const SessionRow* session() const {
@@ -375,9 +399,9 @@ class Queued {
     const TimeUs since = std::min(job_.job.run_at_us, situation_.now_us);
     Json details = {{"queue", queue()}, {"since", time_text(since)}};
     std::string says = "It is ready in queue " + queue() + " since " + said(since);
-    if (const auto before = situation_.before.find(job_.job.branch); before != situation_.before.end()) {
-      details["before"] = before->second;
-      says += ", behind " + counted(before->second, "other");
+    if (const std::optional<std::int64_t> others = before()) {
+      details["before"] = *others;
+      says += ", behind " + counted(*others, "other");
     }
     if (const SessionRow* kept_by = home()) {
       details["home"] = kept_by->id;
@@ -455,6 +479,8 @@ std::vector<Reason> explain(const RunState& state, const Situation& situation) {
     if (std::optional<Reason> found = join_reason(state, branch)) reasons.push_back(*std::move(found));
   return reasons;
 }
+
+bool begins_in_order(const QueueLimits& limits) { return !limits.has_keys() && limits.ageing_us == 0; }
 
 std::vector<HeldJob> waiting_jobs(const Situation& situation) {
   std::vector<HeldJob> waiting;

@@ -22,9 +22,11 @@ struct Situation {
   std::map<std::string, QueueUse> uses;  // by queue, for queues that have a concurrency or a rate
   std::map<BranchId, std::string> keys;  // of jobs in queues with limits for each key
   std::map<std::pair<std::string, std::string>, QueueUse> key_uses;  // by queue and key
-  std::map<BranchId, std::int64_t> before;  // ready jobs in front of the branch's job, where they were counted
-  std::map<RunId, std::string> called;      // status words of the called runs
-  std::map<StepId, ProgressRow> progress;   // of held steps that have written something
+  // Ready jobs of its shard in front of the branch's job, where they were counted; not said of a queue that does not
+  // begin its jobs in that order.
+  std::map<BranchId, std::int64_t> before;
+  std::map<RunId, std::string> called;     // status words of the called runs
+  std::map<StepId, ProgressRow> progress;  // of held steps that have written something
   TimeUs now_us = 0;
   std::string (*time_said)(TimeUs) = time_text;  // in sentences; details have RFC 3339
 };
@@ -61,6 +63,9 @@ std::string_view to_string(Reason::Kind kind);
 
 // The run's own reason first, then those of the steps in their order, then those of the joins.
 std::vector<Reason> explain(const RunState& state, const Situation& situation);
+
+// By priority, then by time: no key has its turn, and waiting does not raise a priority.
+bool begins_in_order(const QueueLimits& limits);
 
 // The due jobs that no session holds; `before` is counted for these.
 std::vector<HeldJob> waiting_jobs(const Situation& situation);

@@ -26,6 +26,10 @@ std::map<BranchId, std::int64_t> jobs_before(Store& store, const std::string& ds
                                              const Situation& situation) {
   std::map<BranchId, std::int64_t> before;
   std::vector<HeldJob> waiting = waiting_jobs(situation);
+  std::erase_if(waiting, [&situation](const HeldJob& held) {
+    return std::any_of(situation.queues.begin(), situation.queues.end(),
+                       [&held](const QueueLimits& set) { return set.name == held.job.queue && !begins_in_order(set); });
+  });
   if (waiting.empty() || dsn.empty()) return before;
   if (waiting.size() > counted_max) waiting.resize(counted_max);
   Administration database(dsn, "cairn explain", opening_limit_ms);

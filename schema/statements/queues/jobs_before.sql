@@ -1,4 +1,5 @@
--- Ready jobs of the same queue that a claim would take before this one, counted up to $8.
+-- Ready jobs of the same shard and queue that a claim would take before this one, counted up to $8: true of a queue
+-- without keys and without an ageing, which alone goes by priority and time.
 select count(*)
 from (
   select from cairn.job

@@ -105,6 +105,24 @@ TEST(QueueKeys, a_run_whose_key_is_at_its_limit_is_told_the_key_and_others_go_on
   expect_refused(cairn({"queue", "set", queue, "--key", "tag.a", "--weight", "a=0"}), 2, "a weight from 1 to 1000");
 }
 
+TEST(QueueKeys, a_run_in_a_queue_of_keys_with_a_rate_is_told_no_place_that_its_turn_does_not_keep) {
+  const std::string queue = sleeping_graph("turned");
+  cairn_ok({"queue", "set", queue, "--rate", "1", "--per", "1h", "--key", "tag.customer"});
+  const Beside worker({"work", "--queue", queue});
+  const auto start = [&](const std::string& customer) {
+    return cairn_ok({"start", queue, "--tag", "customer=" + customer, "--json"}).json()["run"].get<std::string>();
+  };
+  const auto reason = [](const std::string& run) { return cairn_ok({"explain", run, "--json"}).json()["reasons"][0]; };
+  for (int flood = 0; flood < 5; ++flood) start("acme");
+  const std::string best = start("best");
+  ASSERT_TRUE(wait_until([&] { return reason(best)["kind"] == "queue_rate"; })) << reason(best);
+  const Json said = reason(best);
+  EXPECT_EQ(said["key"], "best");
+  EXPECT_FALSE(said.contains("before")) << "it is next, although five came earlier: " << said;
+  EXPECT_NE(said["says"].get<std::string>().find("the step's key is \"best\""), std::string::npos) << said;
+  cairn_ok({"queue", "set", queue, "--rate", "none", "--key", "none"});
+}
+
 TEST(QueueRates, what_is_set_is_on_record_and_an_edit_of_what_has_changed_is_refused) {
   const std::string name = "recorded";
   cairn_ok({"queue", "set", name, "--rate", "50", "--burst", "10"});

@@ -177,6 +177,33 @@ TEST(Explain, a_queue_whose_rate_is_used_up_says_when_the_next_step_may_begin) {
                 "4 jobs are before it, so it may begin at " + time_text(next + 120'000'000));
 }
 
+TEST(Explain, a_queue_of_keys_or_with_an_ageing_foretells_no_place_and_names_limit_and_key) {
+  const Trial trial = started(work_graph);
+  Situation situation = now(trial);
+  const StartRate rate{1, 60'000'000, 1};
+  const BranchId branch = situation.jobs[0].job.branch;
+  situation.before = {{branch, 5}};
+  situation.keys = {{branch, "acme"}};
+  situation.queues = {{.name = "model", .rate = rate, .key = "tag.customer"}};
+  Reason reason = only(trial, situation);
+  expect_reason(
+      reason, Reason::Kind::ready,
+      ". The queue has limit none, rate 1 per 1m, burst 1, in turns by tag.customer. Its keys take turns, and "
+      "the step's key is \"acme\".");
+  EXPECT_EQ(reason.details["key"], "acme");
+  EXPECT_FALSE(reason.details.contains("before"));
+  situation.uses = {{"model", {.full_at = full_at_after(rate, 0, situation.now_us, 1)}}};
+  reason = only(trial, situation);
+  expect_reason(reason, Reason::Kind::queue_rate, ". Its keys take turns, and the step's key is \"acme\".");
+  EXPECT_EQ(reason.says.find("before it"), std::string::npos) << reason.says;
+  EXPECT_EQ(reason.details["key"], "acme");
+  EXPECT_FALSE(reason.details.contains("before"));
+  situation.queues = {{.name = "model", .rate = rate, .ageing_us = 1'000'000}};
+  reason = only(trial, situation);
+  expect_reason(reason, Reason::Kind::queue_rate, "that is used up until");
+  EXPECT_EQ(reason.says.find("before it"), std::string::npos) << reason.says;
+}
+
 TEST(Explain, a_held_step_is_held_by_whom_since_when) {
   const Trial trial = started(work_graph);
   Situation situation = now(trial);
