@@ -9,7 +9,7 @@ namespace {
 
 constexpr TimeUs second_us = 1'000'000;
 constexpr const char* by_itself = "schedule";
-constexpr int missed_notes_max = 10;  // by one edit
+constexpr int missed_notes_max = 10;  // by one edit or removal
 
 UtcSeconds whole_seconds(TimeUs at) { return at >= 0 ? at / second_us : -((-at + second_us - 1) / second_us); }
 
@@ -87,12 +87,19 @@ class ScheduleDecider {
     be_due(view_.now_us);
   }
 
-  // An edit forgets the times of before: those that are due and still not decided, and while it is paused also the one
+  // What is due of a definition that ends now by `change`: "it was edited".
+  void leave(const std::string& change) {
+    state_.paused ? miss_paused() : decide_due();
+    miss_left(change);
+    decide_held_back();
+  }
+
+  // The times of before are forgotten: those that are due and still not decided, and while it is paused also the one
   // that the jitter holds back, go on record now.
-  void miss_left() {
+  void miss_left(const std::string& change) {
     const std::string says =
         state_.paused ? why_paused()
-                      : "it was edited, which decides at most " + std::to_string(decided_at_once_max) + " that are due";
+                      : change + ", which decides at most " + std::to_string(decided_at_once_max) + " that are due";
     const auto is_left = [this](const std::optional<PlannedOccurrence>& next) {
       return next && (state_.paused ? next->at : next->fires_at) <= view_.now_us;
     };
@@ -303,11 +310,28 @@ Result<ScheduleDecision> resume_schedule(ScheduleState& state, const ScheduleVie
 ScheduleDecision leave_definition(ScheduleState& state, const ScheduleView& view) {
   ScheduleDecider decider(state, view);
   decider.forget_ended();
-  state.paused ? decider.miss_paused() : decider.decide_due();
-  decider.miss_left();
-  decider.decide_held_back();
+  decider.leave("it was edited");
   ScheduleDecision decision = decider.finish();
   state.decided = std::max(state.decided, whole_seconds(view.now_us));
+  return decision;
+}
+
+ScheduleDecision remove_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor) {
+  ScheduleDecider decider(state, view);
+  decider.forget_ended();
+  decider.begin_waiting();
+  decider.leave("it was removed");
+  ScheduleDecision decision = decider.finish();
+  if (!state.starting.empty()) return decision;
+  for (const WaitingOccurrence& one : state.waiting)
+    decision.notes.push_back({.kind = NoteKind::skipped,
+                              .at = one.at,
+                              .until = one.at,
+                              .count = 1,
+                              .says = "because the schedule was removed while it waited",
+                              .actor = one.actor,
+                              .revision = view.revision});
+  decision.notes.push_back({.kind = NoteKind::removed, .actor = actor, .revision = view.revision});
   return decision;
 }
 

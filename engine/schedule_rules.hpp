@@ -75,6 +75,10 @@ Result<ScheduleDecision> resume_schedule(ScheduleState& state, const ScheduleVie
 // back, those that are too many for one decision are on record as missed, and the next definition begins now.
 ScheduleDecision leave_definition(ScheduleState& state, const ScheduleView& view);
 
+// As leave_definition(); then what waits is skipped, and the last note says `removed`. Without that note the schedule
+// stays: what it was to start is not confirmed yet, since its notes say that it was started.
+ScheduleDecision remove_schedule(ScheduleState& state, const ScheduleView& view, const std::string& actor);
+
 // A time of the schedule as it is, and when it fires: later by a part of the jitter that depends on the schedule and
 // the time alone, and that is shorter than the pause to the next one, so that the order stays.
 struct PlannedOccurrence {

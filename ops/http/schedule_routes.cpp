@@ -173,14 +173,10 @@ RouteReply explain_a_schedule(RouteCall& call) {
   if (ApiStatus passed = check_schedules(call); !passed) return std::move(passed).error();
   if (const Status known = only_query(call.request, {"at"}); !known) return known.error();
   ZoneFiles zones;
-  const Result<AskedSchedule> found = schedule_of(call, zones);
-  if (!found) return found.error();
-  const Result<ScheduleQuestion> question = schedule_question(query_text(call.request, "at"), found->zone->zone);
-  if (!question) return question.error();
-  ScheduleTable& table = call.parts.schedules;
-  return json_response(
-      {{"name", call.name},
-       {"says", explain_schedule(table, found->row, found->zone->zone, *question, table.next_due().now_us)}});
+  const Result<std::vector<std::string>> says =
+      explain_schedule(call.parts.schedules, zones, call.name, query_text(call.request, "at"));
+  if (!says) return says.error();
+  return json_response({{"name", call.name}, {"says", *says}});
 }
 
 RouteReply pause_a_schedule(RouteCall& call) {

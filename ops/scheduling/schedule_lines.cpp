@@ -1,6 +1,9 @@
 #include "ops/scheduling/schedule_lines.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
 
 #include "engine/civil_time.hpp"
 
@@ -15,6 +18,33 @@ std::string local_moment_of(TimeUs at, const TimeZone& zone) {
   const UtcSeconds seconds = at / second_us;
   const ZonePiece piece = zone.piece_at(seconds);
   return local_text(seconds + piece.offset) + " " + piece.name;
+}
+
+// The times of a schedule that is or was.
+struct KnownTimes {
+  std::optional<ScheduleRow> row;  // nothing: it was removed
+  ScheduleDefinition definition;   // the last one
+  std::shared_ptr<const KnownZone> zone;
+};
+
+Result<KnownTimes> known_times(ScheduleTable& table, ZoneFiles& zones, const std::string& name) {
+  KnownTimes known{table.row(name), {}, nullptr};
+  std::optional<std::string> text;
+  if (known.row) {
+    text = known.row->definition;
+  } else {
+    const std::vector<KeptNote> last = table.notes(name, std::numeric_limits<std::int64_t>::max(), 1);
+    if (!last.empty()) text = table.definition_of(name, last.front().note.revision);
+  }
+  if (!text)
+    return Error{Code::not_found, "Expected a schedule, but none is or was named " + excerpt(Json(name), 100) + "."};
+  Result<ScheduleDefinition> definition = parse_schedule(parse_stored(*text));
+  if (!definition) return definition.error();
+  known.definition = *std::move(definition);
+  const auto zone = zones.find(known.definition.zone);
+  if (!zone) return zone.error();
+  known.zone = *zone;
+  return known;
 }
 
 ScheduleDefinition definition_of_row(const ScheduleRow& row) {
@@ -49,10 +79,31 @@ Json open_runs(const ScheduleState& state, Store& store) {
   return shown;
 }
 
+struct ScheduleQuestion {
+  TimeUs from = 0;
+  TimeUs until = 0;  // both included
+};
+
+Result<ScheduleQuestion> schedule_question(const std::string& text, const TimeZone& zone) {
+  if (const std::optional<TimeUs> at = parse_time(text)) return ScheduleQuestion{*at, *at};
+  const std::optional<TimeUs> day = parse_time(text + "T00:00:00Z");
+  if (!day || text.size() != 10)
+    return Error{Code::invalid, "Expected a day like 2026-11-23 or a time like 2026-11-23T09:00:00Z, but found " +
+                                    excerpt(Json(text), 60) + "."};
+  // The instants at which the zone's wall clock shows that day: its offset may change within it.
+  const LocalSeconds begin = *day / second_us;
+  const auto instant = [&zone](LocalSeconds local) {
+    const UtcSeconds guess = local - zone.piece_at(local).offset;
+    return local - zone.piece_at(guess).offset;
+  };
+  return ScheduleQuestion{instant(begin) * second_us, instant(begin + day_seconds) * second_us - 1};
+}
+
 // Those times of the question that no note is about.
-void explain_unnoted(const ScheduleRow& row, const TimeZone& zone, const ScheduleQuestion& question, TimeUs now_us,
+void explain_unnoted(const ScheduleRow& row, const KnownTimes& known, const ScheduleQuestion& question, TimeUs now_us,
                      const std::vector<KeptNote>& notes, std::vector<std::string>& says) {
-  const ScheduleDefinition definition = definition_of_row(row);
+  const ScheduleDefinition& definition = known.definition;
+  const TimeZone& zone = known.zone->zone;
   const ScheduleState state = read_state(parse_stored(row.state));
   UtcSeconds from = (question.from + second_us - 1) / second_us;
   for (std::int64_t count = 0; count < times_explained_max; ++count) {
@@ -165,28 +216,23 @@ std::string note_sentence(const KeptNote& kept, const TimeZone& zone) {
   return "";
 }
 
-Result<ScheduleQuestion> schedule_question(const std::string& text, const TimeZone& zone) {
-  if (const std::optional<TimeUs> at = parse_time(text)) return ScheduleQuestion{*at, *at};
-  const std::optional<TimeUs> day = parse_time(text + "T00:00:00Z");
-  if (!day || text.size() != 10)
-    return Error{Code::invalid, "Expected a day like 2026-11-23 or a time like 2026-11-23T09:00:00Z, but found " +
-                                    excerpt(Json(text), 60) + "."};
-  // The instants at which the zone's wall clock shows that day: its offset may change within it.
-  const LocalSeconds begin = *day / second_us;
-  const auto instant = [&zone](LocalSeconds local) {
-    const UtcSeconds guess = local - zone.piece_at(local).offset;
-    return local - zone.piece_at(guess).offset;
-  };
-  return ScheduleQuestion{instant(begin) * second_us, instant(begin + day_seconds) * second_us - 1};
-}
-
-std::vector<std::string> explain_schedule(ScheduleTable& table, const ScheduleRow& row, const TimeZone& zone,
-                                          const ScheduleQuestion& question, TimeUs now_us) {
+Result<std::vector<std::string>> explain_schedule(ScheduleTable& table, ZoneFiles& zones, const std::string& name,
+                                                  const std::string& at) {
+  const Result<KnownTimes> known = known_times(table, zones, name);
+  if (!known) return known.error();
+  const TimeZone& zone = known->zone->zone;
+  const Result<ScheduleQuestion> question = schedule_question(at, zone);
+  if (!question) return question.error();
   std::vector<std::string> says;
-  const std::vector<KeptNote> notes = table.notes_between(row.name, question.from, question.until, notes_explained_max);
+  const std::vector<KeptNote> notes = table.notes_between(name, question->from, question->until, notes_explained_max);
   for (const KeptNote& kept : notes) says.push_back(note_sentence(kept, zone));
-  explain_unnoted(row, zone, question, now_us, notes, says);
-  if (says.empty()) says.push_back("No time of the schedule falls there: " + in_words(definition_of_row(row)) + ".");
+  if (known->row) {
+    explain_unnoted(*known->row, *known, *question, table.next_due().now_us, notes, says);
+    if (says.empty()) says.push_back("No time of the schedule falls there: " + in_words(known->definition) + ".");
+  } else {
+    says.push_back((says.empty() ? "Nothing is on record there, and the schedule" : "The schedule") +
+                   std::string(" was removed: see `cairn schedule history ") + name + "`.");
+  }
   return says;
 }
 

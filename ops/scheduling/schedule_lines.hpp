@@ -26,15 +26,10 @@ Json note_line(const KeptNote& kept);
 // "The occurrence of 2026-11-23 09:00 CET was skipped, because run ... was still open."
 std::string note_sentence(const KeptNote& kept, const TimeZone& zone);
 
-struct ScheduleQuestion {
-  TimeUs from = 0;
-  TimeUs until = 0;  // both included
-};
-// A moment, or a day of the schedule's zone. Refuses `invalid`.
-Result<ScheduleQuestion> schedule_question(const std::string& text, const TimeZone& zone);
-
-// The outcome of each time in the question, in a sentence; at least one. `now_us`: the database's clock.
-std::vector<std::string> explain_schedule(ScheduleTable& table, const ScheduleRow& row, const TimeZone& zone,
-                                          const ScheduleQuestion& question, TimeUs now_us);
+// The outcome of each time at `at`, a moment or a day of the schedule's zone, in a sentence; at least one. One that was
+// removed is explained by its notes. Refuses `invalid` (`at`), `not_found` a name that none has or had, and as
+// ZoneFiles::find.
+Result<std::vector<std::string>> explain_schedule(ScheduleTable& table, ZoneFiles& zones, const std::string& name,
+                                                  const std::string& at);
 
 }  // namespace cairn

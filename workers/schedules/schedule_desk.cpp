@@ -118,22 +118,12 @@ Status ScheduleDesk::resume(const std::string& name, const std::string& actor) {
   return resumed ? Status(Done{}) : resumed.error();
 }
 
-// Occurrences that were decided to start are started first: their notes say so.
+// What was to be started is started first, in rounds.
 Status ScheduleDesk::remove(const std::string& name, const std::string& actor) {
   bool is_removed = false;
   const auto removal = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleDecision> {
-    ScheduleDecision decision = decide_schedule(schedule.state, view);
-    is_removed = schedule.is_removed = schedule.state.starting.empty();
-    if (!is_removed) return decision;
-    for (const WaitingOccurrence& one : schedule.state.waiting)
-      decision.notes.push_back({.kind = NoteKind::skipped,
-                                .at = one.at,
-                                .until = one.at,
-                                .count = 1,
-                                .says = "because the schedule was removed while it waited",
-                                .actor = one.actor,
-                                .revision = schedule.row.revision});
-    decision.notes.push_back({.kind = NoteKind::removed, .actor = actor, .revision = schedule.row.revision});
+    ScheduleDecision decision = remove_schedule(schedule.state, view, actor);
+    is_removed = schedule.is_removed = !decision.notes.empty() && decision.notes.back().kind == NoteKind::removed;
     return decision;
   };
   constexpr int tries_max = 20;

@@ -160,17 +160,13 @@ Exit schedule_history(const Settings& settings, const ViewOptions& options) {
 Exit schedule_explain(const Settings& settings, const ViewOptions& options) {
   const auto schedules = open_schedules(settings);
   if (!schedules) return schedules.error();
-  const Result<FoundSchedule> found = find_schedule(**schedules, options.name);
-  if (!found) return found.error();
-  const Result<ScheduleQuestion> question = schedule_question(options.at, found->zone->zone);
-  if (!question) return question.error();
-  const TimeUs now_us = (*schedules)->table->next_due().now_us;
-  const std::vector<std::string> says =
-      explain_schedule(*(*schedules)->table, found->row, found->zone->zone, *question, now_us);
+  const Result<std::vector<std::string>> says =
+      explain_schedule(*(*schedules)->table, *(*schedules)->zones, options.name, options.at);
+  if (!says) return says.error();
   if (settings.json)
-    print_json({{"name", options.name}, {"says", says}});
+    print_json({{"name", options.name}, {"says", *says}});
   else
-    for (const std::string& sentence : says) print_paragraph(sentence);
+    for (const std::string& sentence : *says) print_paragraph(sentence);
   return exit_ok;
 }
 

@@ -298,6 +298,32 @@ TEST(ScheduleRules, an_edit_of_a_paused_schedule_says_what_its_jitter_held_back)
   EXPECT_EQ(s.took(leave_definition(s.state, s.view())), (Texts{"missed 23T01:00:"}));
 }
 
+TEST(ScheduleRules, a_removal_of_a_paused_schedule_says_what_it_missed) {
+  Timetable s(hourly());
+  s.now_us = moment("2026-11-23T00:30:00Z");
+  s.took(pause_schedule(s.state, s.view(), "", "ada"));
+  s.now_us = moment("2026-11-23T03:30:00Z");
+  EXPECT_EQ(s.took(remove_schedule(s.state, s.view(), "ada")),
+            (Texts{"missed 23T01:00: to 23T03:00: x3", "removed by ada"}));
+}
+
+TEST(ScheduleRules, a_removal_says_which_of_too_many_times_it_missed_and_waits_for_what_it_starts) {
+  Json fields = hourly("buffer_all");
+  fields["cron"] = Json::array({"* * * * *"});
+  fields["catch_up_ms"] = 86'400'000;
+  Timetable s(fields);
+  s.now_us = moment("2026-11-23T05:00:00Z");
+  const Texts first = s.took(remove_schedule(s.state, s.view(), "ada"));
+  ASSERT_EQ(first.size(), decided_at_once_max + 1);
+  EXPECT_EQ(first.front(), "started 23T00:01: run 1");
+  EXPECT_EQ(first.back(), "missed 23T03:21: to 23T05:00: x100") << "and not removed: its start is not confirmed";
+  s.started();
+  const Texts second = s.took(remove_schedule(s.state, s.view(), "ada"));
+  ASSERT_EQ(second.size(), decided_at_once_max);
+  EXPECT_EQ(second.front(), "skipped 23T00:02:");
+  EXPECT_EQ(second.back(), "removed by ada");
+}
+
 TEST(ScheduleRules, open_runs_that_never_end_do_not_pile_up_in_the_state) {
   Timetable s(hourly("allow_all"));
   for (int hour = 1; hour <= 150; ++hour) {

@@ -124,6 +124,28 @@ TEST(Schedules, a_pause_is_on_record_with_what_it_missed) {
   cairn_ok({"schedule", "remove", "rests"});
 }
 
+TEST(Schedules, a_removal_while_paused_is_on_record_with_what_it_missed_and_explain_answers_from_the_notes) {
+  ASSERT_EQ(add_schedule("closed", {"--every", "1s"}).exit, 0);
+  cairn_ok({"schedule", "pause", "closed", "--reason", "moved"});
+  const std::string third = cairn_ok({"schedule", "next", "closed", "--count", "3", "--json"}).lines()[2]["at"];
+  ASSERT_TRUE(wait_until([&] {
+    return cairn_ok({"schedule", "next", "closed", "--count", "1", "--json"}).lines()[0]["at"].get<std::string>() >
+           third;
+  }));
+  cairn_ok({"schedule", "remove", "closed"});
+  const std::vector<Json> notes = history("closed");
+  ASSERT_GE(notes.size(), 2u);
+  EXPECT_EQ(notes.back()["kind"], "removed");
+  ASSERT_EQ(notes[notes.size() - 2]["kind"], "missed");
+  const Json says = cairn_ok({"schedule", "explain", "closed", "--at", third, "--json"}).json()["says"];
+  ASSERT_EQ(says.size(), 2u) << says;
+  EXPECT_NE(says[0].get<std::string>().find("missed: it was paused by user:"), std::string::npos) << says;
+  EXPECT_EQ(says[1], "The schedule was removed: see `cairn schedule history closed`.");
+  const Json never = cairn_ok({"schedule", "explain", "closed", "--at", "2020-01-01", "--json"}).json()["says"];
+  EXPECT_EQ(never[0], "Nothing is on record there, and the schedule was removed: see `cairn schedule history closed`.");
+  expect_refused(cairn({"schedule", "explain", "never_there", "--at", "2020-01-01"}), 3, "none is or was named");
+}
+
 TEST(Schedules, an_edit_of_an_older_revision_is_refused_and_other_fields_stay) {
   ASSERT_EQ(add_schedule("edited", {"--cron", "0 0 1 1 *", "--zone", "Asia/Kathmandu", "--jitter", "5s"}).exit, 0);
   const Ran first = cairn_ok({"schedule", "edit", "edited", "--cron", "0 1 1 1 *", "--revision", "1", "--json"});
