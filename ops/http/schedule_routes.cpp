@@ -46,9 +46,8 @@ RouteReply shown_schedule(RouteCall& call, int status = 200) {
   ZoneFiles zones;
   const Result<AskedSchedule> found = schedule_of(call, zones);
   if (!found) return found.error();
-  const Result<Json> line = schedule_line(found->row, zones, call.store());
-  if (!line) return line.error();
-  return status == 201 ? created_response(*line, "schedules", call.name) : json_response(*line);
+  const Json line = schedule_line(found->row, zones, call.store());
+  return status == 201 ? created_response(line, "schedules", call.name) : json_response(line);
 }
 
 RouteReply notes_response(const std::vector<ScheduleNote>& notes) {
@@ -76,11 +75,7 @@ RouteReply list_schedules(RouteCall& call) {
   std::vector<KeyedLine> lines;
   for (std::string after;;) {
     const std::vector<ScheduleRow> rows = call.parts.schedules.rows(after, schedules_at_once);
-    for (const ScheduleRow& row : rows) {
-      Result<Json> line = schedule_line(row, zones, call.store());
-      if (!line) return line.error();
-      lines.push_back({row.name, *std::move(line)});
-    }
+    for (const ScheduleRow& row : rows) lines.push_back({row.name, schedule_line(row, zones, call.store())});
     if (rows.size() < static_cast<std::size_t>(schedules_at_once)) break;
     after = rows.back().name;
   }

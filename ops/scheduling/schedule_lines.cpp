@@ -1,6 +1,7 @@
 #include "ops/scheduling/schedule_lines.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -45,11 +46,6 @@ Result<KnownTimes> known_times(ScheduleTable& table, ZoneFiles& zones, const std
   if (!zone) return zone.error();
   known.zone = *zone;
   return known;
-}
-
-ScheduleDefinition definition_of_row(const ScheduleRow& row) {
-  Result<ScheduleDefinition> definition = parse_schedule(parse_stored(row.definition));
-  return definition ? *std::move(definition) : ScheduleDefinition{};
 }
 
 std::string by(const ScheduleNote& note) {
@@ -99,21 +95,22 @@ Result<ScheduleQuestion> schedule_question(const std::string& text, const TimeZo
   return ScheduleQuestion{instant(begin) * second_us, instant(begin + day_seconds) * second_us - 1};
 }
 
-// Those times of the question that no note is about.
-void explain_unnoted(const ScheduleRow& row, const KnownTimes& known, const ScheduleQuestion& question, TimeUs now_us,
+// Those times of the question that no note is about; false: there are more of them.
+bool explain_unnoted(const ScheduleRow& row, const KnownTimes& known, const ScheduleQuestion& question, TimeUs now_us,
                      const std::vector<KeptNote>& notes, std::vector<std::string>& says) {
   const ScheduleDefinition& definition = known.definition;
   const TimeZone& zone = known.zone->zone;
   const ScheduleState state = read_state(parse_stored(row.state));
   UtcSeconds from = (question.from + second_us - 1) / second_us;
-  for (std::int64_t count = 0; count < times_explained_max; ++count) {
+  for (std::int64_t count = 0;;) {
     const auto next = planned_occurrence(row.name, definition, zone, from);
-    if (!next || next->at > question.until) return;
+    if (!next || next->at > question.until) return true;
     from = next->at / second_us + 1;
     const bool is_noted = std::any_of(notes.begin(), notes.end(), [&next](const KeptNote& kept) {
       return kept.note.at && *kept.note.at <= next->at && kept.note.until.value_or(*kept.note.at) >= next->at;
     });
     if (is_noted) continue;
+    if (++count > times_explained_max) return false;
     const std::string which = "The occurrence of " + local_moment_of(next->at, zone);
     if (next->at <= state.decided * second_us)
       says.push_back(local_moment_of(next->at, zone) +
@@ -132,17 +129,21 @@ void explain_unnoted(const ScheduleRow& row, const KnownTimes& known, const Sche
 
 }  // namespace
 
-Result<Json> schedule_line(const ScheduleRow& row, ZoneFiles& zones, Store& store) {
-  const ScheduleDefinition definition = definition_of_row(row);
+Json schedule_line(const ScheduleRow& row, ZoneFiles& zones, Store& store) {
+  const Result<ScheduleDefinition> read = parse_schedule(parse_stored(row.definition));
+  const ScheduleDefinition definition = read ? *read : ScheduleDefinition{};
   const ScheduleState state = read_state(parse_stored(row.state));
   const auto zone = zones.find(definition.zone);
-  if (!zone) return zone.error();
   Json line = schedule_json(definition);
   line["name"] = row.name;
   line["revision"] = row.revision;
   line["words"] = in_words(definition);
-  const auto next = planned_occurrence(row.name, definition, (*zone)->zone, state.decided + 1);
-  line["next_at"] = next && !state.paused ? Json(occurrence_text(next->at)) : Json(nullptr);
+  line["next_at"] = nullptr;
+  if (!read || !zone)
+    line["fault"] = read ? zone.error().message : read.error().message;
+  else if (const auto next = planned_occurrence(row.name, definition, (*zone)->zone, state.decided + 1);
+           next && !state.paused)
+    line["next_at"] = occurrence_text(next->at);
   line["paused"] = nullptr;
   if (state.paused)
     line["paused"] = {
@@ -224,15 +225,22 @@ Result<std::vector<std::string>> explain_schedule(ScheduleTable& table, ZoneFile
   const Result<ScheduleQuestion> question = schedule_question(at, zone);
   if (!question) return question.error();
   std::vector<std::string> says;
-  const std::vector<KeptNote> notes = table.notes_between(name, question->from, question->until, notes_explained_max);
+  std::vector<KeptNote> notes = table.notes_between(name, question->from, question->until, notes_explained_max + 1);
+  bool is_whole = std::ssize(notes) <= notes_explained_max;
+  if (!is_whole) notes.pop_back();
   for (const KeptNote& kept : notes) says.push_back(note_sentence(kept, zone));
   if (known->row) {
-    explain_unnoted(*known->row, *known, *question, table.next_due().now_us, notes, says);
+    // A time whose notes were not read may have some.
+    is_whole = is_whole && explain_unnoted(*known->row, *known, *question, table.next_due().now_us, notes, says);
     if (says.empty()) says.push_back("No time of the schedule falls there: " + in_words(known->definition) + ".");
   } else {
     says.push_back((says.empty() ? "Nothing is on record there, and the schedule" : "The schedule") +
                    std::string(" was removed: see `cairn schedule history ") + name + "`.");
   }
+  if (!is_whole)
+    says.push_back("There is more, but at most " + std::to_string(notes_explained_max) + " notes and " +
+                   std::to_string(times_explained_max) +
+                   " other times are told at once: ask about one time, or see `cairn schedule history " + name + "`.");
   return says;
 }
 

@@ -13,8 +13,9 @@
 namespace cairn {
 
 // {"name", "revision", the fields of its definition, "words", "next_at", "paused", "open": [{"run", "at"}], "waiting":
-// [TIME]}. `next_at` is null if nothing regular will start. Refuses as ZoneFiles::find; throws as the store.
-Result<Json> schedule_line(const ScheduleRow& row, ZoneFiles& zones, Store& store);
+// [TIME]}. `next_at` is null if nothing regular will start. With "fault", a sentence, where this process cannot fire
+// it: it lacks the zone's file, or the definition is one of a newer release. Throws as the store.
+Json schedule_line(const ScheduleRow& row, ZoneFiles& zones, Store& store);
 
 // {"at", "local", "zone"}; with a jitter also "fires_at". At most `count` times at or after `from`.
 std::vector<Json> next_lines(const std::string& name, const ScheduleDefinition& definition, const TimeZone& zone,

@@ -43,14 +43,13 @@ Exit schedule_add(const Settings& settings, const ScheduleOptions& options) {
   if (!added) return added.error();
   const Result<FoundSchedule> found = find_schedule(**schedules, options.name);
   if (!found) return found.error();
-  const Result<Json> line = schedule_line(found->row, *(*schedules)->zones, *(*schedules)->opened.store);
-  if (!line) return line.error();
+  const Json line = schedule_line(found->row, *(*schedules)->zones, *(*schedules)->opened.store);
   if (settings.json) {
-    print_json(*line);
+    print_json(line);
     return exit_ok;
   }
   print_paragraph("Schedule " + options.name + " starts " + definition->graph + ": " + in_words(*definition) + ".");
-  if ((*line)["next_at"].is_string()) print_line("The next time is " + local_moment_of((*line)["next_at"]) + ".");
+  if (line["next_at"].is_string()) print_line("The next time is " + local_moment_of(line["next_at"]) + ".");
   return exit_ok;
 }
 

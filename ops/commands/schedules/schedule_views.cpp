@@ -33,6 +33,7 @@ struct ViewOptions {
 
 std::string standing_of(const Json& line, TimeUs now_us) {
   if (line["paused"].is_object()) return "paused";
+  if (line.contains("fault")) return "fault";
   if (!line["next_at"].is_string()) return "none";
   return listed_time(line["next_at"].get<std::string>(), now_us);
 }
@@ -47,13 +48,14 @@ Exit schedule_list(const Settings& settings, const ListPart& part) {
   for (;;) {
     const std::vector<ScheduleRow> rows = (*schedules)->table->rows(after, rows_at_once);
     for (const ScheduleRow& row : rows) {
-      const Result<Json> line = schedule_line(row, *(*schedules)->zones, *(*schedules)->opened.store);
-      if (!line) return line.error();
+      const Json line = schedule_line(row, *(*schedules)->zones, *(*schedules)->opened.store);
+      const std::string fault = line.value("fault", "");
       after = row.name;
       shown.push_back({row.name,
-                       *line,
-                       {row.name, (*line)["graph"], standing_of(*line, now_us), std::to_string((*line)["open"].size()),
-                        std::to_string((*line)["waiting"].size()), (*line)["words"]}});
+                       line,
+                       {row.name, line["graph"], standing_of(line, now_us), std::to_string(line["open"].size()),
+                        std::to_string(line["waiting"].size()),
+                        line["words"].get<std::string>() + (fault.empty() ? "" : ". " + fault)}});
     }
     if (rows.size() < static_cast<std::size_t>(rows_at_once)) break;
   }
@@ -83,14 +85,13 @@ Exit schedule_show(const Settings& settings, const ViewOptions& options) {
   if (!schedules) return schedules.error();
   const Result<FoundSchedule> found = find_schedule(**schedules, options.name);
   if (!found) return found.error();
-  const Result<Json> line = schedule_line(found->row, *(*schedules)->zones, *(*schedules)->opened.store);
-  if (!line) return line.error();
+  const Json line = schedule_line(found->row, *(*schedules)->zones, *(*schedules)->opened.store);
   constexpr std::int64_t shown = 3;
   if (settings.json)
-    print_json(*line);
+    print_json(line);
   else
-    print_schedule(*line, next_lines(options.name, found->definition, found->zone->zone,
-                                     (*schedules)->table->next_due().now_us, shown));
+    print_schedule(line, next_lines(options.name, found->definition, found->zone->zone,
+                                    (*schedules)->table->next_due().now_us, shown));
   return exit_ok;
 }
 

@@ -1,4 +1,5 @@
 // Schedules as a user has them: commands, processes that fire and are killed, a graph that is gone, overlapping edits.
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -213,6 +214,46 @@ TEST(Schedules, a_backfill_runs_each_time_once) {
   EXPECT_EQ(count_of(cairn_ok(fill).lines(), "started"), 3u);
   EXPECT_EQ(cairn_ok(fill).out, "");
   expect_runs_as_noted("filled");
+}
+
+TEST(Schedules, one_whose_zone_this_machine_lacks_is_listed_with_its_fault_beside_the_others) {
+  ASSERT_EQ(add_schedule("far", {"--every", "1h", "--zone", "Asia/Kathmandu"}).exit, 0);
+  ASSERT_EQ(add_schedule("near", {"--every", "1h"}).exit, 0);
+  setenv("TZDIR", directory().c_str(), 1);
+  const Ran listed = cairn({"schedule", "list", "--json"});
+  const Ran shown = cairn({"schedule", "list"});
+  unsetenv("TZDIR");
+  EXPECT_EQ(listed.exit, 0) << listed.err;
+  std::map<std::string, Json> lines;
+  for (const Json& line : listed.lines()) lines[line["name"]] = line;
+  const Json& far = lines["far"];
+  EXPECT_NE(far.value("fault", "").find("Expected a time zone"), std::string::npos) << far;
+  EXPECT_EQ(far["next_at"], nullptr);
+  EXPECT_TRUE(lines["near"]["next_at"].is_string()) << lines["near"];
+  EXPECT_FALSE(lines["near"].contains("fault"));
+  EXPECT_NE(shown.out.find("fault"), std::string::npos) << shown.out;
+  for (const char* name : {"far", "near"}) cairn_ok({"schedule", "remove", name});
+}
+
+TEST(Schedules, an_explanation_of_more_times_than_it_tells_says_that_there_is_more) {
+  ASSERT_EQ(add_schedule("dense", {"--every", "10m", "--begins", "2036-12-31"}).exit, 0);
+  const auto says = [](const std::string& at) {
+    return cairn_ok({"schedule", "explain", "dense", "--at", at, "--json"}).json()["says"];
+  };
+  const Json coming = says("2037-01-01");
+  ASSERT_EQ(coming.size(), 51u);
+  EXPECT_NE(coming[49].get<std::string>().find("is still to come"), std::string::npos) << coming[49];
+  EXPECT_EQ(coming[50],
+            "There is more, but at most 200 notes and 50 other times are told at once: ask about one time, or see "
+            "`cairn schedule history dense`.");
+  EXPECT_EQ(says("2037-01-01T00:10:00Z").size(), 1u);
+  cairn_ok({"schedule", "edit", "dense", "--every", "1m", "--begins", "2026-01-01"});
+  cairn_ok({"schedule", "backfill", "dense", "--from", "2026-01-01T00:00:00Z", "--until", "2026-01-01T03:29:00Z",
+            "--overlap", "skip", "--json"});
+  const Json noted = says("2026-01-01");
+  ASSERT_EQ(noted.size(), 201u) << "of 210 notes; what it did not read, it does not deny";
+  EXPECT_NE(noted[200].get<std::string>().find("There is more"), std::string::npos) << noted[200];
+  cairn_ok({"schedule", "remove", "dense"});
 }
 
 TEST(Schedules, the_coming_times_need_no_database) {

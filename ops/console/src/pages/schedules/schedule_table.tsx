@@ -32,6 +32,7 @@ export function ScheduleTable({ schedules, chosen }: { schedules: Schedule[]; ch
 
 export function Next({ schedule }: { schedule: Schedule }) {
   if (schedule.next_at !== null) return <Until at={schedule.next_at} />;
+  if (schedule.fault !== undefined) return <span class="muted">{schedule.fault}</span>;
   return <span class="muted">{schedule.paused === null ? "never again" : "–"}</span>;
 }
 
