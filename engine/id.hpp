@@ -19,6 +19,8 @@ using TimeUs = std::int64_t;     // microseconds since 1970-01-01 UTC
 using Shard = std::int32_t;      // 0 .. shards-1
 
 inline constexpr TimeUs never_us = std::numeric_limits<TimeUs>::max();
+// A moment that lies further ahead than this was noted while the database's clock was wrong.
+inline constexpr TimeUs clock_ahead_max_us = 86'400'000'000;
 inline constexpr BranchId root_branch = 1;
 inline constexpr BranchId whole_run = 0;  // where a branch is named, but the run as a whole is meant
 

@@ -75,6 +75,18 @@ StartGroup group_of(const AskedStart& asked, std::size_t rule, TimeUs now_us, Ti
           .is_named = asked.is_named};
 }
 
+// From a clock that was ahead: what was to be done so long after it was asked for is done so long after now.
+void come_back(KeyedStarts& state, TimeUs now_us) {
+  const TimeUs latest_us = now_us + clock_ahead_max_us;
+  if (state.held_since > latest_us) state.held_since = now_us;
+  for (StartGroup& group : state.starting)
+    if (group.due_at > latest_us) group.due_at = now_us;
+  if (!state.group || state.group->first_at <= latest_us) return;
+  StartGroup& group = *state.group;
+  if (group.due_at != never_us) group.due_at = now_us + std::max<TimeUs>(group.due_at - group.first_at, 0);
+  group.first_at = now_us;
+}
+
 // The group's run stands for this start in place of the last one, unless a caller has named the run of either.
 StartDecision replace_last(StartGroup& group, const AskedStart& asked) {
   const std::int64_t dropped = group.last;
@@ -194,6 +206,7 @@ StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const Sta
 }
 
 std::optional<RunId> decide_starts(KeyedStarts& state, const StartsSeen& seen) {
+  come_back(state, seen.now_us);
   forget_ended(state, seen);
   // The first start that is kept may be one that begins; the others wait after it.
   const bool knows_front = state.starting.empty();

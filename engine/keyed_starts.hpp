@@ -82,7 +82,8 @@ struct StartDecision {
 // REQUIRES: decide_starts is called after it.
 StartDecision ask_start(KeyedStarts& state, const StartPolicy& policy, const StartsSeen& seen, const AskedStart& asked);
 
-// Lets those begin that are due. Returns the run to be cancelled for the one that waits, if there is one.
+// Lets those begin that are due. Times of a clock that was ahead (clock_ahead_max_us) count from now. Returns the run
+// to be cancelled for the one that waits, if there is one.
 std::optional<RunId> decide_starts(KeyedStarts& state, const StartsSeen& seen);
 
 // The group's run has begun, or was refused. False: it begins no more, as another process has confirmed it, and its

@@ -24,7 +24,7 @@ std::uint64_t spread(const std::string& name, TimeUs at) {
 
 class ScheduleDecider {
  public:
-  ScheduleDecider(ScheduleState& state, const ScheduleView& view) : state_(state), view_(view) {}
+  ScheduleDecider(ScheduleState& state, const ScheduleView& view) : state_(state), view_(view) { come_back(); }
 
   void forget_ended() {
     std::erase_if(state_.open, [this](const OccurrenceRun& one) { return view_.has_ended(one.run); });
@@ -183,6 +183,16 @@ class ScheduleDecider {
            (paused.reason.empty() ? "" : ": " + paused.reason);
   }
 
+  // From a clock that was ahead: what was decided then is still to come. One that has its run keeps it, by its key.
+  void come_back() {
+    if (!is_ahead(state_, view_.now_us)) return;
+    note({.kind = NoteKind::resumed,
+          .says = "the database's clock had been ahead, and times up to " +
+                  occurrence_text(state_.decided * second_us) + " had been decided by it",
+          .actor = by_itself});
+    state_.decided = whole_seconds(view_.now_us);
+  }
+
   bool is_busy() const { return !state_.open.empty() || !state_.starting.empty(); }
 
   void be_due(TimeUs at) { decision_.due_at = std::min(decision_.due_at, at); }
@@ -220,6 +230,10 @@ Error not_in_state(const std::string& name, const std::string& expected, const s
 }
 
 }  // namespace
+
+bool is_ahead(const ScheduleState& state, TimeUs now_us) {
+  return state.decided > whole_seconds(now_us + clock_ahead_max_us);
+}
 
 std::optional<PlannedOccurrence> planned_occurrence(const std::string& name, const ScheduleDefinition& definition,
                                                     const TimeZone& zone, UtcSeconds from) {

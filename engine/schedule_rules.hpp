@@ -39,6 +39,10 @@ struct ScheduleDecision {
   TimeUs due_at = never_us;         // of the next decision
 };
 
+// More than clock_ahead_max_us of its times to come have been decided, since the clock was ahead then. Each function
+// below first comes back from there: the next times are those after now, and a note `resumed` says so.
+bool is_ahead(const ScheduleState& state, TimeUs now_us);
+
 // Decides all that is due.
 ScheduleDecision decide_schedule(ScheduleState& state, const ScheduleView& view);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr int schedules_at_once = 500;
 constexpr long schedule_sleep_max_ms = 1'000;  // the longest sleep: schedules may be added, and a machine may wake up
 constexpr long schedule_shared_pause_ms = 20;  // others have locked what is due
-constexpr TimeUs zones_check_us = 60'000'000;
+constexpr TimeUs check_every_us = 60'000'000;
 
 class DueSchedules {
  public:
@@ -26,15 +26,20 @@ class DueSchedules {
         scheduler_(table_.calls(), *opened.store, client_, zones_) {}
 
   long work() {
-    if (steady_us() - zones_seen_us_ > zones_check_us) check_zones();
+    if (steady_us() - checked_us_ > check_every_us) check();
     if (const long pause_ms = sleep_ms(table_.next_due(), schedule_sleep_max_ms); pause_ms > 0) return pause_ms;
     return scheduler_.pass(schedules_at_once) == 0 ? schedule_shared_pause_ms : 0;
   }
 
  private:
+  void check() {
+    checked_us_ = steady_us();
+    table_.recall();
+    check_zones();
+  }
+
   // A new edition of the zones may bring a time forward, or put it off.
   void check_zones() {
-    zones_seen_us_ = steady_us();
     zones_.check_for_changes();
     std::vector<std::pair<std::string, std::string>> changed;
     for (const auto& [zone, mark] : table_.zones()) {
@@ -50,7 +55,7 @@ class DueSchedules {
   ZoneFiles zones_;
   Client client_;
   Scheduler scheduler_;
-  TimeUs zones_seen_us_ = -zones_check_us;
+  TimeUs checked_us_ = -check_every_us;
 };
 
 }  // namespace

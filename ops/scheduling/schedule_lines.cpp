@@ -202,7 +202,7 @@ std::string note_sentence(const KeptNote& kept, const TimeZone& zone) {
     case NoteKind::paused:
       return "Paused by " + note.actor + (says.empty() ? "." : says);
     case NoteKind::resumed:
-      return "Resumed by " + note.actor + ".";
+      return "Resumed by " + note.actor + says + ".";
     case NoteKind::started:
       return which + " started run " + to_string(note.run.value_or(RunId{})) + by(note) + ".";
     case NoteKind::waiting:

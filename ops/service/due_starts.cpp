@@ -13,12 +13,17 @@ constexpr long start_sleep_max_ms = 1'000;  // the longest sleep: starts come fr
 constexpr long start_shared_pause_ms = 20;  // others have locked what is due
 constexpr TimeUs refusals_kept_us = 7LL * 86'400 * 1'000'000;
 constexpr TimeUs forget_every_us = 3'600'000'000;
+constexpr TimeUs recall_every_us = 60'000'000;
 
 class DueStarts {
  public:
   explicit DueStarts(Opened& opened) : store_(*opened.store), client_(store_, *opened.catalogue, "start") {}
 
   long work() {
+    if (steady_us() - recalled_us_ > recall_every_us) {
+      recalled_us_ = steady_us();
+      store_.starts().recall();
+    }
     const NextDue next = store_.starts().next_due();
     if (steady_us() - forgotten_us_ > forget_every_us) {
       forgotten_us_ = steady_us();
@@ -33,6 +38,7 @@ class DueStarts {
   Store& store_;
   Client client_;
   TimeUs forgotten_us_ = -forget_every_us;
+  TimeUs recalled_us_ = -recall_every_us;
 };
 
 }  // namespace

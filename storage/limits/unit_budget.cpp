@@ -34,6 +34,9 @@ TimeUs month_start(TimeUs at_us, int later) {
   return duration_cast<microseconds>(first.time_since_epoch()).count();
 }
 
+// Counted by a clock that was ahead.
+bool is_ahead(const UnitUse& use, TimeUs now_us) { return use.since > now_us + clock_ahead_max_us; }
+
 TimeUs length_of(BudgetWindow window) {
   constexpr TimeUs minute_us = 60'000'000;
   if (window == BudgetWindow::minute) return minute_us;
@@ -84,12 +87,14 @@ TimeUs window_end(BudgetWindow window, TimeUs at_us) {
 
 std::int64_t used_of(const UnitBudget& budget, const std::vector<UnitUse>& uses, TimeUs now_us) {
   for (const UnitUse& use : uses)
-    if (use.unit == budget.unit && use.per == budget.per && use.since >= window_start(budget.per, now_us))
+    if (use.unit == budget.unit && use.per == budget.per && use.since >= window_start(budget.per, now_us) &&
+        !is_ahead(use, now_us))
       return use.used;
   return 0;
 }
 
 void add_use(std::vector<UnitUse>& uses, const UnitBudget& budget, std::int64_t amount, TimeUs now_us) {
+  std::erase_if(uses, [now_us](const UnitUse& use) { return is_ahead(use, now_us); });
   UnitUse more{budget.unit, budget.per, window_start(budget.per, now_us), amount};
   for (const UnitUse& use : uses)
     if (use.unit == more.unit && use.per == more.per) more.since = std::max(more.since, use.since);

@@ -42,7 +42,8 @@ struct UnitBudget {
 // So much of a unit that one step reserves; 0 of a unit that is not named: then a step begins while any is left.
 using Reserves = std::map<BudgetUnit, std::int64_t>;
 
-// So much was used in the window that began then. An earlier window's counts no more.
+// So much was used in the window that began then. An earlier window's counts no more, nor does one that begins more
+// than clock_ahead_max_us from now.
 struct UnitUse {
   BudgetUnit unit = BudgetUnit::tokens;
   BudgetWindow per = BudgetWindow::day;
@@ -60,7 +61,8 @@ TimeUs window_end(BudgetWindow window, TimeUs at_us);  // the next window's star
 
 std::int64_t used_of(const UnitBudget& budget, const std::vector<UnitUse>& uses, TimeUs now_us);
 
-// Counts `amount` at `now_us`; a clock that went back stays in the window that it was in.
+// Counts `amount` at `now_us`; a clock that went back, by clock_ahead_max_us at most, stays in the window that it was
+// in.
 void add_use(std::vector<UnitUse>& uses, const UnitBudget& budget, std::int64_t amount, TimeUs now_us);
 // The uses of several places as one: of each unit and window those of the latest window, added up.
 void merge_use(std::vector<UnitUse>& uses, const UnitUse& more);

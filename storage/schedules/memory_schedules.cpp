@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/schedule_rules.hpp"
+
 namespace cairn {
 
 ScheduleCalls MemorySchedules::calls() { return schedule_calls_of(*this); }
@@ -56,6 +58,16 @@ NextDue MemorySchedules::next_due() const {
   NextDue next{clock_(), {}};
   for (const auto& [name, row] : rows_) next.at_us = std::min(next.at_us.value_or(never_us), row.due_at);
   return next;
+}
+
+void MemorySchedules::recall() {
+  const std::lock_guard lock(mutex_);
+  const TimeUs now_us = clock_();
+  for (auto& [name, row] : rows_) {
+    const ScheduleState state = read_state(parse_stored(row.state));
+    const bool is_left = !state.starting.empty() || (!state.waiting.empty() && !state.paused);
+    if (row.due_at > now_us + clock_ahead_max_us && (is_left || is_ahead(state, now_us))) row.due_at = now_us;
+  }
 }
 
 std::optional<std::string> MemorySchedules::definition_of(const std::string& name, std::int64_t revision) const {

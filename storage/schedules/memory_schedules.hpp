@@ -22,6 +22,7 @@ class MemorySchedules {
   std::size_t decide_named(const std::vector<std::string>& names, const DecideSchedules& decide);
   bool add(const ScheduleWrite& write);
   NextDue next_due() const;
+  void recall();  // as ScheduleTable
   std::optional<std::string> definition_of(const std::string& name, std::int64_t revision) const;
   std::vector<TimeUs> started(const std::string& name, TimeUs from, TimeUs until) const;
 

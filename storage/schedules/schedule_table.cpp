@@ -221,6 +221,8 @@ std::vector<std::pair<std::string, std::string>> ScheduleTable::zones() {
   return zones;
 }
 
+void ScheduleTable::recall() { pool_.query_widely("recall_schedules", PgParameters().add(clock_ahead_max_us)); }
+
 void ScheduleTable::check_zones(const std::vector<std::pair<std::string, std::string>>& marks) {
   PgArray zones(PgType::text), known(PgType::text);
   for (const auto& [zone, mark] : marks) {

@@ -38,6 +38,9 @@ class ScheduleTable {
   std::vector<std::pair<std::string, std::string>> zones();
   // Schedules of these zones that were looked at by another mark are looked at now.
   void check_zones(const std::vector<std::pair<std::string, std::string>>& marks);
+  // Schedules that were last looked at while the clock was ahead, and would not be again for more than a day, are
+  // looked at now.
+  void recall();
 
  private:
   PostgresPool pool_;

@@ -111,4 +111,11 @@ void MemoryStarts::forget_refused(TimeUs before_us) {
   std::erase_if(starts_, [](const auto& key) { return key.second.empty(); });
 }
 
+void MemoryStarts::recall() {
+  const std::lock_guard lock(mutex_);
+  const TimeUs now_us = clock_();
+  for (auto& [key, row] : rows_)
+    if (row.due_at > now_us + clock_ahead_max_us && row.due_at != never_us) row.due_at = now_us;
+}
+
 }  // namespace cairn

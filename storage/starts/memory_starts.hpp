@@ -26,6 +26,7 @@ class MemoryStarts {
   std::optional<FoundStart> start_of_run(const RunId& run) const;
   std::vector<StartKeyRow> keys(const std::string& graph, const StartKey& after, std::int32_t limit) const;
   void forget_refused(TimeUs before_us);
+  void recall();
 
  private:
   using Starts = std::map<std::int64_t, WaitingStart>;  // by number

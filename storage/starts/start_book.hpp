@@ -81,6 +81,8 @@ struct StartBook {
   std::function<std::vector<StartKeyRow>(const std::string& graph, const StartKey& after, std::int32_t limit)> keys;
   // Forgets refused starts that were asked for before `before_us`.
   std::function<void(TimeUs before_us)> forget_refused;
+  // Keys that were to be decided on more than clock_ahead_max_us from now are due now: the clock may have been ahead.
+  std::function<void()> recall;
 };
 
 // The calls of a table that has functions of these names. REQUIRES: it outlives them.
@@ -96,7 +98,8 @@ StartBook start_book_of(Table& table) {
       [&table](const std::string& graph, const StartKey& after, std::int32_t limit) {
         return table.keys(graph, after, limit);
       },
-      [&table](TimeUs before_us) { table.forget_refused(before_us); }};
+      [&table](TimeUs before_us) { table.forget_refused(before_us); },
+      [&table] { table.recall(); }};
 }
 
 }  // namespace cairn

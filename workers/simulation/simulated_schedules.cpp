@@ -134,6 +134,7 @@ class ScheduleWorld {
   void happen() {
     now_us += chance.between(1, 999);  // no two triggers at one moment
     highest_us = std::max(highest_us, now_us);
+    if (chance.one_in(40)) leap();
     switch (chance.below(12)) {
       case 0:
         now_us += chance.between(1, 3'000) * schedule_second_us;  // everyone sleeps
@@ -157,6 +158,21 @@ class ScheduleWorld {
         as_process(chance.below(schedulers_count), [](Scheduler& scheduler) { scheduler.pass(3); });
     }
     check_overlaps();
+  }
+
+  // The clock is ahead for a moment, in which a process decides, and comes back to where it was at the furthest: from
+  // an earlier time, what had been decided before would be decided twice. Each leap leads elsewhere for that reason
+  // too.
+  void leap() {
+    const TimeUs ahead_us = ++leaps * 40 * clock_ahead_max_us;
+    now_us = highest_us + ahead_us;
+    as_process(chance.below(schedulers_count), [](Scheduler& scheduler) { scheduler.pass(3); });
+    now_us = highest_us;
+    schedules.recall();
+    trouble.is_on = false;
+    schedulers[0]->pass(100);
+    trouble.is_on = true;
+    ++course.faults["clock was ahead"];
   }
 
   void act_by_desk() {
@@ -237,7 +253,7 @@ class ScheduleWorld {
     std::size_t started = 0;
     TimeUs decided_until = 0;
     std::set<TimeUs> waiting;
-    for (const KeptNote& kept : schedules.notes(name)) {
+    for (const KeptNote& kept : notes_of(name)) {
       const ScheduleNote& note = kept.note;
       if (note.kind == NoteKind::started) {
         ++started;
@@ -261,9 +277,24 @@ class ScheduleWorld {
     return started;
   }
 
+  // What a clock that was ahead has missed ends where it came back.
+  std::vector<KeptNote> notes_of(const std::string& name) const {
+    std::vector<KeptNote> notes;
+    for (KeptNote& kept : schedules.notes(name)) {
+      if (kept.note.kind == NoteKind::resumed && kept.note.actor == "schedule")
+        for (KeptNote& before : notes)
+          if (before.note.kind == NoteKind::missed) before.note.until = std::min(*before.note.until, kept.recorded_at);
+      notes.push_back(std::move(kept));
+    }
+    std::erase_if(notes, [](const KeptNote& kept) {
+      return kept.note.kind == NoteKind::missed && *kept.note.until < *kept.note.at;
+    });
+    return notes;
+  }
+
   // By the last definition: no time since it came is without an outcome.
   void count_decided(const std::string& name, const std::map<TimeUs, int>& outcomes) {
-    const std::vector<KeptNote> notes = schedules.notes(name);
+    const std::vector<KeptNote> notes = notes_of(name);
     const ScheduleRow row = *schedules.row(name);
     const ScheduleDefinition definition = *parse_schedule(parse_stored(row.definition));
     const ScheduleState state = read_state(parse_stored(row.state));
@@ -292,6 +323,7 @@ class ScheduleWorld {
   CallTrouble trouble;
   TimeUs now_us;
   TimeUs highest_us = 0;
+  int leaps = 0;
   std::unique_ptr<Store> store;
   TroubledRuns troubled_store;
   MemorySchedules schedules;

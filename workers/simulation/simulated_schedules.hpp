@@ -1,6 +1,6 @@
 // Schedules of a graph in virtual time, under faults: the schedulers of several processes, which die at any point, over
-// tables in memory; persons who edit, pause and trigger; a clock that jumps. Each time of a schedule has one outcome,
-// and one that started has exactly one run. A seed decides everything. Not thread-safe.
+// tables in memory; persons who edit, pause and trigger; a clock that jumps, and is weeks ahead for a moment. Each time
+// of a schedule has one outcome, and one that started has exactly one run. A seed decides everything. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 -- After update_runs and before the jobs are written: what steps used is counted to the budgets of the queues in which
 -- they are held. Every writer of these rows holds the run's row by then, and locks them in the order of their names.
+-- A window that begins more than a day from now was counted by a clock that was ahead, and is begun again.
 -- $1 shard, $2 runs, $3 branches, $4 tokens, $5 cost in millionths.
 insert into cairn.budget_use as b (shard, queue, key, unit, per, since, used)
 select $1::int, c.queue, c.key, c.unit, c.per,
@@ -21,6 +22,9 @@ where c.used > 0
 group by c.queue, c.key, c.unit, c.per
 order by c.queue, c.key, c.unit, c.per
 on conflict (queue, key, unit, per, shard) do update
-set used = least(case when b.since >= excluded.since then b.used + excluded.used else excluded.used end,
+set used = least(case when b.since >= excluded.since
+                           and b.since <= extract(epoch from clock_timestamp()) * 1000000 + 86400000000
+                      then b.used + excluded.used else excluded.used end,
                  1000000000000000),
-    since = greatest(b.since, excluded.since)
+    since = case when b.since <= extract(epoch from clock_timestamp()) * 1000000 + 86400000000
+                 then greatest(b.since, excluded.since) else excluded.since end

@@ -7,6 +7,7 @@ from (
   from cairn.budget_use b
   where b.queue = $1::text and b.key <> ''
     and b.since >= (extract(epoch from date_trunc(b.per, clock_timestamp() at time zone 'UTC')) * 1000000)::bigint
+    and b.since <= (extract(epoch from clock_timestamp()) * 1000000)::bigint + 86400000000
   group by b.queue, b.key, b.unit, b.per, b.since
 ) u
 where u.place <= $2::int

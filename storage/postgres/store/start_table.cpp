@@ -224,4 +224,6 @@ void StartTable::forget_refused(TimeUs before_us) {
   placements_.whole().query("forget_refused_starts", PgParameters().add(before_us));
 }
 
+void StartTable::recall() { placements_.whole().query("recall_start_keys", PgParameters().add(clock_ahead_max_us)); }
+
 }  // namespace cairn

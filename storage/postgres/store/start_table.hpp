@@ -26,6 +26,7 @@ class StartTable {
   std::optional<FoundStart> start_of_run(const RunId& run);
   std::vector<StartKeyRow> keys(const std::string& graph, const StartKey& after, std::int32_t limit);
   void forget_refused(TimeUs before_us);
+  void recall();
 
   void give_up() { deciding_.give_up(); }
 

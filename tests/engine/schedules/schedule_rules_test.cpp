@@ -207,6 +207,31 @@ TEST(ScheduleRules, a_clock_that_goes_back_starts_nothing_twice) {
   EXPECT_EQ(s.at("2026-11-23T03:00:00Z"), (Texts{"started 23T03:00: run 3"}));
 }
 
+// It stood still for a year: all times up to then had been decided.
+TEST(ScheduleRules, a_clock_that_was_a_year_ahead_for_a_moment_leaves_the_times_that_come) {
+  Timetable s(hourly("allow_all"));
+  s.at("2026-11-23T01:00:00Z");
+  s.started();
+  EXPECT_EQ(s.at("2027-11-23T01:30:00Z"), (Texts{"missed 23T02:00: to 23T00:00: x8759", "started 23T01:00: run 2"}));
+  s.started();
+  EXPECT_TRUE(is_ahead(s.state, moment("2026-11-23T01:30:00Z")));
+  EXPECT_EQ(s.at("2026-11-23T01:30:00Z"), Texts{"resumed"});
+  EXPECT_FALSE(is_ahead(s.state, s.now_us));
+  EXPECT_EQ(s.due_at, moment("2026-11-23T02:00:00Z"));
+  EXPECT_EQ(s.at("2026-11-23T02:00:00Z"), Texts{"started 23T02:00: run 3"});
+  EXPECT_EQ(s.at("2027-11-23T01:00:00Z").back(), "started 23T01:00: run 2") << "the same run";
+}
+
+TEST(ScheduleRules, a_person_who_acts_after_a_clock_was_ahead_finds_it_come_back) {
+  Timetable s(hourly());
+  s.at("2027-11-23T01:30:00Z");
+  s.started();
+  s.now_us = moment("2026-11-23T01:30:00Z");
+  EXPECT_EQ(s.took(pause_schedule(s.state, s.view(), "", "ann")), (Texts{"resumed", "paused by ann"}));
+  s.now_us = moment("2026-11-23T02:30:00Z");
+  EXPECT_EQ(s.took(resume_schedule(s.state, s.view(), "ann")), (Texts{"missed 23T02:00:", "resumed by ann"}));
+}
+
 TEST(ScheduleRules, a_paused_schedule_says_what_it_missed_when_it_goes_on) {
   Timetable s(hourly());
   s.now_us = moment("2026-11-23T00:30:00Z");

@@ -231,6 +231,23 @@ TEST(KeyedStarts, later_starts_do_not_put_off_what_is_not_confirmed) {
   EXPECT_LE(next_due_at(key.state, key.now), due);
 }
 
+constexpr TimeUs year = 365 * 86'400 * second;
+
+TEST(KeyedStarts, a_clock_that_was_a_year_ahead_for_a_moment_keeps_no_start_waiting_for_a_year) {
+  Key collects(batch), begins(queue);
+  for (Key* key : {&collects, &begins}) {
+    key->now += year;
+    key->ask(1);
+    key->now -= year;
+    key->turn();
+  }
+  EXPECT_EQ(next_due_at(collects.state, collects.now), collects.now + 10 * second);
+  EXPECT_EQ(next_due_at(begins.state, begins.now), begins.now + 5 * second) << "when it is begun again";
+  collects.now += 10 * second;
+  collects.turn();
+  EXPECT_EQ(collects.begin(), Runs{run_of(1)});
+}
+
 TEST(KeyedStarts, a_refused_start_gives_its_key_back) {
   Key key(queue);
   key.ask(1);

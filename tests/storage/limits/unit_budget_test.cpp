@@ -66,6 +66,16 @@ TEST(UnitBudgets, a_use_counts_in_its_window_alone_and_a_clock_that_goes_back_st
   EXPECT_EQ(used_of({cost, Per::month, 9}, uses, at("2024-05-02T09:00:00Z")), 7);
 }
 
+TEST(UnitBudgets, what_a_clock_that_was_a_year_ahead_counted_does_not_use_up_the_days_until_then) {
+  const UnitBudget budget{tokens, Per::day, 1'000};
+  std::vector<UnitUse> uses;
+  add_use(uses, budget, 900, at("2025-05-01T10:00:00Z"));
+  EXPECT_EQ(used_of(budget, uses, at("2024-05-01T10:00:00Z")), 0);
+  add_use(uses, budget, 200, at("2024-05-01T10:00:00Z"));
+  EXPECT_EQ(used_of(budget, uses, at("2024-05-01T10:00:00Z")), 200);
+  EXPECT_EQ(used_of(budget, uses, at("2024-05-02T10:00:00Z")), 0) << "the next day is one of its own";
+}
+
 TEST(UnitBudgets, that_make_no_sense_are_refused) {
   const auto says = [](const std::vector<UnitBudget>& budgets, const Reserves& reserves = {}) {
     const Status fits = check_budgets(budgets, reserves, "the queue model");
@@ -207,6 +217,24 @@ TEST_P(UnitBudgetRowsTest, a_window_that_has_ended_counts_no_more) {
   ASSERT_TRUE(wait_until([&] { return !(more = claim(1)).empty(); }));
   end_step(more[0], used(7, 0));
   EXPECT_EQ(used_now(thousand_a_month), 7) << "the window is a new one";
+}
+
+TEST_P(UnitBudgetRowsTest, a_window_that_a_clock_which_was_ahead_has_counted_is_begun_again) {
+  set({.name = "model",
+       .budgets = {thousand_a_month},
+       .key = "tag.team",
+       .key_budgets = {{tokens, Per::month, 9'000}}});
+  start_runs(8);
+  const std::vector<HeldJob> held = claim(1);
+  ASSERT_FALSE(held.empty());
+  end_step(held[0], used(2'000, 0));
+  PgConnection({dsn(), "test", false}).execute("UPDATE cairn.budget_use SET since = since + 31536000000000");
+  EXPECT_TRUE(store().limits().budget_uses("model", 9).empty());
+  EXPECT_EQ(used_now(thousand_a_month), 0);
+  std::vector<HeldJob> more;  // a process that was held back looks again within a second
+  ASSERT_TRUE(wait_until([&] { return !(more = claim(1)).empty(); }));
+  end_step(more[0], used(7, 0));
+  EXPECT_EQ(used_now(thousand_a_month), 7);
 }
 
 TEST_P(UnitBudgetsTest, each_key_has_its_own_within_those_of_the_queue) {

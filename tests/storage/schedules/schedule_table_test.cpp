@@ -2,6 +2,7 @@
 #include "storage/schedules/schedule_table.hpp"
 
 #include <gtest/gtest.h>
+#include <map>
 #include <thread>
 
 #include "storage/schedules/memory_schedules.hpp"
@@ -192,6 +193,35 @@ TEST(ScheduleTable, schedules_of_a_zone_that_has_changed_are_looked_at_now) {
   EXPECT_EQ(table.next_due().at_us, never_us);
   table.check_zones({{"Europe/Berlin", "other"}});
   EXPECT_LE(*table.next_due().at_us, table.next_due().now_us);
+}
+
+// All are to be looked at in a year; the yearly one rightly so.
+template <class Table>
+void expect_recalled(Table& table) {
+  const TimeUs now_us = table.next_due().now_us, year_us = 365 * clock_ahead_max_us;
+  const std::string soon = std::to_string(now_us / 1'000'000), later = std::to_string((now_us + year_us) / 1'000'000);
+  const std::map<std::string, std::string> states = {
+      {"ahead", R"({"decided":)" + later + "}"},
+      {"starts", R"({"decided":)" + soon + R"(,"starting":[{"at":1,"run":")" + to_string(RunId{}) + R"("}]})"},
+      {"waits", R"({"decided":)" + soon + R"(,"waiting":[{"actor":"a","at":1,"cancels":false}]})"},
+      {"yearly", R"({"decided":)" + soon + "}"},
+  };
+  for (const auto& [name, state] : states) {
+    ScheduleWrite write = new_schedule(name, now_us + year_us);
+    write.row.state = state;
+    ASSERT_TRUE(table.add(write));
+  }
+  table.recall();
+  const TimeUs after_us = table.next_due().now_us;
+  for (const auto& [name, state] : states) EXPECT_EQ(table.row(name)->due_at <= after_us, name != "yearly") << name;
+}
+
+TEST(ScheduleTable, schedules_that_a_clock_which_was_ahead_has_left_are_looked_at_now) {
+  const std::string dsn = new_database(1);
+  ScheduleTable table(dsn, store_on(dsn)->identity());
+  expect_recalled(table);
+  MemorySchedules memory([] { return TimeUs{1'800'000'000'000'000}; });
+  expect_recalled(memory);
 }
 
 TEST(ScheduleTable, notes_about_a_range_of_time_are_those_that_touch_it) {

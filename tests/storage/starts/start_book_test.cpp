@@ -90,6 +90,18 @@ TEST_P(StartBookTest, forgets_what_became_a_run_and_keeps_refusals_for_a_time) {
   EXPECT_EQ(numbers(ann), Numbers{});
 }
 
+TEST_P(StartBookTest, a_key_that_was_due_in_more_than_a_day_is_due_now_when_they_are_recalled) {
+  const TimeUs now_us = book().next_due().now_us;
+  keep(ann, {some_run()}, now_us + 2 * clock_ahead_max_us);
+  keep(ben, {some_run()});
+  book().recall();
+  EXPECT_LE(row(ann).due_at, book().next_due().now_us);
+  EXPECT_EQ(row(ben).due_at, never_us);
+  keep(ann, {}, now_us + clock_ahead_max_us / 2);
+  book().recall();
+  EXPECT_EQ(row(ann).due_at, now_us + clock_ahead_max_us / 2);
+}
+
 TEST_P(StartBookTest, counts_what_waits_up_to_a_number) {
   keep(ann, {some_run(), some_run()});
   keep(ben, {some_run()});
