@@ -25,15 +25,24 @@ constexpr std::int32_t page_events = 1'000;
 constexpr std::int32_t searched_runs = 5'000;
 constexpr std::int32_t waiting_max = 50'000;  // more of them stay in the feed
 
-std::vector<NoticeId> notices_of(const HookDefinition& hook, const std::vector<FeedEvent>& events) {
+std::vector<NoticeId> notices_of(const HookDefinition& hook, const std::vector<FeedEvent>& events, Store& store) {
   std::vector<NoticeId> notices;
-  for (const FeedEvent& event : events)
-    if (const auto kind = notice_of(hook, stored_event(event.row)))
+  for (const FeedEvent& event : events) {
+    const auto waits = [&] { return waits_for_answers(store, event.run); };
+    if (const auto kind = notice_of(hook, stored_event(event.row), waits))
       notices.push_back({event.run, event.row.seq, *kind});
+  }
   return notices;
 }
 
 }  // namespace
+
+bool waits_for_answers(Store& store, const RunId& run) {
+  const std::vector<EventRow> first = store.events(run, 0, 1);
+  if (first.empty()) return true;
+  const Result<Json> line = event_json(run, stored_event(first.front()));
+  return !line || line->value("options", Json::object()).value("autonomy", "") != "full";
+}
 
 HookReader::HookReader(HookCalls calls, HookFeed feed, Store& store, HookReaderSurroundings around)
     : calls_(std::move(calls)), feed_(std::move(feed)), store_(store), around_(std::move(around)) {}
@@ -74,7 +83,7 @@ void HookReader::scan_for(HookRow row) {
   if (!event_types_of(*hook).empty()) {
     const Result<HookPage> page = feed_.page(hook_consumer(row.name), page_events);
     if (!page) return note_gap(std::move(row), page.error().message);
-    scan.notices = notices_of(*hook, page->events);
+    scan.notices = notices_of(*hook, page->events, store_);
     cursor = page->cursor;
     has_more = page->has_more;
     if (has_more) scan.pause_us = more_pause_us;

@@ -15,6 +15,10 @@
 
 namespace cairn {
 
+// The run's questions wait: it was not started with `autonomy: full`, by which each is answered or expires at once.
+// True of a run whose first event is gone, or cannot be read: rather one notice too many. Throws as the store.
+bool waits_for_answers(Store& store, const RunId& run);
+
 // The process around a reader.
 struct HookReaderSurroundings {
   std::function<TimeUs()> steady_us;                  // a clock for the pauses of this process

@@ -49,12 +49,13 @@ std::vector<std::string> event_types_of(const HookDefinition& hook) {
   return types;
 }
 
-std::optional<NoticeKind> notice_of(const HookDefinition& hook, const StoredEvent& event) {
+std::optional<NoticeKind> notice_of(const HookDefinition& hook, const StoredEvent& event,
+                                    const std::function<bool()>& waits_for_answers) {
   const std::optional<std::string_view> type = event_type_name(event.type);
   if (!type) return std::nullopt;
   const std::vector<std::string> wanted = event_types_of(hook);
   if (std::find(wanted.begin(), wanted.end(), *type) == wanted.end()) return std::nullopt;
-  if (*type == "question_asked") return NoticeKind::waits;
+  if (*type == "question_asked") return waits_for_answers() ? std::optional(NoticeKind::waits) : std::nullopt;
   if (*type == "budget_exhausted") return NoticeKind::budget;
   return is_end_noticed(hook, event) ? std::optional(NoticeKind::finished) : std::nullopt;
 }

@@ -2,6 +2,7 @@
 // functions and plain values, safe from any thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,8 +20,10 @@ std::optional<HookDefinition> kept_definition(const HookRow& row);
 // The names of the events that the hook has to read; none: it only looks for standstills.
 std::vector<std::string> event_types_of(const HookDefinition& hook);
 
-// The notice that an event of the hook's runs becomes, if any. REQUIRES: the run is of its graph and has its tags.
-std::optional<NoticeKind> notice_of(const HookDefinition& hook, const StoredEvent& event);
+// The notice that an event of the hook's runs becomes, if any: a question is one where its run waits for answers, which
+// is asked then. REQUIRES: the run is of its graph and has its tags.
+std::optional<NoticeKind> notice_of(const HookDefinition& hook, const StoredEvent& event,
+                                    const std::function<bool()>& waits_for_answers);
 
 // "RUN/SEQ", with "/stalled" where it is about what did not come after; "test/HOOK/N" of a sample.
 std::string event_id(const std::string& hook, const NoticeId& id);

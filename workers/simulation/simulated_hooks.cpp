@@ -347,7 +347,8 @@ void SimulatedHooks::check_ended(const std::string& name, const HookDefinition& 
   std::set<NoticeId> happened;
   for (std::size_t at = 0; at < log_.size(); ++at)
     for (const EventRow& row : world_.store->events(log_[at].run, log_[at].seq - 1, 1)) {
-      const auto kind = notice_of(hook, stored_event(row));
+      const auto waits = [&] { return waits_for_answers(*world_.store, log_[at].run); };
+      const auto kind = notice_of(hook, stored_event(row), waits);
       if (!kind) continue;
       const NoticeId id{log_[at].run, log_[at].seq, *kind};
       happened.insert(id);

@@ -32,6 +32,32 @@ TEST_F(HookReaderTest, a_page_that_is_read_again_after_a_death_is_sent_once) {
   EXPECT_EQ(confirmed_, 2);
 }
 
+TEST_F(HookReaderTest, a_question_of_an_autonomous_run_waits_for_nobody_and_is_no_notice) {
+  add_hook({{"on", {"waits"}}});
+  const auto asked = [this](const std::string& options) {
+    TestRun run(*store_);
+    Entry entry = run.entry(2);
+    const auto put = [](EventRow& row, const EventType& type, const std::string& payload) {
+      row.type = type.number;
+      row.version = type.version;
+      row.payload = payload;
+    };
+    put(entry.events[0], event_type_of<RunStarted>, R"({"graph":"g","version":"v","options":)" + options + "}");
+    put(entry.events[1], event_type_of<QuestionAsked>, R"({"question":"q1","kind":"k","prompt":"p"})");
+    EXPECT_EQ(run.commit(entry).kind, Verdict::Kind::committed);
+    events_.push_back({run.id(), "g", store_->events(run.id(), 1, 1).front()});
+    return run.id();
+  };
+  asked(R"({"autonomy":"full"})");
+  const RunId waits = asked("{}");
+  HookReader one = reader();
+  ASSERT_TRUE(one.scan());
+  HookSender sends = sender();
+  const std::vector<HookParcel> parcels = sends.take();
+  ASSERT_EQ(parcels.size(), 1u);
+  EXPECT_EQ(parcels.front().id, to_string(waits) + "/2");
+}
+
 TEST_F(HookReaderTest, a_place_in_the_feed_that_is_lost_is_made_again_and_on_record) {
   add_hook();
   consumers_.clear();

@@ -29,8 +29,8 @@ struct Payload {
   std::string text;
 };
 
-std::optional<NoticeKind> noticed(const HookDefinition& hook, const Payload& payload) {
-  return notice_of(hook, {7, 1'000, 0, "", payload.type, payload.version, payload.text});
+std::optional<NoticeKind> noticed(const HookDefinition& hook, const Payload& payload, bool waits = true) {
+  return notice_of(hook, {7, 1'000, 0, "", payload.type, payload.version, payload.text}, [waits] { return waits; });
 }
 
 Payload finished(const std::string& status, const std::string& reason, const Json& cause = nullptr) {
@@ -50,6 +50,7 @@ TEST(HookRules, an_end_a_failure_a_question_and_a_broken_budget_become_notices_o
   EXPECT_EQ(noticed(hook_on({"failed"}), done), std::nullopt);
   EXPECT_EQ(noticed(hook_on({"failed"}), aborted), std::nullopt);
   EXPECT_EQ(noticed(hook_on({"waits"}), asked_question), NoticeKind::waits);
+  EXPECT_EQ(noticed(hook_on({"waits"}), asked_question, false), std::nullopt) << "it is answered at once";
   EXPECT_EQ(noticed(hook_on({"ended", "failed", "budget"}), asked_question), std::nullopt);
   EXPECT_EQ(noticed(hook_on({"budget"}), broke_budget), NoticeKind::budget);
   EXPECT_EQ(noticed(hook_on({"ended", "waits"}), broke_budget), std::nullopt);

@@ -34,7 +34,7 @@ export const actions: Record<ActionName, Action> = {
   },
   resume: {
     button: "Resume…", title: "Resume",
-    says: () => "What has passed since within its time to catch up starts now; what is older is missed.",
+    says: () => "The next time starts a run. What has passed meanwhile is missed, and on record; backfill runs it later.",
   },
   backfill: {
     button: "Backfill…", title: "Backfill",
