@@ -21,16 +21,24 @@ Status change_rate(std::optional<StartRate>& rate, const RateChange& change, con
 }
 
 Status change_keys(QueueLimits& limits, const QueueChange& change) {
+  if (change.key && *change.key != limits.key) limits.weights.clear();  // they are of values of the old one
   if (change.key) limits.key = *change.key;
   if (change.key && change.key->empty()) {
     limits.key_concurrency.reset();
     limits.key_rate.reset();
     limits.key_budgets.clear();
-    limits.weights.clear();
   }
+  if (change.is_fair && !limits.has_keys())
+    return Error{Code::invalid, "Expected a key by which queue " + limits.name +
+                                    " serves its steps in turns, but it has none: give --key with --fair."};
   if (change.is_key_limit_given) limits.key_concurrency = change.key_concurrency;
   if (change.key_budgets) limits.key_budgets = *change.key_budgets;
-  for (const auto& [key, weight] : change.weights) limits.weights[key] = weight;
+  for (const auto& [key, weight] : change.weights) {
+    if (weight == 0)
+      limits.weights.erase(key);
+    else
+      limits.weights[key] = weight;
+  }
   return change_rate(limits.key_rate, change.key_rate, "each key of queue " + limits.name);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "engine/nearest.hpp"
@@ -120,13 +121,15 @@ void hint_at_queue(Store& store, const std::string& name) {
 Exit set_queue(const Settings& settings, const QueueChange& change) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
+  const bool had_rate = limits_of(opened->store->limits(), change.queue).rate.has_value();
   const Result<QueueLimits> limits = change_queue(*opened->store, change, current_actor());
   if (!limits) return limits.error();
   hint_at_queue(*opened->store, limits->name);
   if (settings.json)
     print_json(limits_json(*limits));
   else
-    print_paragraph("Queue " + limits->name + ": " + limits_words(*limits) + ".");
+    print_paragraph("Queue " + limits->name + ": " + limits_words(*limits) + "." +
+                    (limits->rate && !had_rate ? " For some seconds, steps that a worker keeps begin uncounted." : ""));
   return exit_ok;
 }
 
@@ -170,13 +173,17 @@ Status read_limit(const std::string& text, bool& is_given, std::optional<int>& t
   return read;
 }
 
-Status read_weights(const std::vector<std::string>& texts, std::map<std::string, std::int32_t>& to) {
+// "acme=none" takes a weight away, as null does over HTTP.
+Status read_weights(std::vector<std::string> texts, std::map<std::string, std::int32_t>& to) {
+  constexpr std::string_view none = "=none";
+  for (std::string& text : texts)
+    if (text.ends_with(none)) text.replace(text.size() - none.size(), none.size(), "=null");
   const Result<std::map<std::string, Json>> weights = values_argument(texts, "--weight");
   if (!weights) return weights.error();
   for (const auto& [key, weight] : *weights) {
-    if (!weight.is_number_integer() || weight < 1 || weight > 1'000)
-      return Error{Code::invalid, "Expected a weight from 1 to 1000, but found " + excerpt(weight, 60) + "."};
-    to[key] = weight.get<std::int32_t>();
+    if (!weight.is_null() && (!weight.is_number_integer() || weight < 1 || weight > 1'000))
+      return Error{Code::invalid, "Expected a weight from 1 to 1000 or none, but found " + excerpt(weight, 60) + "."};
+    to[key] = weight.is_null() ? 0 : weight.get<std::int32_t>();
   }
   return Done{};
 }
@@ -211,6 +218,8 @@ void add_key_options(CLI::App& set, QueueChange& change, std::vector<CLI::Option
                                 change.key = text == "none" ? "" : text;
                                 return Status(Done{});
                               }));
+  settable.push_back(
+      set.add_flag("--fair", change.is_fair, "Its keys take turns, as they do where it has a --key; refused without"));
   settable.push_back(add_text(set, "--key-concurrency", "N|none", "At most so many of each key are held at once",
                               [&change](const std::string& text) {
                                 return read_limit(text, change.is_key_limit_given, change.key_concurrency);
@@ -221,7 +230,7 @@ void add_key_options(CLI::App& set, QueueChange& change, std::vector<CLI::Option
                                 return read_budgets(texts, "--key-budget", change.key_budgets);
                               }));
   settable.push_back(
-      add_list(set, "--weight", "KEY=N", "So many of the key's steps begin in its turn; 1 if never given",
+      add_list(set, "--weight", "KEY=N|none", "So many of the key's steps begin in its turn; 1 if never given",
                [&change](const std::vector<std::string>& texts) { return read_weights(texts, change.weights); }));
 }
 

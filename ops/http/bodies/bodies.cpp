@@ -224,9 +224,9 @@ Status read_keys(Fields& body, const Json& given, QueueChange& change) {
   if (!body.has("weights")) return Done{};
   const Json given_weights = body.object("weights");
   for (const auto& [key, weight] : given_weights.items()) {
-    if (!weight.is_number_integer() || weight < 1 || weight > 1'000)
-      return bad_request("Expected weights from 1 to 1000, but found " + excerpt(weight, 60) + ".");
-    change.weights[key] = weight.get<std::int32_t>();
+    if (!weight.is_null() && (!weight.is_number_integer() || weight < 1 || weight > 1'000))
+      return bad_request("Expected weights from 1 to 1000 or null, but found " + excerpt(weight, 60) + ".");
+    change.weights[key] = weight.is_null() ? 0 : weight.get<std::int32_t>();
   }
   return Done{};
 }

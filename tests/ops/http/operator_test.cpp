@@ -68,6 +68,16 @@ TEST(ApiQueues, a_queue_is_limited_and_paused_as_by_the_command_and_what_is_not_
   EXPECT_EQ(server.get(queues).json(), Json::array()) << "it is as if it had never been set";
 }
 
+TEST(ApiQueues, a_weight_is_taken_back_by_null) {
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  const std::string path = queues + "/weighed";
+  EXPECT_EQ(server.post(path, {{"key", "tag.team"}, {"weights", {{"a", 3}, {"b", 2}}}}).json()["weights"],
+            (Json{{"a", 3}, {"b", 2}}));
+  EXPECT_EQ(server.post(path, {{"weights", {{"a", nullptr}}}}).json()["weights"], (Json{{"b", 2}}));
+  EXPECT_EQ(server.post(path, {{"weights", {{"a", 0}}}}).status, 400);
+}
+
 TEST(ApiQueues, a_rate_is_set_in_parts_a_stale_revision_is_refused_and_each_change_has_its_actor) {
   const std::string dsn = new_database();
   const std::string token = new_token(dsn, "ops", {"--role", "operate", "--role", "read"});

@@ -123,6 +123,32 @@ TEST(QueueKeys, a_run_in_a_queue_of_keys_with_a_rate_is_told_no_place_that_its_t
   cairn_ok({"queue", "set", queue, "--rate", "none", "--key", "none"});
 }
 
+TEST(QueueKeys, a_weight_can_be_taken_back_and_another_key_forgets_the_weights_of_the_old_one) {
+  const auto set = [](Arguments more) {
+    Arguments all = {"queue", "set", "weighed", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return cairn_ok(all).json();
+  };
+  EXPECT_EQ(set({"--key", "tag.team", "--weight", "a=3", "--weight", "b=2"})["weights"], (Json{{"a", 3}, {"b", 2}}));
+  EXPECT_EQ(set({"--weight", "a=none"})["weights"], (Json{{"b", 2}}));
+  EXPECT_EQ(set({"--key", "tag.team"})["weights"], (Json{{"b", 2}})) << "it is the same key";
+  EXPECT_EQ(set({"--key", "tag.customer", "--weight", "c=4"})["weights"], (Json{{"c", 4}}));
+  expect_refused(cairn({"queue", "set", "weighed", "--weight", "c=0"}), 2, "a weight from 1 to 1000 or none");
+}
+
+TEST(QueueKeys, fair_is_what_a_queue_with_a_key_is_and_is_refused_without) {
+  expect_refused(cairn({"queue", "set", "fairly", "--fair"}), 4, "Expected a key by which queue fairly serves its");
+  EXPECT_EQ(cairn_ok({"queue", "set", "fairly", "--key", "tag.team", "--fair", "--json"}).json()["key"], "tag.team");
+  EXPECT_EQ(cairn_ok({"queue", "set", "fairly", "--fair", "--concurrency", "2", "--json"}).json()["key"], "tag.team");
+}
+
+TEST(QueueRates, a_first_rate_says_that_kept_steps_are_not_counted_at_once) {
+  const std::string says = "For some seconds, steps that a worker keeps begin uncounted.";
+  const auto set = [](const std::string& rate) { return cairn_ok({"queue", "set", "late", "--rate", rate}).out; };
+  EXPECT_NE(set("5").find(says), std::string::npos);
+  EXPECT_EQ(set("6").find(says), std::string::npos);
+}
+
 TEST(QueueRates, what_is_set_is_on_record_and_an_edit_of_what_has_changed_is_refused) {
   const std::string name = "recorded";
   cairn_ok({"queue", "set", name, "--rate", "50", "--burst", "10"});
