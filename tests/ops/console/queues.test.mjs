@@ -155,6 +155,36 @@ test("keys, their limits and an ageing are set, shown, and taken away with the k
   await page.context().close();
 });
 
+test("weights of keys are set, shown and taken back, and who set what is on record", async () => {
+  const page = await opened("#/queues/far");
+  const save = page.getByRole("button", { name: "Limit", exact: true });
+  await page.getByRole("button", { name: "Limit far" }).click();
+  await page.getByLabel("Key by which its steps take turns").fill("tag.customer");
+  const weights = page.getByLabel("Steps of a key that begin in its turn");
+  await weights.fill("acme=0");
+  await save.click();
+  await page.getByText("Expected weights as KEY=N, where N is from 1 to 1,000, a line each, but found acme=0.").waitFor();
+  await weights.fill("acme=3\nbest, inc=2");
+  assert.match(await page.getByLabel("As commands", { exact: true }).innerText(),
+    /--weight acme=3 --weight 'best, inc=2' --ageing none/);
+  await save.click();
+  const newest = page.locator("table.notes tbody tr").first();
+  await newest.getByText("acme weighs 3; best, inc weighs 2").waitFor();
+  await newest.getByText("in turns by tag.customer").waitFor();
+  assert.deepEqual((await world.api("queues"))[0].weights, { acme: 3, "best, inc": 2 });
+  await isAccessible(page);
+  await picturesOf(page, "queue-weights");
+
+  await page.getByRole("button", { name: "Limit far" }).click();
+  assert.equal(await weights.inputValue(), "acme=3\nbest, inc=2");
+  await weights.fill("best, inc=2");
+  await save.click();
+  await newest.getByText("acme weighs 3").waitFor({ state: "detached" });
+  assert.deepEqual((await world.api("queues"))[0].weights, { "best, inc": 2 });
+  await world.api("queues/far", { key: null });
+  await page.context().close();
+});
+
 test("a pause says what it stops before it does, and is taken back", async () => {
   const page = await opened("#/queues");
   await page.getByRole("button", { name: "Pause far" }).click();
@@ -199,7 +229,7 @@ test("budgets are set as the command has them, and what is used of them is shown
   await isAccessible(page);
   await picturesOf(page, "queue-budgets-dialog");
   await save.click();
-  await page.getByText("each step reserves 4,000 tokens and a cost of 0.02").waitFor();
+  await page.getByText("each step reserves 4,000 tokens and a cost of 0.02").first().waitFor();
   const [far] = await world.api("queues");
   assert.deepEqual([far.budgets.length, far.reserve, far.key_budgets],
     [2, { tokens: 4000, cost: 0.02 }, [{ unit: "tokens", cap: 4000, per: "month" }]]);

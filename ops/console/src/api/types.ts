@@ -39,6 +39,7 @@ export type HookNote = Schemas["HookNote"];
 export type HookResent = Schemas["HookResent"];
 export type HookTested = Schemas["HookTested"];
 export type Queue = Schemas["Queue"];
+export type QueueChanged = Schemas["QueueChanged"];
 export type BudgetUse = Schemas["BudgetUse"];
 export type Session = Schemas["Session"];
 export type SessionShown = Schemas["SessionShown"];

@@ -11,24 +11,23 @@ import { Read } from "./states";
 const pageNotes = 50;
 const olderMax = 5000;
 
-interface Numbered {
-  number: number;
-}
-
 interface Props<N> {
   path: string; // of what it is the history of
   stamp: string; // it is read again when this changes
+  numberOf: (note: N) => number; // one more with each note
   children: (notes: N[]) => ComponentChildren;
 }
 
-export function History<N extends Numbered>({ path, stamp, children }: Props<N>) {
+export function History<N>({ path, stamp, numberOf, children }: Props<N>) {
   const newest = useResource<N[]>(
     path, (signal) => get<N[]>(`${path}/history`, { limit: pageNotes }, signal), 5000);
   useEffect(() => newest.reload(), [stamp]);
   return (
     <section class="history" aria-label="History">
       <h2>History</h2>
-      <Read from={newest}>{(notes) => <Notes path={path} newest={notes} show={children} />}</Read>
+      <Read from={newest}>
+        {(notes) => <Notes path={path} newest={notes} numberOf={numberOf} show={children} />}
+      </Read>
     </section>
   );
 }
@@ -36,24 +35,25 @@ export function History<N extends Numbered>({ path, stamp, children }: Props<N>)
 interface NotesProps<N> {
   path: string;
   newest: N[];
+  numberOf: (note: N) => number;
   show: (notes: N[]) => ComponentChildren;
 }
 
-function Notes<N extends Numbered>({ path, newest, show }: NotesProps<N>) {
+function Notes<N>({ path, newest, numberOf, show }: NotesProps<N>) {
   const older = useSignal<N[]>([]);
   const isOver = useSignal(newest.length < pageNotes);
   const before = useRef(newest);
   useLayoutEffect(() => {
-    const pushed = pushedOff(before.current, newest, ({ number }) => String(number));
+    const pushed = pushedOff(before.current, newest, (note) => String(numberOf(note)));
     before.current = newest;
     if (pushed === undefined) [older.value, isOver.value] = [[], false]; // there may be others between them
     else if (pushed.length > 0) older.value = [...pushed, ...older.value];
     if (older.value.length > olderMax) [older.value, isOver.value] = [[], false];
   }, [newest]);
-  const known = new Set(newest.map((note) => note.number));
-  const notes = [...newest, ...older.value.filter((note) => !known.has(note.number))];
+  const known = new Set(newest.map(numberOf));
+  const notes = [...newest, ...older.value.filter((note) => !known.has(numberOf(note)))];
   const more = async () => {
-    const before = notes[notes.length - 1]!.number;
+    const before = numberOf(notes[notes.length - 1]!);
     const page = await get<N[]>(`${path}/history`, { limit: pageNotes, before });
     older.value = [...older.value, ...page];
     isOver.value = page.length < pageNotes;

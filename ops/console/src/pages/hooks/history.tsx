@@ -11,7 +11,11 @@ const marks: Record<HookNote["kind"], [string, string]> = {
 };
 
 export function HookHistory({ path, stamp }: { path: string; stamp: string }) {
-  return <History<HookNote> path={path} stamp={stamp}>{(notes) => <NoteTable notes={notes} />}</History>;
+  return (
+    <History<HookNote> path={path} stamp={stamp} numberOf={({ number }) => number}>
+      {(notes) => <NoteTable notes={notes} />}
+    </History>
+  );
 }
 
 export function NoteTable({ notes }: { notes: HookNote[] }) {

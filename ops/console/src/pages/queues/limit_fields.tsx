@@ -43,7 +43,7 @@ function Share({ share, onShare, whose }: ShareProps) {
 
 export function LimitFields({ texts }: { texts: Signal<LimitTexts> }) {
   const change = (changed: Partial<LimitTexts>) => (texts.value = { ...texts.value, ...changed });
-  const { all, reserve, key, each, ageing } = texts.value;
+  const { all, reserve, key, each, weights, ageing } = texts.value;
   return (
     <>
       <Share share={all} onShare={(share) => change({ all: share })} whose="" />
@@ -55,6 +55,12 @@ export function LimitFields({ texts }: { texts: Signal<LimitTexts> }) {
         <Field value={key} onText={(text) => change({ key: text })} placeholder="no key: tag.NAME or /PLACE" />
       </label>
       {key.trim() !== "" && <Share share={each} onShare={(share) => change({ each: share })} whose=" of each key" />}
+      {key.trim() !== "" && (
+        <label>Steps of a key that begin in its turn, a line each{" "}
+          <textarea rows={3} class="long" value={weights} placeholder="one of each: acme=3"
+            onInput={(event) => change({ weights: event.currentTarget.value })} />
+        </label>
+      )}
       <label>Seconds of waiting that count as one priority less{" "}
         <Field value={ageing} onText={(text) => change({ ageing: text })} placeholder="no ageing" />
       </label>

@@ -1,5 +1,6 @@
 // The limits of a queue as texts to edit, and edited texts as a change.
 import type { Queue } from "../../api/types";
+import { askedWeights, weightTexts, weightWords, type Weights } from "./weights";
 import {
   askedBudgets, askedReserve, budgetTexts, budgetWords, reserveTexts, reserveWords, type Budget, type Reserve,
 } from "./budgets";
@@ -23,6 +24,7 @@ export interface LimitTexts {
   reserve: string;
   key: string;
   each: ShareTexts;
+  weights: string;
   ageing: string;
 }
 
@@ -35,13 +37,14 @@ export interface Asked {
   key_concurrency?: number | null;
   key_rate?: Rate | null;
   key_budgets?: Budget[];
+  weights?: Weights;
   ageing_ms?: number | null;
   paused?: boolean;
   revision?: number;
 }
 
 type Limits = Pick<Queue, "concurrency" | "rate" | "budgets" | "reserve" | "key" | "key_concurrency" | "key_rate" |
-  "key_budgets" | "ageing_ms" | "paused">;
+  "key_budgets" | "weights" | "ageing_ms" | "paused">;
 
 // What is set for all steps of a queue, or for those of each key.
 interface Share {
@@ -71,6 +74,7 @@ export function limitTexts(queue: Limits): LimitTexts {
     reserve: reserveTexts(queue.reserve).join(", "),
     key: queue.key ?? "",
     each: shareTexts(shareOfKeys(queue)),
+    weights: weightTexts(queue.weights).join("\n"),
     ageing: queue.ageing_ms === null ? "" : String(queue.ageing_ms / 1000),
   };
 }
@@ -99,7 +103,7 @@ function askedShare(texts: ShareTexts): Share | string {
   return { concurrency, rate, budgets };
 }
 
-// The whole of all limits but the weights, and the revision that was seen, so that an edit by another person in between
+// The whole of all limits, and the revision that was seen, so that an edit by another person in between
 // is not undone; a sentence where they are none.
 export function askedLimits(queue: Queue, texts: LimitTexts): Asked | string {
   const all = askedShare(texts.all);
@@ -109,6 +113,8 @@ export function askedLimits(queue: Queue, texts: LimitTexts): Asked | string {
   const key = texts.key.trim();
   const each = key === "" ? nothingSet : askedShare(texts.each);
   if (typeof each === "string") return each;
+  const weights = askedWeights(key === "" ? "" : texts.weights, key === "" ? {} : queue.weights);
+  if (typeof weights === "string") return weights;
   const ageing = texts.ageing.trim() === "" ? null : Number(texts.ageing);
   if (ageing !== null && !(ageing >= 0.001 && ageing <= ageingSecondsMax))
     return "A time from 0.001 seconds to 30 days, or nothing for no ageing.";
@@ -119,6 +125,7 @@ export function askedLimits(queue: Queue, texts: LimitTexts): Asked | string {
     key_concurrency: each.concurrency,
     key_rate: each.rate,
     key_budgets: each.budgets,
+    ...(Object.keys(weights).length === 0 ? {} : { weights }),
     ageing_ms: ageing === null ? null : Math.round(ageing * 1000),
     revision: queue.revision,
   };
@@ -138,7 +145,9 @@ export function optionsOf(asked: Asked, quoted: (text: string) => string): strin
   if (asked.paused !== undefined) return asked.paused ? "--pause" : "--resume";
   const reserve = listOptions("--reserve", reserveTexts(asked.reserve ?? {}));
   const keys = asked.key == null ? "--key none"
-    : `--key ${quoted(asked.key)} ${shareOptions("key-", asked.key_concurrency, asked.key_rate, asked.key_budgets)}`;
+    : `--key ${quoted(asked.key)} ${shareOptions("key-", asked.key_concurrency, asked.key_rate, asked.key_budgets)}` +
+      Object.entries(asked.weights ?? {}).map(([of, weight]) => ` --weight ${quoted(`${of}=${weight ?? "none"}`)}`)
+        .join("");
   const ageing = `--ageing ${asked.ageing_ms == null ? "none" : `${asked.ageing_ms}ms`}`;
   return [shareOptions("", asked.concurrency, asked.rate, asked.budgets), reserve, keys, ageing,
     `--revision ${asked.revision}`].join(" ");
@@ -160,6 +169,7 @@ export function limitWords(queue: Limits): string {
     if (queue.key_concurrency !== null) words.push(`at most ${queue.key_concurrency} of each`);
     if (queue.key_rate !== null) words.push(`${rateWords(queue.key_rate)} of each`);
     words.push(...queue.key_budgets.map((budget) => `${budgetWords(budget)} of each`));
+    words.push(...weightWords(queue.weights));
   }
   if (queue.ageing_ms !== null) words.push(`a priority less after ${queue.ageing_ms / 1000} s`);
   if (queue.paused) words.push("paused");

@@ -1,10 +1,12 @@
-// One queue: its lines over the last minutes, what is used of its budgets, and the workers that serve it.
+// One queue: its lines over the last minutes, what is used of its budgets, the workers that serve it, and what was set
+// for it by whom.
 import type { Queue, Session } from "../../api/types";
 import { Sparkline } from "../../parts/chart/sparkline";
 import { duration } from "../../parts/time";
 import { link } from "../../router";
 import { workerName } from "../workers/name";
 import { BudgetTable, hasBudgets } from "./budget_table";
+import { QueueHistory } from "./history";
 import { samples, servedBy, spanMs } from "./reading";
 
 interface Props {
@@ -47,6 +49,7 @@ export function OneQueue({ name, queue, workers }: Props) {
         ))}
       </ul>
       <p class="muted">The lines are of what this page has seen in the last {duration(spanMs())}.</p>
+      {queue !== undefined && queue.revision > 0 && <QueueHistory name={name} stamp={String(queue.revision)} />}
     </section>
   );
 }

@@ -14,7 +14,7 @@ const marks: Record<ScheduleNote["kind"], [string, string]> = {
 
 export function ScheduleHistory({ path, stamp }: { path: string; stamp: string }) {
   return (
-    <History<ScheduleNote> path={path} stamp={stamp}>
+    <History<ScheduleNote> path={path} stamp={stamp} numberOf={({ number }) => number}>
       {(notes) => (
         <table class="list cards notes">
           <caption class="hidden">What happened to the schedule</caption>
