@@ -258,6 +258,9 @@ class Parts {
       return warn("Expected a graph that " + around_.who + " has, but " + node_named(name) + " calls " +
                   in_quotes(called) + found_.hint(called, *around_.graphs) + ".");
     if (graph == nullptr) return;
+    if (graph->starts && graph->starts->singleton() != nullptr)
+      warn("Expected a graph of which any number of runs may be open, but " + node_named(name) + " calls " +
+           in_quotes(called) + ": its singleton counts starts, and a call is none.");
     child_keys(name, node, *graph);
     child_input(name, node, *graph);
   }

@@ -327,6 +327,22 @@ TEST(GraphReview, a_loop_brings_what_was_written_further_on) {
   EXPECT_EQ(reviewed(graph).faults, std::vector<std::string>{});
 }
 
+TEST(GraphReview, a_call_of_a_singleton_is_told_that_its_key_does_not_hold_it_back) {
+  const Json once = Json::parse(R"({"name": "once", "start": "end", "limits": {"steps": 5},
+      "singleton": {"when": "queue"}, "nodes": {"end": {"end": "done"}}})");
+  const GraphRef known = stored_graph(once, "v1");
+  Surroundings around = surroundings_of(catalogue());
+  around.graphs = Names{"once"};
+  around.find_graph = [&](const std::string&) { return known; };
+  const Json calls = Json::parse(R"({"name": "calls", "start": "call", "limits": {"steps": 5}, "nodes": {
+      "call": {"call": "once", "on": {"done": "end", "failed": "end"}}, "end": {"end": "done"}}})");
+  const std::vector<std::string> expected = {
+      "Expected a graph of which any number of runs may be open, but node \"call\" calls \"once\": its singleton "
+      "counts "
+      "starts, and a call is none."};
+  EXPECT_EQ(review_graph(calls, around).warnings, expected);
+}
+
 TEST(GraphReview, a_child_gets_what_its_input_asks_for) {
   Surroundings around = surroundings_of(catalogue());
   Json child = order();
