@@ -16,6 +16,7 @@ constexpr std::int64_t quiet_keys = 9'999;
 constexpr int slots_of_process = 10;
 constexpr std::int64_t step_ms = 20;
 constexpr double load_of_others = 0.5;  // of what the slots can do
+constexpr double p99 = 0.99;
 constexpr TimeUs second_of_pace_us = 1'000'000;
 
 Json input_of(const std::string& customer) { return {{"customer", customer}, {"ms", step_ms}}; }
@@ -89,6 +90,7 @@ Result<Json> measure_queue_keys(const std::string& dsn, BenchServer& server, con
               {"limit", rounded(mean_alone, 1'000)},
               {"limit_is", "the same without the flood"},
               {"ratio", rounded(mean_flooded / mean_alone, 1'000)},
+              {"ratio_p99", rounded(quantile(flooded->of_others, p99) / quantile(alone->of_others, p99), 1'000)},
               {"keys", quiet_keys + 1},
               {"runs", alone->of_others.size()},
               {"flooding", flooded->flooding},
