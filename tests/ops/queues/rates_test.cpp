@@ -14,6 +14,7 @@ namespace {
 using test::most_in_a_window;
 using test::note_starts;
 using test::noted_starts;
+using test::noted_starts_of_key;
 using test::noted_taken_starts;
 
 std::string sleeping_graph(const std::string& name) {
@@ -66,6 +67,41 @@ TEST(QueueRates, of_four_workers_of_which_three_are_killed_no_window_has_more_st
   EXPECT_LE(most_in_a_window(starts, per_ms * 1'000), n + burst);
   for (const Json& line : cairn_ok({"queue", "--json"}).lines())
     EXPECT_TRUE(line["queue"] != queue || line["held"] == 0) << line;
+}
+
+TEST(QueueKeys, of_four_workers_of_which_three_are_killed_no_key_has_more_starts_in_a_window_than_its_rate_allows) {
+  constexpr int runs_of_key = 20;
+  constexpr std::int64_t n = 10, per_ms = 500, burst = 3;
+  const std::vector<std::string> customers{"rated_a", "rated_b"};
+  const std::string queue = sleeping_graph("rated_by_key");
+  const std::string dsn = owner_dsn();
+  note_starts(dsn);
+  cairn_ok({"queue", "set", queue, "--key", "/customer", "--key-rate", std::to_string(n), "--key-per",
+            std::to_string(per_ms) + "ms", "--key-burst", std::to_string(burst)});
+  std::string inputs;
+  for (int run = 0; run < runs_of_key; ++run)
+    for (const std::string& customer : customers) inputs += Json{{"customer", customer}}.dump() + "\n";
+  cairn_ok({"batch", queue, "--inputs", write_file("rated_by_key.jsonl", inputs)});
+
+  std::vector<Beside> workers;
+  for (int worker = 0; worker < 4; ++worker) workers.emplace_back(Arguments{"work", "--queue", queue});
+  for (std::size_t killed = 0; killed < 3; ++killed) {
+    const std::size_t before = noted_starts_of_key(dsn, customers[0]).size();
+    ASSERT_TRUE(wait_until([&] { return noted_starts_of_key(dsn, customers[0]).size() >= before + 4; }))
+        << workers[killed].err();
+    workers[killed].signal(SIGKILL);
+    workers[killed].wait();
+  }
+  const auto have_ended = [&] {
+    return cairn_ok({"runs", "--graph", queue, "--status", "done", "--limit", "100", "--json"}).lines().size() ==
+           runs_of_key * customers.size();
+  };
+  ASSERT_TRUE(wait_until(have_ended, std::chrono::seconds(120)));
+  for (const std::string& customer : customers) {
+    const std::vector<TimeUs> starts = noted_starts_of_key(dsn, customer);
+    EXPECT_GE(starts.size(), std::size_t{2 * runs_of_key}) << "each step, and again those that were lost";
+    EXPECT_LE(most_in_a_window(starts, per_ms * 1'000), n + burst) << customer;
+  }
 }
 
 TEST(QueueRates, a_run_that_a_rate_holds_back_says_when_it_may_begin) {

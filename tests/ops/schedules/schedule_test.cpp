@@ -1,5 +1,6 @@
 // Schedules as a user has them: commands, processes that fire and are killed, a graph that is gone, overlapping edits.
 #include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -214,6 +215,27 @@ TEST(Schedules, a_backfill_runs_each_time_once) {
   EXPECT_EQ(count_of(cairn_ok(fill).lines(), "started"), 3u);
   EXPECT_EQ(cairn_ok(fill).out, "");
   expect_runs_as_noted("filled");
+}
+
+// As when a package of zones is upgraded: the times that are still to come follow the new rules.
+TEST(Schedules, a_zone_whose_file_changes_moves_the_next_time_of_its_schedules) {
+  const std::filesystem::path zones = directory() / "zones", system = "/usr/share/zoneinfo";
+  std::filesystem::create_directories(zones);
+  std::filesystem::copy_file(system / "Europe/Berlin", zones / "Home");
+  cairn_ok({"schedule", "list"});  // the database has begun with the zones of the system
+  setenv("TZDIR", zones.c_str(), 1);
+  EXPECT_EQ(add_schedule("moved", {"--cron", "0 0 15 1 *", "--zone", "Home"}).exit, 0);
+  PgConnection owner({owner_dsn(), "test", false});
+  const PgStatement hour{"hour", "select look_at / 3600000000 % 24 from cairn.schedule where name = 'moved'"};
+  EXPECT_EQ(owner.query(hour).int8(0, 0), 23) << "midnight in Berlin";
+  std::filesystem::copy_file(system / "America/New_York", zones / "New");
+  std::filesystem::rename(zones / "New", zones / "Home");
+  {
+    const Beside worker({"work"});
+    EXPECT_TRUE(wait_until([&] { return owner.query(hour).int8(0, 0) == 5; })) << worker.err();
+  }
+  EXPECT_EQ(cairn({"schedule", "remove", "moved"}).exit, 0);
+  unsetenv("TZDIR");
 }
 
 TEST(Schedules, one_whose_zone_this_machine_lacks_is_listed_with_its_fault_beside_the_others) {

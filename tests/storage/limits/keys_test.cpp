@@ -109,7 +109,25 @@ TEST_P(QueueKeysTest, keys_take_turns_by_their_weights_whatever_one_of_them_floo
   EXPECT_EQ(order_of(10), "abbcabaaaa");
 }
 
-TEST_P(QueueKeysTest, within_a_key_claims_go_by_priority_and_ageing) {
+TEST_P(QueueKeysTest, within_a_key_an_ageing_lets_what_has_waited_longer_go_first) {
+  constexpr TimeUs ms = 1'000;
+  const auto first_of_two = [this](TimeUs ageing_us) {
+    set({.name = "model", .ageing_us = ageing_us, .key = "tag.customer"});
+    started_ = -20 * ms;
+    const std::vector<TestRun> old = runs_of({"a"}, 1);
+    started_ = -15 * ms;
+    const std::vector<TestRun> young = runs_of({"a"}, 0);
+    const std::vector<HeldJob> held = claim_model(1);
+    const bool is_old = held.size() == 1 && held[0].run == old[0].id();
+    EXPECT_EQ(claim_model(5).size(), 1u);
+    return is_old ? "old" : "young";
+  };
+  EXPECT_EQ(first_of_two(10 * ms), std::string("young")) << "it has waited 5 ms less, and has a priority better by one";
+  EXPECT_EQ(first_of_two(1 * ms), std::string("old"));
+  EXPECT_EQ(first_of_two(0), std::string("young"));
+}
+
+TEST_P(QueueKeysTest, within_a_key_claims_go_by_priority) {
   set({.name = "model", .key = "tag.customer"});
   const std::vector<TestRun> late = runs_of({"a"}, 5);
   const std::vector<TestRun> soon = runs_of({"a"}, 1);
