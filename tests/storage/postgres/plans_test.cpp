@@ -392,7 +392,7 @@ TEST_F(Plans, the_last_notices_of_hooks_are_found_in_the_order_of_an_index) {
 
 TEST_F(Plans, keys_of_starts_and_the_starts_that_wait_are_found_by_indexes) {
   const std::string dsn = new_database(1);
-  for (const char* name : {"lock_due_start_keys", "next_start_due", "recall_start_keys"}) {
+  for (const char* name : {"lock_due_start_keys", "next_start_due"}) {
     const std::string plan = plan_of(name, dsn);
     EXPECT_NE(plan.find("using start_key_due"), std::string::npos) << plan;
     EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
