@@ -87,7 +87,7 @@ class ScheduleDecider {
     be_due(view_.now_us);
   }
 
-  // What is due of a definition that ends now by `change`: "it was edited".
+  // Decides all that is due of a definition that ends now by `change`: "it was edited".
   void leave(const std::string& change) {
     state_.paused ? miss_paused() : decide_due();
     miss_left(change);

@@ -215,7 +215,7 @@ class Queued {
     return found->second;
   }
 
-  // Which key's turn the job waits for; "" where the queue has none.
+  // The key whose turn the job waits for, in a sentence; "" where the queue has no keys.
   std::string turn(const QueueLimits& set, Json& details) const {
     if (!set.has_keys()) return "";
     details["key"] = key();

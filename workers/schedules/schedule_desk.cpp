@@ -118,7 +118,7 @@ Status ScheduleDesk::resume(const std::string& name, const std::string& actor) {
   return resumed ? Status(Done{}) : resumed.error();
 }
 
-// What was to be started is started first, in rounds.
+// All that was to be started is started first, in rounds.
 Status ScheduleDesk::remove(const std::string& name, const std::string& actor) {
   bool is_removed = false;
   const auto removal = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleDecision> {

@@ -36,7 +36,7 @@ class ScheduleDesk {
   // Refuse `not_found`, `conflict` (it is paused already, or not).
   Status pause(const std::string& name, const std::string& reason, const std::string& actor);
   Status resume(const std::string& name, const std::string& actor);
-  // What is due is decided or missed, occurrences that wait are skipped; runs go on. Refuses `not_found`.
+  // All that is due is decided or missed, occurrences that wait are skipped; runs go on. Refuses `not_found`.
   Status remove(const std::string& name, const std::string& actor);
 
   // The notes of the occurrence of now. Refuses `not_found`.

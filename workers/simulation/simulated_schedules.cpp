@@ -277,7 +277,7 @@ class ScheduleWorld {
     return started;
   }
 
-  // What a clock that was ahead has missed ends where it came back.
+  // Times that a clock which was ahead has missed end where it came back.
   std::vector<KeptNote> notes_of(const std::string& name) const {
     std::vector<KeptNote> notes;
     for (KeptNote& kept : schedules.notes(name)) {

@@ -1,5 +1,5 @@
 -- Keys that are to be looked at more than $1 from now are looked at now: the clock was ahead when that was decided, or
--- a group collects for so long, which a look does not change.
+-- a group collects for so long, which stays as it is.
 update cairn.start_key k
 set look_at = (extract(epoch from statement_timestamp()) * 1000000)::bigint
 from (
