@@ -44,17 +44,17 @@ FeedConsumer read_consumer(const PgResult& rows, int row) {
   return consumer;
 }
 
-Error ahead_of_history(const std::string& name) {
+Error of_lost_history(const std::string& name) {
   return {Code::conflict,
-          "Expected a cursor of the history that is there, but this one is ahead of it: the database has gone back. "
-          "Without a cursor, consumer " +
+          "Expected a cursor of the history that is there, but this one is of another: the database has gone back "
+          "since it was given. Without a cursor, consumer " +
               name + " goes on from its place, which went back with it."};
 }
 
 Error behind_removed(const std::string& name) {
   return {Code::conflict,
-          "Expected the rows of the feed after this cursor, but they were removed when all consumers had confirmed "
-          "them: remove consumer " +
+          "Expected the rows of the feed from this cursor on, but they were removed when all consumers had "
+          "confirmed them: remove consumer " +
               name + " and add it again, from the history."};
 }
 
@@ -115,7 +115,7 @@ std::vector<Shard> in_both(const std::vector<Shard>& one, const std::vector<Shar
 std::vector<Shard> changed_between(const FeedCursor& before, const FeedCursor& after) {
   std::vector<Shard> changed;
   for (std::size_t shard = 0; shard < before.places.size(); ++shard)
-    if (before.places[shard] != after.places[shard]) changed.push_back(static_cast<Shard>(shard));
+    if (!are_same(before.places[shard], after.places[shard])) changed.push_back(static_cast<Shard>(shard));
   return changed;
 }
 
@@ -192,8 +192,9 @@ Status Feed::add(const FeedConsumer& consumer, FeedStart from) {
 // so it moves to the end as it is then, where nothing is missing.
 void Feed::begin_at_end(const FeedConsumer& consumer, FeedStart from) {
   give_positions();
-  FeedCursor place{consumer.id, {}};
-  for (const std::int64_t end : ends()) place.places.push_back({end, 0, {}});
+  FeedCursor place{consumer.id, std::vector<FeedPlace>(static_cast<std::size_t>(shards_))};
+  const std::vector<FeedEnd> first = ends(place);
+  for (std::size_t shard = 0; shard < first.size(); ++shard) place.places[shard].position = first[shard].position;
   ShardSet all(place.places.size());
   std::iota(all.begin(), all.end(), Shard{0});
   if (from == FeedStart::history)
@@ -202,8 +203,8 @@ void Feed::begin_at_end(const FeedConsumer& consumer, FeedStart from) {
   put_places(consumer, place.places);
   give_positions();
   FeedCursor after = place;
-  const std::vector<std::int64_t> last = ends();
-  for (std::size_t shard = 0; shard < last.size(); ++shard) after.places[shard].position = last[shard];
+  const std::vector<FeedEnd> last = ends(after);
+  for (std::size_t shard = 0; shard < last.size(); ++shard) after.places[shard].position = last[shard].position;
   if (from == FeedStart::history)  // also of a shard whose first events came meanwhile
     for (const Shard shard : shards_with_history())
       after.places[static_cast<std::size_t>(shard)].history = HistoryPlace{};
@@ -278,7 +279,7 @@ void Feed::put_places(const FeedConsumer& consumer, const std::vector<FeedPlace>
   }
 }
 
-// False: some of them were moved by others since they were read.
+// False: some of them were moved by others since they were read, or the database has gone back since the marks were.
 bool Feed::move_places(const FeedConsumer& consumer, const PlaceMove& move) {
   const TimeUs now_us = placements_.whole().query("database_time").int8(0, 0);
   std::size_t moved = 0;
@@ -286,15 +287,18 @@ bool Feed::move_places(const FeedConsumer& consumer, const PlaceMove& move) {
     const ShardSet shards = in_both(together, move.shards);
     if (shards.empty()) continue;
     PlaceArrays to, from;
+    PgArray marks(PgType::text);
     for (const Shard shard : shards) {
-      to.add(move.to.places[static_cast<std::size_t>(shard)]);
+      const FeedPlace& place = move.to.places[static_cast<std::size_t>(shard)];
+      to.add(place);
+      place.mark.empty() ? marks.add_null() : marks.add(place.mark);
       from.add(move.from.places[static_cast<std::size_t>(shard)]);
     }
     PgParameters parameters;
     parameters.add(consumer.name).add(now_us).add(numbers_of(shards));
     to.move_into(parameters);
     from.move_into(parameters);
-    parameters.add(consumer.id);
+    parameters.add(consumer.id).add(std::move(marks));
     moved += static_cast<std::size_t>(placements_.query(shards.front(), "move_feed_places", parameters).rows());
   }
   return moved == move.shards.size();
@@ -308,7 +312,8 @@ Result<FeedCursor> Feed::place_of(const FeedConsumer& consumer) {
     found += rows.rows();
     for (int row = 0; row < rows.rows(); ++row) {
       FeedPlace& place = cursor.places.at(static_cast<std::size_t>(rows.int4(row, 0)));
-      place = {rows.int8(row, 1), rows.int8(row, 2), {}};
+      place.position = rows.int8(row, 1);
+      place.skip = rows.int8(row, 2);
       if (!rows.is_null(row, 3)) place.history = HistoryPlace{rows.uuid(row, 3), rows.int8(row, 4)};
     }
   }
@@ -326,25 +331,51 @@ Result<FeedCursor> Feed::cursor_of(const FeedConsumer& consumer, const std::stri
                                   ", but it is of another one, or of one of that name before."};
 }
 
+// The newest position of each shard, for a cursor that is of this history; those of its marks that it lacks are noted.
+// A release before marks also removes the row at the consumer's own place, which needs no proof.
+Result<std::vector<std::int64_t>> Feed::prove(const FeedConsumer& consumer, FeedCursor& cursor) {
+  const std::vector<FeedEnd> found = ends(cursor);
+  std::vector<std::int64_t> last;
+  ShardSet unproven;
+  for (std::size_t shard = 0; shard < found.size(); ++shard) {
+    FeedPlace& place = cursor.places[shard];
+    const FeedEnd& end = found[shard];
+    last.push_back(end.position);
+    if (place.position > end.position) return of_lost_history(consumer.name);
+    if (place.mark.empty()) place.mark = end.mark;
+    if (place.mark == end.mark) continue;
+    if (!end.mark.empty() || marked_position(place) > end.position) return of_lost_history(consumer.name);
+    unproven.push_back(static_cast<Shard>(shard));
+  }
+  if (unproven.empty()) return last;
+  const Result<FeedCursor> own = place_of(consumer);
+  if (!own) return own.error();
+  for (const Shard shard : unproven) {
+    FeedPlace& place = cursor.places[static_cast<std::size_t>(shard)];
+    if (!are_same(place, own->places[static_cast<std::size_t>(shard)])) return behind_removed(consumer.name);
+    place.mark.clear();
+  }
+  return last;
+}
+
 Status Feed::confirm(const std::string& name, const std::string& text) {
   const Result<FeedConsumer> found = consumer(name);
   if (!found) return found.error();
-  const Result<FeedCursor> cursor = cursor_of(*found, text);
-  if (!cursor) return cursor.error();
+  const Result<FeedCursor> wanted = cursor_of(*found, text);
+  if (!wanted) return wanted.error();
   for (int moves = 0; moves < place_moves_max; ++moves) {
     const Result<FeedCursor> before = place_of(*found);
     if (!before) return before.error();
-    const std::vector<std::int64_t> last = ends();
-    for (std::size_t shard = 0; shard < last.size(); ++shard)
-      if (cursor->places[shard].position > last[shard]) return ahead_of_history(name);
-    const ShardSet changed = changed_between(*before, *cursor);
+    FeedCursor cursor = *wanted;
+    if (const auto last = prove(*found, cursor); !last) return last.error();
+    const ShardSet changed = changed_between(*before, cursor);
     if (changed.empty()) return Done{};
     for (const Shard shard : changed) {
-      const std::int64_t position = cursor->places[static_cast<std::size_t>(shard)].position;
+      const std::int64_t position = cursor.places[static_cast<std::size_t>(shard)].position;
       const bool goes_back = position < before->places[static_cast<std::size_t>(shard)].position;
       if (goes_back && !has_all_after(placements_, shard, position)) return behind_removed(name);
     }
-    if (!move_places(*found, {*before, *cursor, changed})) continue;
+    if (!move_places(*found, {*before, cursor, changed})) continue;
     trim(changed);
     return Done{};
   }
@@ -388,13 +419,20 @@ void Feed::give_positions() {
   }
 }
 
-std::vector<std::int64_t> Feed::ends() {
-  std::vector<std::int64_t> last(static_cast<std::size_t>(shards_), 0);
+std::vector<Feed::FeedEnd> Feed::ends(const FeedCursor& cursor) {
+  std::vector<FeedEnd> found(static_cast<std::size_t>(shards_));
   for (const ShardSet& shards : reached_together()) {
-    const PgResult rows = placements_.query(shards.front(), "feed_ends", PgParameters().add(numbers_of(shards)));
-    for (int row = 0; row < rows.rows(); ++row) last[static_cast<std::size_t>(rows.int4(row, 0))] = rows.int8(row, 1);
+    PgArray positions(PgType::int8);
+    for (const Shard shard : shards) positions.add(marked_position(cursor.places[static_cast<std::size_t>(shard)]));
+    const PgResult rows = placements_.query(shards.front(), "feed_ends",
+                                            PgParameters().add(numbers_of(shards)).add(std::move(positions)));
+    for (int row = 0; row < rows.rows(); ++row) {
+      FeedEnd& end = found[static_cast<std::size_t>(rows.int4(row, 0))];
+      end.position = rows.int8(row, 1);
+      if (!rows.is_null(row, 2)) end.mark = rows.text(row, 2);
+    }
   }
-  return last;
+  return found;
 }
 
 // Each shard that has more gets the same share of the page; another one begins each time, so that none waits for ever
@@ -406,12 +444,13 @@ Result<FeedPage> Feed::page(const std::string& name, const std::string& text, st
   Result<FeedCursor> cursor = cursor_of(*found, text);
   if (!cursor) return cursor.error();
   give_positions();
-  const std::vector<std::int64_t> last = ends();
+  const Result<std::vector<std::int64_t>> proven = prove(*found, *cursor);
+  if (!proven) return proven.error();
+  const std::vector<std::int64_t>& last = *proven;
   ShardSet waiting;
   std::uint64_t read = 0;  // a cursor may hold any numbers
   for (std::size_t shard = 0; shard < last.size(); ++shard) {
     const FeedPlace& place = cursor->places[shard];
-    if (place.position > last[shard]) return ahead_of_history(name);
     if (place.history || place.position < last[shard]) waiting.push_back(static_cast<Shard>(shard));
     read += static_cast<std::uint64_t>(place.position) + static_cast<std::uint64_t>(place.skip) +
             static_cast<std::uint64_t>(place.history ? place.history->seq : 0);
@@ -426,7 +465,9 @@ Result<FeedPage> Feed::page(const std::string& name, const std::string& text, st
   };
   for (std::size_t at = 0; at < waiting.size() && at < static_cast<std::size_t>(limit); ++at) {
     FeedPlace& place = page.cursor.places[static_cast<std::size_t>(waiting[at])];
-    if (!read_feed(placements_, waiting[at], share, place, use)) return behind_removed(name);
+    const FeedReading reading = read_feed(placements_, waiting[at], share, place, use);
+    if (reading == FeedReading::removed) return behind_removed(name);
+    if (reading == FeedReading::lost) return of_lost_history(name);
   }
   for (std::size_t shard = 0; shard < last.size(); ++shard) {
     const FeedPlace& place = page.cursor.places[shard];

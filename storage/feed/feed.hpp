@@ -79,8 +79,8 @@ class Feed {
 
   // At most `limit` events and some megabytes after the cursor; without one, after the consumer's place. Refuses
   // `not_found` (no such consumer), `invalid` (no cursor of it), `conflict` (the cursor is of a history that the
-  // database has lost, as a standby that lagged when it was promoted; or it is older than the consumer's place, and
-  // rows after it were removed; or add() was cut short before it had a place).
+  // database has lost, as a standby that lagged when it was promoted, however far that has gone on since; or it is
+  // older than the consumer's place, and rows from it on were removed; or add() was cut short before it had a place).
   // REQUIRES: limit >= 1.
   Result<FeedPage> page(const std::string& name, const std::string& cursor, std::int32_t limit);
   // The consumer has all before the cursor, which becomes its place. Rows that every consumer has are removed. Refuses
@@ -89,6 +89,10 @@ class Feed {
 
  private:
   using ShardSet = std::vector<Shard>;
+  struct FeedEnd {
+    std::int64_t position = 0;  // the newest of a shard
+    std::string mark;           // of the row that a cursor names, "": it is not there
+  };
   struct PlaceMove {
     const FeedCursor& from;
     const FeedCursor& to;
@@ -100,7 +104,8 @@ class Feed {
   Status refuse_unfed();
   Status wait_for_writers();
   void give_positions();
-  std::vector<std::int64_t> ends();
+  std::vector<FeedEnd> ends(const FeedCursor& cursor);
+  Result<std::vector<std::int64_t>> prove(const FeedConsumer& consumer, FeedCursor& cursor);
   std::vector<ShardSet> reached_together();
   ShardSet shards_with_history();
   void begin_at_end(const FeedConsumer& consumer, FeedStart from);

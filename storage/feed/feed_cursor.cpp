@@ -1,16 +1,19 @@
 #include "storage/feed/feed_cursor.hpp"
 
 #include <charconv>
+#include <limits>
 #include <string_view>
 
 namespace cairn {
 namespace {
 
 constexpr std::size_t shown_bytes = 80;
+constexpr std::size_t mark_digits = 12;
 
 std::string text_of(const FeedPlace& place) {
   std::string text = std::to_string(place.position);
   if (place.skip > 0) text += "_" + std::to_string(place.skip);
+  if (!place.mark.empty()) text += "-" + place.mark;
   if (place.history) text += "h" + to_string(place.history->run) + "_" + std::to_string(place.history->seq);
   return text;
 }
@@ -28,10 +31,18 @@ bool read_count(std::string_view text, std::int64_t& count) {
   return fault == std::errc() && end == text.data() + text.size() && count >= 0;
 }
 
+bool is_mark(std::string_view text) {
+  return text.size() == mark_digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::optional<FeedPlace> place_in(std::string_view text) {
   FeedPlace place;
   const bool has_history = text.find('h') != std::string_view::npos;
-  std::string_view stream = take_until(text, 'h');
+  std::string_view marked = take_until(text, 'h');
+  const bool has_mark = marked.find('-') != std::string_view::npos;
+  std::string_view stream = take_until(marked, '-');
+  if (has_mark && !is_mark(marked)) return {};
+  place.mark = marked;
   const bool has_skip = stream.find('_') != std::string_view::npos;
   if (!read_count(take_until(stream, '_'), place.position)) return {};
   if (has_skip && !read_count(stream, place.skip)) return {};
@@ -44,6 +55,15 @@ std::optional<FeedPlace> place_in(std::string_view text) {
 }
 
 }  // namespace
+
+std::int64_t marked_position(const FeedPlace& place) {
+  const bool is_in_next = place.skip > 0 && place.position < std::numeric_limits<std::int64_t>::max();
+  return place.position + (is_in_next ? 1 : 0);
+}
+
+bool are_same(const FeedPlace& one, const FeedPlace& other) {
+  return one.position == other.position && one.skip == other.skip && one.history == other.history;
+}
 
 std::string to_text(const FeedCursor& cursor) {
   std::string text = cursor.consumer;

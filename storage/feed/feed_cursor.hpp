@@ -1,5 +1,7 @@
 // A position in the feed: in each shard the place of what was read last. Its text is what clients keep and send back;
-// to them it means nothing else. Plain values and pure functions.
+// to them it means nothing else. It has a mark of the row that each shard was read to, which no other row has: so a
+// cursor of a history that the database has lost is known, also once others stand at its positions. Plain values and
+// pure functions.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +25,14 @@ struct FeedPlace {
   std::int64_t position = 0;            // the last row of the feed whose events were all read
   std::int64_t skip = 0;                // how many events of the next row were read too
   std::optional<HistoryPlace> history;  // read last; nothing once all of the history was read
+  std::string mark = {};                // of the row at marked_position(); "": not known
   friend bool operator==(const FeedPlace&, const FeedPlace&) = default;
 };
+
+// The row that was read last, if only in part.
+std::int64_t marked_position(const FeedPlace& place);
+// Their marks aside.
+bool are_same(const FeedPlace& one, const FeedPlace& other);
 
 struct FeedCursor {
   std::string consumer;           // its id: a cursor of a removed consumer means nothing to another of the same name
@@ -33,7 +41,8 @@ struct FeedCursor {
 };
 
 std::string to_text(const FeedCursor& cursor);
-// Refuses `invalid`: no text of a cursor, or of another number of shards.
+// Also a text without marks, of a release before them. Refuses `invalid`: no text of a cursor, or of another number of
+// shards.
 Result<FeedCursor> parse_feed_cursor(const std::string& text, std::int32_t shards);
 
 }  // namespace cairn

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "storage/postgres/rows.hpp"
 
@@ -9,7 +10,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t page_bytes = 4 << 20;
-constexpr auto batch_columns = std::to_array<std::string_view>({"position", "runs", "firsts", "lasts"});
+constexpr auto batch_columns = std::to_array<std::string_view>({"position", "runs", "firsts", "lasts", "mark"});
 
 // Events of one run that one commit wrote, or what is left of them.
 struct Slice {
@@ -113,33 +114,57 @@ void move_into(const PgResult& rows, const std::vector<Slice>& slices, FeedPlace
   place.skip = slice.skip + rows.int8(last, 0) - slice.first + 1;
 }
 
-PgResult commits_after(Placements& placements, Shard shard, std::int64_t position, std::int32_t limit) {
+PgResult commits_from(Placements& placements, Shard shard, std::int64_t position, std::int32_t limit) {
   PgResult commits = placements.query(shard, "feed_batches", PgParameters().add(shard).add(position).add(limit));
   commits.expect_columns(batch_columns);
   return commits;
 }
 
 // A shard's rows are numbered without gaps.
-bool follow(const PgResult& commits, std::int64_t position) {
-  return commits.rows() == 0 || commits.int8(0, 0) == position + 1;
+bool begin_at(const PgResult& commits, std::int64_t position) {
+  return commits.rows() == 0 || commits.int8(0, 0) == position;
 }
 
-bool read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
-  const PgResult commits = commits_after(placements, shard, place.position, limit);
-  if (!follow(commits, place.position)) return false;
+// Whether the commits, from the row of the place's mark on, have that row. The newest row of a shard is never removed.
+FeedReading prove(const PgResult& commits, const FeedPlace& place) {
+  if (commits.rows() == 0) return FeedReading::lost;
+  if (!begin_at(commits, marked_position(place))) return FeedReading::removed;
+  return commits.text(0, 4) == place.mark ? FeedReading::done : FeedReading::lost;
+}
+
+void note_mark(const PgResult& commits, FeedPlace& place) {
+  if (commits.rows() == 0) return;
+  const std::int64_t row = marked_position(place) - commits.int8(0, 0);
+  if (row >= 0 && row < commits.rows()) place.mark = commits.text(static_cast<int>(row), 4);
+}
+
+// Rows are read from the one that has the mark on, in one statement: between two the database may go back.
+FeedReading read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place,
+                         const UseEvent& use) {
+  const bool is_marked = !place.mark.empty();
+  const int read = is_marked && place.skip == 0 ? 1 : 0;
+  const std::int64_t from = is_marked ? marked_position(place) : place.position + 1;
+  const std::int32_t rows_max = std::min(limit, std::numeric_limits<std::int32_t>::max() - 1) + read;
+  const PgResult commits = commits_from(placements, shard, from, rows_max);
+  const FeedReading proven = is_marked                 ? prove(commits, place)
+                             : begin_at(commits, from) ? FeedReading::done
+                                                       : FeedReading::removed;
+  if (proven != FeedReading::done) return proven;
   Slices slices(place, limit);
-  for (int row = 0; row < commits.rows() && !slices.is_full(); ++row) slices.add_commit(commits, row);
-  if (slices.all().empty()) return true;
-  const PgResult rows = events_of(placements, shard, slices.all());
-  use_events(rows, use);
-  if (is_cut(rows)) {
-    move_into(rows, slices.all(), place);
-  } else {
-    const Slice& last = slices.all().back();
-    place.position = last.ends_commit ? last.position : last.position - 1;
-    place.skip = last.ends_commit ? 0 : last.skip + last.size();
+  for (int row = read; row < commits.rows() && !slices.is_full(); ++row) slices.add_commit(commits, row);
+  if (!slices.all().empty()) {
+    const PgResult rows = events_of(placements, shard, slices.all());
+    use_events(rows, use);
+    if (is_cut(rows)) {
+      move_into(rows, slices.all(), place);
+    } else {
+      const Slice& last = slices.all().back();
+      place.position = last.ends_commit ? last.position : last.position - 1;
+      place.skip = last.ends_commit ? 0 : last.skip + last.size();
+    }
   }
-  return true;
+  note_mark(commits, place);
+  return FeedReading::done;
 }
 
 void read_history(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
@@ -155,14 +180,14 @@ void read_history(Placements& placements, Shard shard, std::int32_t limit, FeedP
 
 }  // namespace
 
-bool read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+FeedReading read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
   if (!place.history) return read_commits(placements, shard, limit, place, use);
   read_history(placements, shard, limit, place, use);
-  return true;
+  return FeedReading::done;
 }
 
 bool has_all_after(Placements& placements, Shard shard, std::int64_t position) {
-  return follow(commits_after(placements, shard, position, 1), position);
+  return begin_at(commits_from(placements, shard, position + 1, 1), position + 1);
 }
 
 }  // namespace cairn

@@ -21,11 +21,17 @@ struct LoggedEvent {
 };
 using UseEvent = std::function<void(LoggedEvent)>;
 
+enum class FeedReading : std::uint8_t {
+  done,
+  removed,  // rows from the place on were removed, as all consumers had confirmed them
+  lost      // the row with the place's mark is not there: the database has gone back
+};
+
 // Gives `use` at most `limit` events after the place, and not many more than 4 MB of them; the place moves past them.
-// False: rows after the place were removed, as all consumers had confirmed them; `use` got nothing.
+// If it is not done, `use` got nothing.
 // REQUIRES: limit >= 1.
-[[nodiscard]] bool read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place,
-                             const UseEvent& use);
+[[nodiscard]] FeedReading read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place,
+                                    const UseEvent& use);
 
 // No row after this position was removed.
 bool has_all_after(Placements& placements, Shard shard, std::int64_t position);

@@ -1,6 +1,6 @@
--- Removes the rows of the shards that all consumers are past, but for the newest, which says where positions go on.
--- Without a consumer, all but that one. A place without its consumer holds nothing up: it was put, or moved, while the
--- consumer was removed.
+-- Removes the rows of the shards that all consumers are past, but for the one at a place, which proves cursors there,
+-- and the newest, which says where positions go on. Without a consumer, all but the newest. A place without its
+-- consumer holds nothing up: it was put, or moved, while the consumer was removed.
 -- (offset 0: as in lock_runs.sql.)
 delete from cairn.feed f
 using (
@@ -13,4 +13,4 @@ using (
   from unnest($1::int[]) as s (shard)
   offset 0
 ) u
-where f.shard = any (array[u.shard]) and f.position <= u.read and f.position < u.newest
+where f.shard = any (array[u.shard]) and f.position < u.read and f.position < u.newest

@@ -1,5 +1,8 @@
 // Processes that go on where an asynchronous standby has taken over, without the last commits of its primary.
+#include <csignal>
 #include <gtest/gtest.h>
+#include <string>
+#include <vector>
 
 #include "tests/faults/server.hpp"
 #include "tests/ops/api_client.hpp"
@@ -37,6 +40,42 @@ TEST(LostTail, a_graph_that_went_with_it_is_stored_again_before_a_run_of_it_star
   cairn_ok({"answer", run, "--value", "\"north\""});
   EXPECT_TRUE(wait_until([&] { return server.get(runs + "/" + run).json().value("status", "") == "done"; }));
   cairn_ok({"verify", run});
+}
+
+// Its cursor was at positions that others had by then: it went on after them, and confirmed.
+TEST(LostTail, a_feed_that_is_followed_says_so_and_skips_nothing_of_what_the_standby_wrote) {
+  OwnServer primary("feed_primary");
+  const Variable dsn("CAIRN_DSN", primary.dsn());
+  cairn_ok({"migrate"});
+  cairn_ok({"feed", "add", "copy"});
+  OwnServer standby("feed_standby", primary);
+  const Variable both("CAIRN_DSN", primary.dsn_with(standby));
+  const auto started = [] {
+    const Json input = {{"goal", "g"}, {"sub_goals", Json::array()}};
+    return cairn_ok({"start", "plan_runner", "--input", input.dump(), "--wait", "--json"})
+        .json()["run"]
+        .get<std::string>();
+  };
+  Beside reader({"feed", "read", "copy", "--json", "--follow", "--confirm"});
+  const auto has_got = [&](const std::string& run) {
+    return wait_until([&] { return reader.out().find(run) != std::string::npos; });
+  };
+  const std::string shared = started();
+  EXPECT_TRUE(has_got(shared));
+  EXPECT_TRUE(wait_until([&] { return cairn({"show", shared, "--dsn", standby.dsn()}).exit == 0; }));
+  standby.set("primary_conninfo", "");
+  EXPECT_TRUE(has_got(started()));
+  reader.signal(SIGSTOP);
+  primary.kill_at_once();
+  standby.promote();
+  std::vector<std::string> later;
+  for (int n = 0; n < 3; ++n) later.push_back(started());
+  cairn_ok({"feed", "read", "copy"});  // which gives them their positions
+  reader.signal(SIGCONT);
+  EXPECT_EQ(reader.wait(), 4) << reader.err();
+  EXPECT_NE(reader.err().find("the database has gone back"), std::string::npos) << reader.err();
+  const std::string given = cairn_ok({"feed", "read", "copy", "--json", "--confirm"}).out;
+  for (const std::string& run : later) EXPECT_NE(given.find(run), std::string::npos) << given;
 }
 
 }  // namespace

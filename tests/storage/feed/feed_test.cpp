@@ -25,7 +25,10 @@ class FeedTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const bool is_cluster = std::string(GetParam()) == "citus";
-    dsn_ = is_cluster ? new_distributed_database(shards_of_feed) : new_database(shards_of_feed);
+    open(is_cluster ? new_distributed_database(shards_of_feed) : new_database(shards_of_feed));
+  }
+  void open(const std::string& dsn) {
+    dsn_ = dsn;
     store_ = store_on(dsn_);
     feed_ = std::make_unique<Feed>(dsn_, shards_of_feed, store_->identity());
   }
@@ -286,13 +289,16 @@ TEST_P(FeedTest, refuses_a_cursor_after_which_rows_were_removed) {
   ASSERT_FALSE(page) << "the events between were skipped";
   EXPECT_EQ(page.error().code, Code::conflict);
   EXPECT_EQ(page.error().message,
-            "Expected the rows of the feed after this cursor, but they were removed when all consumers had confirmed "
+            "Expected the rows of the feed from this cursor on, but they were removed when all consumers had confirmed "
             "them: remove consumer restored and add it again, from the history.");
   const Status back = feed_->confirm("restored", cursors[0]);
   ASSERT_FALSE(back);
   EXPECT_EQ(back.error().code, Code::conflict);
-  read_all("restored", got, 100, cursors[2]);
-  EXPECT_EQ(got, (Got{{run.id(), {7, 8}}})) << "the newest row is still there";
+  EXPECT_FALSE(feed_->page("restored", cursors[2], 100)) << "the row that would prove it is gone";
+  commit(run, 2);
+  read_all("restored", got, 100, cursors[3]);
+  EXPECT_EQ(got, (Got{{run.id(), {9, 10}}}));
+  ASSERT_TRUE(feed_->confirm("restored", read_all("restored", got)));
   EXPECT_TRUE(feed_->page("restored", "", 100)->is_last);
 }
 
@@ -353,7 +359,79 @@ TEST_P(FeedTest, has_runs_that_are_imported) {
   EXPECT_EQ(got, (Got{{run.id(), {1, 2, 3}}}));
 }
 
-// The rest is about one server: a transaction is left open by hand.
+TEST_P(FeedTest, needs_no_row_at_the_own_place_which_a_release_before_removes) {
+  add("beside", FeedStart::now);
+  TestRun& run = new_run(3);
+  commit(run, 2);
+  Got got;
+  const std::string cursor = read_all("beside", got);
+  ASSERT_TRUE(feed_->confirm("beside", cursor));
+  commit(run, 2);
+  read_all("beside", got);
+  ask(dsn_, "delete from cairn.feed where position = 1");
+  got.clear();
+  read_all("beside", got, 100, cursor);
+  EXPECT_EQ(got, (Got{{run.id(), {3, 4}}}));
+}
+
+// The rest is about one server. A copy of the database, as a standby that is promoted or a backup that is restored,
+// has the same identity and goes on by itself.
+class GoneBack : public FeedTest {
+ protected:
+  std::string copied() {
+    const std::string name = ask_text(dsn_, "select current_database()");
+    runs_.clear();
+    feed_.reset();
+    store_.reset();
+    ask(cluster_dsn(), "create database " + name + "_copy template " + name);
+    open(dsn_);
+    return cluster_dsn() + " dbname=" + name + "_copy";
+  }
+  void expect_lost(const std::string& cursor) {
+    const Result<FeedPage> page = feed_->page("reader", cursor, 100);
+    ASSERT_FALSE(page) << "what the copy has at its positions was skipped";
+    EXPECT_EQ(page.error().code, Code::conflict);
+    EXPECT_EQ(page.error().message,
+              "Expected a cursor of the history that is there, but this one is of another: the database has gone back "
+              "since it was given. Without a cursor, consumer reader goes on from its place, which went back with it.");
+    const Status confirmed = feed_->confirm("reader", cursor);
+    ASSERT_FALSE(confirmed) << "so was the place";
+    EXPECT_EQ(confirmed.error().message, page.error().message);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Feeds, GoneBack, ::testing::Values("one_server"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST_P(GoneBack, a_cursor_is_refused_also_once_others_stand_at_its_positions) {
+  add("reader", FeedStart::now);
+  commit(new_run(3), 2);
+  Got got;
+  const std::string shared = read_all("reader", got);
+  ASSERT_TRUE(feed_->confirm("reader", shared));
+  const std::string copy = copied();
+  TestRun& lost = new_run(3);
+  for (int n = 0; n < 3; ++n) commit(lost, 4);
+  const std::string in_a_commit = to_text(feed_->page("reader", shared, 2)->cursor);
+  const std::string after_all = read_all("reader", got);
+
+  open(copy);
+  TestRun& other = new_run(3);
+  for (const bool is_overtaken : {false, true}) {
+    SCOPED_TRACE(is_overtaken);
+    for (int n = 0; n < (is_overtaken ? 7 : 1); ++n) commit(other, 4);
+    expect_lost(in_a_commit);
+    expect_lost(after_all);
+  }
+  for (const std::string& cursor : {shared, std::string()}) {
+    got.clear();
+    read_all("reader", got, 5, cursor);
+    EXPECT_EQ(got[other.id()].size(), 32u) << cursor;
+    EXPECT_EQ(got.size(), 1u);
+  }
+  EXPECT_EQ(feed_->consumers().at(0).behind, 8);
+}
+
+// A transaction is left open by hand.
 class LateCommit : public FeedTest {};
 INSTANTIATE_TEST_SUITE_P(Feeds, LateCommit, ::testing::Values("one_server"),
                          [](const auto& one) { return std::string(one.param); });
@@ -564,6 +642,17 @@ TEST(FeedCursorText, is_read_back) {
   const Result<FeedCursor> read = parse_feed_cursor(to_text(cursor), 4);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, cursor);
+}
+
+TEST(FeedCursorText, has_marks_that_texts_of_a_release_before_lack) {
+  FeedCursor cursor{"0123456789ab", {{12, 0, {}}, {12, 3, {}}, {7, 2, HistoryPlace{run_on(0, 1), 77}}}};
+  EXPECT_TRUE(to_text(cursor).starts_with("0123456789ab.12.12_3.7_2h"));
+  for (FeedPlace& place : cursor.places) place.mark = "00ab12cd34ef";
+  const Result<FeedCursor> read = parse_feed_cursor(to_text(cursor), 3);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, cursor);
+  for (const char* wrong : {"a.12-", "a.12-00ab12cd34e", "a.12-00ab12cd34eg", "a.12-00ab12cd34ef-", "a.-00ab12cd34ef"})
+    EXPECT_FALSE(parse_feed_cursor(wrong, 1)) << wrong;
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"feed_events", {"run_pkey", "event_pkey"}},
     {"feed_history", {"event_pkey", "run_pkey"}},
     {"put_feed_places", {"feed_place_pkey", "feed_consumer_pkey"}},
-    {"move_feed_places", {"feed_place_pkey", "feed_consumer_pkey"}},
+    {"move_feed_places", {"feed_place_pkey", "feed_consumer_pkey", "feed_position"}},
     {"trim_feed", {"feed_position", "feed_consumer_pkey"}},
 };
 
