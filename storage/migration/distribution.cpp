@@ -1,8 +1,10 @@
 #include "storage/migration/distribution.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string_view>
+#include <thread>
 
 #include "engine/embedded.hpp"
 #include "storage/postgres/administration.hpp"
@@ -13,6 +15,9 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t at_work_ms = 30'000;
+// A connection that was closed just now is seen for a moment.
+constexpr int connected_looks = 20;
+constexpr std::chrono::milliseconds connected_pause{100};
 // Citus puts a shard of ours where its hash falls: with few Citus shards, several of ours share one and move together.
 constexpr std::int32_t citus_shards_per_shard = 4;
 constexpr std::int32_t citus_shards_min = 32;
@@ -45,6 +50,40 @@ Status refuse_at_work(Administration& database) {
                                    " is, and " + std::to_string(sessions.size() - 1) + " more: end them first."};
 }
 
+// They have no session: `cairn serve` goes on with plans and places of the tables as they were.
+Status refuse_connected(Administration& database) {
+  for (int looks = 1;; ++looks) {
+    database.query("forget_activity");
+    const AdminRows rows = database.query("programs_connected");
+    rows.expect_columns({"name", "connections"});
+    if (rows.size() == 0) return Done{};
+    if (looks == connected_looks)
+      return Error{Code::conflict, "Expected no program of Cairn connected while the tables are distributed, but " +
+                                       rows.text(0, 1) + " connections are named \"" + rows.text(0, 0) + "\"" +
+                                       (rows.size() > 1 ? ", and there are others" : "") +
+                                       ": end `cairn serve`, workers and commands first."};
+    std::this_thread::sleep_for(connected_pause);
+  }
+}
+
+struct Undistributed {
+  std::vector<std::string> tables;
+  bool is_in_use = false;  // what programs at work may read or write is among them; a new table is empty
+};
+
+Undistributed find_undistributed(Administration& database) {
+  const AdminRows rows = database.query("undistributed_tables");
+  rows.expect_columns({"name", "is_filled"});
+  Undistributed found;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::string& table = rows.text(row, 0);
+    CHECK(tables_of_runs.contains(table) || tables_of_all.contains(table) || tables_of_one.contains(table));
+    found.tables.push_back(table);
+    found.is_in_use = found.is_in_use || table == "run" || rows.boolean(row, 1);
+  }
+  return found;
+}
+
 void distribute_table(Administration& database, const std::string& table, std::int32_t citus_shards) {
   if (table == "run")
     database.query("distribute_runs", {std::to_string(citus_shards)});
@@ -59,16 +98,12 @@ void distribute_table(Administration& database, const std::string& table, std::i
 
 // In one transaction. `run` goes first: the others follow it.
 Result<std::vector<std::string>> distribute_tables(Administration& database, std::int32_t shards) {
-  const AdminRows rows = database.query("undistributed_tables");
-  rows.expect_columns({"name"});
-  std::vector<std::string> tables;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const std::string& table = rows.text(row, 0);
-    CHECK(tables_of_runs.contains(table) || tables_of_all.contains(table) || tables_of_one.contains(table));
-    tables.push_back(table);
-  }
+  auto [tables, is_in_use] = find_undistributed(database);
   if (tables.empty()) return tables;
-  if (const Status idle = refuse_at_work(database); !idle) return idle.error();
+  if (is_in_use) {
+    if (const Status idle = refuse_at_work(database); !idle) return idle.error();
+    if (const Status alone = refuse_connected(database); !alone) return alone.error();
+  }
   const auto run = std::find(tables.begin(), tables.end(), "run");
   if (run != tables.end()) std::rotate(tables.begin(), run, run + 1);
   database.execute("set local citus.multi_shard_modify_mode to 'sequential'");
@@ -177,6 +212,19 @@ Result<bool> is_citus_cluster(const std::string& dsn) {
     return database.query("has_citus").boolean(0, 0) && database.query("cluster_nodes").size() > 0;
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
+  }
+}
+
+Result<std::vector<std::string>> undistributed_tables(const std::string& dsn) {
+  try {
+    Administration database(dsn, "cairn migrate");
+    if (!database.query("has_citus").boolean(0, 0) || database.query("cluster_nodes").size() == 0)
+      return std::vector<std::string>();
+    const Result<SchemaFound> found = find_schema(database);
+    if (!found) return found.error();
+    return found->version == 0 ? std::vector<std::string>() : find_undistributed(database).tables;
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, std::string("Expected to look at the cluster's tables, but: ") + failure.what()};
   }
 }
 

@@ -12,7 +12,8 @@
 namespace cairn {
 namespace {
 
-// A cluster's tables are spread as they are made, and again when a migration has added one.
+// A cluster's tables are spread as they are made, and again when a migration has added one: a new table is empty, so
+// workers go on meanwhile.
 Result<MigrateReport> migrated_and_distributed(const std::string& dsn, std::int32_t shards) {
   Result<MigrateReport> report = migrate(dsn, shards);
   if (!report) return report;
@@ -20,7 +21,9 @@ Result<MigrateReport> migrated_and_distributed(const std::string& dsn, std::int3
   if (!cluster) return cluster.error();
   if (!*cluster) return report;
   const Result<DistributeReport> distributed = distribute(dsn);
-  if (!distributed) return distributed.error();
+  if (!distributed)
+    return Error{distributed.error().code, distributed.error().message + " The schema is at version " +
+                                               std::to_string(report->to) + "; `cairn distribute` goes on."};
   return report;
 }
 
@@ -44,19 +47,41 @@ Exit migrate_schema(const Settings& settings, std::int32_t shards) {
   return exit_ok;
 }
 
-// A server that stands still is started to be asked; one that was never made is not made for this.
-Result<MigrationCheck> found_out(const DatabaseChoice& choice) {
-  if (!choice.is_embedded()) return check_migrations(choice.dsn);
-  if (!is_cluster(choice.directory)) return nothing_migrated();
-  const Result<Cluster> cluster = start_cluster(choice.directory);
-  if (!cluster) return cluster.error();
-  return check_migrations(cluster->owner_dsn);
+struct FoundOut {
+  MigrationCheck check;
+  std::vector<std::string> undistributed;  // tables of a Citus cluster
+};
+
+Result<FoundOut> found_out_at(const std::string& dsn) {
+  Result<MigrationCheck> check = check_migrations(dsn);
+  if (!check) return check.error();
+  Result<std::vector<std::string>> undistributed = undistributed_tables(dsn);
+  if (!undistributed) return undistributed.error();
+  return FoundOut{*std::move(check), *std::move(undistributed)};
 }
 
-void print_check(const MigrationCheck& check) {
+// A server that stands still is started to be asked; one that was never made is not made for this.
+Result<FoundOut> found_out(const DatabaseChoice& choice) {
+  if (!choice.is_embedded()) return found_out_at(choice.dsn);
+  if (!is_cluster(choice.directory)) return FoundOut{nothing_migrated(), {}};
+  const Result<Cluster> cluster = start_cluster(choice.directory);
+  if (!cluster) return cluster.error();
+  return found_out_at(cluster->owner_dsn);
+}
+
+void print_undistributed(const std::vector<std::string>& tables) {
+  if (tables.empty()) return;
+  std::string names;
+  for (const std::string& table : tables) names += (names.empty() ? "" : ", ") + table;
+  print_paragraph("Not distributed over the cluster yet: " + names +
+                  "; `cairn migrate` or `cairn distribute` does it.");
+}
+
+void print_check(const MigrationCheck& check, bool is_distributed) {
   const std::string here = "The schema is at version " + std::to_string(check.version);
   if (check.missing.empty())
-    return print_line(here + ", shards " + std::to_string(check.shards) + ": nothing is to be done.");
+    return print_line(here + ", shards " + std::to_string(check.shards) +
+                      (is_distributed ? ": nothing is to be done." : ": no migration is to run."));
   print_paragraph((check.version == 0 ? "There is no schema yet" : here) + "; `cairn migrate` would lead to version " +
                   std::to_string(check.newest) + ":");
   Table table({"NUMBER", "MIGRATION"});
@@ -66,18 +91,24 @@ void print_check(const MigrationCheck& check) {
 }
 
 Exit check_schema(const Settings& settings) {
-  const Result<MigrationCheck> check = found_out(choose_database(settings));
-  if (!check) return check.error();
+  const Result<FoundOut> found = found_out(choose_database(settings));
+  if (!found) return found.error();
+  const MigrationCheck& check = found->check;
+  const bool is_distributed = found->undistributed.empty();
   if (settings.json) {
     Json missing = Json::array();
-    for (const Migration& migration : check->missing)
+    for (const Migration& migration : check.missing)
       missing.push_back({{"number", migration.number}, {"name", migration.name}});
-    print_json(
-        {{"version", check->version}, {"newest", check->newest}, {"shards", check->shards}, {"migrations", missing}});
+    print_json({{"version", check.version},
+                {"newest", check.newest},
+                {"shards", check.shards},
+                {"migrations", missing},
+                {"undistributed", found->undistributed}});
   } else {
-    print_check(*check);
+    print_check(check, is_distributed);
+    print_undistributed(found->undistributed);
   }
-  return check->missing.empty() ? exit_ok : exit_finding;
+  return check.missing.empty() && is_distributed ? exit_ok : exit_finding;
 }
 
 struct MigrateOptions {
@@ -97,7 +128,11 @@ void add_migrate(CommandLine& line) {
   CLI::Option* shards = command.add_option("--shards", options.shards, "Number of shards, chosen once (default 1)")
                             ->check(CLI::Range(1, 1024))
                             ->type_name("N");
-  command.add_flag("--check", options.check, "Write nothing: say which migrations would run; exit code 1 if any would")
+  command
+      .add_flag(
+          "--check", options.check,
+          "Write nothing: say which migrations would run, and which tables of a cluster are not distributed; exit code "
+          "1 if any")
       ->excludes(shards);
 }
 

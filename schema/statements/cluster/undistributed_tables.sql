@@ -1,6 +1,6 @@
--- Cairn's tables that the cluster does not know yet. (Shards that lie on this node have names of their own, which end
--- with the number of a shard.)
-select c.relname::text as name
+-- Cairn's tables that the cluster does not know yet, and whether there is anything in their files. (Shards that lie on
+-- this node have names of their own, which end with the number of a shard.)
+select c.relname::text as name, pg_relation_size(c.oid) > 0 as is_filled
 from pg_class c
 where c.relnamespace = 'cairn'::regnamespace and c.relkind = 'r'
   and not exists (select from pg_dist_partition p where p.logicalrelid = c.oid)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "storage/migration/distribution.hpp"
+#include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/placements.hpp"
 #include "storage/postgres/store/postgres_store.hpp"
@@ -93,7 +94,7 @@ TEST_P(CitusTest, the_shards_are_spread_evenly_and_distributing_again_changes_no
   EXPECT_EQ(again->moved, 0);
 }
 
-TEST_P(CitusTest, tables_are_not_distributed_while_a_worker_is_at_work) {
+TEST_P(CitusTest, tables_that_are_in_use_are_not_distributed_while_a_worker_is_at_work) {
   const std::string dsn = new_distributed_database(shards);
   SessionRow session;
   session.id = 7;
@@ -103,6 +104,7 @@ TEST_P(CitusTest, tables_are_not_distributed_while_a_worker_is_at_work) {
   owner.execute("create table cairn.not_known (shard int)");
   owner.execute("drop table cairn.not_known");
   owner.execute("select undistribute_table('cairn.passage')");
+  owner.execute("insert into cairn.passage (position, corpus, source, title, text) values (0, 'c', 's', '', 't')");
   const Result<DistributeReport> refused = distribute(dsn);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::conflict) << refused.error().message;
@@ -110,6 +112,51 @@ TEST_P(CitusTest, tables_are_not_distributed_while_a_worker_is_at_work) {
   const Result<DistributeReport> done = distribute(dsn);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->tables, std::vector<std::string>{"passage"});
+}
+
+// As one that a migration has added: the schema had moved on, and then it was refused beside workers.
+TEST_P(CitusTest, a_table_without_rows_is_distributed_while_workers_are_at_work) {
+  const std::string dsn = new_distributed_database(shards);
+  const std::unique_ptr<Store> store = store_on(dsn);
+  SessionRow session;
+  session.id = 7;
+  store->sessions().open(session);
+  store->sessions().beat(7);
+  ask(dsn, "select undistribute_table('cairn.passage')");
+  EXPECT_EQ(*undistributed_tables(dsn), std::vector<std::string>{"passage"});
+  const Result<DistributeReport> done = distribute(dsn);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->tables, std::vector<std::string>{"passage"});
+  EXPECT_TRUE(undistributed_tables(dsn)->empty());
+}
+
+// `cairn serve` has no session, and went on with plans of the tables as they were.
+TEST_P(CitusTest, tables_that_are_in_use_are_not_distributed_while_another_program_is_connected) {
+  const std::string dsn = new_distributed_database(shards);
+  ask(dsn, "select undistribute_table('cairn.passage')");
+  ask(dsn, "insert into cairn.passage (position, corpus, source, title, text) values (0, 'c', 's', '', 't')");
+  auto serving = std::make_unique<PgConnection>(PgConnectOptions{dsn, "cairn", false});
+  const Result<DistributeReport> refused = distribute(dsn);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::conflict);
+  EXPECT_NE(refused.error().message.find("end `cairn serve`"), std::string::npos) << refused.error().message;
+  serving.reset();
+  const Result<DistributeReport> done = distribute(dsn);
+  EXPECT_TRUE(done) << done.error().message;
+}
+
+TEST(Distribution, sees_programs_that_are_connected_and_not_itself) {
+  const std::string dsn = new_database(1);
+  Administration database(dsn, "cairn distribute");
+  const Administration migrating(dsn, "cairn migrate");
+  const PgConnection other({dsn, "psql", false});
+  EXPECT_EQ(database.query("programs_connected").size(), 0u);
+  const PgConnection serving({dsn, "cairn", false});
+  const PgConnection sending({dsn, "traces of cairn", false});
+  const AdminRows seen = database.query("programs_connected");
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen.text(0, 0), "cairn");
+  EXPECT_EQ(seen.number(0, 1), 1);
 }
 
 // A step's way (claim, commit, history) plans nothing by Citus: its counters stay where they are on every node.
