@@ -13,6 +13,8 @@
 namespace cairn {
 namespace {
 
+constexpr TimeUs change_us_max = 300'000'000;  // a change that takes longer was left by a process that died
+
 // The limits of a queue that was never set are those of none.
 QueueLimits lock_limits(PgConnection& connection, const std::string& name) {
   std::vector<QueueLimits> found =
@@ -28,6 +30,19 @@ PgParameters limit_parameters(const QueueLimits& limits) {
   const std::string text = limits_text(limits);
   text.empty() ? parameters.add_null(PgType::text) : parameters.add(text);
   return parameters;
+}
+
+// What the queue had before a change of it that is under way, or was left.
+std::optional<QueueLimits> limits_before_change(PgConnection& connection, const std::string& name) {
+  std::vector<QueueLimits> found =
+      read_queue_limits(connection.query(statement("changes_under_way"), PgParameters().add(never_us).add(name)));
+  return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+}
+
+Error not_paused_any_more(const std::string& name) {
+  return {Code::stale, "Expected queue " + name +
+                           " to stay paused while its limits change, but another change came meanwhile, or this one "
+                           "took too long and was taken back: look at its limits, and change them again."};
 }
 
 // The statements of LimitBook::forget_spent: a page of each kind of rows after a mark.
@@ -73,20 +88,23 @@ std::vector<QueueLimits> LimitTable::queue_limits() {
 Result<QueueLimits> LimitTable::change_limits(const LimitChange& change) {
   if (const Status fine = check_limits(change.limits); !fine) return fine.error();
   const bool is_in_pause = parts_.placements.are_distributed() && change.limits.is_counted();
-  const Result<QueueLimits> changed = is_in_pause ? change_in_pause(change) : make_change(change);
+  const Result<QueueLimits> changed = is_in_pause ? change_in_pause(change) : make_change(change, nullptr);
   if (changed && changed->has_keys()) find_keys(change.limits.name);
   parts_.claimer.limits_changed(change.limits.name);
   return changed;
 }
 
 // In a transaction. A change that is there already, perhaps by an attempt whose answer was lost, is not made twice.
-Result<QueueLimits> LimitTable::put_limits(PgConnection& connection, const LimitChange& change) {
+// `paused`: what the queue has now if it was paused for the change.
+Result<QueueLimits> LimitTable::put_limits(PgConnection& connection, const LimitChange& change,
+                                           const QueueLimits* paused) {
   const std::string& name = change.limits.name;
   const QueueLimits found = lock_limits(connection, name);
   QueueLimits next = change.limits;
   ++next.revision;
   if (found == next) return next;
   if (const Status fits = check_change(found, change); !fits) return fits.error();
+  if (paused != nullptr && found != *paused) return not_paused_any_more(name);
   const PgParameters parameters = limit_parameters(next);
   connection.query(statement("put_limits"), parameters);
   connection.query(statement("put_queue_change"), PgParameters(parameters).add(parts_.clock.now()).add(change.actor));
@@ -95,10 +113,10 @@ Result<QueueLimits> LimitTable::put_limits(PgConnection& connection, const Limit
   return next;
 }
 
-Result<QueueLimits> LimitTable::make_change(const LimitChange& change) {
+Result<QueueLimits> LimitTable::make_change(const LimitChange& change, const QueueLimits* paused) {
   return parts_.placements.whole().run_widely([&](PgConnection& connection) -> Result<QueueLimits> {
     if (!parts_.placements.are_distributed()) connection.query(statement("exclude_claims"));
-    return put_limits(connection, change);
+    return put_limits(connection, change, paused);
   });
 }
 
@@ -114,28 +132,43 @@ void LimitTable::find_keys(const std::string& queue) {
 // In several transactions, as no lock spans the nodes of a cluster. The queue has its new limits, but is paused and
 // has the revision from before, until the claims under way have ended on each node and the jobs that they hold are
 // counted by their new keys; a claim that begins later sees the limits. If the change fails, it gets back what it
-// had.
+// had; if this process dies, by end_left_changes() or the next change.
 Result<QueueLimits> LimitTable::change_in_pause(const LimitChange& change) {
   QueueLimits paused = change.limits;
   paused.paused = true;
   std::optional<QueueLimits> before;
+  const TimeUs now_us = parts_.clock.now();
   const Status begun = parts_.placements.whole().run_widely([&](PgConnection& connection) -> Status {
     const QueueLimits found = lock_limits(connection, paused.name);
     if (const Status fits = check_change(found, change); !fits) return fits;
-    if (!before) before = found;  // an attempt whose answer was lost may have paused it
+    before = limits_before_change(connection, paused.name).value_or(found);
     connection.query(statement("put_limits"), limit_parameters(paused));
+    connection.query(statement("begin_change"), limit_parameters(*before).add(now_us));
     return Done{};
   });
   if (!begun) return begun.error();
   try {
     count_all_held(paused.name);
-    Result<QueueLimits> changed = make_change(change);
+    Result<QueueLimits> changed = make_change(change, &paused);
     if (!changed) end_pause(*before, paused);
     return changed;
   } catch (...) {
     end_pause(*before, paused);
     throw;
   }
+}
+
+void LimitTable::end_left_changes() {
+  if (!parts_.placements.are_distributed()) return;
+  const TimeUs began_before_us = parts_.clock.now() - change_us_max;
+  const std::vector<QueueLimits> ended = parts_.placements.whole().run_widely([&](PgConnection& connection) {
+    std::vector<QueueLimits> left = read_queue_limits(
+        connection.query(statement("changes_under_way"), PgParameters().add(began_before_us).add_null(PgType::text)));
+    for (const QueueLimits& before : left) connection.query(statement("put_limits"), limit_parameters(before));
+    return left;
+  });
+  for (const QueueLimits& before : ended)
+    if (before.is_counted()) count_all_held(before.name);
 }
 
 // Another change that came meanwhile stays.
@@ -213,6 +246,7 @@ std::vector<LimitChangeRow> LimitTable::limit_changes(const std::string& queue, 
 std::optional<std::int64_t> LimitTable::forget_spent(SpentMark& mark, TimeUs at_us, std::int32_t portion) {
   const std::vector<Shard> placements = parts_.placements.one_shard_of_each();
   if (mark.part >= std::ssize(spent_parts)) return std::nullopt;
+  if (mark.part == 0 && mark.placement == 0 && mark.shard < 0) end_left_changes();
   const SpentPart& part = spent_parts.at(static_cast<std::size_t>(mark.part));
   std::int64_t forgotten = 0;
   std::int64_t looked = 0;

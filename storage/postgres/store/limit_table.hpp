@@ -38,9 +38,10 @@ class LimitTable {
   void forget_key(const std::string& queue, const std::string& key);
 
  private:
-  Result<QueueLimits> put_limits(PgConnection& connection, const LimitChange& change);
-  Result<QueueLimits> make_change(const LimitChange& change);
+  Result<QueueLimits> put_limits(PgConnection& connection, const LimitChange& change, const QueueLimits* paused);
+  Result<QueueLimits> make_change(const LimitChange& change, const QueueLimits* paused);
   Result<QueueLimits> change_in_pause(const LimitChange& change);
+  void end_left_changes();
   void end_pause(const QueueLimits& before, const QueueLimits& paused);
   void count_all_held(const std::string& queue);
   void find_keys(const std::string& queue);

@@ -320,6 +320,41 @@ TEST_P(CitusTest, a_queue_gets_back_what_it_had_if_a_change_of_its_limits_fails)
   EXPECT_EQ(store_->limits().queue_limits(), before);
 }
 
+// Its process died between pausing the queue and putting the change on record: the queue stayed paused for good.
+TEST_P(CitusTest, a_pause_that_was_left_is_ended_by_the_next_pass_or_the_next_change) {
+  ASSERT_TRUE(set_limits(*store_, {.name = "few", .concurrency = 5}));
+  const std::vector<QueueLimits> before = store_->limits().queue_limits();
+  const auto leave = [&] {
+    ask(dsn_,
+        "update cairn.queue set change_began = 1, before_revision = revision, before_concurrency = concurrency, "
+        "before_paused = paused, concurrency = 2, paused = true");
+  };
+  const auto pass = [&] {
+    for (SpentMark mark; store_->limits().forget_spent(mark, noon, 1'000);) continue;
+  };
+  leave();
+  ask(dsn_, "update cairn.queue set change_began = (extract(epoch from clock_timestamp()) * 1000000)::bigint");
+  pass();
+  EXPECT_TRUE(store_->limits().queue_limits().at(0).paused) << "its process may still live";
+  ask(dsn_, "update cairn.queue set change_began = 1");
+  pass();
+  EXPECT_EQ(store_->limits().queue_limits(), before);
+
+  leave();
+  ask(dsn_,
+      "create function public.no_record() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end "
+      "$$");
+  ask(dsn_, "create trigger no_record before insert on cairn.queue_change for each row execute function no_record()");
+  EXPECT_ANY_THROW((void)set_limits(*store_, {.name = "few", .concurrency = 3}));
+  EXPECT_EQ(store_->limits().queue_limits(), before) << "not what was left";
+  ask(dsn_, "drop trigger no_record on cairn.queue_change");
+  leave();
+  ASSERT_TRUE(set_limits(*store_, {.name = "few", .concurrency = 3}));
+  EXPECT_FALSE(store_->limits().queue_limits().at(0).paused);
+  pass();
+  EXPECT_EQ(store_->limits().queue_limits().at(0).concurrency, 3);
+}
+
 TEST_P(CitusTest, a_list_of_runs_is_joined_from_all_nodes_newest_first) {
   std::vector<RunId> ids;
   for (Shard shard = 0; shard < shards; ++shard) {
