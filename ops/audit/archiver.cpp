@@ -63,17 +63,22 @@ Archiver::Archiver(Store& store, RunArchive& archive, CheckpointTable& checkpoin
 
 void Archiver::leave_out(const std::set<RunId>& runs) { left_out_ = runs; }
 
-Result<ArchiveReport> Archiver::archive(const std::string& file, TimeUs ended_before,
-                                        const std::function<bool(const RunRow&)>& is_wanted, const std::string& by) {
+Result<ArchiveReport> Archiver::archive(const std::string& file, const WantedRuns& wanted, const std::string& by) {
   const Roots roots = [&](const Take& take) {
+    const auto take_page = [&](const std::vector<RunArchive::Place>& page) {
+      return std::all_of(page.begin(), page.end(), [&](const RunArchive::Place& place) {
+        const std::optional<RunRow> row = store_.run(place.second);
+        return !row || !wanted.is_wanted(*row) || take(place.second);
+      });
+    };
+    if (!wanted.tags.empty()) {
+      take_page(archive_.candidates(wanted.ended_before, wanted.tags));
+      return;
+    }
     RunArchive::Place last{std::numeric_limits<TimeUs>::min(), RunId{}};
     for (;;) {
-      const std::vector<RunArchive::Place> page = archive_.candidates(ended_before, last, candidates_page);
-      for (const auto& [started_at, run] : page) {
-        const std::optional<RunRow> row = store_.run(run);
-        if (row && is_wanted(*row) && !take(run)) return;
-      }
-      if (page.size() < static_cast<std::size_t>(candidates_page)) return;
+      const std::vector<RunArchive::Place> page = archive_.candidates(wanted.ended_before, last, candidates_page);
+      if (!take_page(page) || page.size() < static_cast<std::size_t>(candidates_page)) return;
       last = page.back();
     }
   };

@@ -24,6 +24,13 @@ struct ArchiveReport {
   std::int64_t faulty = 0;  // runs that cannot be archived, which are reported as kept
 };
 
+// Runs to archive.
+struct WantedRuns {
+  TimeUs ended_before = 0;
+  Tags tags = {};  // all have these, by whose index they are found
+  std::function<bool(const RunRow&)> is_wanted;
+};
+
 class Archiver {
  public:
   using Kept = std::function<void(const RunId& run, const std::string& why)>;
@@ -50,8 +57,7 @@ class Archiver {
   // for once more: what has gone on since, or is referred to by now, stays with all that goes together with it. `by`:
   // the actor on record. Refuses `invalid` (the file cannot be written), `corrupt` (a file that was there contradicts
   // its hashes), `unsupported` (this login may not remove runs). A refused call leaves nothing of a new file.
-  Result<ArchiveReport> archive(const std::string& file, TimeUs ended_before,
-                                const std::function<bool(const RunRow&)>& is_wanted, const std::string& by);
+  Result<ArchiveReport> archive(const std::string& file, const WantedRuns& wanted, const std::string& by);
 
  private:
   // Calls `take` with each run that is wanted and that no run in the database called.

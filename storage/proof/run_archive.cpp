@@ -1,8 +1,10 @@
 #include "storage/proof/run_archive.hpp"
 
 #include <array>
+#include <limits>
 #include <map>
 
+#include "engine/json.hpp"
 #include "storage/postgres/placements.hpp"
 #include "storage/postgres/rows.hpp"
 
@@ -130,6 +132,13 @@ std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const
       placements_->query_each_widely("archive_candidates",
                                      PgParameters().add(ended_before).add(after.first).add(after.second).add(limit)),
       limit);
+}
+
+std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Tags& tags) {
+  CHECK(!tags.empty());
+  return first_places(
+      placements_->query_each("archive_candidates_tagged", PgParameters().add(ended_before).add(canonical(Json(tags)))),
+      std::numeric_limits<std::int32_t>::max());
 }
 
 std::vector<RunArchive::Place> RunArchive::due(const std::string& graph, TimeUs ended_before, const Place& after,

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/log.hpp"
 #include "storage/proof/tombstone.hpp"
 
 namespace cairn {
@@ -47,6 +48,9 @@ class RunArchive {
   // Runs that ended before `ended_before` and whose caller, if any, is gone; oldest first, those after the one given.
   using Place = std::pair<TimeUs, RunId>;  // its start and its id
   std::vector<Place> candidates(TimeUs ended_before, const Place& after, std::int32_t limit);
+
+  // The same, all of those that have these tags: by their index, however many others have ended. REQUIRES: a tag.
+  std::vector<Place> candidates(TimeUs ended_before, const Tags& tags);
 
   // The same, of one graph: by an index, whatever else is in the table. An import counts as an end.
   std::vector<Place> due(const std::string& graph, TimeUs ended_before, const Place& after, std::int32_t limit);

@@ -62,7 +62,8 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
   CheckpointTable signatures(opened->dsn, store.shards());
   Archiver archiver(store, archive, signatures, *key, keep);
   archiver.leave_out(*except);
-  const Result<ArchiveReport> report = archiver.archive(options.out, before, wanted_by(store, *where), current_actor());
+  const WantedRuns wanted{before, where->tags, wanted_by(store, *where)};
+  const Result<ArchiveReport> report = archiver.archive(options.out, wanted, current_actor());
   if (!report) return report.error();
   if (settings.json)
     print_json({{"file", options.out},

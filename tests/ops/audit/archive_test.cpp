@@ -312,8 +312,8 @@ TEST_F(Archive, a_sound_run_above_the_bounds_of_an_export_stays_and_the_others_g
   Archiver archiver(*store, removal, signatures, key,
                     [&](const RunId& run, const std::string& why) { kept.emplace(to_string(run), why); });
   archiver.bound({.state_bytes = 10'000, .measured_every_bytes = 1'000});
-  const Result<ArchiveReport> report = archiver.archive(
-      file_, store->database_time(), [](const RunRow&) { return true; }, "user:ann");
+  const WantedRuns all{store->database_time(), {}, [](const RunRow&) { return true; }};
+  const Result<ArchiveReport> report = archiver.archive(file_, all, "user:ann");
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->removed, 2);
   EXPECT_EQ(report->faulty, 1);

@@ -135,6 +135,7 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"run_counts", {"run_started_at"}},
     {"run_place", {"run_started_at"}},
     {"archive_due", {"run_graph", "import_pkey"}},
+    {"archive_candidates_tagged", {"run_tags", "run_pkey"}},
     {"kept_for_open_runs", {"run_continues", "run_origin"}},
     {"runs_called", {"event_pkey", "run_pkey"}},
     {"runs_coming_from", {"run_continues", "run_origin"}},
