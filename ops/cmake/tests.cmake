@@ -469,6 +469,7 @@ add_executable(test_tidy
   tests/tidy/migrations_test.cpp
   tests/tidy/names_test.cpp
   tests/tidy/pages_test.cpp
+  tests/tidy/placements_test.cpp
   tests/tidy/prose_test.cpp
   tests/tidy/requirements_test.cpp
   tests/tidy/rooms_test.cpp

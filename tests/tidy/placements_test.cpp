@@ -1,0 +1,95 @@
+// Tidy rule of placements: a statement is about one shard, and goes to the node that has it. The few that ask each node
+// of a cluster cost as many round trips as there are nodes, so each of them stands here with its reason.
+#include <gtest/gtest.h>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "tests/tidy/sources.hpp"
+
+namespace cairn::testing {
+namespace {
+
+constexpr std::string_view all_runs = "a list of runs, wherever they are";
+constexpr std::string_view a_sum = "a sum over all runs";
+constexpr std::string_view limits = "limits of a queue hold across nodes";
+constexpr std::string_view a_session = "what a session left, wherever it is";
+constexpr std::string_view whose_runs = "runs that these refer to, wherever they are";
+constexpr std::string_view the_feed = "the feed is of all runs";
+
+// By the statement; a caller whose statement is not written there, by its file.
+const std::map<std::string, std::string_view> asked_of_each_node = {
+    {"runs", all_runs},
+    {"runs_of_graph", all_runs},
+    {"runs_tagged", all_runs},
+    {"runs_tagged_lately", all_runs},
+    {"runs_between", all_runs},
+    {"loose_ends", all_runs},
+    {"questions", all_runs},
+    {"questions_after", all_runs},
+    {"erased", all_runs},
+    {"archive_candidates", all_runs},
+    {"archive_candidates_tagged", all_runs},
+    {"archive_due", all_runs},
+    {"count_runs", a_sum},
+    {"queues", a_sum},
+    {"held_counts", a_sum},
+    {"runs_coming_from", whose_runs},
+    {"kept_for_open_runs", whose_runs},
+    {"erase_heirs", whose_runs},
+    {"retire_permits", limits},
+    {"permit_counts", limits},
+    {"queue_rates", limits},
+    {"key_uses", limits},
+    {"budget_uses", limits},
+    {"budget_uses_of_keys", limits},
+    {"forget_key", limits},
+    {"storage/postgres/claims/keyed_claims.cpp", limits},
+    {"storage/postgres/store/limit_table.cpp", limits},
+    {"leave_homes", a_session},
+    {"drop_progress", a_session},
+    {"held_by", a_session},
+    {"look_at_held", a_session},
+    {"end_stalled", a_session},
+    {"feed_standing", the_feed},
+    {"feed_places", the_feed},
+    {"storage/feed/feed.cpp", the_feed},
+};
+
+// The statements that the source sends to each node; its path for those that are not named in the call.
+std::set<std::string> sent_to_each_node(const Source& source) {
+  static const std::regex call("(query_each|query_each_widely|one_shard_of_each)\\(((?:[^,()]|\\(\\))*)[,)]");
+  static const std::regex name("\"(\\w+)\"");
+  std::set<std::string> found;
+  const std::string text = text_of(source);
+  for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at) {
+    const std::string first = at->str(2);
+    std::sregex_iterator named(first.begin(), first.end(), name);
+    if (named == end) found.insert(source.path);
+    for (; named != end; ++named) found.insert(named->str(1));
+  }
+  return found;
+}
+
+TEST(Tidy, what_asks_each_node_of_a_cluster_is_named_with_its_reason) {
+  using Names = std::set<std::string>;
+  const auto in = [](const std::string& text) { return sent_to_each_node(source("storage/example.cpp", text)); };
+  EXPECT_EQ(in("placements.query_each(\"one\", parameters);"), Names{"one"});
+  EXPECT_EQ(in("placements->query_each_widely(\n    \"one\");"), Names{"one"});
+  EXPECT_EQ(in("query_each(filter.graph.empty() ? \"one\" : \"two\", filtered(filter))"), (Names{"one", "two"}));
+  EXPECT_EQ(in("query_each(name, parameters)"), Names{"storage/example.cpp"});
+  EXPECT_EQ(in("for (const Shard shard : placements_.one_shard_of_each()) {"), Names{"storage/example.cpp"});
+  EXPECT_EQ(in("placements.query(shard, \"one\")"), Names{});
+
+  Names found, listed;
+  for (const Source& one : all_sources())
+    if (is_cpp(one) && folder_of(one) != "tests" && !one.path.starts_with("storage/postgres/placements."))
+      found.merge(sent_to_each_node(one));
+  for (const auto& [name, reason] : asked_of_each_node) listed.insert(name);
+  EXPECT_EQ(found, listed);
+}
+
+}  // namespace
+}  // namespace cairn::testing
