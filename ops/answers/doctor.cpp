@@ -6,12 +6,12 @@
 #include "ops/answers/sessions.hpp"
 #include "ops/answers/words.hpp"
 #include "ops/requests/listen_address.hpp"
+#include "storage/postgres/schema.hpp"
 #include "workers/means.hpp"
 
 namespace cairn {
 namespace {
 
-constexpr std::int32_t version_min = 150'000;
 constexpr std::int64_t snapshot_seconds_max = 300;
 constexpr std::int64_t bloated_snapshot_seconds_max = 60;  // when dead rows have gathered already
 constexpr std::int64_t snapshot_transactions_max = 1'000'000;
@@ -37,7 +37,8 @@ std::string holder_text(const HolderFacts& holder) {
 // --- the server ------------------------------------------------------------------------------------------------------
 
 void add_server(const ServerFacts& server, std::vector<Check>& checks) {
-  checks.push_back({"postgres_version", server.version_number >= version_min, server.version + ", at least 15 needed"});
+  checks.push_back(
+      {"postgres_version", server.version_number >= server_version_min, server.version + ", at least 15 needed"});
   checks.push_back({"encoding", server.encoding == "UTF8", server.encoding});
   checks.push_back(is_on("fsync", server.fsync));
   const bool waits = server.synchronous_commit != "off";

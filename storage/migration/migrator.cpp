@@ -65,6 +65,7 @@ Status check_encoding(Administration& database) {
 }
 
 Result<SchemaFound> find_fitting(Administration& database, std::int32_t shards) {
+  if (const Status fits = check_server_version(database.query("server_kind").number(0, 1)); !fits) return fits.error();
   if (const Status fits = check_encoding(database); !fits) return fits.error();
   Result<SchemaFound> found = find_schema(database);
   if (!found || found->version == 0 || shards <= 0 || shards == found->shards) return found;
@@ -115,6 +116,14 @@ class Migrator {
   }
 
  private:
+  // For this transaction, because those who come after it wait behind it; also on the nodes of a cluster, which ask for
+  // the locks of the shards.
+  void limit_lock_wait() {
+    if (database_.query("has_citus").boolean(0, 0))
+      database_.execute("set local citus.propagate_set_commands to 'local'");
+    database_.execute("set local lock_timeout to '" + std::to_string(patience_.each_ms) + "ms'");
+  }
+
   // Creates the schema, runs the next migration, or finds none; returns the state before.
   Result<SchemaFound> step() {
     Attempts attempts(patience_.all_ms);
@@ -150,7 +159,7 @@ class Migrator {
       const Migration next = migrations_after(found->version).front();
       number = next.number;
       if (is_built_beside_writers(next)) return built(next, *found);
-      database_.query("set_lock_wait", {std::to_string(patience_.each_ms)});
+      limit_lock_wait();
       database_.execute(std::string(next.text));
       record(next, found->shards);
     } else {
@@ -198,7 +207,7 @@ class Migrator {
       roll_back();
       return now.error();
     }
-    database_.query("set_lock_wait", {std::to_string(patience_.each_ms)});
+    limit_lock_wait();
     if (now->version < migration.number) record(migration, found.shards);
     commit();
     return found;

@@ -40,6 +40,14 @@ std::string_view embedded_login() { return schema_file("embedded_login.sql"); }
 
 int newest_schema() { return migrations().back().number; }
 
+// The first of two numbers, or of three before version 10, are the major version.
+Status check_server_version(std::int64_t version) {
+  if (version >= server_version_min) return Done{};
+  const std::string minor = std::to_string(version >= 100'000 ? version % 10'000 : version / 100 % 100);
+  return Error{Code::unavailable, "Expected a server of PostgreSQL " + std::to_string(server_version_min / 10'000) +
+                                      " or newer, but found " + std::to_string(version / 10'000) + "." + minor + "."};
+}
+
 Result<SchemaFound> find_schema(Administration& database) {
   const std::string owner = database.query("has_schema").text(0, 0);
   if (owner == "nobody") return SchemaFound{};

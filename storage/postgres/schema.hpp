@@ -26,6 +26,11 @@ int newest_schema();
 // Makes the login of an embedded cluster that workers and commands use; may be run again.
 std::string_view embedded_login();
 
+// The oldest PostgreSQL that will do, as `server_version_num` has it.
+inline constexpr std::int64_t server_version_min = 150'000;
+// Refuses `unavailable` an older one.
+Status check_server_version(std::int64_t version);
+
 struct SchemaFound {
   int version = 0;  // 0: none
   std::int32_t shards = 1;

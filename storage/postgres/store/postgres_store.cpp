@@ -138,7 +138,10 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
   if (const Status dsns = check_dsns_of_environment(); !dsns) return dsns.error();
   try {
     Administration database(options.dsn, options.application, opening_limit_ms);
-    const bool is_replica = database.query("is_replica").boolean(0, 0);
+    const AdminRows server = database.query("server_kind");
+    server.expect_columns({"is_replica", "version"});
+    if (const Status fits = check_server_version(server.number(0, 1)); !fits) return fits.error();
+    const bool is_replica = server.boolean(0, 0);
     if (is_replica && options.found_replica == nullptr) return takes_no_writes(options.dsn);
     const Result<SchemaFound> found = find_schema(database);
     if (!found) return found.error();

@@ -6,8 +6,10 @@
 #include <future>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <utility>
 
 #include "storage/postgres/administration.hpp"
+#include "storage/postgres/schema.hpp"
 #include "storage/postgres/store/postgres_store.hpp"
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
@@ -48,6 +50,17 @@ bool waits_for_a_lock(const std::string& dsn) {
 void write(const std::string& dsn) {
   ask(dsn + " options='-c statement_timeout=20s'", "update cairn.worker set counter = counter + 1");
   ask(dsn + " options='-c statement_timeout=20s'", "update cairn.run set updated_at = updated_at + 1");
+}
+
+TEST(Migrator, an_older_server_is_refused_by_its_version) {
+  EXPECT_TRUE(check_server_version(150'000));
+  EXPECT_TRUE(check_server_version(180'001));
+  for (const auto& [number, name] : {std::pair(140'009, "14.9."), {100'023, "10.23."}, {90'624, "9.6."}}) {
+    const Status refused = check_server_version(number);
+    ASSERT_FALSE(refused) << number;
+    EXPECT_EQ(refused.error().code, Code::unavailable);
+    EXPECT_EQ(refused.error().message, std::string("Expected a server of PostgreSQL 15 or newer, but found ") + name);
+  }
 }
 
 TEST(Migrator, a_check_names_what_would_run_and_writes_nothing) {

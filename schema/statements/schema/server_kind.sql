@@ -1,0 +1,1 @@
+select pg_is_in_recovery() as is_replica, current_setting('server_version_num')::int as version
