@@ -241,7 +241,8 @@ TEST(Connections, a_command_opens_two_at_once) {
   EXPECT_GE(most, 1);
 }
 
-// Each of the processes would open seven; the pooler has six for all of them, and each listens on one of its own.
+// Each of the processes would open eight; the pooler has two for all of them, and each listens on one of its own. So
+// 100 of them are 100 of a server's 200 connections, and the pooler's.
 TEST(Connections, twelve_workers_fit_into_twenty_with_a_pooler) {
   OwnServer server("small_server");
   server.set("max_connections", "20");
@@ -257,6 +258,11 @@ TEST(Connections, twelve_workers_fit_into_twenty_with_a_pooler) {
   std::string inputs;
   for (int n = 0; n < 100; ++n) inputs += echo_plan(5).dump() + "\n";
   cairn_ok({"batch", "plan_runner", "--inputs", write_file("fitting.jsonl", inputs), "--json"});
+  EXPECT_TRUE(wait_until([&] {
+    return test::ask_number(server.dsn(),
+                            "select count(*) from pg_stat_activity where backend_type = 'client backend' and "
+                            "pid <> pg_backend_pid()") <= 12 + 2;
+  }));
   EXPECT_TRUE(wait_until([&] { return cairn({"runs", "--status", "running", "--limit", "1", "--json"}).out.empty(); }));
   EXPECT_EQ(cairn_ok({"runs", "--status", "done", "--limit", "200", "--json"}).lines().size(), 100u);
   for (Beside& worker : workers) worker.signal(SIGTERM);
