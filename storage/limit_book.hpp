@@ -60,8 +60,8 @@ struct LimitBook {
   // Garbage collection of the counters of limits. Removes rates whose starts were all free again at `at_us` and uses of
   // budgets in windows that were over then, and passes on the turn of a key without a job. Reads `portion` rows after
   // the mark, moves it, and returns how many were removed; nothing at the end. Waits for no claim and no commit, and
-  // changes nothing of what they may do; but on a cluster, where a queue is paused while its limits change, a pass first
-  // ends the pauses of processes that died five minutes ago or more: their queues get back what they had.
+  // changes nothing of what they may do; but on a cluster, where a queue is paused while its limits change, a pass
+  // first ends the pauses of processes that died five minutes ago or more: their queues get back what they had.
   std::function<std::optional<std::int64_t>(SpentMark& mark, TimeUs at_us, std::int32_t portion)> forget_spent;
 
   // Removes the rate and the uses of budgets of a queue's key, whatever they bind: for a key that no run has any more.

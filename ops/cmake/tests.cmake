@@ -321,6 +321,8 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/queues/rates_test.cpp
   tests/ops/runs/losses_test.cpp
   tests/ops/servers/backup_test.cpp
+  tests/ops/servers/citus_test.cpp
+  tests/ops/servers/command_walk.cpp
   tests/storage/limits/noted_holds.cpp
   tests/storage/limits/noted_starts.cpp
   tests/ops/servers/lost_tail_test.cpp

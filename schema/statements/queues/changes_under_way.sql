@@ -1,5 +1,5 @@
--- What the queues had before the changes that are under way, or were left: of those that began before $1, of the queue
--- $2 or of all.
+-- The limits that queues had before changes of them that are under way, or were left: of those that began before $1,
+-- of the queue $2 or of all.
 select q.name, q.before_revision as revision, q.before_concurrency as concurrency, q.before_paused as paused,
   q.before_limits as limits
 from cairn.queue q

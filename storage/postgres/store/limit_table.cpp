@@ -32,7 +32,7 @@ PgParameters limit_parameters(const QueueLimits& limits) {
   return parameters;
 }
 
-// What the queue had before a change of it that is under way, or was left.
+// The limits before a change of them that is under way, or was left.
 std::optional<QueueLimits> limits_before_change(PgConnection& connection, const std::string& name) {
   std::vector<QueueLimits> found =
       read_queue_limits(connection.query(statement("changes_under_way"), PgParameters().add(never_us).add(name)));

@@ -11,6 +11,7 @@
 #include "tests/faults/server.hpp"
 #include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
+#include "tests/ops/servers/command_walk.hpp"
 #include "tests/storage/test_database.hpp"
 
 namespace cairn {
@@ -54,6 +55,14 @@ TEST(BehindAPooler, D11_commands_workers_and_audits_pass) {
                                      {"migrate"}})
     cairn_ok(on_it(arguments));
   cairn_ok({"down", "--data", data});
+}
+
+TEST(BehindAPooler, D11_every_kind_of_command_passes) {
+  const std::string owner = new_database();
+  test::ask(owner, "create role tester superuser login");  // one that the pooler knows, without a password
+  const test::Pooler pooler(test::with_user(owner, "tester"), directory());
+  const Variable dsn("CAIRN_DSN", pooler.dsn());
+  walk_commands();
 }
 
 std::int64_t listeners(const std::string& dsn) {

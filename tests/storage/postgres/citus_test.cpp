@@ -114,7 +114,7 @@ TEST_P(CitusTest, tables_that_are_in_use_are_not_distributed_while_a_worker_is_a
   EXPECT_EQ(done->tables, std::vector<std::string>{"passage"});
 }
 
-// As one that a migration has added: the schema had moved on, and then it was refused beside workers.
+// As one that a migration has added: the schema had moved on, and then it was refused while workers were at work.
 TEST_P(CitusTest, a_table_without_rows_is_distributed_while_workers_are_at_work) {
   const std::string dsn = new_distributed_database(shards);
   const std::unique_ptr<Store> store = store_on(dsn);
