@@ -266,7 +266,7 @@ TEST_P(ClaimTest, A19_a_claim_passes_by_the_runs_that_it_is_told_to) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, ClaimTest, ::testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, ClaimTest, ::testing::ValuesIn(every_store_and_pooled()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

@@ -532,7 +532,7 @@ TEST_P(CommitTest, A4_a_key_whose_run_was_archived_is_refused_and_names_the_arch
   EXPECT_EQ(other.commit(other.entry()).kind, Kind::committed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, CommitTest, ::testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, CommitTest, ::testing::ValuesIn(every_store_and_pooled()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

@@ -260,7 +260,7 @@ TEST_P(SessionsTest, A3_called_runs_that_ended_without_their_callers_are_found_u
   EXPECT_TRUE(store().all_runs().loose_ends({}, 10).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, SessionsTest, ::testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, SessionsTest, ::testing::ValuesIn(every_store_and_pooled()), name_of_store);
 
 }  // namespace
 }  // namespace cairn

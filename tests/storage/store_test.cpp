@@ -23,6 +23,12 @@ std::vector<StoreVariant> every_store() {
   return all;
 }
 
+std::vector<StoreVariant> every_store_and_pooled() {
+  std::vector<StoreVariant> all = every_store();
+  all.push_back({.name = "postgres_pooled", .shards = 4, .pooled = true});
+  return all;
+}
+
 std::string name_of_store(const ::testing::TestParamInfo<StoreVariant>& variant) { return variant.param.name; }
 
 void StoreTest::SetUp() {
@@ -33,6 +39,10 @@ void StoreTest::SetUp() {
   }
   PostgresOptions options;
   options.dsn = dsn_ = variant.citus ? new_distributed_database(variant.shards) : new_database(variant.shards);
+  if (variant.pooled) {
+    pooler_ = std::make_unique<Pooler>(dsn_, scratch_directory());
+    options.dsn = pooler_->dsn();
+  }
   options.notify = variant.notify;
   options.prepared = variant.prepared;
   Result<std::unique_ptr<Store>> opened = open_postgres_store(options);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/store.hpp"
+#include "tests/storage/postgres/pooler.hpp"
 #include "tests/storage/test_runs.hpp"
 
 namespace cairn::test {
@@ -19,6 +20,7 @@ struct StoreVariant {
   bool notify = true;
   bool prepared = true;
   bool citus = false;
+  bool pooled = false;  // behind a pooler in transaction mode
 };
 
 void PrintTo(const StoreVariant& variant, std::ostream* out);
@@ -26,6 +28,8 @@ void PrintTo(const StoreVariant& variant, std::ostream* out);
 // Memory and PostgreSQL, with one shard and several, without notifications, without prepared statements; and the nodes
 // of a Citus cluster where ops/cluster has started one.
 std::vector<StoreVariant> every_store();
+// And behind a pooler: for what commits, claims and locks.
+std::vector<StoreVariant> every_store_and_pooled();
 std::string name_of_store(const ::testing::TestParamInfo<StoreVariant>& variant);
 
 // An empty store; its runs are on the last shard.
@@ -34,7 +38,7 @@ class StoreTest : public ::testing::TestWithParam<StoreVariant> {
   void SetUp() override;
 
   Store& store() { return *store_; }
-  const std::string& dsn() const { return dsn_; }  // "": in memory
+  const std::string& dsn() const { return dsn_; }  // of the server itself; "": in memory
   Shard last_shard() const { return GetParam().shards - 1; }
   std::vector<Verdict> commit(const std::vector<Entry>& batch) { return store_->commit(last_shard(), batch, {}); }
   TestRun new_run() { return TestRun(store(), last_shard()); }
@@ -47,6 +51,7 @@ class StoreTest : public ::testing::TestWithParam<StoreVariant> {
 
  private:
   std::string dsn_;  // "": in memory
+  std::unique_ptr<Pooler> pooler_;
   std::unique_ptr<Store> store_;
 };
 

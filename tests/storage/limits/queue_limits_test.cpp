@@ -242,7 +242,7 @@ TEST_P(QueueLimitsTest, a_job_that_has_waited_goes_before_younger_ones_of_a_bett
   EXPECT_EQ(order, (std::vector<RunId>{runs[2].id(), runs[0].id(), runs[1].id(), runs[3].id()}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, QueueLimitsTest, ::testing::ValuesIn(every_store()), name_of_store);
+INSTANTIATE_TEST_SUITE_P(Stores, QueueLimitsTest, ::testing::ValuesIn(every_store_and_pooled()), name_of_store);
 
 }  // namespace
 }  // namespace cairn
