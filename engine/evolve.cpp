@@ -194,13 +194,13 @@ Step& Fold::new_step(Branch& in, NodeIndex node) {
   return step;
 }
 
-// `unfit`: why the step cannot be run; "": it can.
-void Fold::open(BranchId in, NodeIndex node, const Json& given, std::string unfit) {
+// `fits`: that the step can be run, or why it cannot.
+void Fold::open(BranchId in, NodeIndex node, const Json& given, const Status& fits) {
   Step& step = new_step(branch(in), node);
   step.given = given;
   charge_opening(step);
   if (step.exhausted) return;
-  if (!unfit.empty()) return make_unfit(step, std::move(unfit));
+  if (!fits) return make_unfit(step, fits.error().message);
   read_settings(step);
 }
 
@@ -288,15 +288,14 @@ void Fold::arrive(BranchId in, NodeIndex join) {
   if (static_cast<std::size_t>(++parent.arrived) < parent.fan.size()) return;
   const std::vector<BranchId> fan = std::exchange(parent.fan, {});
   parent.arrived = 0;
-  std::string unfit;
+  Status all_fit = Done{};
   for (const BranchId id : fan) {
-    if (const Status fits = check_sums(state_, parent.id, branch(id).data); !fits && unfit.empty())
-      unfit = fits.error().message;
+    if (Status fits = check_sums(state_, parent.id, branch(id).data); !fits && all_fit) all_fit = std::move(fits);
     if (branch(id).cause) parent.cause = std::move(branch(id).cause);
     merge(parent, branch(id));
     state_.branches.erase(id);
   }
-  open(parent.id, join, nullptr, std::move(unfit));
+  open(parent.id, join, nullptr, all_fit);
 }
 
 // The parts' untaken sub-goals come after the parent's: `next_untaken` stays at or before the first of them.

@@ -118,7 +118,7 @@ class Fold {
   std::optional<CauseOfFailure> cause_of(const Step& step, const StepSucceeded& closed) const;
   void must_be_closable(const Step& step) const;
   Step& new_step(Branch& in, NodeIndex node);
-  void open(BranchId in, NodeIndex node, const Json& given, std::string unfit = "");
+  void open(BranchId in, NodeIndex node, const Json& given, const Status& fits = Done{});
   void read_settings(Step& step);
   static void make_unfit(Step& step, std::string message);
   void charge_opening(Step& step);

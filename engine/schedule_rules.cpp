@@ -144,12 +144,12 @@ class ScheduleDecider {
       const auto found = std::find_if(state_.starting.begin(), state_.starting.end(),
                                       [&one](const OccurrenceRun& starting) { return starting.run == one.run; });
       if (found == state_.starting.end()) continue;  // another process has confirmed it
-      if (one.refusal)
+      if (!one.start)
         note({.kind = NoteKind::refused,
               .at = found->at,
               .until = found->at,
               .count = 1,
-              .says = *one.refusal,
+              .says = one.start.error().message,
               .actor = by_itself});
       else
         state_.open.push_back({found->at, found->run});

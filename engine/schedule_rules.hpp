@@ -46,10 +46,10 @@ bool is_ahead(const ScheduleState& state, TimeUs now_us);
 // Decides all that is due.
 ScheduleDecision decide_schedule(ScheduleState& state, const ScheduleView& view);
 
-// How a start went; no refusal: there is the run now.
+// How a start went; Done: there is the run now.
 struct StartedOccurrence {
   RunId run;
-  std::optional<std::string> refusal = {};
+  Status start;
 };
 // Takes off what was to be started, and goes on as decide_schedule().
 ScheduleDecision confirm_starts(ScheduleState& state, const ScheduleView& view,

@@ -427,9 +427,9 @@ Check writing(const DoctorFacts& facts) {
 Check folders(const std::vector<FolderFacts>& folders) {
   std::string faults, kept;
   for (const FolderFacts& folder : folders) {
-    std::string& list = folder.fault.empty() ? kept : faults;
+    std::string& list = folder.written ? kept : faults;
     list += (list.empty() ? "" : "; ") + folder.what + " in " + folder.path;
-    if (!folder.fault.empty()) list += " cannot be written: " + folder.fault;
+    if (!folder.written) list += " cannot be written: " + folder.written.error().message;
   }
   if (!faults.empty()) return {"folders", false, faults};
   return {"folders", true, kept.empty() ? "nothing is kept here" : kept + ": can be written"};

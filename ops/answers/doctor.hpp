@@ -87,7 +87,7 @@ struct DiskFacts {
 struct FolderFacts {
   std::string what;  // is kept there: "checkpoints"
   std::string path;
-  std::string fault;  // the reason why it cannot be written; "": it can
+  Status written;  // else the reason why it cannot be
 };
 
 // The content of the schema; read only if its version is this program's.

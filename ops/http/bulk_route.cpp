@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
@@ -60,11 +59,11 @@ RouteReply command_many_runs(RouteCall& call) {
   const std::vector<RunRow> rows = covered_runs(call, *where);
   std::vector<RunId> runs;
   for (const RunRow& row : rows) runs.push_back(row.id);
-  std::optional<ApiResponse> refusal;
-  const auto results = control_runs(call.client, call.store(), runs, bulk->control, fork_of_caller(call, refusal));
+  ForksOfCaller forks(call);
+  const auto results = control_runs(call.client, call.store(), runs, bulk->control, forks.may_fork());
   const bool is_any_done = std::any_of(results.begin(), results.end(), [](const auto& one) { return one.ok(); });
-  const bool is_quota = refusal && refusal->status == 429;
-  if (is_quota && !is_any_done) return *std::move(refusal);
+  const bool is_quota = !forks.answer() && forks.answer().error().status == 429;
+  if (is_quota && !is_any_done) return std::move(forks.answer()).error();
   BulkOutcome outcome;
   for (std::size_t i = 0; i < runs.size(); ++i) outcome.add(runs[i], results[i]);
   const bool may_be_more = static_cast<std::int64_t>(runs.size()) == where->limit;

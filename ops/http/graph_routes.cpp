@@ -72,9 +72,9 @@ ApiResponse faulty_response(const std::vector<std::string>& faults) {
 }  // namespace
 
 ApiStatus check_queues(const Scope& scope, const Graph& graph) {
-  const std::string says = queues_refusal(scope, graph);
-  if (says.empty()) return Done{};
-  return forbidden_response(says);
+  const Status covered = queues_in_scope(scope, graph);
+  if (covered) return Done{};
+  return forbidden_response(covered.error().message);
 }
 
 Result<GraphRef, ApiResponse> brought_graph(RouteCall& call, const Json& text) {

@@ -50,23 +50,22 @@ std::string fewer_runs(const Caller& caller) {
 
 }  // namespace
 
-std::string queues_refusal(const Scope& scope, const Graph& graph) {
+Status queues_in_scope(const Scope& scope, const Graph& graph) {
   const std::optional<std::string> queue = queue_outside(scope, graph);
-  if (!queue) return "";
-  return "Expected a graph that works on this token's queues, but " + graph.name + " names " + *queue + ".";
+  if (!queue) return Done{};
+  return Error{Code::conflict,
+               "Expected a graph that works on this token's queues, but " + graph.name + " names " + *queue + "."};
 }
 
-MayFork fork_of_caller(const RouteCall& call, std::optional<ApiResponse>& refusal) {
-  return [&call, &refusal](const RunState& origin) -> Status {
-    if (const std::string says = queues_refusal(call.scope(), *origin.graph); !says.empty()) {
-      refusal = forbidden_response(says);
-      return Error{Code::conflict, says};
-    }
-    const std::optional<std::int64_t> until_run = call.parts.quotas.take_run(*call.caller);
-    if (!until_run) return Done{};
-    refusal = quota_response(*call.caller, *until_run);
-    return Error{Code::limit, fewer_runs(*call.caller)};
-  };
+Status ForksOfCaller::check(const RunState& origin) {
+  if (const Status covered = queues_in_scope(call_.scope(), *origin.graph); !covered) {
+    answer_ = forbidden_response(covered.error().message);
+    return covered.error();
+  }
+  const std::optional<std::int64_t> until_run = call_.parts.quotas.take_run(*call_.caller);
+  if (!until_run) return Done{};
+  answer_ = quota_response(*call_.caller, *until_run);
+  return Error{Code::limit, fewer_runs(*call_.caller)};
 }
 
 ApiStatus check_scope(const RouteCall& call, const std::string& which) {

@@ -113,12 +113,28 @@ Result<RunId> run_named(const RouteCall& call, const std::string& text);
 Result<RunId> run_of(const RouteCall& call);
 Status check_run(const RouteCall& call, const RunId& run);
 
-// "": the scope covers all queues that the graph names; else the sentence of its refusal.
-std::string queues_refusal(const Scope& scope, const Graph& graph);
+// Refuses `conflict`: the graph names a queue that the scope does not cover.
+Status queues_in_scope(const Scope& scope, const Graph& graph);
 
-// Holds each fork to the caller's scope, and takes it from the quota of runs, as POST /fork does; `refusal` becomes the
-// answer of the last one that it refuses. REQUIRES: both outlive it.
-MayFork fork_of_caller(const RouteCall& call, std::optional<ApiResponse>& refusal);
+// Holds each fork to the caller's scope, and takes it from the quota of runs, as POST /fork does. REQUIRES: the call
+// outlives it.
+class ForksOfCaller {
+ public:
+  explicit ForksOfCaller(const RouteCall& call) : call_(call) {}
+
+  // REQUIRES: this outlives it.
+  MayFork may_fork() {
+    return [this](const RunState& origin) { return check(origin); };
+  }
+  // The answer to the last fork that was refused; Done: none was.
+  ApiStatus& answer() { return answer_; }
+
+ private:
+  Status check(const RunState& origin);
+
+  const RouteCall& call_;
+  ApiStatus answer_ = Done{};
+};
 // 429, with when to come again.
 ApiResponse quota_response(const Caller& caller, std::int64_t until_run);
 

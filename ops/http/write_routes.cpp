@@ -240,10 +240,9 @@ namespace {
 RouteReply control(RouteCall& call, const ControlRequest& request) {
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
-  std::optional<ApiResponse> refusal;
-  const Result<Controlled> done =
-      control_runs(call.client, call.store(), {*run}, request, fork_of_caller(call, refusal)).front();
-  if (refusal) return *std::move(refusal);
+  ForksOfCaller forks(call);
+  const Result<Controlled> done = control_runs(call.client, call.store(), {*run}, request, forks.may_fork()).front();
+  if (!forks.answer()) return std::move(forks.answer()).error();
   if (!done) return done.error();
   if (!done->fork) return json_response({{"run", to_string(*run)}, {"status", done->status}});
   const std::string forked = to_string(done->fork->run);

@@ -18,20 +18,21 @@ fs::path nearest_folder(const std::string& path) {
   return folder;
 }
 
-// "" if a file can be made there. The rights alone do not say it: root has them on a read-only file system, too.
-std::string fault_of_writing(const fs::path& folder) {
+// Refuses `unavailable`: no file can be made there. The rights alone do not say it: root has them on a read-only file
+// system, too.
+Status make_probe(const fs::path& folder) {
   std::string probe = (folder / ".cairn_probe_XXXXXX").string();
   const int file = mkstemp(probe.data());
-  if (file < 0) return std::error_code(errno, std::generic_category()).message();
+  if (file < 0) return Error{Code::unavailable, std::error_code(errno, std::generic_category()).message()};
   close(file);
   unlink(probe.c_str());
-  return "";
+  return Done{};
 }
 
 }  // namespace
 
 FolderFacts try_folder(const std::string& what, const std::string& path) {
-  return {what, path, fault_of_writing(nearest_folder(path))};
+  return {what, path, make_probe(nearest_folder(path))};
 }
 
 std::vector<FolderFacts> kept_folders(const DatabaseChoice& choice, const CheckpointOptions& checkpoints) {
@@ -48,7 +49,7 @@ std::vector<FolderFacts> kept_folders(const DatabaseChoice& choice, const Checkp
 }
 
 std::string sentence_of(const FolderFacts& folder) {
-  return "Expected to write " + folder.what + " in " + folder.path + ", but: " + folder.fault + ".";
+  return "Expected to write " + folder.what + " in " + folder.path + ", but: " + folder.written.error().message + ".";
 }
 
 }  // namespace cairn

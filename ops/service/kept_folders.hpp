@@ -17,7 +17,8 @@ std::vector<FolderFacts> kept_folders(const DatabaseChoice& choice, const Checkp
 // One folder, tried in that way.
 FolderFacts try_folder(const std::string& what, const std::string& path);
 
-// "Expected to write checkpoints in /var/lib/cairn/checkpoints, but: Read-only file system."
+// "Expected to write checkpoints in /var/lib/cairn/checkpoints, but: Read-only file system." REQUIRES: it is one that
+// cannot be written.
 std::string sentence_of(const FolderFacts& folder);
 
 }  // namespace cairn

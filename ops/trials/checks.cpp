@@ -130,15 +130,16 @@ Status verify_checks(const Json& checks) {
   return Done{};
 }
 
-std::optional<std::string> broken_check(const Json& checks, const Json& document) {
+Status hold_checks(const Json& checks, const Json& document) {
   for (const Json& check : checks) {
     const std::string at = check["at"].get<std::string>();
     std::vector<Json> values;
     collect(document, parts_of_place(at), 0, values);
     if (holds(check, values, at.find('*') == std::string::npos)) continue;
-    return "Expected " + canonical(check) + ", but there is " + excerpt(Json(values), shown_bytes_max) + ".";
+    return Error{Code::conflict,
+                 "Expected " + canonical(check) + ", but there is " + excerpt(Json(values), shown_bytes_max) + "."};
   }
-  return std::nullopt;
+  return Done{};
 }
 
 Json numbers_in(const std::string& text) {

@@ -12,7 +12,6 @@
 // for `lacks`, which all must.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "engine/json.hpp"
@@ -23,8 +22,8 @@ namespace cairn {
 // Refused as `invalid`: no list of checks, or one of them is none.
 Status verify_checks(const Json& checks);
 
-// The first check that does not hold, in a sentence; nothing if all do. REQUIRES: verify_checks(checks).
-std::optional<std::string> broken_check(const Json& checks, const Json& document);
+// Refuses `conflict`: a check does not hold; the sentence has the first one. REQUIRES: verify_checks(checks).
+Status hold_checks(const Json& checks, const Json& document);
 
 // The numbers in a text.
 Json numbers_in(const std::string& text);

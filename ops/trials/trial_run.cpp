@@ -292,7 +292,8 @@ class Trials {
     verdict.calls = document.value("calls", 0);
     verdict.repairs = document.value("repairs", 0);
     const bool has_other = verdict.is_faulted && !task.checks_with_faults.is_null();
-    verdict.why = broken_check(has_other ? task.checks_with_faults : task.checks, document).value_or("");
+    const Status held = hold_checks(has_other ? task.checks_with_faults : task.checks, document);
+    if (!held) verdict.why = held.error().message;
     if (is_stand_in) {
       for (const std::string& complaint : stand_in_.complaints()) verdict.why += " The stand-in: " + complaint;
       if (verdict.why.empty() && stand_in_.faults_left() > 0)

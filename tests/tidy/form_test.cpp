@@ -205,18 +205,51 @@ TEST(Tidy, functions_fit_on_a_screen) {
 // The meaning of a driver's failure, and the answer of another thread: neither is the function's own refusal.
 const std::set<std::string> other_answers = {"storage/proof/run_archive", "ops/library/engine"};
 
+// Each is thrown where no caller near it could go on; ops/decisions/0116 has the two of the workers.
+const std::set<std::string> exceptions = {
+    "engine/corrupt_history.hpp", "storage/postgres/connection.hpp",    "storage/store.hpp",
+    "workers/models/models.hpp",  "workers/runtime/yielding_tools.hpp", "ops/library/include/cairn/values.hpp"};
+
+// An optional value, a text that is empty if there is no refusal, a parameter that takes it, and an exception.
 Faults second_forms_of_no(const Source& source) {
   static const std::regex optional("^ *std::optional<(ApiResponse|Error|Failure|RpcRefusal)> [\\w:]+\\(");
+  static const std::regex text(
+      "^ *(?:static )?std::(?:string|optional<std::string>) (?:\\w+::)*"
+      "(?!as_)(?:\\w+_)?(?:refusal|misfit|unfit|fault|broken|fault_(?:of|in)_\\w+|(?:broken|unfit)_\\w+)\\(");
+  static const std::regex parameter(
+      "[(,] ?std::(?:optional<(?:ApiResponse|Error|Failure|RpcRefusal|std::string)>|string)& "
+      "(?:\\w+_)?(?:refusal|refused|fault|error|failure|unfit)[,)]");
+  static const std::regex empty_text("std::string (?:refusal|fault|unfit|misfit) = (?:\"\"|\\{\\})[,)]");
+  static const std::regex thrown("^ *(?:class|struct) \\w+(?: final)? : (?:public )?std::(?:\\w+_error|exception)\\b");
   if (!is_cpp(source) || folder_of(source) == "tests" ||
       other_answers.contains(source.path.substr(0, source.path.size() - 4)))
     return {};
-  return lines_with(source, optional, "a refusal is a Result: ");
+  Faults faults;
+  for (const std::regex* form : {&optional, &text, &parameter, &empty_text}) {
+    const Faults found = lines_with(source, *form, "a refusal is a Result: ");
+    faults.insert(faults.end(), found.begin(), found.end());
+  }
+  if (exceptions.contains(source.path)) return faults;
+  const Faults found = lines_with(source, thrown, "what is expected is no exception: ");
+  faults.insert(faults.end(), found.begin(), found.end());
+  return faults;
 }
 
 TEST(Tidy, a_refusal_has_one_form) {
   expect_fault(second_forms_of_no,
                source("ops/a.cpp", "std::optional<ApiResponse> refuse_all(const RouteCall& call) {"));
   expect_fault(second_forms_of_no, source("ops/a.hpp", "  std::optional<Error> fault(int a) const;"));
+  expect_fault(second_forms_of_no, source("ops/a.hpp", "std::string queues_refusal(const Scope& scope);"));
+  expect_fault(second_forms_of_no, source("ops/a.cpp", "std::string misfit(const PageAction& action) {"));
+  expect_fault(second_forms_of_no, source("ops/a.cpp", "std::string fault_of_writing(const fs::path& folder) {"));
+  expect_fault(second_forms_of_no, source("ops/a.cpp", "std::optional<std::string> start_refusal(const RunId& run) {"));
+  expect_fault(second_forms_of_no, source("ops/a.hpp", "std::optional<std::string> broken_check(const Json& checks);"));
+  expect_fault(second_forms_of_no,
+               source("ops/a.hpp", "MayFork fork(const RouteCall& call, std::optional<ApiResponse>& refusal);"));
+  expect_fault(second_forms_of_no, source("engine/a.hpp", "  void open(BranchId in, std::string unfit = \"\");"));
+  expect_fault(second_forms_of_no, source("workers/a.hpp", "struct ModelIsElsewhere : std::exception {"));
+  expect_none(second_forms_of_no, source("workers/models/models.hpp", "struct ModelIsElsewhere : std::exception {"));
+  expect_none(second_forms_of_no, source("ops/a.hpp", "std::string refusal_text(const HttpAnswer& answer);"));
   expect_none(second_forms_of_no, source("ops/a.cpp", "  std::optional<ApiResponse> response;"));
   expect_none(second_forms_of_no, source("ops/a.cpp", "ApiStatus check_all(const RouteCall& call) {"));
   expect_clean(second_forms_of_no);

@@ -15,12 +15,13 @@ constexpr TimeUs unreadable_pause_us = 60'000'000;  // until a schedule that can
 
 Result<ScheduleDefinition> stored_definition(const std::string& text) { return parse_schedule(parse_stored(text)); }
 
-// Nothing: the run is there, now or before it was archived, or waits for its turn.
-std::optional<std::string> start_refusal(const Result<Started>& started, const RunId& run) {
+// Done: the run is there, now or before it was archived, or waits for its turn.
+Status outcome_of_start(const Result<Started>& started, const RunId& run) {
   if (started && started->standing == StartStanding::skipped && started->run != run)
-    return "Expected no run with the key of its start, but run " + to_string(started->run) + " has it.";
-  if (started || started.error().code == Code::conflict || started.error().code == Code::closed) return std::nullopt;
-  return started.error().message;
+    return Error{Code::conflict,
+                 "Expected no run with the key of its start, but run " + to_string(started->run) + " has it."};
+  if (started || started.error().code == Code::conflict || started.error().code == Code::closed) return Done{};
+  return started.error();
 }
 
 }  // namespace
@@ -178,7 +179,8 @@ std::vector<ScheduleNote> Scheduler::carry_out(Doings doings) {
     for (const auto& [name, starts] : done) names.push_back(name);
     for (const auto& [name, starts] : done)
       for (const StartedOccurrence& one : starts)
-        if (one.refusal) refused.push_back({.kind = NoteKind::refused, .run = one.run, .says = *one.refusal});
+        if (!one.start)
+          refused.push_back({.kind = NoteKind::refused, .run = one.run, .says = one.start.error().message});
     Doings more;
     const Decide confirm = [&done](ScheduleInHand& schedule, const ScheduleView& view) {
       return confirm_starts(schedule.state, view, done.at(schedule.row.name));
@@ -217,7 +219,8 @@ void Scheduler::start_together(const Doings& doings, const std::vector<NamedRun>
     const auto& [name, one] = start;
     const auto definition = definition_of(doings, name, one.revision);
     if (definition == nullptr) {
-      done[name].push_back({one.run, "Expected its revision " + std::to_string(one.revision) + ", but it is gone."});
+      done[name].push_back({one.run, Error{Code::not_found, "Expected its revision " + std::to_string(one.revision) +
+                                                                ", but it is gone."}});
       continue;
     }
     StartRun command;
@@ -232,7 +235,7 @@ void Scheduler::start_together(const Doings& doings, const std::vector<NamedRun>
   const std::vector<Result<Started>> started = client_.start_many(std::move(commands));
   for (std::size_t n = 0; n < started.size(); ++n) {
     const RunId& run = asked[n].second.run;
-    done[asked[n].first].push_back({run, start_refusal(started[n], run)});
+    done[asked[n].first].push_back({run, outcome_of_start(started[n], run)});
   }
 }
 

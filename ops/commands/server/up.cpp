@@ -190,7 +190,7 @@ void warn_of_folders(const DatabaseChoice& choice, const CheckpointOptions& chec
   std::vector<FolderFacts> folders = kept_folders(choice, checkpoints);
   folders.push_back(try_folder("logs", log_folder(choice)));
   for (const FolderFacts& folder : folders)
-    if (!folder.fault.empty()) std::cerr << "cairn: " << readable_line(sentence_of(folder), 2'000) << "\n";
+    if (!folder.written) std::cerr << "cairn: " << readable_line(sentence_of(folder), 2'000) << "\n";
 }
 
 Exit up(const Settings& settings, const UpOptions& options) {

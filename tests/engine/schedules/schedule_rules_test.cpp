@@ -42,11 +42,11 @@ class Timetable {
   // All that was to be started is there now.
   Texts started() {
     std::vector<StartedOccurrence> done;
-    for (const OccurrenceRun& one : state.starting) done.push_back({one.run, {}});
+    for (const OccurrenceRun& one : state.starting) done.push_back({one.run, Done{}});
     return took(confirm_starts(state, view(), done));
   }
   Texts refused(const std::string& says) {
-    return took(confirm_starts(state, view(), {{state.starting.front().run, says}}));
+    return took(confirm_starts(state, view(), {{state.starting.front().run, Error{Code::invalid, says}}}));
   }
   void end_all() {
     for (const OccurrenceRun& one : state.open) ended.insert(one.run);

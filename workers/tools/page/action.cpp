@@ -145,19 +145,24 @@ std::string target_text(std::int64_t number, const std::string& label) {
   return label.empty() ? std::to_string(number) : canonical(Json(label));
 }
 
-// "": it can be done with that element.
-std::string misfit(const PageAction& action, const PageElement& element) {
+// Refuses `invalid`: it cannot be done with that element.
+Status check_element(const PageAction& action, const PageElement& element) {
+  const auto needs = [&](const std::string& wanted, bool is_it) -> Status {
+    if (is_it) return Done{};
+    return Error{Code::invalid,
+                 "Expected " + wanted + " for " + action_text(action) + ", but it is a " + element.tag + "."};
+  };
   switch (action.kind) {
     case Kind::set_value:
     case Kind::set_secret:
     case Kind::type:
-      return is_field(element) ? "" : "a field";
+      return needs("a field", is_field(element));
     case Kind::select:
-      return element.tag == "select" ? "" : "a list to choose from";
+      return needs("a list to choose from", element.tag == "select");
     case Kind::upload:
-      return element.attribute("type") == "file" ? "" : "a file field";
+      return needs("a file field", element.attribute("type") == "file");
     default:
-      return "";
+      return Done{};
   }
 }
 
@@ -252,9 +257,7 @@ Result<PageAction> aimed_action(PageAction action, const PageElements& page) {
   if (!wants_one) return action;
   const Result<const PageElement*> element = element_for(action, action.number, action.label, page);
   if (!element) return element.error();
-  if (const std::string wanted = misfit(action, **element); !wanted.empty())
-    return Error{Code::invalid,
-                 "Expected " + wanted + " for " + action_text(action) + ", but it is a " + (*element)->tag + "."};
+  if (const Status fits = check_element(action, **element); !fits) return fits.error();
   if (takes == "TT") {
     const Result<const PageElement*> other = element_for(action, action.to, action.to_label, page);
     if (!other) return other.error();

@@ -28,7 +28,7 @@ DoctorFacts healthy() {
   schema.checkpoints = {"/data/checkpoints", noon - 8'000'000, noon - 5'000'000, 2, 1, {}};
   facts.schema = schema;
   facts.disk = DiskFacts{"/data", 50'000'000'000, 100'000'000'000};
-  facts.folders = {{"the database", "/data", ""}, {"checkpoints", "/data/checkpoints", ""}};
+  facts.folders = {{"the database", "/data", Done{}}, {"checkpoints", "/data/checkpoints", Done{}}};
   return facts;
 }
 
@@ -246,7 +246,7 @@ const Ill ills[] = {
        f.schema->checkpoints.key_better = "/data/checkpoints_signing_key.pem";
      }},
     {"folders", "checkpoints in /data/checkpoints cannot be written: Read-only file system",
-     [](DoctorFacts& f) { f.folders[1].fault = "Read-only file system"; }},
+     [](DoctorFacts& f) { f.folders[1].written = Error{Code::unavailable, "Read-only file system"}; }},
     {"bloat", "job 200000 dead of 200010 rows", [](DoctorFacts& f) { f.schema->tables[0].dead = 200'000; }},
     {"autovacuum", "job has it off", [](DoctorFacts& f) { f.schema->tables[0].autovacuum_off = true; }},
     {"autovacuum", "run has it off", [](DoctorFacts& f) { f.schema->tables[1].autovacuum_off = true; }},
