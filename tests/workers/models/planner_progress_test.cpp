@@ -1,4 +1,4 @@
-// Those who follow a run see the answer of a planner, or the value that a model is asked for, while it is written: over
+// Followers of a run see the answer of a planner, or the value that a model is asked for, while it is written: over
 // an endpoint that streams, behind which the rule book sits.
 #include <gtest/gtest.h>
 #include <mutex>
@@ -96,10 +96,13 @@ void expect_beginning(const ProgressRow& seen, const std::string& node, const st
   EXPECT_EQ(answer.substr(0, seen.text.size()), seen.text);
 }
 
-TEST(PlannerProgress, the_answer_of_seven_node_is_seen_while_it_is_written) {
+TEST(PlannerProgress, S3_22_the_answer_of_seven_node_is_seen_while_it_is_written) {
   WatchedWriting writing("response_generator", nullptr);
   const ProgressRow seen = writing.seen_in("seven_node", seven::question("Who owns the pricing module?"));
   expect_beginning(seen, "response_generator", writing.output()["answer"]);
+  PlannerRun whole(seven::rules());
+  const RunId run = whole.run("seven_node", seven::question("Who owns the pricing module?"));
+  EXPECT_EQ(writing.output()["answer"], whole.output(run)["answer"]) << "as by a reply that comes whole";
 }
 
 TEST(PlannerProgress, the_answer_of_round_planner_is_seen_while_it_is_written) {

@@ -177,14 +177,48 @@ TEST(PageAgent, S2_41_without_a_verification_there_is_no_sentence_and_no_error) 
   EXPECT_EQ(task.status(), "running");
 }
 
-// The task is the run, the session a tag of it, the process the worker of each attempt: from every closed step in the
-// store one comes to all three. Two tasks of two people, each turn in a worker of its own.
+struct StepEnd {
+  std::string node;
+  std::int32_t attempt = 0;  // 0: closed by the engine: a question, for which no process worked
+  SessionId worker = 0;
+  bool has_failed = false;
+};
+
+std::optional<StepEnd> end_of(const EventBody& body) {
+  if (const auto* done = std::get_if<StepSucceeded>(&body)) return StepEnd{done->node, done->attempt, done->worker};
+  if (const auto* failed = std::get_if<StepFailed>(&body))
+    return StepEnd{failed->node, failed->attempt, failed->worker, true};
+  return std::nullopt;
+}
+
+struct StepEvent {
+  Event event;
+  std::optional<StepEnd> end;  // of the attempt in which it was written: the next one of its step
+};
+
+// The events of steps, the latest first.
+std::vector<StepEvent> events_of_steps(const std::vector<EventRow>& rows) {
+  std::vector<StepEvent> events;
+  std::map<StepId, StepEnd> next;
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    const Event event = *event_of(*row);
+    if (event.step == 0) continue;
+    if (std::optional<StepEnd> end = end_of(event.body)) next[event.step] = *std::move(end);
+    const auto found = next.find(event.step);
+    events.push_back({event, found == next.end() ? std::nullopt : std::optional(found->second)});
+  }
+  return events;
+}
+
+// The task is the run, the session a tag of it, the process the worker of each attempt: from every event of a step in
+// the store one comes to all three. Two tasks of two people, each turn in a worker of its own.
 TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
   PlannerRun planner(
       make_scripted_model(script_of({says("verification", verdict(true, false)), fails("verification")})));
-  std::map<SessionId, SessionRow> processes;  // that were there when a model was asked
+  std::map<SessionId, RunId> tasks_of;  // of the workers that were there when a model was asked
+  RunId at_work;
   planner.before_each_request([&](const ModelRequest&) {
-    for (const SessionRow& row : planner.store().sessions().all()) processes[row.id] = row;
+    for (const SessionRow& row : planner.store().sessions().all()) tasks_of.try_emplace(row.id, at_work);
   });
   std::map<std::string, RunId> tasks;
   for (const char* session : {"s-7", "s-8"}) {
@@ -196,13 +230,14 @@ TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
   }
   for (int turn = 0; turn < 2; ++turn) {
     for (const auto& [session, task] : tasks) {
+      at_work = task;
       planner.work(task);
       const Json answer = {{"dom", dom_of(2)}, {"url", home}, {"session", session}};
       ASSERT_TRUE(planner.client().command(task, Answer{"", answer, "", {}}));
       planner.work(task);
     }
   }
-  EXPECT_GE(processes.size(), 4U);
+  EXPECT_GE(tasks_of.size(), 4U);
   std::map<std::string, int> failed;
   for (const auto& [session, task] : tasks) {
     RunFilter of_session;
@@ -212,21 +247,18 @@ TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
     EXPECT_EQ(found[0].id, task);
     EXPECT_EQ(planner.events(task, "run_started").at(0)["tags"]["session"], session);
     std::set<SessionId> workers;
-    for (const EventRow& row : planner.store().events(found[0].id, 0, 10'000)) {
-      const EventBody body = event_of(row)->body;
-      const auto noted = [&](const auto& closed) {
-        EXPECT_FALSE(closed.node.empty());
-        if (closed.attempt == 0) return;  // closed by the engine: a question, for which no process worked
-        ASSERT_TRUE(processes.contains(closed.worker)) << closed.node << " by " << closed.worker;
-        EXPECT_EQ(processes[closed.worker].pid, ::getpid()) << closed.node;
-        workers.insert(closed.worker);
-      };
-      if (const auto* succeeded = std::get_if<StepSucceeded>(&body)) noted(*succeeded);
-      if (const auto* step_failed = std::get_if<StepFailed>(&body)) {
-        noted(*step_failed);
-        ++failed[session];
-      }
+    std::set<StepId> open;
+    for (const auto& [event, end] : events_of_steps(planner.store().events(found[0].id, 0, 10'000))) {
+      if (!end) open.insert(event.step);
+      if (!end) continue;
+      EXPECT_FALSE(end->node.empty()) << type_of(event.body);
+      if (end->attempt == 0) continue;
+      ASSERT_TRUE(tasks_of.contains(end->worker)) << type_of(event.body) << " of " << end->node;
+      EXPECT_EQ(tasks_of[end->worker], task) << type_of(event.body) << " of " << end->node;
+      workers.insert(end->worker);
+      if (end->has_failed && end_of(event.body)) ++failed[session];
     }
+    EXPECT_LE(open.size(), 1U) << "the question that waits";
     EXPECT_GE(workers.size(), 2U) << "each turn in another process";
   }
   EXPECT_EQ(failed.size(), 1U) << "one verification failed, and is on record too";

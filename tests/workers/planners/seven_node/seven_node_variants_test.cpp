@@ -109,47 +109,5 @@ TEST(SevenNode, S3_22_a_cache_of_replies_is_a_model_port_around_another) {
   EXPECT_GT(memory.asked, 5);
 }
 
-// A port that says its reply piece by piece before it is whole.
-class Streaming final : public Model {
- public:
-  Streaming(std::unique_ptr<Model> model, std::function<void(const std::string& node, const std::string& piece)> says)
-      : model_(std::move(model)), says_(std::move(says)) {}
-  boost::asio::awaitable<ModelAnswer> ask(ModelRequest request) override {
-    const std::string node = request.node;
-    boost::asio::awaitable<ModelAnswer> asking = model_->ask(std::move(request));
-    ModelAnswer answer = co_await std::move(asking);
-    const std::string whole = answer.reply.value.dump();
-    for (std::size_t at = 0; at < whole.size(); at += 16) {
-      boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, std::chrono::milliseconds(0));
-      co_await timer.async_wait(boost::asio::use_awaitable);
-      says_(node, whole.substr(at, 16));
-    }
-    co_return answer;
-  }
-
- private:
-  std::unique_ptr<Model> model_;
-  std::function<void(const std::string& node, const std::string& piece)> says_;
-};
-
-TEST(SevenNode, S3_22_a_reply_that_streams_is_shown_as_it_comes_and_recorded_whole) {
-  Store* store = nullptr;
-  std::optional<RunId> run;
-  std::string shown;
-  bool is_early = true;
-  PlannerRun planner(std::make_unique<Streaming>(rules(), [&](const std::string& node, const std::string& piece) {
-    if (node != "response_generator") return;
-    shown += piece;
-    is_early = is_early && !is_ended(store->run(*run)->status);
-  }));
-  store = &planner.store();
-  run = planner.start("seven_node", question("Who owns pricing?"));
-  planner.work(*run);
-  EXPECT_TRUE(is_early) << "while the run goes on";
-  EXPECT_EQ(Json::parse(shown)["answer"], planner.output(*run)["answer"]);
-  PlannerRun whole(rules());
-  EXPECT_EQ(whole.output(whole.run("seven_node", question("Who owns pricing?"))), planner.output(*run));
-}
-
 }  // namespace
 }  // namespace cairn::test::seven
