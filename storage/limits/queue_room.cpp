@@ -26,7 +26,8 @@ QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us)
     room.free = std::min(room.free, starts);
   }
   if (limits.paused || !limits.is_understood) room.free = 0;
-  room.free = std::max<std::int64_t>(room.free, 0);
+  room.free = std::max<std::int64_t>(room.free, 0);  // a limit that was lowered may leave less than nothing
+  CHECK(!limits.concurrency || room.free <= std::max<std::int64_t>(*limits.concurrency - use.held, 0));
   return room;
 }
 
@@ -56,6 +57,7 @@ std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, s
 
 std::optional<TimeUs> held_back_until(const QueueLimits& limits, const QueueRoom& room, std::int64_t claimed,
                                       TimeUs now_us) {
+  CHECK(claimed <= room.free);  // pairs with room_of(): a claim takes no more than was left
   if (limits.paused || !limits.is_understood || claimed < room.free) return std::nullopt;
   if (!room.is_rate_least) return room.used_up_until;
   const TimeUs next = next_start_at(*limits.rate, room.full_at + claimed * room.pace_us, now_us);

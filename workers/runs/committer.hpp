@@ -12,6 +12,9 @@
 // wait for its verdict. A child run's start and end are committed atomically with its parent; where the parent cannot
 // be read, the end waits.
 //
+// It calls out to four functions of its options (pure_steps, new_id, draw and new_commit), and none of them comes back
+// into it.
+//
 // Not thread-safe.
 #pragma once
 
@@ -188,6 +191,7 @@ class Committer {
   struct Batch;
 
   void enqueue(CachedRun& run, RunTask task);
+  RunTask take_first(CachedRun& run);
 
   void process(CachedRun& run);
   bool process_front(CachedRun& run);

@@ -101,7 +101,7 @@ bool Committer::depart(Shard shard) {
   return true;
 }
 
-// For one entry there always is, however large.
+// There always is room for one entry, however large.
 bool Committer::has_room(const Batch& batch, const std::vector<CachedRun*>& leaving) const {
   std::size_t bytes = batch.bytes;
   for (const CachedRun* member : leaving) bytes += member->entry->bytes();

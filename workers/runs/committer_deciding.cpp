@@ -60,6 +60,15 @@ void Committer::enqueue(CachedRun& run, RunTask task) {
   ++waiting_;
 }
 
+// Pairs with enqueue(): `waiting_` is the sum over all runs, and no run has more tasks than all have.
+RunTask Committer::take_first(CachedRun& run) {
+  CHECK(!run.waiting.empty() && waiting_ >= static_cast<std::int64_t>(run.waiting.size()));
+  RunTask task = std::move(run.waiting.front());
+  run.waiting.pop_front();
+  --waiting_;
+  return task;
+}
+
 void Committer::submit(Submission submission) {
   CachedRun& run = runs_.use(submission.run);
   RunTask task;
@@ -143,17 +152,14 @@ bool Committer::answer_front(CachedRun& run) {
   if (!seen) return false;
   reply(task, run, {});
   runs_.keep_for_a_drain(run);
-  run.waiting.pop_front();
-  --waiting_;
+  (void)take_first(run);
   return true;
 }
 
 // The decision refuses an end that the caller's history has already.
 bool Committer::notify_caller(CachedRun& run) {
   if (run.at != CachedRun::At::idle) return false;
-  const RunTask task = std::move(run.waiting.front());
-  run.waiting.pop_front();
-  --waiting_;
+  const RunTask task = take_first(run);
   if (std::optional<ParentNotice> notice = parent_notice(run.state))
     submit({.ticket = task.what.ticket, .run = notice->parent, .command = std::move(notice->command)});
   else
@@ -174,9 +180,7 @@ Context Committer::context_for(const CachedRun& run) {
 }
 
 bool Committer::decide_front(CachedRun& run) {
-  run.decided.push_back(std::move(run.waiting.front()));
-  run.waiting.pop_front();
-  --waiting_;
+  run.decided.push_back(take_first(run));
   try {
     return decide_last(run);
   } catch (const std::bad_alloc&) {
@@ -208,7 +212,9 @@ bool Committer::decide_last(CachedRun& run) {
     run.decided.pop_back();  // decided again when the called run's end is
     free_child(notice);
     const RunId child = std::get<FinishChild>(notice.what.command).child;
-    link(run, *runs_.find(child));
+    CachedRun* const called = runs_.find(child);
+    CHECK(called != nullptr && called->entry);  // pairs with notify_parent(): its end is in an entry that waits for us
+    link(run, *called);
     if (is_ended(run.state.status)) run.ended_by = child;
   }
   const bool may_fuse = options_.pure_steps != nullptr && !run.one_by_one;
@@ -227,7 +233,7 @@ bool Committer::refuse_last(CachedRun& run, const Error& error) {
   run.decided.pop_back();
   const bool is_known = run.at == CachedRun::At::idle && (run.fresh > task.serial || task.begins());
   if (!is_known) {
-    run.waiting.push_front(std::move(task));
+    run.waiting.push_front(std::move(task));  // it keeps its serial: only what was asked for after it refuses it
     ++waiting_;
     if (run.at == CachedRun::At::idle) load(run, true, false);
     return false;
@@ -251,6 +257,7 @@ void Committer::scrap(CachedRun& run, const Error& error) {
 }
 
 void Committer::gather(CachedRun& run, BranchId last_branch) {
+  CHECK(run.entry.has_value() == (run.at == CachedRun::At::gathered));  // pairs with add_to_batch()
   if (run.entry) return;
   run.entry.emplace(run.id, run.head, run.chain, last_branch);
   run.at = CachedRun::At::gathered;
@@ -258,6 +265,8 @@ void Committer::gather(CachedRun& run, BranchId last_branch) {
 }
 
 void Committer::absorb(CachedRun& run, Decision decision) {
+  // Pairs with EntryBuilder::build(), which counts them all again.
+  CHECK(decision.events.empty() || decision.events.back().seq == run.state.seq);
   run.entry->add(std::move(decision.events), decision.touched);
   for (Decision::Child& child : decision.children) start_child(run, std::move(child));
 }
@@ -292,7 +301,7 @@ void Committer::start_child(CachedRun& caller, Decision::Child child) {
 void Committer::notify_parent(CachedRun& child) {
   std::optional<ParentNotice> notice = parent_notice(child.state);
   if (!notice) return;
-  child.awaits_parent = true;
+  child.awaits_parent = true;  // before the parent is processed: that may free it at once
   RunTask task;
   task.kind = RunTask::Kind::notice;
   task.what.run = notice->parent;
@@ -314,7 +323,10 @@ void Committer::hold_up_child(const RunTask& notice, const Error& error) {
   CachedRun* child = runs_.find(std::get<FinishChild>(notice.what.command).child);
   if (child == nullptr || !child->awaits_parent) return;
   CachedRun* ender = child;
-  while (!ender->ended_by.is_nil()) ender = runs_.find(ender->ended_by);
+  while (!ender->ended_by.is_nil()) {
+    ender = runs_.find(ender->ended_by);
+    CHECK(ender != nullptr);  // pairs with decide_last(): both are in one group, and stay until its verdict
+  }
   if (std::exchange(ender->one_by_one, true) && !ender->decided.empty()) {
     const RunTask culprit = std::move(ender->decided.back());
     ender->decided.pop_back();
@@ -334,7 +346,9 @@ void Committer::link(CachedRun& one, CachedRun& other) {
     run->group = ++last_group_;
     groups_[run->group] = {run};
   }
-  std::vector<CachedRun*> joining = std::move(groups_.extract(other.group).mapped());
+  auto joined = groups_.extract(other.group);
+  CHECK(!joined.empty());  // pairs with leaving_with(): a run that names a group is in it
+  const std::vector<CachedRun*> joining = std::move(joined.mapped());
   std::vector<CachedRun*>& members = groups_.at(one.group);
   for (CachedRun* run : joining) {
     run->group = one.group;

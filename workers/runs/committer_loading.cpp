@@ -155,6 +155,7 @@ Status Committer::fold(CachedRun& run, const History& history) {
 void Committer::fail(CachedRun& run, const Error& error) {
   const std::vector<RunTask> tasks = run.waiting.drain();
   waiting_ -= static_cast<std::int64_t>(tasks.size());
+  CHECK(waiting_ >= 0);  // pairs with enqueue()
   run.drop_state();
   for (const RunTask& task : tasks) refuse(task, run, error);
   if (!run.is_busy()) runs_.forget(run);

@@ -73,8 +73,8 @@ void StepsInFlight::note(Note::Level level, std::string text, const Step& step) 
   outside_.notes.push_back({level, std::move(text), fields_of(step)});
 }
 
-// By which a line of the log leads to the history, the metrics and the trace; the last two once the run's state is
-// read.
+// The fields by which a line of the log leads to the history, the metrics and the trace; the last two once the run's
+// state is read.
 Json StepsInFlight::fields_of(const Step& step) const {
   const HeldJob& held = step.job;
   Json fields = {{"run", to_string(held.run)},
@@ -163,12 +163,13 @@ bool StepsInFlight::waits_for_room(Ticket slot, const Work& work) {
   return !is_next;
 }
 
-// For one there always is, however large.
+// There always is room for one, however large.
 bool StepsInFlight::has_room(std::size_t bytes) const {
   return values_bytes_ == 0 || values_bytes_ + bytes <= options_.values_bytes_max;
 }
 
 void StepsInFlight::take_room(Step& step, std::size_t bytes) {
+  CHECK(step.values_bytes == 0);  // pairs with drop_values(): the sum is of all steps, each counted once
   step.values_bytes = bytes;
   values_bytes_ += bytes;
 }
@@ -189,9 +190,9 @@ void StepsInFlight::begin_reading() {
   while (!waiting_.empty()) {
     WaitsForRoom& next = waiting_.front();
     const auto found = steps_.find(next.slot);
-    const bool is_gone = found == steps_.end();
+    const bool is_gone = found == steps_.end();  // its hold was lost while it waited: as any other step that stops
     const bool fits = has_room(next.bytes);
-    const bool is_given_back = is_draining_ || (!fits && steady_ - next.since >= room_wait_max_us);
+    const bool is_given_back = !is_gone && (is_draining_ || (!fits && steady_ - next.since >= room_wait_max_us));
     if (!is_gone && !is_given_back && !fits) return;
     if (is_given_back) {
       if (next.call) --begun_;
@@ -210,7 +211,10 @@ void StepsInFlight::begin_reading() {
   }
 }
 
-void StepsInFlight::drop_values(Step& step) { values_bytes_ -= std::exchange(step.values_bytes, 0); }
+void StepsInFlight::drop_values(Step& step) {
+  CHECK(values_bytes_ >= step.values_bytes);
+  values_bytes_ -= std::exchange(step.values_bytes, 0);
+}
 
 TimeUs StepsInFlight::due_us() const {
   const TimeUs deadline = deadlines_.empty() ? never_us : deadlines_.begin()->first;
@@ -270,6 +274,7 @@ void StepsInFlight::forget(Ticket slot) {
   drop_values(found->second);
   if (found->second.has_said) said_no_more_.push_back(place_of(found->second.job));
   steps_.erase(found);
+  CHECK(!steps_.empty() || values_bytes_ == 0);
   if (alone_ && alone_->slot == slot && alone_->may_begin) clear_alone();
 }
 

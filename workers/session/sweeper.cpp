@@ -97,6 +97,7 @@ Sweeper::Findings Sweeper::scanned(const ScanSessions& scan, std::span<const Exe
 void Sweeper::find_stopped(const ScanSessions& scan, std::span<const Executing> executing, Findings& findings) const {
   std::set<Hold> held;
   for (const HeldJob& job : scan.answer.held.own) held.insert(hold_of(job));
+  // A step that began after the scan was asked for may have been claimed after it, too: it is judged by the next one.
   for (const Executing& step : executing)
     if (step.is_running && step.started_at < scan.asked_us && !held.contains(step.hold))
       findings.stopped.push_back(step.slot);
@@ -111,7 +112,7 @@ void Sweeper::find_strays(const ScanSessions& scan, std::span<const Executing> e
     if (known.contains(hold)) continue;
     const auto before = strays_.find(hold);
     const TimeUs first = before == strays_.end() ? scan.asked_us : before->second;
-    strays.emplace(hold, first);
+    strays.emplace(hold, first);  // the reply that brings it to us may still be on its way: it is given time
     if (scan.asked_us - first >= stray_after_us_) findings.releases.push_back(release_of(job, scan.now_us));
   }
   strays_ = std::move(strays);
@@ -121,6 +122,7 @@ Sweeper::Lost Sweeper::losses_of(const std::vector<HeldJob>& jobs, const std::st
   Lost lost;
   for (const HeldJob& job : jobs) {
     const auto session = said_.find(job.session);
+    // A session without a row may have been closed in good order: none of its holds is taken for one that ran alone.
     Loss loss = loss_of(job, message, session == said_.end() ? SaidOfHolds{.alone = ""} : session->second);
     if (!loss.command) {
       lost.releases.push_back(release_of(job, now_us));
@@ -131,10 +133,11 @@ Sweeper::Lost Sweeper::losses_of(const std::vector<HeldJob>& jobs, const std::st
   return lost;
 }
 
-void Sweeper::reported_lost(const Hold& hold) { under_way_.erase(hold); }
+// Each pairs with what began it: a loss that was reported twice would have been counted twice.
+void Sweeper::reported_lost(const Hold& hold) { CHECK(under_way_.erase(hold) == 1); }
 
 bool Sweeper::begin_cancel(const RunId& orphan) { return under_way_.insert({orphan, 0, 0}).second; }
 
-void Sweeper::cancelled(const RunId& orphan) { under_way_.erase({orphan, 0, 0}); }
+void Sweeper::cancelled(const RunId& orphan) { CHECK(under_way_.erase({orphan, 0, 0}) == 1); }
 
 }  // namespace cairn

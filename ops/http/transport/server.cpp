@@ -141,7 +141,10 @@ struct HttpServer::Parts {
   class UnsentBytes {
    public:
     UnsentBytes(std::size_t& sum, std::size_t bytes) : sum_(sum), bytes_(bytes) { sum_ += bytes_; }
-    ~UnsentBytes() { sum_ -= bytes_; }
+    ~UnsentBytes() {
+      CHECK(sum_ >= bytes_);
+      sum_ -= bytes_;
+    }
     UnsentBytes(const UnsentBytes&) = delete;
     UnsentBytes& operator=(const UnsentBytes&) = delete;
 
@@ -153,7 +156,10 @@ struct HttpServer::Parts {
   class StreamCount {
    public:
     explicit StreamCount(int& count) : count_(count) { ++count_; }
-    ~StreamCount() { --count_; }
+    ~StreamCount() {
+      CHECK(count_ > 0);
+      --count_;
+    }
     StreamCount(const StreamCount&) = delete;
     StreamCount& operator=(const StreamCount&) = delete;
 
@@ -265,10 +271,13 @@ void HttpServer::Parts::begin_waiting(Connection& connection) {
   if (connection.waiting != 0 || connection.is_evicted) return;
   connection.waiting = ++last_waiting;
   waiting.emplace(connection.waiting, &connection);
-  room.cancel();
+  room.cancel();  // a newcomer may have its place now
 }
 
-void HttpServer::Parts::end_waiting(Connection& connection) { waiting.erase(std::exchange(connection.waiting, 0)); }
+void HttpServer::Parts::end_waiting(Connection& connection) {
+  if (connection.waiting == 0) return;
+  CHECK(waiting.erase(std::exchange(connection.waiting, 0)) == 1);  // pairs with begin_waiting()
+}
 
 // Closes the connection (of this peer) that has waited longest for a whole request. False if none waits.
 bool HttpServer::Parts::evict_one(const std::string* peer) {
@@ -276,8 +285,9 @@ bool HttpServer::Parts::evict_one(const std::string* peer) {
                                   [peer](const auto& entry) { return peer == nullptr || entry.second->peer == *peer; });
   if (found == waiting.end()) return false;
   Connection& connection = *found->second;
+  CHECK(!connection.is_evicted);  // pairs with end(): each connection leaves once
   end_waiting(connection);
-  leave(connection);
+  leave(connection);  // now, because its coroutine ends later, and the newcomer is accepted first
   connection.is_evicted = true;
   connection.stream.close();
   connection.delay.cancel();
@@ -285,8 +295,9 @@ bool HttpServer::Parts::evict_one(const std::string* peer) {
 }
 
 void HttpServer::Parts::leave(const Connection& connection) {
-  --open;
   const auto found = peers.find(connection.peer);
+  CHECK(open > 0 && found != peers.end() && found->second > 0);  // pairs with accept()
+  --open;
   if (--found->second == 0) peers.erase(found);
 }
 

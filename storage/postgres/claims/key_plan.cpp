@@ -87,11 +87,15 @@ PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, 
   PgParameters parameters = claim_parameters(std::move(scope), request);
   parameters.add(id_array(request.only_runs.empty() ? request.not_of : wanted_runs(request)));
   PgArray keys(PgType::text), counts(PgType::int4), full_at(PgType::int8);
+  std::int64_t planned = 0;
   for (const KeyShare& share : plan.shares) {
+    CHECK(share.count <= plan.rooms.at(share.key).free);
+    planned += share.count;
     keys.add(share.key);
     counts.add(static_cast<std::int32_t>(share.count));
     full_at.add(plan.rooms.at(share.key).full_at);
   }
+  CHECK(planned <= std::min<std::int64_t>(request.limit, room.free));  // pairs with held_back_until()
   const std::int64_t key_pace_us = plan.limits.key_rate ? interval_us(*plan.limits.key_rate) : 0;
   parameters.add(std::move(keys)).add(std::move(counts)).add(std::move(full_at)).add(key_pace_us);
   parameters.add(room.full_at).add(room.pace_us).add(plan.limits.ageing_us).add(plan.limits.is_counted());

@@ -68,8 +68,9 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
       return parts;
     };
     plan = plan_keys(request, queue, rooms, waiting, ask_each);
-    taken.clear();
+    taken.clear();  // of an attempt before this one
     if (plan.changes_nothing()) return ClaimedBatch{};
+    // Claims that a crash may undo are claimed again; those that are counted must stay counted.
     const bool waits_for_disk = plan.limits.counts_claims();
     if (!waits_for_disk) connection.send(statement("wait_for_no_disk"));
     connection.send(statement(keyed_statement(request)), keyed_parameters(request, plan, rooms.left.at(queue)));
@@ -79,6 +80,7 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
     taken = count_by_key(found);
     return ClaimedBatch{read_claimed_jobs(found), {}};
   });
+  // The rooms and the plan are those of the attempt that claimed: one that finds its jobs to be ours makes no others.
   limits_.record(request.queues, rooms, claimed->jobs);
   record(plan, taken);
   return *claimed;

@@ -39,6 +39,7 @@ ClaimedBatch LimitedClaims::claim(const ClaimRequest& request) {
     rest.queues = std::move(*names);
     rest.limit -= static_cast<std::int32_t>(claimed.jobs.size());
     if (rest.limit > 0 && !rest.queues.empty()) append(claimed, (this->*claim)(rest));
+    CHECK(std::ssize(claimed.jobs) <= request.limit);  // the pool has a slot for each that it asked for, and no more
   }
   return claimed;
 }

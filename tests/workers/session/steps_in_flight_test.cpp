@@ -315,6 +315,20 @@ TEST_F(RoomForValues, A9_a_step_that_finds_no_room_for_long_is_given_back_and_so
   expect_given_back_when_it_drains(3);
 }
 
+// One that had lost its hold was taken off the attempts, though it was not given back.
+TEST_F(RoomForValues, a_step_whose_hold_is_lost_while_it_waits_counts_the_same_however_long_it_waited) {
+  for (const Ticket slot : {1U, 2U, 3U}) begin_large(slot);
+  EXPECT_EQ(room_.begun(), 3);
+  room_.stop(2);
+  room_.tick(noon + 9 * second, noon + 9 * second);
+  (void)drain();
+  EXPECT_EQ(room_.begun(), 3);
+  room_.stop(3);
+  room_.tick(noon + 10 * second, noon + 10 * second);
+  EXPECT_TRUE(drain().ended.size() == 1) << "it is done, and not given back";
+  EXPECT_EQ(room_.begun(), 3);
+}
+
 // Each composes 1.5 MB of one text of 30 KB, which is no large value, for which there is room once.
 class RoomForInlineValues : public RoomForValues {
  protected:
