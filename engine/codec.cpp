@@ -334,4 +334,24 @@ Result<EventBody> decode_payload(std::int16_t type, std::int16_t version, std::s
   }
 }
 
+// The fields stand in the order of event_fields.hpp: node first; started_at after the patch, and after it nothing in
+// which an unescaped quote could stand before this word.
+std::optional<SucceededStep> read_succeeded(std::string_view payload) {
+  constexpr std::string_view begin = R"({"node":")";
+  constexpr std::string_view started = R"(,"started_at":)";
+  if (!payload.starts_with(begin)) return std::nullopt;
+  const std::size_t node_end = payload.find('"', begin.size());
+  const std::size_t started_from = payload.rfind(started);
+  if (node_end == std::string_view::npos || started_from == std::string_view::npos) return std::nullopt;
+  SucceededStep read;
+  read.node = payload.substr(begin.size(), node_end - begin.size());
+  if (!is_plain(read.node) || !payload.substr(node_end).starts_with(R"(","label":")")) return std::nullopt;
+  const char* const end = payload.data() + payload.size();
+  const auto number = std::from_chars(payload.data() + started_from + started.size(), end, read.started_at);
+  if (number.ec != std::errc()) return std::nullopt;
+  const std::string_view rest(number.ptr, static_cast<std::size_t>(end - number.ptr));
+  read.is_reused = rest.find(R"(,"cached_from":)") != std::string_view::npos;
+  return read;
+}
+
 }  // namespace cairn

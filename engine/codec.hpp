@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,15 @@ std::string encode_payload(const EventBody& body);
 // inside of a JsonText is not read; parse_stored finds a fault there when it is.
 Result<EventBody> decode_payload(std::int16_t type, std::int16_t version, std::string_view payload,
                                  Upcasters upcasters = shipped_upcasters());
+
+// The few fields of a `step_succeeded` that counting needs.
+struct SucceededStep {
+  std::string_view node;  // inside the payload
+  TimeUs started_at = 0;
+  bool is_reused = false;
+};
+// Reads them without decoding the rest: a patch may be large. Nothing: the payload is not written as this program
+// writes it, or the name has characters that JSON escapes; decode_payload() reads it then.
+std::optional<SucceededStep> read_succeeded(std::string_view payload);
 
 }  // namespace cairn

@@ -1,9 +1,10 @@
 // A scanner for JSON text: finds values, members and keys without building a tree of all of it. It is the only place
-// that reads whole JSON other than through the library's parser (json_stream.hpp reads what has come so far of a text),
-// and it exists for speed: stored payloads are decoded far more often than anything else is done, and most folds never
-// look into a patch (decisions 0001 and 0008). Texts are read fast when they are written as this program writes them
-// (no spaces, keys in order, ASCII, whole numbers); every other text is left to the parser, with the same result. Pure
-// functions, safe from any thread.
+// that reads whole JSON other than through the library's parser (json_stream.hpp reads what has come so far of a text,
+// and read_succeeded() of codec.hpp three fields of a text that the codec wrote), and it exists for speed: stored
+// payloads are decoded far more often than anything else is done, and most folds never look into a patch (decisions
+// 0001 and 0008). Texts are read fast when they are written as this program writes them (no spaces, keys in order,
+// ASCII, whole numbers); every other text is left to the parser, with the same result. Pure functions, safe from any
+// thread.
 #pragma once
 
 #include <algorithm>

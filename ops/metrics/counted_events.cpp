@@ -1,7 +1,6 @@
 #include "ops/metrics/counted_events.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "engine/codec.hpp"
 #include "engine/event_types.hpp"
@@ -110,32 +109,7 @@ void count_decoded(WorkCounts& counts, const Entry& entry, const EventRow& row) 
     count_end(graph(), finished->status, seconds_between(entry.run.started_at, row.at_us));
 }
 
-// The position after `text` at `at`; npos if it does not stand there.
-std::size_t after(std::string_view payload, std::size_t at, std::string_view text) {
-  return payload.substr(at).starts_with(text) ? at + text.size() : std::string_view::npos;
-}
-
 }  // namespace
-
-// The fields stand in the order of event_fields.hpp: node first; started_at after the patch, and after it nothing in
-// which an unescaped quote could stand before this word.
-std::optional<SucceededStep> read_succeeded(std::string_view payload) {
-  constexpr std::string_view begin = R"({"node":")";
-  constexpr std::string_view started = R"(,"started_at":)";
-  if (!payload.starts_with(begin)) return std::nullopt;
-  const std::size_t node_end = payload.find('"', begin.size());
-  const std::size_t started_from = payload.rfind(started);
-  if (node_end == std::string_view::npos || started_from == std::string_view::npos) return std::nullopt;
-  SucceededStep read;
-  read.node = payload.substr(begin.size(), node_end - begin.size());
-  if (!is_plain(read.node) || after(payload, node_end, R"(","label":")") == std::string_view::npos) return std::nullopt;
-  const char* const end = payload.data() + payload.size();
-  const auto number = std::from_chars(payload.data() + started_from + started.size(), end, read.started_at);
-  if (number.ec != std::errc()) return std::nullopt;
-  const std::string_view rest(number.ptr, static_cast<std::size_t>(end - number.ptr));
-  read.is_reused = rest.find(R"(,"cached_from":)") != std::string_view::npos;
-  return read;
-}
 
 void count_events(WorkCounts& counts, const Entry& entry) {
   counts.events.add(entry.events.size());

@@ -399,5 +399,40 @@ TEST(Codec, status_words_are_those_of_the_wire) {
   EXPECT_EQ(parse_goal_status(""), std::nullopt);
 }
 
+TEST(Codec, a_success_is_counted_by_the_fields_that_it_decodes_to) {
+  std::vector<StepSucceeded> steps;
+  for (const char* node : {"plan", "a b", "über", "quo\"te", "back\\slash", "new\nline", ""}) {
+    StepSucceeded plain;
+    plain.node = node;
+    plain.label = "ok";
+    plain.attempt = 1;
+    plain.started_at = some_time;
+    plain.next = {"x", ",\"started_at\":7"};
+    StepSucceeded odd = plain;
+    odd.patch = R"({"started_at":5,"s":",\"started_at\":6","node":"no","cached_from":1})";
+    odd.took = R"(,"started_at":9,"cached_from":3)";
+    StepSucceeded reused = odd;
+    reused.cached_from = 4;
+    reused.cache_key = R"(,"started_at":1)";
+    StepSucceeded by_engine = plain;
+    by_engine.started_at = 0;
+    by_engine.attempt = 0;
+    for (const StepSucceeded& step : {plain, odd, reused, by_engine}) steps.push_back(step);
+  }
+  int read_fast = 0;
+  for (const StepSucceeded& step : steps) {
+    const std::string payload = encode_payload(step);
+    const std::optional<SucceededStep> read = read_succeeded(payload);
+    if (!read) continue;
+    ++read_fast;
+    EXPECT_EQ(read->node, step.node) << payload;
+    EXPECT_EQ(read->started_at, step.started_at) << payload;
+    EXPECT_EQ(read->is_reused, step.cached_from != 0) << payload;
+  }
+  EXPECT_EQ(read_fast, 3 * 4) << "all but the names that JSON escapes";
+  EXPECT_EQ(read_succeeded("{}"), std::nullopt);
+  EXPECT_EQ(read_succeeded(R"({"node":"a)"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace cairn

@@ -118,37 +118,6 @@ StepSucceeded success(const std::string& node) {
   return step;
 }
 
-TEST(CountedEvents, a_success_is_read_as_the_codec_reads_it) {
-  std::vector<StepSucceeded> steps;
-  for (const char* node : {"plan", "a b", "über", "quo\"te", "back\\slash", "new\nline", ""}) {
-    StepSucceeded plain = success(node);
-    plain.next = {"x", ",\"started_at\":7"};
-    StepSucceeded odd = plain;
-    odd.patch = R"({"started_at":5,"s":",\"started_at\":6","node":"no","cached_from":1})";
-    odd.took = R"(,"started_at":9,"cached_from":3)";
-    StepSucceeded reused = odd;
-    reused.cached_from = 4;
-    reused.cache_key = R"(,"started_at":1)";
-    StepSucceeded by_engine = plain;
-    by_engine.started_at = 0;
-    by_engine.attempt = 0;
-    for (const StepSucceeded& step : {plain, odd, reused, by_engine}) steps.push_back(step);
-  }
-  int read_fast = 0;
-  for (const StepSucceeded& step : steps) {
-    const std::string payload = encode_payload(step);
-    const std::optional<SucceededStep> read = read_succeeded(payload);
-    if (!read) continue;
-    ++read_fast;
-    EXPECT_EQ(read->node, step.node) << payload;
-    EXPECT_EQ(read->started_at, step.started_at) << payload;
-    EXPECT_EQ(read->is_reused, step.cached_from != 0) << payload;
-  }
-  EXPECT_EQ(read_fast, 3 * 4) << "all but the names that JSON escapes";
-  EXPECT_EQ(read_succeeded("{}"), std::nullopt);
-  EXPECT_EQ(read_succeeded(R"({"node":"a)"), std::nullopt);
-}
-
 std::string text_after(const std::vector<EventRow>& events) {
   WorkCounts counts;
   count_events(counts, entry_of(events));
