@@ -40,6 +40,7 @@ void add_feed(CommandLine& line);
 void add_queue(CommandLine& line);
 void add_workers(CommandLine& line);
 void add_doctor(CommandLine& line);
+void add_logs(CommandLine& line);
 
 // commands/schedules
 void add_schedule(CommandLine& line);
@@ -67,7 +68,6 @@ void add_export(CommandLine& line);
 void add_import(CommandLine& line);
 void add_archive(CommandLine& line);
 void add_erase(CommandLine& line);
-void add_logs(CommandLine& line);
 void add_replay(CommandLine& line);
 
 }  // namespace cairn
