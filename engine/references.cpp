@@ -74,7 +74,7 @@ bool is_marked(const std::string& text) { return text.size() > 1 && text[0] == '
 template <class Text, class SlotTaken>
 void take_apart(std::string_view whole, const Text& text, const SlotTaken& taken) {
   constexpr std::size_t none = std::string_view::npos;
-  std::size_t at = 0, close = 0;  // the first "}}" behind the latest "{{": looked for again once that is passed
+  std::size_t at = 0, close = 0;  // the first "}}" after the latest "{{": searched again once that is passed
   for (std::size_t open = whole.find("{{"); open != none; open = whole.find("{{", at)) {
     text(whole.substr(at, open - at));
     const bool is_doubled = whole.substr(open).starts_with("{{{{");

@@ -39,7 +39,7 @@ bool has_reference(const Json& setting);
 // The key besides "$" and "default" for which an object is no reference, but stands for itself; "" if there is none.
 std::string stray_key(const Json& setting);
 
-// "{{" and the name behind it, in the first text that never closes them; "" if there is none.
+// "{{" and the name after it, in the first text that never closes them; "" if there is none.
 std::string unclosed_reference(const Json& setting);
 
 }  // namespace cairn

@@ -36,8 +36,8 @@ std::vector<StoredHistory> Store::histories(std::span<const HistoryRequest> requ
   return histories;
 }
 
-// The mark is read first: what is added after it is found by the next reading. One who knows the current ones alone has
-// another mark, so that a reading of all of them finds the rest.
+// The mark is read first: what is added after it is found by the next reading. A reader that knows the current ones
+// alone has another mark, so that a reading of all of them finds the rest.
 std::vector<GraphRow> new_graphs(Store& store, KnownGraphs& known, bool only_current) {
   const std::int64_t mark = only_current ? ~store.graphs().mark() : store.graphs().mark();
   if (mark == known.mark && !known.versions.empty()) return {};

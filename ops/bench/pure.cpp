@@ -16,7 +16,7 @@ RunId newest_run(Store& store) {
   return store.runs(one).at(0).id;
 }
 
-// In which the run's events were written, its start included.
+// The number of commits in which the run's events were written, its start included.
 std::size_t commits_of(Store& store, const RunId& run) {
   std::set<std::int64_t> commits;
   for (const EventRow& row : store.events(run, 0, 1'000)) commits.insert(row.commit);

@@ -3,7 +3,7 @@
 // the transaction that writes its tombstone, so that none is lost. Not thread-safe.
 //
 // Files: FOLDER/DATABASE/GRAPH/YYYY-MM-FIRST-LAST-TIME.jsonl.zst: the month in which the first of the runs that a pass
-// looked at started, the ids of the first and the last, of which some may have to stay, and the time of the pass, so
+// read started, the ids of the first and the last, of which some may have to stay, and the time of the pass, so
 // that no two have one name. While a file's runs are being removed, FOLDER/DATABASE/removing has an entry for it: a
 // later pass goes on with it.
 #pragma once
@@ -33,7 +33,7 @@ class Keeper {
   Keeper(Store& store, std::string owner_dsn, const SigningKey& key, const std::string& folder);
 
   // Goes on with files whose runs were not all removed, then archives at most `portion` runs of each graph, with those
-  // that they called. A run that may not go yet (an open run refers to it) is looked at again later. At most every ten
+  // that they called. A run that may not go yet (an open run refers to it) is tried again later. At most every ten
   // minutes removes large values that no run has any more. Refuses as Archiver::archive, after it has done what else
   // there is to do: the first refusal. Throws StoreUnavailable, PostgresError, CorruptHistory.
   Result<KeepPass> pass(std::int32_t portion = 1'000);
@@ -42,7 +42,7 @@ class Keeper {
   void give_up();
 
  private:
-  // How far the runs of a graph were looked at, in the order of their starts, and when from the beginning again.
+  // The last run of a graph that was read, in the order of their starts, and when they are read from the first again.
   struct Mark {
     RunArchive::Place last;
     std::int64_t again_at_us = 0;

@@ -30,7 +30,7 @@ const PgStatement& ShardTables::renamed(const PgStatement& statement) const {
   return renamed_.emplace(statement.name, PgStatement{std::move(name), std::move(text)}).first->second;
 }
 
-// Names of tables stand behind the schema's, in no string and no comment that matters.
+// Names of tables stand after the schema's, in no string and no comment that matters.
 std::string ShardTables::with_names(std::string_view text) const {
   std::string named;
   for (std::size_t at = 0; at < text.size();) {

@@ -42,12 +42,18 @@ TEST(Tidy, headers_are_contracts) {
 
 // --- words ---------------------------------------------------------------------------------------------------------
 
+std::string without_dashes(const std::string& title) {
+  const std::size_t begin = title.find_first_not_of("- "), end = title.find_last_not_of("- ");
+  return begin == std::string::npos ? "" : title.substr(begin, end + 1 - begin);
+}
+
 struct Comment {
   std::string text;                                              // its lines, joined by spaces
   std::vector<std::pair<std::size_t, std::size_t>> line_begins;  // where in `text` each line begins, and the line
 };
 
-// The comments of C++ and SQL. Lines that only hold a comment and follow each other are one comment.
+// The comments of C++ and SQL. Lines that only hold a comment and follow each other are one comment; a section's title
+// between dashes is one by itself.
 std::vector<Comment> comments_of(const Source& source) {
   static const std::regex cpp("(^\\s*|\\s\\s)//+ (.*)$");
   static const std::regex sql("(^\\s*|\\s\\s)-- (.*)$");
@@ -55,15 +61,15 @@ std::vector<Comment> comments_of(const Source& source) {
   bool goes_on = false;
   for (std::size_t i = 0; i < source.lines.size(); ++i) {
     std::smatch found;
-    const bool has_comment = std::regex_search(source.lines[i], found, is_cpp(source) ? cpp : sql) &&
-                             !found.str(2).starts_with("---");  // a section's title
-    const bool is_whole = has_comment && found.position() == 0;
+    const bool has_comment = std::regex_search(source.lines[i], found, is_cpp(source) ? cpp : sql);
+    const bool is_title = has_comment && found.str(2).starts_with("---");
+    const bool is_whole = has_comment && !is_title && found.position() == 0;
     if (has_comment && !(is_whole && goes_on)) comments.emplace_back();
     goes_on = is_whole;
     if (!has_comment) continue;
     Comment& comment = comments.back();
     comment.line_begins.emplace_back(comment.text.size(), i);
-    comment.text += found.str(2) + " ";
+    comment.text += (is_title ? without_dashes(found.str(2)) : found.str(2)) + " ";
   }
   return comments;
 }
@@ -104,6 +110,8 @@ const std::vector<PlainWord>& plain_words() {
   static const std::vector<PlainWord> words = {
       plain("(?:^|[.;!?] )(Of|Who|Whoever|Whose|Whom|What|Whatever|Which)\\b(?![^.]*\\?)",
             "a main clause that begins with its subject"),
+      plain("(?:^|[.;!?] )((?:By|In|For|To|At) which)\\b", "a main clause that begins with its subject"),
+      plain("(?:^|[.;!?] )((?:All|One|Those) who)\\b", "a noun: the readers, a caller, sessions"),
       plain("[,;] (for (?:it|they|he|she|we|this|these|there|else|its|their|nothing|what|who))\\b", "because"),
       plain("[,;] (for (?:no|(?:each|every|all|any) \\w+ (?:would|will|may|can|could|must|is|are|has|have)))\\b",
             "because"),
@@ -119,6 +127,7 @@ const std::vector<PlainWord>& plain_words() {
       plain("\\b([Tt]old|[Tt]ells?)\\b", "report, say or show"),
       plain("\\b((?:[Aa]n?|[Tt]he|[Ee]ach|[Ee]very|[Nn]ext|[Ll]ast|[Aa]nother) looks?)\\b",
             "scan, poll, pass or check"),
+      plain("\\b((?:[Ff]irst|[Nn]o|[Tt]hat) look)\\b", "scan, poll, pass or check"),
       plain("\\b([Yy]oung)\\b", "new or short"),
       plain("\\b([Bb]orn)\\b", "created"),
       plain("\\b([Bb]eside)\\b", "next to, besides or compared with"),
@@ -169,6 +178,20 @@ TEST(Tidy, comments_use_plain_words) {
   expect_fault(word_faults, source("engine/a.cpp", "int a;\n// It waits, for no lock spans the nodes.\n"));
   expect_fault(word_faults, source("engine/a.cpp", "int a;\n// It waits, for each try would cost a second.\n"));
   expect_fault(word_faults, source("engine/a.cpp", "int a;\n// It is 0, for Store::queues() counts that.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// By which a run is found.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// In which its events were written.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// A row. For which there is room.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// To which it goes.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// At which it ends.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// All who saw it take over.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// One who follows a run.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// Those who follow a run.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// Unnamed at the first look.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// Where no look comes, it waits.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// 0: that look is to come.\n"));
+  expect_fault(word_faults, source("engine/a.cpp", "int a;\n// --- a step with nothing beside it ---------\n"));
+  expect_none(word_faults, source("engine/a.cpp", "int a;\n// --- what it reads ---------\n// It reads rows.\n"));
+  expect_none(word_faults, source("engine/a.cpp", "int a;\n// The row by which it is found.\n"));
   expect_none(word_faults, source("engine/a.cpp", "int a;\n// It waits, for each run that is open, a second.\n"));
   expect_none(word_faults, source("engine/a.cpp", "int a;  // \"told\" or `anew` as a name\n"));
   expect_none(word_faults, source("engine/a.cpp", "int a;\n// It waits for it. Is a lease held? What then?\n"));
@@ -176,6 +199,50 @@ TEST(Tidy, comments_use_plain_words) {
   const Faults faults = word_faults(source("engine/a.cpp", "int a;\n\n// One run,\n// made anew.\n"));
   EXPECT_EQ(faults, Faults{"engine/a.cpp:4: Expected plain words in a comment, but found \"anew\"; write again."});
   expect_clean(word_faults);
+}
+
+// --- guides --------------------------------------------------------------------------------------------------------
+
+// The text of a page without its blocks of code and its headings, which links name. Each paragraph, item of a list and
+// row of a table is one comment.
+std::vector<Comment> paragraphs_of(const Source& page) {
+  static const std::regex begins("^\\s*(?:[-*] |\\d+\\. |\\||>)"), mark("^\\s*(?:(?:[-*]|\\d+\\.|>) )?\\s*");
+  std::vector<Comment> paragraphs;
+  bool is_code = false, goes_on = false;
+  for (std::size_t i = 0; i < page.lines.size(); ++i) {
+    const std::string& line = page.lines[i];
+    const bool is_fence = line.find_first_not_of(' ') == line.find("```") && line.find("```") != std::string::npos;
+    is_code = is_code != is_fence;
+    if (is_code || is_fence || line.empty() || line.starts_with('#')) {
+      goes_on = false;
+      continue;
+    }
+    if (!goes_on || std::regex_search(line, begins)) paragraphs.emplace_back();
+    goes_on = true;
+    Comment& paragraph = paragraphs.back();
+    paragraph.line_begins.emplace_back(paragraph.text.size(), i);
+    paragraph.text += std::regex_replace(line, mark, "") + " ";
+  }
+  return paragraphs;
+}
+
+Faults guide_faults(const Source& page) {
+  Faults faults;
+  if (!page.path.starts_with("ops/guide/") || !ends_with(page.path, ".md")) return faults;
+  for (const Comment& paragraph : paragraphs_of(page))
+    for (const PlainWord& word : plain_words()) add_faults(faults, page, paragraph, word);
+  return faults;
+}
+
+TEST(Tidy, guides_use_plain_words) {
+  expect_fault(guide_faults, source("ops/guide/a.md", "# A run\n\nWhat is wrong is one sentence.\n"));
+  expect_fault(guide_faults, source("ops/guide/a.md", "- A run waits. What\n  is alive takes it.\n"));
+  expect_fault(guide_faults, source("ops/guide/a.md", "| `a` | nobody answers |\n"));
+  expect_fault(guide_faults, source("ops/guide/patterns/a.md", "It runs beside the others.\n"));
+  expect_none(guide_faults, source("ops/guide/a.md", "```sh\necho told nobody\n```\n\nIt runs.\n"));
+  expect_none(guide_faults, source("ops/guide/a.md", "A command, `tell`, says \"nobody\".\n"));
+  expect_none(guide_faults, source("ops/README.md", "Nobody.\n"));
+  expect_clean(guide_faults);
 }
 
 // --- what users read -----------------------------------------------------------------------------------------------

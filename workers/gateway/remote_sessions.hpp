@@ -85,8 +85,8 @@ class RemoteSessions {
     TimeUs met_at = 0;                        // steady
     bool was_opened_elsewhere = false;        // and claims of there may never have arrived
     bool is_finding = false;                  // them
-    std::set<std::string> unnamed = {};       // held steps that its worker had not named at the first look
-    TimeUs unnamed_at = 0;                    // steady; 0: that look is to come
+    std::set<std::string> unnamed = {};       // held steps that its worker had not named at the first scan
+    TimeUs unnamed_at = 0;                    // steady; 0: that scan is to come
     std::string alone = {};                   // the claim that it executes with no other one; "": none
     std::optional<Room> room_for = {};        // a step that is to be executed alone
     TimeUs alone_said_at = 0;                 // steady; 0: its row does not name that claim yet

@@ -43,7 +43,7 @@ class MeansOfOthers {
 };
 
 // A call for which `own` suffices goes to `tools`, and so does one that no other session has the means for, to be
-// refused there. Where no look comes within `patience_us`, the call is left to others all the same. REQUIRES: `tools`
+// refused there. Where no scan comes within `patience_us`, the call is left to others all the same. REQUIRES: `tools`
 // and `others` outlive it.
 std::unique_ptr<Tools> make_yielding_tools(Tools& tools, Means own, MeansOfOthers& others, TimeUs patience_us);
 

@@ -4,7 +4,7 @@
 // times are the database's. Not thread-safe.
 //
 // Order: 1. decide, with the notes, in one transaction; 2. end and cancel runs, start runs; 3. confirm, in another one.
-// A start that 1. decided and 3. did not confirm is made again by the process that looks five seconds later.
+// A start that 1. decided and 3. did not confirm is made again by the next pass, five seconds later.
 #pragma once
 
 #include <functional>

@@ -161,7 +161,7 @@ std::int32_t Pool::free_slots() const {
   return room_ - static_cast<std::int32_t>(slots_.size()) - claiming_;
 }
 
-// --- one job with nothing beside it ---------------------------------------------------------------------------------
+// --- one job that runs alone ----------------------------------------------------------------------------------------
 
 void Pool::make_room_for(const RunId& run) {
   if (!room_for_) room_for_ = run;

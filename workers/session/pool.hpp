@@ -1,6 +1,6 @@
-// The pool of the branches that a worker holds (its leases) and of its free slots. It decides when each shard is asked
-// for jobs, whose next step stays here, what is released, and when it is drained. A state machine without I/O: its
-// driver carries out the actions and returns their results. Not thread-safe.
+// The dispatcher of a worker: the pool of the branches that it holds (its leases) and of its free slots. It decides
+// when each shard is asked for jobs, whose next step stays here, what is released, and when it is drained. A state
+// machine without I/O: its driver carries out the actions and returns their results. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -138,7 +138,7 @@ void Session::on_failure(const KeepBlobs& keep) {
   steps_.blobs_failed(keep.slot);
 }
 
-// --- a step with nothing beside it ----------------------------------------------------------------------------------
+// --- a step that runs alone -----------------------------------------------------------------------------------------
 
 template <>
 void Session::on_answer(SetAlone& set) {

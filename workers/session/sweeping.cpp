@@ -114,8 +114,8 @@ void Sweeping::record_jobs_scan(TimeUs took_us) {
   next_jobs_scan_ = steady_ + std::min(jobs_scan_share * usual, jobs_scan_pause_max_us);
 }
 
-// All who saw a session die take over its runs at once, each a share of its own. A session that
-// does not sweep leaves its share: at the next scan each takes all that is left.
+// All sessions that saw one die take over its runs at once, each a share of its own. A session that does not sweep
+// leaves its share: at the next scan each takes all that is left.
 void Sweeping::reap(const std::vector<SessionId>& dead, const std::vector<SessionRow>& sessions) {
   RunShare share{0, 0};
   for (const SessionRow& row : sessions) {

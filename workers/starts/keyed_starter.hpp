@@ -4,8 +4,7 @@
 // database's. Not thread-safe.
 //
 // Order: 1. decide and keep the starts, in one transaction; 2. cancel and begin runs; 3. confirm, in another one, and
-// forget the starts. A run that 1. decided and 3. did not confirm is begun again by the process that looks five seconds
-// later.
+// forget the starts. A run that 1. decided and 3. did not confirm is begun again by the next pass, five seconds later.
 #pragma once
 
 #include <functional>

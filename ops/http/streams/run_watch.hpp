@@ -23,15 +23,15 @@ class RunWatch {
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
 
-  // One who follows a run; outlives the watch, if need be.
+  // A subscription to a run; outlives the watch, if need be.
   class Follower {
    public:
     ~Follower();
     Follower(Follower&&) noexcept = default;
     Follower& operator=(Follower&&) = delete;
-    // Nothing: not looked at since it is followed, or there is no such run.
+    // Nothing: not read since it is followed, or there is no such run.
     std::optional<RunHead> head() const;
-    bool is_known() const;  // it was looked at
+    bool is_known() const;  // it was read
 
    private:
     friend class RunWatch;

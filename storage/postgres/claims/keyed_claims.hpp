@@ -1,8 +1,7 @@
-// Claims from one queue with keys, key by key in turns (key_plan.hpp). A claim also looks for jobs of its shard that
-// have no key, and gives them theirs: a worker of an earlier release offered them, or the process that changed the
-// limits died. It looks at one portion of them: one after the other until all were looked at under these limits, with a
-// pause of twenty times as long as the last one took if that found none, and then every ten seconds. Safe from any
-// thread.
+// Claims from one queue with keys, key by key in turns (key_plan.hpp). A claim also scans its shard for jobs that have
+// no key, and gives them theirs: a worker of an earlier release offered them, or the process that changed the limits
+// died. It reads one portion of them: one after the other until all were read under these limits, with a pause of
+// twenty times as long as the last one took if that found none, and then every ten seconds. Safe from any thread.
 #pragma once
 
 #include <map>

@@ -170,7 +170,7 @@ TEST(StreamingModel, a_slow_stream_is_put_together_and_its_use_is_on_record) {
   EXPECT_EQ(body["stream_options"], Json({{"include_usage", true}}));
 }
 
-// Those who watch see the text as it comes, so a key is found although its pieces come one by one.
+// Watchers see the text as it comes, so a key is found although its pieces come one by one.
 TEST(StreamingModel, a_key_that_comes_in_pieces_is_told_to_no_one_who_watches) {
   const std::string key = "sk-Jq7vR2mXw9Tb4LcZ";
   LoopbackServer server([&key](const auto&) {

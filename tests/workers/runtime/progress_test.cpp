@@ -1,4 +1,4 @@
-// Those who follow a run see what a step has written so far, while a worker executes it.
+// Followers of a run see what a step has written so far, while a worker executes it.
 #include <atomic>
 #include <boost/asio.hpp>
 #include <gtest/gtest.h>

@@ -56,7 +56,7 @@ class Walk {
 
   // The next task to decompose; those that have children already are passed by, and their children join the queue.
   std::optional<Target> to_expand(Outcome& outcome);
-  // More tasks of the same depth, right behind the last one, at most so many.
+  // More tasks of the same depth, right after the last one, at most so many.
   std::vector<Target> more_of_its_level(const Target& first, std::int64_t most, Outcome& outcome);
   bool is_at_end() const { return first_ + taken_ >= queue_.size() + entrance_.queue.size(); }
   void leave(Json& patch);

@@ -47,13 +47,13 @@ class TermReader {
   explicit TermReader(QuestionParts& parts)
       : parts_(parts), schema_(parts.schema), clauses_(parts.clauses), picker_(parts.picker), sketch_(parts.sketch) {}
 
-  // A figure or name from `i` on; moves `i` behind it.
+  // A figure or name from `i` on; moves `i` past it.
   std::optional<Term> term_at(std::size_t& i);
   // A table's rows by their name.
   Term named(std::size_t table);
   // The tables that stand next to it: "X of the T", "T's X".
   std::set<std::size_t> scope_at(std::size_t i) const;
-  // "finance accounts": the schema of the table behind it.
+  // "finance accounts": the schema of the table after it.
   bool names_schema(std::size_t i) const;
 
  protected:

@@ -98,7 +98,7 @@ class CommitLogWriter {
   CommitLogWriter(const CommitLogWriter&) = delete;
   CommitLogWriter& operator=(const CommitLogWriter&) = delete;
 
-  // Adds a commit behind the others. Subjects are cut at `subject_bytes_max`.
+  // Adds a commit after the others. Subjects are cut at `subject_bytes_max`.
   void add(const CodeCommit& commit);
   void add(const CommitLog& other, const CommitLog::Commit& commit);
 

@@ -1,4 +1,4 @@
-// Those who follow a run see the text that a step has written so far: over HTTP, and on the command line.
+// Followers of a run see the text that a step has written so far: over HTTP, and on the command line.
 #include <atomic>
 #include <csignal>
 #include <gtest/gtest.h>
