@@ -11,7 +11,7 @@ namespace cairn::testing {
 namespace {
 
 // The folders whose pages list the rooms, and the pages that list the units of a room.
-const std::set<std::string> folders_with_rooms = {"storage", "workers", "ops"};
+const std::set<std::string> folders_with_rooms = {"storage", "workers", "ops", "schema"};
 const std::map<std::string, std::string> listed_units = {{"engine", "engine/README.md"},
                                                          {"workers/runs", "workers/README.md"},
                                                          {"workers/session", "workers/README.md"},
@@ -35,7 +35,8 @@ bool names_room(const std::string& page, const std::string& name) {
 Faults unnamed_rooms(const Sources& sources) {
   std::set<std::string> rooms;
   for (const Source& source : sources)
-    if (is_cpp(source) && folders_with_rooms.contains(folder_of(source))) rooms.insert(room_of(source.path));
+    if ((is_cpp(source) || ends_with(source.path, ".sql")) && folders_with_rooms.contains(folder_of(source)))
+      rooms.insert(room_of(source.path));
   Faults faults;
   for (const std::string& room : rooms) {
     const std::string page = room.substr(0, room.find('/')) + "/README.md";
@@ -50,6 +51,9 @@ TEST(Tidy, each_room_is_named_on_the_page_of_its_folder) {
   EXPECT_EQ(unnamed_rooms({unit}).size(), 1u);
   EXPECT_TRUE(unnamed_rooms({unit, source("storage/README.md", "`feed/`")}).empty());
   EXPECT_TRUE(unnamed_rooms({unit, source("storage/README.md", "`kept/feed`")}).empty());
+  const Source sql = source("schema/statements/feed/a.sql", "");
+  EXPECT_EQ(unnamed_rooms({sql, source("schema/README.md", "the feed\n")}).size(), 1u);
+  EXPECT_TRUE(unnamed_rooms({sql, source("schema/README.md", "| `feed/` | events |")}).empty());
   const Faults faults = unnamed_rooms(all_sources());
   EXPECT_TRUE(faults.empty()) << joined(faults);
 }

@@ -42,6 +42,20 @@ const std::string installed_headers = "ops/library/include/";
 
 bool is_standard(const std::string& file) { return file.find_first_of("/.") == std::string::npos; }
 
+// Libraries that few files know, by the beginnings of these files' paths: the driver of PostgreSQL, the one for
+// operators' work, the parser of the command line.
+const std::map<std::string, std::vector<std::string>> known_to = {
+    {"libpq-fe.h", {"storage/postgres/connection.cpp", "storage/postgres/dsn.cpp", "storage/library_versions.cpp"}},
+    {"pqxx", {"storage/postgres/administration.cpp", "storage/library_versions.cpp"}},
+    {"CLI", {"ops/commands/", "ops/bench/bench_", "ops/command_line.", "ops/command_help."}}};
+
+bool may_know(const Source& source, const std::string& library) {
+  const auto known = known_to.find(library);
+  if (known == known_to.end()) return true;
+  return std::any_of(known->second.begin(), known->second.end(),
+                     [&](const std::string& path) { return source.path.starts_with(path); });
+}
+
 std::string include_fault(const Source& source, const std::string& file, bool quoted) {
   const auto& folder = arrows.at(folder_of(source));
   const std::string first = file.substr(0, file.find('/'));
@@ -50,6 +64,7 @@ std::string include_fault(const Source& source, const std::string& file, bool qu
   if (is_standard(file)) return "";
   if (!libraries.contains(first)) return folder_of(source) == "engine" ? "engine is pure: no " + file : "";
   if (!folder.third_party.contains(first)) return folder_of(source) + " may not use " + file;
+  if (!may_know(source, first)) return source.path + " is not among the files that may use " + file;
   if (source.path.starts_with(installed_headers) && file == "nlohmann/json.hpp") return "";
   if (first == "boost" && of_sockets.contains(source.path)) return "";
   if (!is_header(source) || folder_of(source) == "tests" || allowed_in_headers.contains({folder_of(source), file}))
@@ -79,6 +94,12 @@ TEST(Tidy, includes_follow_the_folders) {
   expect_fault(include_faults, source("engine/a.cpp", "#include <unistd.h>"));
   expect_fault(include_faults, source("ops/a.hpp", "#include \"ops/http/transport/wire.hpp\""));
   expect_fault(include_faults, source("ops/a.hpp", "#include <nlohmann/json.hpp>"));
+  expect_fault(include_faults, source("storage/feed/feed.cpp", "#include <libpq-fe.h>"));
+  expect_fault(include_faults, source("storage/postgres/commit.cpp", "#include <pqxx/pqxx>"));
+  expect_fault(include_faults, source("ops/http/a.cpp", "#include <CLI/CLI.hpp>"));
+  expect_fault(include_faults, source("ops/main.cpp", "#include <CLI/CLI.hpp>"));
+  expect_none(include_faults, source("storage/postgres/connection.cpp", "#include <libpq-fe.h>"));
+  expect_none(include_faults, source("ops/commands/runs/a.cpp", "#include <CLI/CLI.hpp>"));
   expect_none(include_faults, source("ops/library/include/cairn/a.hpp", "#include <nlohmann/json.hpp>"));
   expect_none(include_faults, source("workers/a.cpp", "#include <boost/asio.hpp>\n#include \"storage/store.hpp\""));
   expect_clean(include_faults);
@@ -302,21 +323,34 @@ TEST(Tidy, no_units_include_each_other_in_a_circle) {
   EXPECT_TRUE(faults.empty()) << joined(faults);
 }
 
-constexpr std::size_t units_max = 20;  // a header and its source are one unit
+constexpr std::size_t units_max = 20;  // a header and its source are one unit, and a.mjs and a.test.mjs
+// The bound of pages: each is read for itself, and found by the table of ops/guide/README.md, which groups them. Their
+// addresses are promises: a page that moved would break the links of others.
+constexpr std::size_t pages_max = 30;
 
-// One fault for each room that has become a list. The engine is one room and stays flat; migrations only grow.
+// "ops/a.test.mjs" is of the unit "ops/a".
+std::string unit_in_room(const std::string& path) { return path.substr(0, path.find('.', path.rfind('/') + 1)); }
+
+// One fault for each room that has become a list. The engine is one room and stays flat; migrations and decisions only
+// grow. The programs in ops itself have no ending: people call them by these names.
 Faults full_rooms(const Sources& sources) {
-  std::map<std::string, std::set<std::string>> units;
+  static const std::regex unit("\\.(cpp|hpp|sql|mjs|ts|tsx|py)$");
+  std::map<std::string, std::set<std::string>> units, pages;
   for (const Source& source : sources) {
-    const bool counts = is_cpp(source) || ends_with(source.path, ".sql");
-    if (counts && folder_of(source) != "engine" && room_of(source.path) != "schema/migrations")
-      units[room_of(source.path)].insert(source.path.substr(0, source.path.rfind('.')));
+    const std::string room = room_of(source.path);
+    if (std::regex_search(source.path, unit) && folder_of(source) != "engine" && room != "schema/migrations")
+      units[room].insert(unit_in_room(source.path));
+    if (ends_with(source.path, ".md") && room != "ops/decisions") pages[room].insert(source.path);
   }
   Faults faults;
-  for (const auto& [room, names] : units)
-    if (names.size() > units_max)
-      faults.push_back(room + ": Expected at most " + std::to_string(units_max) + " units in a room, but found " +
-                       std::to_string(names.size()));
+  const auto add_full = [&faults](const auto& rooms, std::size_t most, const std::string& what) {
+    for (const auto& [room, names] : rooms)
+      if (names.size() > most)
+        faults.push_back(room + ": Expected at most " + std::to_string(most) + " " + what + " in a room, but found " +
+                         std::to_string(names.size()));
+  };
+  add_full(units, units_max, "units");
+  add_full(pages, pages_max, "pages");
   return faults;
 }
 
@@ -327,6 +361,18 @@ TEST(Tidy, rooms_are_no_lists) {
   many.pop_back();
   many.push_back(source("ops/a0.hpp", ""));
   EXPECT_TRUE(full_rooms(many).empty());
+  many.push_back(source("ops/a0.test.mjs", ""));
+  EXPECT_TRUE(full_rooms(many).empty());
+  for (const char* path : {"ops/b.test.mjs", "ops/b.ts", "ops/b.tsx", "ops/b.py"}) {
+    many.push_back(source(path, ""));
+    EXPECT_EQ(full_rooms(many).size(), 1u) << path;
+    many.pop_back();
+  }
+  Sources pages;
+  for (std::size_t n = 0; n <= pages_max; ++n) pages.push_back(source("ops/guide/a" + std::to_string(n) + ".md", ""));
+  EXPECT_EQ(full_rooms(pages).size(), 1u);
+  pages.pop_back();
+  EXPECT_TRUE(full_rooms(pages).empty());
   const auto faults = full_rooms(all_sources());
   EXPECT_TRUE(faults.empty()) << joined(faults);
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
 import { order } from "./graphs.mjs";
-import { isAccessible, picturesOf } from "./look.mjs";
+import { isAccessible, picturesOf } from "./looks/look.mjs";
 import { World } from "./world.mjs";
 
 let world;

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
 import { dry } from "./graphs.mjs";
-import { isAccessible, picturesOf } from "./look.mjs";
+import { isAccessible, picturesOf } from "./looks/look.mjs";
 import { until, World } from "./world.mjs";
 
 let world;

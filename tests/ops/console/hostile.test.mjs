@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
-import { isAccessible } from "./look.mjs";
+import { isAccessible } from "./looks/look.mjs";
 import { World } from "./world.mjs";
 
 const script = "<img src=x onerror=\"globalThis.broken='yes'\"><script>globalThis.broken='yes'</script>";

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { openBrowser, openPage } from "./browser.mjs";
 import { dry, order } from "./graphs.mjs";
-import { isAccessible, picturesOf } from "./look.mjs";
+import { isAccessible, picturesOf } from "./looks/look.mjs";
 import { World } from "./world.mjs";
 
 let world;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { axePath, pictures } from "./browser.mjs";
+import { axePath, pictures } from "../browser.mjs";
 
 const widths = [320, 1280, 1920];
 

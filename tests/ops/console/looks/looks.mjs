@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { axePath, openBrowser, openPage, pictures } from "./browser.mjs";
-import { dry, order } from "./graphs.mjs";
-import { until, World } from "./world.mjs";
+import { axePath, openBrowser, openPage, pictures } from "../browser.mjs";
+import { dry, order } from "../graphs.mjs";
+import { until, World } from "../world.mjs";
 
 const axe = readFileSync(axePath, "utf8");
 const widths = [320, 768, 1440];

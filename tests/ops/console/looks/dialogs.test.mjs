@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openPage, pictures } from "./browser.mjs";
+import { openPage, pictures } from "../browser.mjs";
 import { browser, findings, settled, views, world } from "./looks.mjs";
 
 test("dialogs have no findings either", async () => {
