@@ -27,9 +27,11 @@ struct GraphBook {
 // The calls of a table that has functions of these names. REQUIRES: it outlives them.
 template <class Table>
 GraphBook graph_book_of(Table& table) {
-  return {[&table](const GraphRow& graph) { table.put(graph); }, [&table] { return table.all(); },
-          [&table] { return table.mark(); }, [&table] { return table.names(); },
-          [&table](std::span<const std::string> versions) { return table.of(versions); }};
+  return {.put = [&table](const GraphRow& graph) { table.put(graph); },
+          .all = [&table] { return table.all(); },
+          .mark = [&table] { return table.mark(); },
+          .names = [&table] { return table.names(); },
+          .of = [&table](std::span<const std::string> versions) { return table.of(versions); }};
 }
 
 }  // namespace cairn

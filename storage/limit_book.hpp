@@ -79,20 +79,19 @@ inline QueueLimits limits_of(const LimitBook& book, const std::string& queue) {
 template <class Keeper>
 LimitBook limit_book_of(Keeper& store) {
   return {
-      [&store] { return store.queue_limits(); },
-      [&store](const LimitChange& change) { return store.change_limits(change); },
-      [&store](const std::string& queue, std::int64_t count) { return store.take_starts(queue, count); },
-      [&store](const std::vector<std::string>& queues) { return store.queue_uses(queues); },
-      [&store](const RunId& run) { return store.keys_of_run(run); },
-      [&store](const std::string& queue, const std::vector<std::string>& keys) { return store.key_uses(queue, keys); },
-      [&store](const std::string& queue, std::int32_t limit) { return store.budget_uses(queue, limit); },
-      [&store](const std::string& queue, std::int64_t before, std::int32_t limit) {
-        return store.limit_changes(queue, before, limit);
-      },
-      [&store](SpentMark& mark, TimeUs at_us, std::int32_t portion) {
-        return store.forget_spent(mark, at_us, portion);
-      },
-      [&store](const std::string& queue, const std::string& key) { store.forget_key(queue, key); }};
+      .queue_limits = [&store] { return store.queue_limits(); },
+      .change_limits = [&store](const LimitChange& change) { return store.change_limits(change); },
+      .take_starts = [&store](const std::string& queue, std::int64_t count) { return store.take_starts(queue, count); },
+      .queue_uses = [&store](const std::vector<std::string>& queues) { return store.queue_uses(queues); },
+      .keys_of_run = [&store](const RunId& run) { return store.keys_of_run(run); },
+      .key_uses = [&store](const std::string& queue,
+                           const std::vector<std::string>& keys) { return store.key_uses(queue, keys); },
+      .budget_uses = [&store](const std::string& queue, std::int32_t limit) { return store.budget_uses(queue, limit); },
+      .limit_changes = [&store](const std::string& queue, std::int64_t before,
+                                std::int32_t limit) { return store.limit_changes(queue, before, limit); },
+      .forget_spent = [&store](SpentMark& mark, TimeUs at_us,
+                               std::int32_t portion) { return store.forget_spent(mark, at_us, portion); },
+      .forget_key = [&store](const std::string& queue, const std::string& key) { store.forget_key(queue, key); }};
 }
 
 }  // namespace cairn

@@ -20,7 +20,7 @@ struct RunHead {
   bool operator==(const RunHead&) const = default;
 };
 
-// Where a sweep over open children stands: the parent that it looked at last.
+// The place of a sweep over open children: the parent that it read last.
 struct OrphanMark {
   Shard shard = 0;
   RunId parent;
@@ -37,7 +37,7 @@ struct RunBook {
   // Where the run was imported from; nothing: it began here, or before imports were recorded.
   std::function<std::optional<ImportOrigin>(const RunId&)> imported;
 
-  // Open children of parents that have ended, or gave them up to clean up: cancelling descends by a sweep. Looks at
+  // Open children of parents that have ended, or gave them up to clean up: cancelling descends by a sweep. Reads
   // `limit` open children after `mark`, in the order of their parents, and moves the mark; at their end, the next call
   // begins at the first.
   std::function<std::vector<RunId>(OrphanMark& mark, std::int32_t limit)> orphans;
@@ -59,17 +59,17 @@ struct RunBook {
 template <class Table>
 RunBook run_book_of(Table& table) {
   return {
-      [&table](std::span<const RunId> runs) { return table.heads(runs); },
-      [&table](const RunFilter& filter, std::int64_t at_most) { return table.count(filter, at_most); },
-      [&table](const RunId& first, const RunId& last, std::int32_t limit) { return table.between(first, last, limit); },
-      [&table](const RunId& run) { return table.imported(run); },
-      [&table](OrphanMark& mark, std::int32_t limit) { return table.orphans(mark, limit); },
-      [&table](const RunId& after, std::int32_t limit) { return table.loose_ends(after, limit); },
-      [&table](std::span<const RunId> runs) { table.tie_ends(runs); },
-      [&table](const RunId& run, std::int32_t limit) { return table.questions(run, limit); },
-      [&table](const QuestionPlace& after, std::int32_t limit, std::int64_t bytes_max) {
-        return table.questions_after(after, limit, bytes_max);
-      }};
+      .heads = [&table](std::span<const RunId> runs) { return table.heads(runs); },
+      .count = [&table](const RunFilter& filter, std::int64_t at_most) { return table.count(filter, at_most); },
+      .between = [&table](const RunId& first, const RunId& last,
+                          std::int32_t limit) { return table.between(first, last, limit); },
+      .imported = [&table](const RunId& run) { return table.imported(run); },
+      .orphans = [&table](OrphanMark& mark, std::int32_t limit) { return table.orphans(mark, limit); },
+      .loose_ends = [&table](const RunId& after, std::int32_t limit) { return table.loose_ends(after, limit); },
+      .tie_ends = [&table](std::span<const RunId> runs) { table.tie_ends(runs); },
+      .questions = [&table](const RunId& run, std::int32_t limit) { return table.questions(run, limit); },
+      .questions_after = [&table](const QuestionPlace& after, std::int32_t limit,
+                                  std::int64_t bytes_max) { return table.questions_after(after, limit, bytes_max); }};
 }
 
 }  // namespace cairn

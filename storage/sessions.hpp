@@ -88,20 +88,21 @@ struct SessionBook {
 // The calls of a table that has functions of these names. REQUIRES: it outlives them.
 template <class Table>
 SessionBook session_book_of(Table& table) {
-  return {
-      [&table](const SessionRow& session) { table.open(session); },
-      [&table](SessionId session) { table.beat(session); },
-      [&table](SessionId session, const std::string& hold) { table.set_alone(session, hold); },
-      [&table](SessionId session, const std::vector<std::string>& begun) { table.set_begun(session, begun); },
-      [&table](SessionId session) { table.close(session); },
-      [&table](SessionId session, const RunId& run, bool is_home) { table.set_home(session, run, is_home); },
-      [&table] { return table.all(); },
-      [&table](SessionId session, std::int32_t limit, RunShare share) { return table.held_by(session, limit, share); },
-      [&table](SessionId session, TimeUs now_us, std::int32_t limit) {
-        return table.scan_held(session, now_us, limit);
-      },
-      [&table] { return table.held_counts(); },
-      [&table](std::int64_t after_ms) { table.end_stalled(after_ms); }};
+  return {.open = [&table](const SessionRow& session) { table.open(session); },
+          .beat = [&table](SessionId session) { table.beat(session); },
+          .set_alone = [&table](SessionId session, const std::string& hold) { table.set_alone(session, hold); },
+          .set_begun = [&table](SessionId session,
+                                const std::vector<std::string>& begun) { table.set_begun(session, begun); },
+          .close = [&table](SessionId session) { table.close(session); },
+          .set_home = [&table](SessionId session, const RunId& run,
+                               bool is_home) { table.set_home(session, run, is_home); },
+          .all = [&table] { return table.all(); },
+          .held_by = [&table](SessionId session, std::int32_t limit,
+                              RunShare share) { return table.held_by(session, limit, share); },
+          .scan_held = [&table](SessionId session, TimeUs now_us,
+                                std::int32_t limit) { return table.scan_held(session, now_us, limit); },
+          .held_counts = [&table] { return table.held_counts(); },
+          .end_stalled = [&table](std::int64_t after_ms) { table.end_stalled(after_ms); }};
 }
 
 }  // namespace cairn

@@ -88,18 +88,18 @@ struct StartBook {
 // The calls of a table that has functions of these names. REQUIRES: it outlives them.
 template <class Table>
 StartBook start_book_of(Table& table) {
-  return {
-      [&table](std::vector<StartKey> keys, const DecideStarts& decide) { table.decide_named(std::move(keys), decide); },
-      [&table](int limit, const DecideStarts& decide) { return table.decide_due(limit, decide); },
-      [&table] { return table.next_due(); },
-      [&table](std::int64_t most) { return table.count(most); },
-      [&table](const StartKey& of, std::int64_t first, std::int64_t last) { return table.starts(of, first, last); },
-      [&table](const RunId& run) { return table.start_of_run(run); },
-      [&table](const std::string& graph, const StartKey& after, std::int32_t limit) {
-        return table.keys(graph, after, limit);
-      },
-      [&table](TimeUs before_us) { table.forget_refused(before_us); },
-      [&table] { table.recall(); }};
+  return {.decide_named = [&table](std::vector<StartKey> keys,
+                                   const DecideStarts& decide) { table.decide_named(std::move(keys), decide); },
+          .decide_due = [&table](int limit, const DecideStarts& decide) { return table.decide_due(limit, decide); },
+          .next_due = [&table] { return table.next_due(); },
+          .count = [&table](std::int64_t most) { return table.count(most); },
+          .starts = [&table](const StartKey& of, std::int64_t first,
+                             std::int64_t last) { return table.starts(of, first, last); },
+          .start_of_run = [&table](const RunId& run) { return table.start_of_run(run); },
+          .keys = [&table](const std::string& graph, const StartKey& after,
+                           std::int32_t limit) { return table.keys(graph, after, limit); },
+          .forget_refused = [&table](TimeUs before_us) { table.forget_refused(before_us); },
+          .recall = [&table] { table.recall(); }};
 }
 
 }  // namespace cairn
