@@ -188,25 +188,24 @@ struct HookCalls {
 template <class Table>
 HookCalls hook_calls_of(Table& table) {
   return {
-      [&table](const HookRow& row, TimeUs lease_us, const HookNote& note) { return table.add(row, lease_us, note); },
-      [&table] { return table.hooks(); },
-      [&table](TimeUs lease_us, TimeUs making_us) { return table.take(lease_us, making_us); },
-      [&table](const HookScan& scan) { return table.keep(scan); },
-      [&table](const std::string& hook, const HookChange& change) { return table.change(hook, change); },
-      [&table](const std::string& hook, const HookEdit& edit) { return table.edit(hook, edit); },
-      [&table](const std::string& hook, const HookNote& note) { return table.note(hook, note); },
-      [&table](const std::string& hook, const NoticeId& id) { return table.put(hook, id); },
-      [&table](const std::string& hook) { return table.erase(hook); },
-      [&table](const std::string& hook, std::int32_t most) { return table.count_waiting(hook, most); },
-      [&table](const std::string& hook) { return table.has_parked(hook); },
-      [&table](const std::vector<HookSlots>& asked) { return table.claim(asked); },
-      [&table](const HookSettlement& settled) { return table.settle(settled); },
-      [&table](const std::string& hook, const std::optional<NoticeId>& id, bool passes) {
-        return table.resend(hook, id, passes);
-      },
-      [&table](const std::string& hook, TimeUs kept_us, TimeUs stalled_us, std::int32_t most) {
-        return table.trim(hook, kept_us, stalled_us, most);
-      }};
+      .add = [&table](const HookRow& row, TimeUs lease_us,
+                      const HookNote& note) { return table.add(row, lease_us, note); },
+      .hooks = [&table] { return table.hooks(); },
+      .take = [&table](TimeUs lease_us, TimeUs making_us) { return table.take(lease_us, making_us); },
+      .keep = [&table](const HookScan& scan) { return table.keep(scan); },
+      .change = [&table](const std::string& hook, const HookChange& change) { return table.change(hook, change); },
+      .edit = [&table](const std::string& hook, const HookEdit& edit) { return table.edit(hook, edit); },
+      .note = [&table](const std::string& hook, const HookNote& note) { return table.note(hook, note); },
+      .put = [&table](const std::string& hook, const NoticeId& id) { return table.put(hook, id); },
+      .erase = [&table](const std::string& hook) { return table.erase(hook); },
+      .count_waiting = [&table](const std::string& hook, std::int32_t most) { return table.count_waiting(hook, most); },
+      .has_parked = [&table](const std::string& hook) { return table.has_parked(hook); },
+      .claim = [&table](const std::vector<HookSlots>& asked) { return table.claim(asked); },
+      .settle = [&table](const HookSettlement& settled) { return table.settle(settled); },
+      .resend = [&table](const std::string& hook, const std::optional<NoticeId>& id,
+                         bool passes) { return table.resend(hook, id, passes); },
+      .trim = [&table](const std::string& hook, TimeUs kept_us, TimeUs stalled_us,
+                       std::int32_t most) { return table.trim(hook, kept_us, stalled_us, most); }};
 }
 
 }  // namespace cairn

@@ -58,14 +58,15 @@ struct ScheduleCalls {
 // Those of a table that has functions of these names. REQUIRES: it outlives them.
 template <class Table>
 ScheduleCalls schedule_calls_of(Table& table) {
-  return {[&table](int limit, const DecideSchedules& decide) { return table.decide_due(limit, decide); },
-          [&table](const std::vector<std::string>& names, const DecideSchedules& decide) {
-            return table.decide_named(names, decide);
-          },
-          [&table](const ScheduleWrite& write) { return table.add(write); },
-          [&table] { return table.next_due(); },
-          [&table](const std::string& name, std::int64_t revision) { return table.definition_of(name, revision); },
-          [&table](const std::string& name, TimeUs from, TimeUs until) { return table.started(name, from, until); }};
+  return {.decide_due = [&table](int limit, const DecideSchedules& decide) { return table.decide_due(limit, decide); },
+          .decide_named = [&table](const std::vector<std::string>& names,
+                                   const DecideSchedules& decide) { return table.decide_named(names, decide); },
+          .add = [&table](const ScheduleWrite& write) { return table.add(write); },
+          .next_due = [&table] { return table.next_due(); },
+          .definition_of = [&table](const std::string& name,
+                                    std::int64_t revision) { return table.definition_of(name, revision); },
+          .started = [&table](const std::string& name, TimeUs from,
+                              TimeUs until) { return table.started(name, from, until); }};
 }
 
 }  // namespace cairn
