@@ -215,10 +215,9 @@ std::vector<StepEvent> events_of_steps(const std::vector<EventRow>& rows) {
 TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
   PlannerRun planner(
       make_scripted_model(script_of({says("verification", verdict(true, false)), fails("verification")})));
-  std::map<SessionId, RunId> tasks_of;  // of the workers that were there when a model was asked
-  RunId at_work;
+  std::map<SessionId, SessionRow> processes;  // that were there when a model was asked
   planner.before_each_request([&](const ModelRequest&) {
-    for (const SessionRow& row : planner.store().sessions().all()) tasks_of.try_emplace(row.id, at_work);
+    for (const SessionRow& row : planner.store().sessions().all()) processes[row.id] = row;
   });
   std::map<std::string, RunId> tasks;
   for (const char* session : {"s-7", "s-8"}) {
@@ -230,14 +229,13 @@ TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
   }
   for (int turn = 0; turn < 2; ++turn) {
     for (const auto& [session, task] : tasks) {
-      at_work = task;
       planner.work(task);
       const Json answer = {{"dom", dom_of(2)}, {"url", home}, {"session", session}};
       ASSERT_TRUE(planner.client().command(task, Answer{"", answer, "", {}}));
       planner.work(task);
     }
   }
-  EXPECT_GE(tasks_of.size(), 4U);
+  EXPECT_GE(processes.size(), 4U);
   std::map<std::string, int> failed;
   for (const auto& [session, task] : tasks) {
     RunFilter of_session;
@@ -253,8 +251,8 @@ TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
       if (!end) continue;
       EXPECT_FALSE(end->node.empty()) << type_of(event.body);
       if (end->attempt == 0) continue;
-      ASSERT_TRUE(tasks_of.contains(end->worker)) << type_of(event.body) << " of " << end->node;
-      EXPECT_EQ(tasks_of[end->worker], task) << type_of(event.body) << " of " << end->node;
+      ASSERT_TRUE(processes.contains(end->worker)) << type_of(event.body) << " of " << end->node;
+      EXPECT_EQ(processes[end->worker].pid, ::getpid()) << type_of(event.body) << " of " << end->node;
       workers.insert(end->worker);
       if (end->has_failed && end_of(event.body)) ++failed[session];
     }
