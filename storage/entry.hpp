@@ -28,10 +28,11 @@ struct Entry {
   std::vector<JobWrite> jobs;  // each branch at most once
   std::vector<QuestionRow> asked;
   std::vector<std::string> closed_questions;
-  std::uint32_t link = 0;     // entries of a batch with the same non-zero link share one verdict
-  std::int64_t commit = 0;    // the id of its batch, the same in all of its entries; 0: the store makes one up
-  bool caller_knows = false;  // of a called run that ends: its caller's history has the end, or needs it no more
-  bool in_doubt = false;      // the batch was given before under this id; entries already in the log are `committed`
+  std::uint32_t link = 0;        // entries of a batch with the same non-zero link share one verdict
+  std::int64_t commit = 0;       // the id of its batch, the same in all of its entries; 0: the store makes one up
+  bool caller_knows = false;     // of a called run that ends: its caller's history has the end, or needs it no more
+  bool drops_snapshots = false;  // of a run that ends and may have some: they go with the same commit
+  bool in_doubt = false;         // the batch was given before under this id; entries already in the log are `committed`
 };
 
 struct Verdict {

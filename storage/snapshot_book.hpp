@@ -14,9 +14,8 @@ namespace cairn {
 struct SnapshotBook {
   // The newest of this fold version with seq <= `at_most`.
   std::function<std::optional<SnapshotRow>(const RunId&, std::int32_t fold_version, std::int64_t at_most)> newest;
-  // Idempotent. The last two of a run are kept, and none of a run that has ended.
+  // Idempotent. The last two of a run are kept, and none of one that has ended: the commit that ends it drops them.
   std::function<void(const RunId&, const SnapshotRow&)> put;
-  std::function<void(const RunId&)> drop;  // of a run that has ended
 };
 
 // The calls of a table that has functions of these names. REQUIRES: it outlives them.
@@ -24,8 +23,7 @@ template <class Table>
 SnapshotBook snapshot_book_of(Table& table) {
   return {.newest = [&table](const RunId& run, std::int32_t fold_version,
                              std::int64_t at_most) { return table.snapshot(run, fold_version, at_most); },
-          .put = [&table](const RunId& run, const SnapshotRow& snapshot) { table.put_snapshot(run, snapshot); },
-          .drop = [&table](const RunId& run) { table.drop_snapshots(run); }};
+          .put = [&table](const RunId& run, const SnapshotRow& snapshot) { table.put_snapshot(run, snapshot); }};
 }
 
 }  // namespace cairn

@@ -103,7 +103,6 @@ void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>&
                                                          })
                                           .verdicts);
   for (const PutSnapshot& snapshot : actions.snapshots) store.snapshots().put(snapshot.run, snapshot.row);
-  for (const RunId& run : actions.without_snapshots) store.snapshots().drop(run);
   for (Reply& reply : actions.replies) replies.emplace(reply.ticket, std::move(reply));
 }
 

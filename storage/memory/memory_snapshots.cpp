@@ -28,10 +28,4 @@ void MemorySnapshots::put_snapshot(const RunId& id, const SnapshotRow& snapshot)
   snapshots.erase(snapshots.begin(), older);
 }
 
-void MemorySnapshots::drop_snapshots(const RunId& id) {
-  const std::lock_guard lock(rows_.mutex);
-  const auto run = rows_.runs.find(id);
-  if (run != rows_.runs.end() && is_ended(run->second.row.status)) run->second.snapshots.clear();
-}
-
 }  // namespace cairn

@@ -15,7 +15,6 @@ class MemorySnapshots {
   // As SnapshotBook says.
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most);
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot);
-  void drop_snapshots(const RunId& id);
 
  private:
   MemoryRows& rows_;

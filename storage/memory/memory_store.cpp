@@ -188,6 +188,7 @@ class MemoryStore final : public Store {
     run.row.chain_hash = hashes.back();
     const bool is_loose = run.row.parent && is_ended(run.row.status) && !entry.caller_knows;
     is_loose ? void(rows_.loose_ends.insert(entry.run.id)) : void(rows_.loose_ends.erase(entry.run.id));
+    if (entry.drops_snapshots) run.snapshots.clear();
     for (const JobWrite& job : entry.jobs) {
       write_job(run, entry, job);
       const bool stays_home = job.op == JobWrite::Op::offer && has_home(run, job.job.queue);

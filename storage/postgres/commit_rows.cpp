@@ -102,6 +102,7 @@ void Writes::add(const Entry& entry, std::span<const Hash> hashes) {
   add_unwritten_fences(entry);
   add_questions(entry);
   add_uses(entry);
+  if (entry.drops_snapshots) ended_.add(entry.run.id);
 }
 
 void Writes::add_events(const Entry& entry, std::span<const Hash> hashes) {
@@ -235,6 +236,7 @@ void Writes::send(PgConnection& connection, Shard shard, std::int64_t commit) {
               runs_.updated_at, runs_.version, runs_.reason, runs_.head_before, runs_.chain_before, runs_.caller_knows,
               count_of(runs_.id));
   }
+  if (ended_.size() > 0) send_rows(connection, "drop_snapshots", on_shard, ended_);
   if (unwritten_fences_.run.size() > 0) send_fenced(connection, "check_fences", on_shard, unwritten_fences_);
   if (events_.run.size() > 0) {
     PgParameters parameters = on_shard;

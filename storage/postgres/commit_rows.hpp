@@ -98,7 +98,8 @@ class Writes {
   } drops_, unwritten_fences_;
   struct Uses {
     PgArray run{PgType::uuid}, branch{PgType::int4}, tokens{PgType::int8}, cost{PgType::int8};
-  } uses_;  // of models
+  } uses_;                       // of models
+  PgArray ended_{PgType::uuid};  // runs without snapshots from now on
   AskedRows asked_;
   struct ClosedQuestions {
     PgArray run{PgType::uuid}, id{PgType::text};

@@ -91,7 +91,7 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
   connection.query(statement("note_erasing"), PgParameters().add(shard).add(ids(left)));
   connection.query(statement("put_tombstones"), tombstone_parameters(shard, left));
   for (const char* name :
-       {"archive_delete_jobs", "archive_delete_questions", "archive_delete_snapshots", "archive_delete_progress",
+       {"archive_delete_jobs", "archive_delete_questions", "drop_snapshots", "archive_delete_progress",
         "archive_delete_events", "archive_delete_imports", "archive_delete_runs"})
     connection.query(statement(name), PgParameters().add(shard).add(ids(left)));
   return std::ssize(left);

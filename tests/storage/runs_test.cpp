@@ -213,14 +213,17 @@ TEST_P(RunsTest, A15_the_last_two_snapshots_of_a_run_are_kept_and_none_once_it_h
   store().snapshots().put(run.id(), {8, 5, Hash{}, "s"});
   EXPECT_EQ(seq_of(5, 100), 8);
   EXPECT_EQ(seq_of(4, 100), 0) << "an older fold's are not read any more";
-  store().snapshots().drop(run.id());
-  EXPECT_EQ(seq_of(5, 100), 8) << "the run is open";
   Entry ending = run.entry();
   ending.run.status = RunStatus::done;
   ending.jobs = {drop(1)};
+  ending.drops_snapshots = true;
+  Entry stale = ending;
+  stale.head_before = 99;
+  stale.events.front().seq = 100;
+  ASSERT_EQ(run.commit(stale).kind, Verdict::Kind::conflict);
+  EXPECT_EQ(seq_of(5, 100), 8) << "the run is open";
   run.commit(ending);
-  store().snapshots().drop(run.id());
-  EXPECT_EQ(seq_of(5, 100), 0);
+  EXPECT_EQ(seq_of(5, 100), 0) << "they went with the same commit";
   store().snapshots().put(run.id(), {9, 5, Hash{}, "late"});
   EXPECT_EQ(seq_of(5, 100), 0);
 }

@@ -117,7 +117,6 @@ bool Gateway::dispatch_commits() {
   for (const CommitBatch& batch : actions.commits) context_.call(Commit{batch});
   for (LockedCommit& commit : actions.locked_commits) context_.call(CommitLocked{std::move(commit)});
   for (PutSnapshot& one : actions.snapshots) context_.call(KeepSnapshot{std::move(one)});
-  for (const RunId& run : actions.without_snapshots) context_.call(DropSnapshots{run});
   for (const GoneBack& one : actions.gone_back) context_.note(Note::Level::warning, to_sentence(one));
   for (const Offered& offered : actions.offered)
     if (offered.run_at_us <= context_.now) asks_.lines().offered(offered.queue);

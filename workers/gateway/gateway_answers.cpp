@@ -51,7 +51,7 @@ void Gateway::answered(GatewayCall call) {
             sweeping_.reaped(reap);
             dispatch_sweeps();
           },
-          [](TieEnds&) {}, [](CloseSession&) {}, [](KeepSnapshot&) {}, [](DropSnapshots&) {}},
+          [](TieEnds&) {}, [](CloseSession&) {}, [](KeepSnapshot&) {}},
       call);
 }
 
@@ -66,10 +66,9 @@ void Gateway::failed(const GatewayCall& call) {
                         [this](const CommitLocked& one) { committer_.batch_failed(one.commit.batch); },
                         [this](const ClaimSteps& claim) { claims_.claim_failed(claim); },
                         [this](const ScanSessions&) { sweeping_.scan_failed(); },
-                        [](const ReapSession&) {},    // named again by the next scan
-                        [](const TieEnds&) {},        // found again by a later scan
-                        [](const KeepSnapshot&) {},   // a cache
-                        [](const DropSnapshots&) {},  // they take room, and nothing else
+                        [](const ReapSession&) {},   // named again by the next scan
+                        [](const TieEnds&) {},       // found again by a later scan
+                        [](const KeepSnapshot&) {},  // a cache
                         [this](const auto& again) { later(again); }},
              call);
 }

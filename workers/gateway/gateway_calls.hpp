@@ -95,8 +95,8 @@ struct LookAtClaims {
 };
 
 using GatewayCall = std::variant<OpenRemote, CloseSession, RefreshGateway, ReadHistories, Commit, CommitLocked,
-                                 KeepSnapshot, DropSnapshots, ClaimSteps, LetGo, SayAlone, FindHolds, LookAtClaims,
-                                 ReadBlobs, KeepBlobs, FindEnd, ScanSessions, ReapSession, TieEnds>;
+                                 KeepSnapshot, ClaimSteps, LetGo, SayAlone, FindHolds, LookAtClaims, ReadBlobs,
+                                 KeepBlobs, FindEnd, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const GatewayCall& call);
 void carry_out(GatewayCall& call, const CallSite& at);

@@ -103,13 +103,12 @@ struct Offered {                                // queue rows that any session m
 };
 
 // The work to be done now. Each load is answered by history() or load_failed(), each commit by verdicts() or
-// batch_failed(); snapshots have no answer, and neither has their removal.
+// batch_failed(); snapshots have no answer.
 struct CommitterActions {
   std::vector<Load> loads;
   std::vector<CommitBatch> commits;
   std::vector<LockedCommit> locked_commits;
   std::vector<PutSnapshot> snapshots;
-  std::vector<RunId> without_snapshots;  // ended runs whose snapshots are not needed any more
   std::vector<Reply> replies;
   std::vector<HeldJob> created_held;              // new branches that are this session's from the start
   std::vector<std::pair<RunId, RunId>> children;  // caller, called
@@ -246,6 +245,7 @@ class Committer {
   void take_back(CachedRun& run);
   static void count_folded(CachedRun& run, const std::vector<EventRow>& rows);
   bool is_worth_a_snapshot(const CachedRun& run) const;
+  bool may_have_snapshots(const CachedRun& run) const;
   void keep_snapshot(CachedRun& run);
   void reply(const RunTask& task, const CachedRun& run, Status status);
 

@@ -124,6 +124,7 @@ void Committer::add_to_batch(CachedRun& run, Batch& batch) {
   batch.entries.push_back(run.entry->build(run.state, run.rows, options_.session, keep_rules_));
   batch.entries.back().link = run.group;
   batch.entries.back().caller_knows = run.state.parent && is_ended(run.state.status);
+  batch.entries.back().drops_snapshots = is_ended(run.state.status) && may_have_snapshots(run);
   batch.runs.push_back(&run);
   run.at = CachedRun::At::under_way;
   run.asked = ++serial_;
@@ -207,8 +208,6 @@ void Committer::apply_verdict(CachedRun& run, const Entry& entry, const Verdict&
   run.ended_by = {};
   run.one_by_one = run.one_by_one && !run.waiting.empty();
   run.open_steps_max = std::max(run.open_steps_max, run.state.steps.size());
-  if (is_ended(run.state.status) && std::exchange(run.snapshot_size, 0) > 0)
-    actions_.without_snapshots.push_back(run.id);
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
   runs_.measure(run);
 }
@@ -219,6 +218,11 @@ bool Committer::is_worth_a_snapshot(const CachedRun& run) const {
   const bool is_much = run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes;
   const std::int64_t open_bytes = static_cast<std::int64_t>(run.open_steps_max) * open_step_bytes;
   return is_much && run.folded_bytes >= std::max(run.snapshot_size, open_bytes);
+}
+
+// Others that write the run may have made one that this process does not know of, where there was enough for one.
+bool Committer::may_have_snapshots(const CachedRun& run) const {
+  return run.snapshot_size > 0 || run.head > options_.snapshot_events || run.added_bytes > snapshot_bytes;
 }
 
 void Committer::keep_snapshot(CachedRun& run) {

@@ -20,8 +20,8 @@ bool is_of_branch(const RunState& state, const Fence& fence) {
 }  // namespace
 
 bool CommitterActions::empty() const {
-  return loads.empty() && commits.empty() && locked_commits.empty() && snapshots.empty() && without_snapshots.empty() &&
-         replies.empty() && created_held.empty() && children.empty() && offered.empty() && gone_back.empty();
+  return loads.empty() && commits.empty() && locked_commits.empty() && snapshots.empty() && replies.empty() &&
+         created_held.empty() && children.empty() && offered.empty() && gone_back.empty();
 }
 
 Committer::Committer(CommitterOptions options, Graphs graphs)

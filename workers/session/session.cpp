@@ -248,7 +248,6 @@ bool Session::dispatch_commits() {
   for (const CommitBatch& batch : actions.commits) call(Commit{batch});
   for (LockedCommit& commit : actions.locked_commits) call(CommitLocked{std::move(commit)});
   for (PutSnapshot& one : actions.snapshots) call(KeepSnapshot{std::move(one)});
-  for (const RunId& run : actions.without_snapshots) call(DropSnapshots{run});
   for (const GoneBack& one : actions.gone_back) note(Note::Level::warning, to_sentence(one));
   for (const auto& [caller, called] : actions.children)
     if (pool_.executes(caller)) pool_.add_run(called);

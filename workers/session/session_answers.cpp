@@ -81,11 +81,6 @@ void Session::on_answer(KeepSnapshot&) {}
 template <>
 void Session::on_failure(const KeepSnapshot&) {}  // a cache
 
-template <>
-void Session::on_answer(DropSnapshots&) {}
-template <>
-void Session::on_failure(const DropSnapshots&) {}  // they take room, and nothing else
-
 // --- jobs -----------------------------------------------------------------------------------------------------------
 
 template <>

@@ -100,12 +100,6 @@ struct KeepSnapshot {
   void carry_out(const CallSite& at) const { at.store.snapshots().put(what.run, what.row); }
 };
 
-struct DropSnapshots {
-  RunId run;
-  static const char* purpose() { return "remove the snapshots of an ended run"; }
-  void carry_out(const CallSite& at) const { at.store.snapshots().drop(run); }
-};
-
 struct ClaimJobs {
   ClaimRequest request;
   ClaimedBatch answer = {};
@@ -234,8 +228,8 @@ struct TieEnds {
 };
 
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                               DropSnapshots, ClaimJobs, TakeStarts, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetBegun,
-                               SetHome, KeepProgress, ScanSessions, ReapSession, TieEnds>;
+                               ClaimJobs, TakeStarts, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetBegun, SetHome,
+                               KeepProgress, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

@@ -1,7 +1,7 @@
 -- A snapshot of an open run; its last two are kept. (An older fold's are not read any more by those who write this
--- one's.)
+-- one's. And its row is locked: the commit that ends it drops what there is then, and nothing comes after it.)
 with open_run as (
-  select from cairn.run where shard = $1::int and run_id = $2::uuid and status in ('running', 'paused')
+  select from cairn.run where shard = $1::int and run_id = $2::uuid and status in ('running', 'paused') for share
 ), outdated as (
   delete from cairn.snapshot s
   where s.shard = $1::int and s.run_id = $2::uuid

@@ -91,6 +91,4 @@ void HistoryTable::put_snapshot(const RunId& id, const SnapshotRow& snapshot) {
   query_of(id, "put_snapshot", parameters.add(snapshot.chain_hash).add(snapshot.state));
 }
 
-void HistoryTable::drop_snapshots(const RunId& id) { query_of(id, "drop_snapshots", of_run(id)); }
-
 }  // namespace cairn

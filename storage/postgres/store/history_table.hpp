@@ -22,7 +22,6 @@ class HistoryTable {
   // As SnapshotBook says.
   std::optional<SnapshotRow> snapshot(const RunId& id, std::int32_t fold_version, std::int64_t at_most);
   void put_snapshot(const RunId& id, const SnapshotRow& snapshot);
-  void drop_snapshots(const RunId& id);
 
  private:
   PgParameters of_run(const RunId& id) const { return PgParameters().add(shard_of(id, shards_)).add(id); }

@@ -127,7 +127,7 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"delete_questions_of_run", {"question_pkey"}},
     {"delete_snapshots", {"snapshot_pkey"}},
     {"put_snapshot", {"snapshot_pkey", "run_pkey"}},
-    {"drop_snapshots", {"snapshot_pkey", "run_pkey"}},
+    {"drop_snapshots", {"snapshot_pkey"}},
     {"runs", {"run_started_at"}},
     {"runs_tagged", {"run_tags"}},
     {"runs_tagged_lately", {"run_started_at"}},

@@ -124,6 +124,40 @@ TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
   EXPECT_EQ(driven.snapshots, 0);
 }
 
+// Only the process that had read or written one removed it.
+TEST_F(CommitterTest, A15_a_run_that_ends_leaves_no_snapshot_whoever_made_it) {
+  const RunId run = start("linear", {{"text", ""}});
+  const auto is_kept = [&] { return store_->snapshot(run, fold_version, never_us).has_value(); };
+  Driven keeper(*store_, 5, 4), other(*store_, 6, 4);
+  for (Ticket n = 1; n <= 20; ++n) {
+    other->await_state(1'000 + n, run, store_->run(run)->head);  // each time only what is new to it
+    other.settle();
+    keeper.submit(run, SendSignal{"noted", std::string(200, 'x'), ""});
+    keeper.settle();
+  }
+  ASSERT_TRUE(is_kept());
+  EXPECT_EQ(other.snapshots, 0);
+  other.submit(run, Cancel{"enough"});
+  other.settle();
+  ASSERT_TRUE(is_ended(status(run)));
+  EXPECT_FALSE(is_kept());
+}
+
+TEST_F(CommitterTest, A15_a_run_that_is_too_short_for_a_snapshot_asks_for_none_to_be_removed) {
+  const RunId run = start("linear", {{"text", ""}});
+  Driven driven(*store_, 5);
+  driven.submit(run, Cancel{"enough"});
+  bool has_ended = false;
+  std::mt19937 random(1);
+  for (; driven.collect(); driven.step(random))
+    for (const CommitBatch& batch : driven.commits())
+      for (const Entry& entry : *batch.entries) {
+        has_ended = has_ended || is_ended(entry.run.status);
+        EXPECT_FALSE(entry.drops_snapshots);
+      }
+  EXPECT_TRUE(has_ended);
+}
+
 // The snapshot is false: a committer that used it would decide otherwise.
 TEST_F(CommitterTest, a_snapshot_of_an_older_fold_is_ignored_and_the_run_is_folded_from_its_events) {
   const RunId run = start("linear", {{"text", "x"}});

@@ -1,1 +1,0 @@
-delete from cairn.snapshot where shard = $1::int and run_id = any($2::uuid[])
