@@ -1,5 +1,6 @@
 #include "workers/ports/own_process.hpp"
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -25,6 +27,8 @@ constexpr bool is_inspected = __has_feature(address_sanitizer);
 #else
 constexpr bool is_inspected = false;
 #endif
+
+constexpr std::int64_t address_space_mib_min = 128;  // for stacks and arenas of the threads, and what they do
 
 // The bytes that the process was started with, as /proc shows them: variables that were replaced since lie there, too.
 std::span<char> first_environment() {
@@ -45,13 +49,7 @@ std::int64_t soft_limit() {
   return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? static_cast<std::int64_t>(files.rlim_cur) : 1024;
 }
 
-}  // namespace
-
-std::int64_t open_files_at_start() {
-  static const std::int64_t files = soft_limit();
-  return files;
-}
-
+// Without a limit, more than there are.
 std::int64_t address_space_left() {
   rlimit space{};
   std::int64_t pages = 0;
@@ -59,6 +57,21 @@ std::int64_t address_space_left() {
   const bool is_limited = ::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY && file >> pages;
   return is_limited ? static_cast<std::int64_t>(space.rlim_cur) - pages * ::sysconf(_SC_PAGESIZE)
                     : std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace
+
+std::int64_t open_files_at_start() {
+  static const std::int64_t files = soft_limit();
+  return files;
+}
+
+void expect_address_space(const std::string& who) {
+  const std::int64_t left = address_space_left() >> 20;
+  if (left < address_space_mib_min)
+    throw std::system_error(ENOMEM, std::generic_category(),
+                            who + " needs " + std::to_string(address_space_mib_min) + " MiB of address space, and " +
+                                std::to_string(left) + " are left");
 }
 
 std::string environment_variable(const char* name) {

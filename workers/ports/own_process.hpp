@@ -20,8 +20,9 @@ void raise_open_files();
 // The number when the process started; programs that it runs get that.
 std::int64_t open_files_at_start();
 
-// Bytes of address space that a limit (ulimit -v) leaves to this process; without one, more than there are.
-std::int64_t address_space_left();
+// Throws std::system_error (ENOMEM) if a limit (ulimit -v) leaves too little to start the threads of a worker or of the
+// API: with less, the allocator itself may break. `who` needs it, in the sentence.
+void expect_address_space(const std::string& who);
 
 // Moves the environment to where no other process can read it (not in /proc/PID/environ), and keeps other processes of
 // the same user from memory and descriptors (PR_SET_DUMPABLE); no core dump is left then. getenv() goes on as before.

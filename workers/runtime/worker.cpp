@@ -43,8 +43,7 @@ constexpr TimeUs second_us = 1'000'000;
 constexpr TimeUs rounds_us = 20'000;  // how often stop() and `until` are asked at least
 constexpr TimeUs pause_min_us = 100;
 constexpr std::int64_t turns_watched_ms = 500;
-constexpr std::size_t effects_at_once = 100;         // then their results are committed, while the next ones run
-constexpr std::int64_t address_space_mib_min = 128;  // for stacks and arenas of the threads, and what they do
+constexpr std::size_t effects_at_once = 100;  // then their results are committed, while the next ones run
 constexpr TimeUs progress_every_us = 250'000;
 constexpr std::size_t progress_bytes_at_once = 4u << 20;
 constexpr TimeUs scan_patience_us = 30'000'000;  // then a step is left to others without a scan for them
@@ -123,15 +122,6 @@ std::vector<Means> means_of(const std::vector<SessionRow>& sessions) {
   for (const SessionRow& row : sessions)
     means.push_back({row.tools.value_or(std::vector<std::string>()), row.allows.value_or(std::vector<std::string>())});
   return means;
-}
-
-// With less, the allocator itself may break: a sentence before that is worth more.
-void expect_address_space() {
-  const std::int64_t left = address_space_left() >> 20;
-  if (left < address_space_mib_min)
-    throw std::system_error(ENOMEM, std::generic_category(),
-                            "a worker needs " + std::to_string(address_space_mib_min) + " MiB of address space, and " +
-                                std::to_string(left) + " are left");
 }
 
 // Marks its thread as one that carries out store calls, as long as it lives.
@@ -416,7 +406,7 @@ void Worker::Parts::complain(const char* purpose, const std::string& fault) {
 // --- the loop -------------------------------------------------------------------------------------------------------
 
 WorkerReport Worker::Parts::run() {
-  expect_address_space();
+  expect_address_space("a worker");
   const PeriodicThread heartbeat([this] { return beat(); });
   std::optional<PeriodicThread> watchdog;
   if (options_.turn_max_ms > 0) watchdog.emplace([this] { return watch_turns(); });

@@ -15,6 +15,7 @@
 #include "ops/service/due_starts.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/traces/trace_thread.hpp"
+#include "workers/ports/own_process.hpp"
 
 namespace cairn {
 namespace {
@@ -72,6 +73,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   if (!opened) return opened.error();
   Result<std::optional<Opened>> replica = open_replica(settings, ApiOptions().patience_ms);
   if (!replica) return replica.error();
+  expect_address_space("the API");
   const Result<std::unique_ptr<TokenBook>> tokens = TokenBook::open(opened->dsn, environment);
   if (!tokens) return tokens.error();
   if (const Status may = check_listening(options.listen, options.transport, environment, (*tokens)->asks()); !may)

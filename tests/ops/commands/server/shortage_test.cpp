@@ -16,6 +16,16 @@ std::string one_goal(const std::string& tool) {
   return Json{{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", tool}, {"inputs", Json::object()}}}}}.dump();
 }
 
+// What needs no more than this goes on, and is then asked to end.
+Ran run_within(int megabytes, const Arguments& command) {
+  const std::string limits = "ulimit -v " + std::to_string(megabytes * 1000) +
+                             "; exec timeout --preserve-status --signal TERM 10 \"$0\" \"$@\"";
+  Arguments arguments = {"-c", limits, testing::cairn_program()};
+  arguments.insert(arguments.end(), command.begin(), command.end());
+  arguments.insert(arguments.end(), {"--dsn", owner_dsn()});
+  return run_program("/bin/sh", arguments);
+}
+
 // A worker that was short of descriptors failed 39 of 40 runs that a healthy one shared with it, and its log had no
 // line.
 TEST(Shortage, D5_a_worker_without_descriptors_fails_nobodys_step_and_says_so_once_a_second) {
@@ -60,22 +70,29 @@ TEST(Shortage, D5_a_worker_without_descriptors_fails_nobodys_step_and_says_so_on
   cairn_ok({"down", "--data", data});
 }
 
-// It waited for ever, was terminated, or broke in its allocator.
+// Each waited for ever, was terminated, or broke in its allocator: `serve` after it had said where it listens.
 TEST(Shortage, D13_a_program_with_too_little_memory_or_threads_says_so_and_exits_with_1) {
-  const std::string dsn = owner_dsn();
-  int refused = 0;
-  for (const int megabytes : {60, 70, 80, 100, 120, 140, 160, 180, 200, 240, 280, 320, 400, 500, 600}) {
-    const std::string limit = "ulimit -v " + std::to_string(megabytes * 1000) + "; exec \"$0\" \"$@\"";
-    const Ran ran = run_program("/bin/sh", {"-c", limit, testing::cairn_program(), "start", "plan_runner", "--input",
-                                            one_goal("echo"), "--wait", "--dsn", dsn});
-    SCOPED_TRACE(std::to_string(megabytes) + " MB: exit " + std::to_string(ran.exit) + " " + ran.out + ran.err);
-    if (ran.exit == 0) continue;
-    ++refused;
-    EXPECT_EQ(ran.exit, 1);
-    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1);
-    EXPECT_NE(ran.err.find("cairn: Expected"), std::string::npos);
+  const std::string goal = one_goal("echo");
+  const std::vector<int> some = {60, 80, 100, 120, 140, 160, 180, 200, 220, 240, 600};
+  for (const auto& [command, sizes] : std::vector<std::pair<Arguments, std::vector<int>>>{
+           {{"start", "plan_runner", "--input", goal, "--wait"},
+            {60, 70, 80, 100, 120, 140, 160, 180, 200, 240, 280, 320, 400, 500, 600}},
+           {{"work"}, some},
+           {{"serve", "--listen", "127.0.0.1:0"}, some}}) {
+    std::size_t refused = 0;
+    for (const int megabytes : sizes) {
+      const Ran ran = run_within(megabytes, command);
+      SCOPED_TRACE(command.front() + " with " + std::to_string(megabytes) + " MB: exit " + std::to_string(ran.exit) +
+                   " " + ran.out + ran.err);
+      if (ran.exit == 0) continue;
+      ++refused;
+      EXPECT_EQ(ran.exit, 1);
+      EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1);
+      EXPECT_NE(ran.err.find("cairn: Expected"), std::string::npos);
+    }
+    EXPECT_GT(refused, 0u) << command.front();
+    EXPECT_LT(refused, sizes.size()) << command.front();
   }
-  EXPECT_GT(refused, 0);
 }
 
 }  // namespace
