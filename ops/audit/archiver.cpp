@@ -131,11 +131,12 @@ Status Archiver::make(const std::string& file, const Roots& roots, const std::st
 }
 
 Status Archiver::write(const std::string& file, const Roots& roots, const std::string& by) {
-  const bool compressed = fs::path(file).stem().extension() == ".zst";  // without the ".part"
+  const bool is_compressed = fs::path(file).stem().extension() == ".zst";  // without the ".part"
   if (!make_private_file(file)) return cannot_write(file);
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   if (!out) return cannot_write(file);
-  ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); }, compressed);
+  ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); },
+                      is_compressed ? ExportForm::compressed : ExportForm::plain);
   Exporter exporter(store_, writer, by, Exporter::Purpose::archive);
   const auto add = [&](const RunRow& run) {
     exporter.add({&run, 1}, [this](const RunId& id, const std::string& says) { faulty_.emplace(id, says); });

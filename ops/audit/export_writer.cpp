@@ -5,6 +5,7 @@
 #include "ops/audit/export_version.hpp"
 #include "storage/proof/base64.hpp"
 #include "storage/proof/checkpoint.hpp"
+#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -23,8 +24,13 @@ Json optional_id(const std::optional<RunId>& id) { return id ? Json(to_string(*i
 
 }  // namespace
 
-ExportWriter::ExportWriter(Sink sink, bool compressed) : sink_(std::move(sink)) {
-  if (compressed) zstd_.emplace(sink_);
+ExportWriter::ExportWriter(Sink sink, ExportForm form) : sink_(std::move(sink)), form_(form) {
+  if (form == ExportForm::compressed) zstd_.emplace(sink_);
+}
+
+void ExportWriter::line(const Json& fields) {
+  const std::string line = canonical(fields) + "\n";
+  text(form_ == ExportForm::visible ? visible(line) : line);
 }
 
 void ExportWriter::text(std::string_view text) {

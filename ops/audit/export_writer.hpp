@@ -1,6 +1,7 @@
 // The writer of an export file (export_format.md): writes lines in the order of the calls. Not thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -37,11 +38,15 @@ inline constexpr std::size_t payload_line_bytes_max = 6u * 1024 * 1024;
 // The longest payload: no event that this program accepts has more, the state that a fork begins with included.
 inline constexpr std::size_t payload_bytes_max = 4 * json_bytes_max;
 
+// `visible` is for a terminal: what it would obey is escaped within the JSON, which changes no value. The sum is over
+// the lines as they are shown.
+enum class ExportForm : std::uint8_t { plain, compressed, visible };
+
 class ExportWriter {
  public:
   using Sink = std::function<void(std::string_view)>;
 
-  ExportWriter(Sink sink, bool compressed);
+  ExportWriter(Sink sink, ExportForm form);
 
   void head(const ExportHead& head);
   void run(const RunRow& run, Shard shard);
@@ -57,10 +62,11 @@ class ExportWriter {
   const ExportCounts& counts() const { return counts_; }
 
  private:
-  void line(const Json& fields) { text(canonical(fields) + "\n"); }
+  void line(const Json& fields);
   void text(std::string_view text);
 
   Sink sink_;
+  const ExportForm form_;
   std::optional<ZstdWriter> zstd_;
   Digest digest_;
   std::string database_;

@@ -205,7 +205,7 @@ RouteReply export_run(RouteCall& call) {
           if (response.body.size() + bytes.size() > export_bytes_max) throw ExportTooLong{};
           response.body += bytes;
         },
-        false);
+        ExportForm::plain);
     Exporter exporter(call.store(), writer, call.caller->actor, Exporter::Purpose::copy);
     exporter.add({&*row, 1}, [&left_out](const RunId&, const std::string& says) { left_out = says; });
     CheckpointTable checkpoints(call.side.opened.dsn, call.store().shards());

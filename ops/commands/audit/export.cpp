@@ -61,6 +61,11 @@ void add_page(Exporter& exporter, std::span<const RunRow> page, const std::set<R
 
 bool is_compressed(const ExportOptions& options) { return options.zstd || options.out.ends_with(".zst"); }
 
+ExportForm form_of(const ExportOptions& options) {
+  if (is_compressed(options)) return ExportForm::compressed;
+  return options.out.empty() && is_terminal() ? ExportForm::visible : ExportForm::plain;
+}
+
 // A private file of its own until it is whole; then it takes the place of the one that is named. A device, a pipe or a
 // link is written to as it is.
 class Destination {
@@ -101,6 +106,8 @@ Status check_destination(const ExportOptions& options) {
   if (const Status fits = check_traces(options.traces); !fits) return fits;
   if (!options.traces.url.empty() && (!options.out.empty() || options.zstd))
     return Error{Code::invalid, "Expected --otlp or a file, but found both."};
+  if (options.zstd && options.out.empty() && is_terminal())
+    return Error{Code::invalid, "Expected --out or a pipe for a compressed export, but stdout is a terminal."};
   return need_selection(options.of, "export");
 }
 
@@ -119,8 +126,7 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   Destination destination(options.out);
   if (const Status alone = destination.is_free(); !alone) return alone.error();
   std::ostream& out = destination.stream();
-  ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); },
-                      is_compressed(options));
+  ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); }, form_of(options));
   Exporter exporter(store, writer, current_actor(), Exporter::Purpose::copy);
   UnreadableRuns left;
   if (options.of.runs.empty())

@@ -29,7 +29,7 @@ std::string path_of(const std::string& name) {
 
 std::string written(const std::function<void(ExportWriter&)>& write) {
   std::ostringstream text;
-  ExportWriter writer([&](std::string_view part) { text << part; }, false);
+  ExportWriter writer([&](std::string_view part) { text << part; }, ExportForm::plain);
   writer.head({1, "memory", 1, "ann", false});
   write(writer);
   writer.end();
@@ -125,7 +125,7 @@ std::string exported_run(const std::string& name) {
   EXPECT_TRUE(started) << started.error().message;
   const std::string path = path_of(name);
   std::ofstream file(path);
-  ExportWriter writer([&](std::string_view part) { file << part; }, false);
+  ExportWriter writer([&](std::string_view part) { file << part; }, ExportForm::plain);
   Exporter exporter(*store, writer, "ann", Exporter::Purpose::copy);
   const RunRow run = *store->run(started->run);
   exporter.add({&run, 1}, [](const RunId&, const std::string& says) { ADD_FAILURE() << says; });

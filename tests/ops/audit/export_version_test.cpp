@@ -32,7 +32,7 @@ const std::array<ExportUpcaster, 2> first_steps{{{0, lift_first}, shipped_export
 
 std::string written_as(bool as_version_0) {
   std::ostringstream text;
-  ExportWriter writer([&](std::string_view part) { text << part; }, false);
+  ExportWriter writer([&](std::string_view part) { text << part; }, ExportForm::plain);
   writer.head({3, "a database", 1, "ann", false});
   writer.graph({"g", graph_version(graph_text), graph_text, true});
   writer.end();

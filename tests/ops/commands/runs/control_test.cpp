@@ -84,6 +84,16 @@ TEST(Control, no_foreign_escape_reaches_the_terminal) {
     EXPECT_TRUE(is_clean(ran.err)) << asked.front() << ran.err;
   }
   EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["output"]["went"], evil) << "the value is the same";
+  const auto shown = [&](const std::string& more) {
+    const std::string command = testing::cairn_program() + " export " + run + more;
+    return run_program("/usr/bin/script", {"--quiet", "--return", "--command", command, "/dev/null"});
+  };
+  Ran exported = shown("");
+  EXPECT_TRUE(is_clean(exported.out)) << exported.out;
+  EXPECT_EQ(shown(" --zstd").exit, 2) << "a terminal obeys what is compressed as well";
+  std::erase(exported.out, '\r');  // the terminal's own
+  EXPECT_EQ(cairn_ok({"verify", "--file", write_file("shown.jsonl", exported.out)}).exit, 0);
+  EXPECT_FALSE(is_clean(cairn_ok({"export", run}).out)) << "what is no terminal gets the bytes as they are";
 }
 
 TEST(Signal, is_taken_by_the_wait_for_its_name_and_each_id_once) {
