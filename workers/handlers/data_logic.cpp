@@ -65,11 +65,9 @@ Result<bool> is_in(const Json& value, const Json& whole, LogicBounds& bounds) {
 
 Result<bool> matches(const Json& text, const Json& pattern, LogicBounds& bounds) {
   if (!text.is_string() || !pattern.is_string()) return expected("a text and a pattern", Json::array({text, pattern}));
-  const Json schema = {{"pattern", pattern}};
-  if (Status usable = check_schema(schema); !usable) return usable.error();
-  const bool fits = check_value(schema, text).ok();
-  if (Status may = bounds.check_clock(); !may) return may.error();  // it may have been given up
-  return fits;
+  const Result<bool> does_fit = fits_schema({{"pattern", pattern}}, text);
+  if (Status may = bounds.check_clock(); !may) return may.error();  // it may have been given up for that
+  return does_fit;
 }
 
 Result<bool> holds_of_two(const std::string& name, const Json& a, const Json& b, LogicBounds& bounds) {

@@ -18,7 +18,8 @@ namespace cairn {
 //   {"exists": value}                  it is not null
 //   {"matches": [text, pattern]}       a regular expression (ECMAScript, at most 256 bytes) is found in it
 //   {"and" | "or": [CONDITION, ...]}   {"not": CONDITION}
-// Refuses `invalid`: another form, or values that cannot be compared; `limit`: beyond the bounds.
+// Refuses `invalid`: another form, values that cannot be compared, or a search that is given up; `limit`: beyond the
+// bounds.
 Result<bool> holds(const Json& condition, LogicBounds& bounds);
 
 // Operations:

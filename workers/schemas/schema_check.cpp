@@ -453,6 +453,32 @@ bool has_long_key(const Json& value) {
   return false;
 }
 
+// The sentence that says why a value does not fit; nothing if it does. Refuses what cannot be checked.
+Result<std::optional<Error>> find_misfit(const Json& schema, const Json& value) {
+  if (schema.is_null()) return std::optional<Error>();
+  valijson::Schema compiled;
+  std::optional<std::string> left_out;  // a graph may have it that was added before that was refused
+  if (Status usable = compile(schema, compiled, left_out); !usable) return usable.error();
+  if (has_long_key(value)) {
+    return Error{Code::invalid,
+                 "Expected keys of at most " + std::to_string(key_bytes_max) + " bytes, but found a longer one."};
+  }
+  try {
+    const Budget counted;
+    const valijson::adapters::NlohmannJsonAdapter target(value);
+    valijson::Validator validator;
+    if (validator.validate(compiled, target, nullptr)) return std::optional<Error>();
+    valijson::ValidationResults faults;  // a second time, for the sentence
+    validator.validate(compiled, target, &faults);
+    if (faults.begin() == faults.end())
+      return std::optional(Error{Code::invalid, "Expected no value here, but found " + excerpt(value, 200) + "."});
+    return std::optional(misfit(schema, value, *faults.begin()));
+  } catch (const std::exception& error) {
+    return Error{Code::invalid,
+                 "Expected to check " + excerpt(value, 200) + " against its schema, but " + error.what() + "."};
+  }
+}
+
 }  // namespace
 
 Status check_schema(const Json& schema) {
@@ -465,28 +491,16 @@ Status check_schema(const Json& schema) {
 }
 
 Status check_value(const Json& schema, const Json& value) {
-  if (schema.is_null()) return Done{};
-  valijson::Schema compiled;
-  std::optional<std::string> left_out;  // a graph may have it that was added before that was refused
-  if (Status usable = compile(schema, compiled, left_out); !usable) return usable;
-  if (has_long_key(value)) {
-    return Error{Code::invalid,
-                 "Expected keys of at most " + std::to_string(key_bytes_max) + " bytes, but found a longer one."};
-  }
-  try {
-    const Budget counted;
-    const valijson::adapters::NlohmannJsonAdapter target(value);
-    valijson::Validator validator;
-    if (validator.validate(compiled, target, nullptr)) return Done{};
-    valijson::ValidationResults faults;  // a second time, for the sentence
-    validator.validate(compiled, target, &faults);
-    if (faults.begin() == faults.end())
-      return Error{Code::invalid, "Expected no value here, but found " + excerpt(value, 200) + "."};
-    return misfit(schema, value, *faults.begin());
-  } catch (const std::exception& error) {
-    return Error{Code::invalid,
-                 "Expected to check " + excerpt(value, 200) + " against its schema, but " + error.what() + "."};
-  }
+  Result<std::optional<Error>> found = find_misfit(schema, value);
+  if (!found) return found.error();
+  if (*found) return **std::move(found);
+  return Done{};
+}
+
+Result<bool> fits_schema(const Json& schema, const Json& value) {
+  const Result<std::optional<Error>> found = find_misfit(schema, value);
+  if (!found) return found.error();
+  return !found->has_value();
 }
 
 }  // namespace cairn

@@ -17,4 +17,7 @@ Status check_schema(const Json& schema);
 // processor time, a key of more than 1,024 bytes.
 Status check_value(const Json& schema, const Json& value);
 
+// Whether the value fits. Refuses as check_value() otherwise: a check that is given up says nothing of the value.
+Result<bool> fits_schema(const Json& schema, const Json& value);
+
 }  // namespace cairn

@@ -181,6 +181,17 @@ TEST(DataLogic, H2_what_a_step_looks_at_is_bounded_in_processor_time) {
   EXPECT_LT(test::thread_seconds() - began, 20);
 }
 
+// It was taken for a text that does not match.
+TEST(DataLogic, H2_a_pattern_that_is_given_up_is_an_error_of_the_step) {
+  const Json given_up = {{"matches", {std::string(5'000, 'a') + "!", "^(a+)+$"}}};
+  for (const Json& condition : {given_up, Json{{"not", given_up}}, Json{{"or", {given_up, {{"eq", {1, 1}}}}}}}) {
+    const Result<bool> found = holds(condition);
+    ASSERT_FALSE(found) << condition.begin().key();
+    EXPECT_EQ(found.error().code, Code::invalid);
+    EXPECT_EQ(found.error().message.find("Expected to check"), 0u) << found.error().message;
+  }
+}
+
 // H2: the usual search of a text takes as long as both texts multiplied.
 TEST(DataLogic, H2_a_text_is_looked_for_in_another_in_one_pass) {
   const double began = test::thread_seconds();
