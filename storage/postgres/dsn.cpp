@@ -46,6 +46,21 @@ std::string in_quotes(std::string_view value) {
   return text + "'";
 }
 
+// As libpq has it, its variables included; nullptr if it has none.
+const char* value_of(const PQconninfoOption& option) {
+  if (option.val != nullptr || option.envvar == nullptr) return option.val;
+  return std::getenv(option.envvar);
+}
+
+bool names_several_hosts(const PQconninfoOption* options) {
+  for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+    const std::string_view keyword = option->keyword;
+    const char* hosts = keyword == "host" || keyword == "hostaddr" ? value_of(*option) : nullptr;
+    if (hosts != nullptr && std::string_view(hosts).find(',') != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // Whether each of a list of hosts or addresses is this machine.
 bool are_local(std::string_view hosts) {
   while (!hosts.empty()) {
@@ -85,13 +100,15 @@ std::string public_dsn(const std::string& dsn) {
 // https://www.postgresql.org/docs/15/libpq-connect.html: seconds, and milliseconds for tcp_user_timeout, which bounds
 // what was sent and not acknowledged; keepalives bound the wait for an answer.
 std::string with_network_limits(const std::string& dsn) {
-  static const std::map<std::string_view, std::string_view> limits = {{"connect_timeout", "5"},
-                                                                      {"tcp_user_timeout", "10000"},
-                                                                      {"keepalives_idle", "5"},
-                                                                      {"keepalives_interval", "3"},
-                                                                      {"keepalives_count", "3"}};
   const Result<DsnOptions> options = parsed(is_bare_name(dsn) && !dsn.empty() ? "dbname=" + in_quotes(dsn) : dsn);
   if (!options) return dsn;
+  // Each new connection of a command waits for a silent first host anew.
+  const std::map<std::string_view, std::string_view> limits = {
+      {"connect_timeout", names_several_hosts(options->get()) ? "3" : "5"},
+      {"tcp_user_timeout", "10000"},
+      {"keepalives_idle", "5"},
+      {"keepalives_interval", "3"},
+      {"keepalives_count", "3"}};
   std::string text;
   for (const PQconninfoOption* option = options->get(); option->keyword != nullptr; ++option) {
     const auto limit = limits.find(option->keyword);
@@ -139,8 +156,7 @@ ServerWay way_to_server(const std::string& dsn) {
   const Result<DsnOptions> options = parsed(is_bare_name(dsn) && !dsn.empty() ? "dbname=" + in_quotes(dsn) : dsn);
   if (!options) return way;
   for (const PQconninfoOption* option = options->get(); option->keyword != nullptr; ++option) {
-    const char* given = option->val;
-    if (given == nullptr && option->envvar != nullptr) given = std::getenv(option->envvar);
+    const char* given = value_of(*option);
     if (given == nullptr || *given == '\0') continue;
     const std::string_view keyword = option->keyword;
     if (keyword == "sslmode") way.sslmode = given;

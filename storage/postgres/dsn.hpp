@@ -16,8 +16,8 @@ Status check_dsn(const std::string& dsn, const std::string& place);
 std::string public_dsn(const std::string& dsn);
 
 // The DSN with limits on a network that loses everything, where it has none of its own and neither has the environment:
-// 5 s to connect to each host, and a silent peer is given up after about 15 s. Without them a connection to a machine
-// that is gone is waited for two hours. A text that cannot be read is returned as it is.
+// 5 s to connect to a host, 3 s to each of several, and a silent peer is given up after about 15 s. Without them a
+// connection to a machine that is gone is waited for two hours. A text that cannot be read is returned as it is.
 std::string with_network_limits(const std::string& dsn);
 
 // The pooler between this program and the server, as CAIRN_POOLER says: `transaction`, a pooler that gives each

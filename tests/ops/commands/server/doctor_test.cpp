@@ -374,6 +374,8 @@ TEST(Dsn, has_limits_on_a_silent_network_unless_it_brings_its_own) {
     EXPECT_NE(own.find(setting), std::string::npos) << setting << " in " << own;
   EXPECT_EQ(own.find("connect_timeout='5'"), std::string::npos);
   EXPECT_NE(with_network_limits("d").find("dbname='d'"), std::string::npos);
+  for (const char* several : {"host=a,b", "postgresql://u@a:1,b:2/d", "hostaddr=10.0.0.1,10.0.0.2"})
+    EXPECT_NE(with_network_limits(several).find("connect_timeout='3'"), std::string::npos) << several;
   EXPECT_EQ(with_network_limits("postgresql://u@[::1"), "postgresql://u@[::1");
 }
 

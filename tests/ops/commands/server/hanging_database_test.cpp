@@ -2,7 +2,10 @@
 #include <csignal>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
@@ -81,6 +84,61 @@ TEST(HangingDatabase, D1_clients_end_with_5_a_worker_tells_it_and_all_end_on_SIG
   api.wait();
   EXPECT_LT(seconds_since(began), 25);
   request.join();
+}
+
+// A host that takes connections and says nothing.
+class SilentHost {
+ public:
+  SilentHost() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener_, 100), 0);
+    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentHost() { close(listener_); }
+  SilentHost(const SilentHost&) = delete;
+  SilentHost& operator=(const SilentHost&) = delete;
+  std::string port() const { return std::to_string(port_); }
+
+ private:
+  int listener_;
+  int port_ = 0;
+};
+
+// The value of a setting without blanks or quotes.
+std::string setting_of(const std::string& dsn, const std::string& name) {
+  const std::size_t at = dsn.find(name + "=");
+  if (at == std::string::npos) throw std::runtime_error("Expected " + name + " in " + dsn);
+  const std::size_t from = at + name.size() + 1;
+  const std::string value = dsn.substr(from, dsn.find(' ', from) - from);
+  return value.starts_with("'") ? value.substr(1, value.size() - 2) : value;
+}
+
+// There was no limit: the kernel gave up after two minutes, for each connection.
+TEST(HangingDatabase, D2_a_silent_first_host_of_two_costs_seconds) {
+  const std::string dsn = owner_dsn(directory() / "second_host");
+  const SilentHost silent;
+  const std::string both =
+      dsn + " host=127.0.0.1," + setting_of(dsn, "host") + " port=" + silent.port() + "," + setting_of(dsn, "port");
+  const Json goal = {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", "echo"}, {"inputs", Json::object()}}}}};
+  for (const Arguments& command :
+       std::vector<Arguments>{{"runs"}, {"start", "plan_runner", "--input", goal.dump(), "--wait"}}) {
+    Arguments arguments = command;
+    arguments.insert(arguments.end(), {"--dsn", both});
+    const auto began = std::chrono::steady_clock::now();
+    cairn_ok(arguments);
+    EXPECT_LT(seconds_since(began), 20) << command.front();
+  }
+  Beside worker({"work", "--dsn", both});
+  const auto began = std::chrono::steady_clock::now();
+  worker.signal(SIGTERM);
+  worker.wait();
+  EXPECT_LT(seconds_since(began), 20) << "a worker that is starting";
+  cairn({"down", "--data", directory() / "second_host"});
 }
 
 // A client of the API asks again itself, so its server is less patient than a command.
