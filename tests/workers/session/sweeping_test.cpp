@@ -1,6 +1,7 @@
 // The sweeping of a session: losses, orphans, and the holds of sessions that are gone.
 #include "workers/session/sweeping.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "tests/workers/session/times.hpp"
@@ -171,6 +172,28 @@ TEST_F(Reaping, A14_what_does_not_fit_in_one_answer_is_asked_for_as_soon_as_that
   reply.ticket = last.submissions.at(0).ticket;
   (void)sweeping_.replied(reply);
   EXPECT_TRUE(sweeping_.drain_actions().calls.empty()) << "that was all";
+}
+
+// There were 200 holds a look of two seconds, whoever looked.
+TEST_F(Reaping, A14_ten_thousand_holds_are_taken_over_in_a_few_answers_within_one_look) {
+  std::int32_t left = 10'000;
+  int answers = 0;
+  ReapSession reap = first_reap({5});
+  for (bool is_all = false; !is_all && answers < 100; ++answers) {
+    const std::int32_t found = std::min(left, ReapSession::holds_max);
+    left -= found;
+    const Sweeping::Actions taken = reaped(reap, found);
+    for (const Submission& loss : taken.submissions) {
+      Reply reply;
+      reply.ticket = loss.ticket;
+      (void)sweeping_.replied(reply);
+    }
+    const Sweeping::Actions next = sweeping_.drain_actions();
+    is_all = next.calls.empty();
+    if (!is_all) reap = std::get<ReapSession>(next.calls[0]);
+  }
+  EXPECT_EQ(left, 0);
+  EXPECT_LE(answers, 10);
 }
 
 TEST_F(Reaping, A14_what_is_left_at_the_next_look_is_everybodys) {
