@@ -78,11 +78,11 @@ Status Importer::write(const std::string& file) {
   };
   taker.event = [this](const EventRow& event) {
     keep(event.payload.size() + sizeof event);
-    if (kept_bytes_ <= run_bytes_max) events_.push_back(event);
+    if (kept_bytes_ <= options_.run_bytes_max) events_.push_back(event);
   };
   taker.blob = [this](const Hash& hash, std::string bytes) {
     keep(bytes.size());
-    if (kept_bytes_ <= run_bytes_max) blobs_.emplace(hash, std::move(bytes));
+    if (kept_bytes_ <= options_.run_bytes_max) blobs_.emplace(hash, std::move(bytes));
   };
   taker.run = [this](const RunState& state, const Hash& chain_hash) { return write_run(state, chain_hash); };
   taker.no_run = [this] { drop_run(); };
@@ -119,10 +119,10 @@ Status Importer::write_run(const RunState& state, const Hash& chain_hash) {
   if (!is_same)
     return Error{Code::corrupt, "Expected run " + to_string(state.id) +
                                     " as it was when the file was first read, but the file was changed."};
-  if (kept_bytes_ > run_bytes_max)
+  if (kept_bytes_ > options_.run_bytes_max)
     return Error{Code::limit, "Expected run " + to_string(state.id) + " to have at most " +
-                                  std::to_string(run_bytes_max) + " bytes of events and large values, but it has " +
-                                  std::to_string(kept_bytes_) + "."};
+                                  std::to_string(options_.run_bytes_max) +
+                                  " bytes of events and large values, but it has " + std::to_string(kept_bytes_) + "."};
   ImportOrigin origin = origin_;
   origin.key = found_[written_++].key;
   const Projection rows = projection_of(state, chain_hash);
@@ -173,7 +173,7 @@ void Importer::sign_left() {
 // A run that does not fit is not kept, and is refused at its end.
 void Importer::keep(std::size_t bytes) {
   kept_bytes_ += bytes;
-  if (kept_bytes_ <= run_bytes_max) return;
+  if (kept_bytes_ <= options_.run_bytes_max) return;
   events_ = {};
   blobs_ = {};
 }

@@ -27,13 +27,12 @@ struct ImportOptions {
   bool running = false;          // also runs that have not ended
   TrustedKeys* trust = nullptr;  // a checkpoint of one of these keys must cover each run; null: none is needed
   std::string by;                // the actor on record
+  // The most that is kept of a run until it is written: its events and large values.
+  std::size_t run_bytes_max = std::size_t{1} << 30;
 };
 
 class Importer {
  public:
-  // The most that is kept of a run until it is written: its events and large values.
-  static constexpr std::size_t run_bytes_max = std::size_t{1} << 30;
-
   struct Parts {
     Store& store;
     RunRecords& records;

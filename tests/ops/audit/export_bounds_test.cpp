@@ -1,5 +1,5 @@
 // The memory that an export makes its reader take is bounded, whatever is in it; a file that changes between the two
-// readings of an import is refused.
+// readings of an import is refused, and so is a state that does not hang together.
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -111,26 +111,46 @@ class ChangingStore final : public test::ForwardingStore {
   std::function<void()> change_;
 };
 
-// A database of one run that has ended, as an export in a file.
-std::string exported_run(const std::string& name) {
+// One run of a graph that ends or waits for a signal, on a store in memory.
+struct OneRun {
+  explicit OneRun(const Json& nodes, const Json& input = Json::object()) {
+    EXPECT_TRUE(client.add_graph({{"name", "g"}, {"start", "a"}, {"limits", {{"steps", 9}}}, {"nodes", nodes}}));
+    StartRun command;
+    command.graph = "g";
+    command.input = input;
+    const Result<Started> started = client.start(command, "");
+    EXPECT_TRUE(started) << started.error().message;
+    run = started->run;
+  }
   const std::unique_ptr<Store> store = make_memory_store(1);
   const Catalogue catalogue;
-  Client client(*store, catalogue, "ann");
-  EXPECT_TRUE(client.add_graph(
-      {{"name", "g"}, {"start", "z"}, {"limits", {{"steps", 1}}}, {"nodes", {{"z", {{"end", "done"}}}}}}));
-  StartRun command;
-  command.graph = "g";
-  command.input = Json::object();
-  const Result<Started> started = client.start(command, "");
-  EXPECT_TRUE(started) << started.error().message;
+  Client client{*store, catalogue, "ann"};
+  RunId run;
+};
+
+const Json ends = {{"a", {{"end", "done"}}}};
+const Json waits = {{"a", {{"wait", {{"signal", "go"}}}, {"on", {{"fired", "z"}}}}}, {"z", {{"end", "done"}}}};
+
+// An export of one run that has ended, in a file.
+std::string exported_run(const std::string& name, const Json& input = Json::object()) {
+  const OneRun one(ends, input);
   const std::string path = path_of(name);
   std::ofstream file(path);
   ExportWriter writer([&](std::string_view part) { file << part; }, ExportForm::plain);
-  Exporter exporter(*store, writer, "ann", Exporter::Purpose::copy);
-  const RunRow run = *store->run(started->run);
+  Exporter exporter(*one.store, writer, "ann", Exporter::Purpose::copy);
+  const RunRow run = *one.store->run(one.run);
   exporter.add({&run, 1}, [](const RunId&, const std::string& says) { ADD_FAILURE() << says; });
   exporter.end(nullptr);
   return path;
+}
+
+Result<ImportReport> imported(Store& store, const std::string& path, ImportOptions options) {
+  RunRecords records("host=/nowhere", 1, 1);
+  GatheredHeads heads;
+  CheckpointTable signatures("host=/nowhere", 1);
+  Result<ImportReport> report = Importer({store, records, signatures, heads}, std::move(options)).import(path);
+  EXPECT_TRUE(report || heads.empty());
+  return report;
 }
 
 TEST(ExportBounds, H19_a_file_that_changes_between_the_two_readings_is_refused) {
@@ -138,15 +158,58 @@ TEST(ExportBounds, H19_a_file_that_changes_between_the_two_readings_is_refused) 
   const std::string second = exported_run("second");
   const std::unique_ptr<Store> memory = make_memory_store(1);
   ChangingStore store(*memory, [&] { fs::rename(second, first); });
-  RunRecords records("host=/nowhere", 1, 1);
-  GatheredHeads heads;
-  CheckpointTable signatures("host=/nowhere", 1);
-  const Result<ImportReport> report = Importer({store, records, signatures, heads}, {}).import(first);
+  const Result<ImportReport> report = imported(store, first, {});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Code::corrupt);
   EXPECT_NE(report.error().message.find("the file was changed"), std::string::npos) << report.error().message;
-  EXPECT_TRUE(heads.empty());
   fs::remove(first);
+}
+
+TEST(ExportBounds, H19_a_run_of_more_bytes_than_an_import_keeps_is_refused) {
+  const std::string file = exported_run("large", {{"text", std::string(20'000, 'x')}});
+  const std::unique_ptr<Store> store = make_memory_store(1);
+  ImportOptions options;
+  options.run_bytes_max = 20'000;
+  const Result<ImportReport> report = imported(*store, file, options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, Code::limit) << report.error().message;
+  EXPECT_NE(report.error().message.find("at most 20000 bytes of events and large values"), std::string::npos)
+      << report.error().message;
+  fs::remove(file);
+}
+
+// Its lineage had no end, so whoever looked at the run took all memory: `verify` and `import` had found nothing.
+TEST(ExportBounds, A11_a_fork_whose_branch_is_its_own_parent_is_found_and_not_imported) {
+  OneRun one(waits);
+  const Result<Started> fork = one.client.fork(one.run, {.seq = one.store->run(one.run)->head});
+  ASSERT_TRUE(fork) << fork.error().message;
+  RunRow row = *one.store->run(fork->run);
+  std::vector<EventRow> events = one.store->events(row.id, 0, 100);
+  const auto exported = [&] {
+    return written([&](ExportWriter& writer) {
+      for (const GraphRow& graph : one.store->graphs().all()) writer.graph(graph);
+      Hash chain = chain_start(row.id, row.version);
+      for (EventRow& event : events) chain = event.chain_hash = chain_next(chain, 0, row.id, event);
+      row.chain_hash = chain;
+      writer.run(row, 0);
+      for (const EventRow& event : events) EXPECT_TRUE(writer.event(row.id, 0, event));
+    });
+  };
+  EXPECT_EQ(faults_of(exported()), std::vector<std::string>{});
+  Json payload = Json::parse(events.front().payload);
+  payload["forked_from"]["state"]["branches"][0]["parent"] = 1;
+  events.front().payload = canonical(payload);
+  const std::string hostile = exported();
+  const std::vector<std::string> says = faults_of(hostile);
+  ASSERT_EQ(says.size(), 1u);
+  EXPECT_NE(says[0].find("branch 1, the first, lies in another one"), std::string::npos) << says[0];
+  const std::string path = path_of("hostile");
+  std::ofstream(path) << hostile;
+  const std::unique_ptr<Store> store = make_memory_store(1);
+  const Result<ImportReport> report = imported(*store, path, {.running = true});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, Code::corrupt) << report.error().message;
+  fs::remove(path);
 }
 
 }  // namespace
