@@ -342,6 +342,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/console/console_test.cpp
   tests/ops/commands/runs/second_try_test.cpp
   tests/ops/commands/server/set_clock_test.cpp
+  tests/ops/commands/server/own_process_test.cpp
   tests/ops/commands/server/shortage_test.cpp
   tests/ops/commands/graphs/graph_check_test.cpp
   tests/ops/commands/graphs/simulate_test.cpp

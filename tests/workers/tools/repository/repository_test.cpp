@@ -1,12 +1,14 @@
 // The five tools over a code base's history, and the rule book that reads questions about it.
 #include <chrono>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
 #include <string>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -264,16 +266,43 @@ TEST_F(Repository, H23_a_repository_cannot_name_files_that_git_reads_nor_change_
   EXPECT_EQ(answer("owners", {{"repository", root_.string()}, {"path", "core"}})["owner"], "Ann");
 }
 
+// The first call waits for its configuration until this lets it go, the second one for ever for the files of the
+// commit.
+class LatePipe {
+ public:
+  LatePipe(std::string path, std::chrono::milliseconds after)
+      : feeder_([path = std::move(path), after](const std::stop_token& stopped) {
+          for (const auto began = std::chrono::steady_clock::now(); !stopped.stop_requested();
+               std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+            if (std::chrono::steady_clock::now() - began < after) continue;
+            if (const int pipe = ::open(path.c_str(), O_WRONLY | O_NONBLOCK); pipe >= 0) ::close(pipe);
+          }
+        }) {}
+
+ private:
+  std::jthread feeder_;
+};
+
 TEST_F(Repository, H23_both_calls_of_git_share_the_time_of_the_tool) {
+  using std::chrono::milliseconds;
   git("init -b main");
   write("a.c", "1\n");
   commit("Ann");
-  ASSERT_EQ(::mkfifo((root_ / "waits").c_str(), 0600), 0);
-  git("config include.path " + (root_ / "waits").string() + " || true");
-  HistoryQuery query{root_.string(), "a.c", FilesOf::path, 300};
+  git("rev-parse HEAD^{tree} >'" + (top_ / "tree").string() + "'; test -s '" + (top_ / "tree").string() + "'");
+  std::string tree;
+  std::ifstream(top_ / "tree") >> tree;
+  const fs::path object = root_ / ".git/objects" / tree.substr(0, 2) / tree.substr(2);
+  ASSERT_TRUE(fs::remove(object));
+  const fs::path waits = top_ / "waits";
+  for (const fs::path& pipe : {object, waits}) ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  git("config include.path " + waits.string());
+  HistoryQuery query{root_.string(), "a.c", FilesOf::path, 3'000};
+  const LatePipe late(waits.string(), milliseconds(2'000));
   const auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(read_history(query).error().code, Code::unavailable);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+  const auto took = std::chrono::steady_clock::now() - began;
+  EXPECT_GT(took, milliseconds(2'900));
+  EXPECT_LT(took, milliseconds(4'700)) << "the second call had three seconds of its own";
 }
 
 TEST_F(Repository, H4_only_repositories_that_the_worker_allows_are_read) {
