@@ -31,6 +31,28 @@ std::int64_t statistic(const std::string& dsn, const std::string& column, const 
 
 // --- races -----------------------------------------------------------------------------------------------------------
 
+// It found the run open, and came after its snapshots had been dropped.
+TEST(PostgresStore, A15_a_snapshot_that_comes_while_its_run_ends_is_not_kept) {
+  const std::string dsn = new_database(1);
+  const auto store = store_on(dsn);
+  TestRun run(*store);
+  run.start(job_of(1, 1));
+  PgConnection ending({dsn, "an end", false});
+  ending.execute("begin");
+  ending.execute("update cairn.run set status = 'done'");
+  std::atomic<bool> is_put{false};
+  std::thread put([&] {
+    store->put_snapshot(run.id(), {1, 4, Hash{}, "s"});
+    is_put = true;
+  });
+  const std::string waiting =
+      "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  EXPECT_TRUE(wait_until([&] { return is_put || ask_number(dsn, waiting) > 0; }));
+  ending.execute("commit");
+  put.join();
+  EXPECT_EQ(ask_number(dsn, "select count(*) from cairn.snapshot"), 0);
+}
+
 TEST(PostgresStore, overlapping_batches_in_random_order_never_deadlock) {
   const std::string dsn = new_database(1);
   std::vector<RunId> ids;
