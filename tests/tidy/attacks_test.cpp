@@ -1,5 +1,7 @@
-// tests/attacks.md keeps its word: each finding of the reviews has its line, each line names tests, and they exist.
+// tests/attacks.md keeps its word: each finding of the reviews has its line, each line names tests, they exist, and
+// each test that is named for a finding stands in its line.
 #include <gtest/gtest.h>
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -21,19 +23,37 @@ std::set<std::string> all_findings() {
   return findings;
 }
 
+// "Suite.A17_D9_what_is_so" is named for A17 and D9, "Suite.D8a_what_is_so" for a part of D8.
+std::set<std::string> findings_named_in(const std::string& test, const std::set<std::string>& findings) {
+  static const std::regex mark(R"(([A-Z]\d+)[a-z]?_)");
+  std::set<std::string> named;
+  const auto begin = test.begin() + static_cast<std::ptrdiff_t>(test.find('.') + 1);
+  for (std::sregex_iterator one(begin, test.end(), mark, std::regex_constants::match_continuous), end; one != end;
+       ++one)
+    if (findings.contains((*one)[1])) named.insert((*one)[1]);
+  return named;
+}
+
 // The faults of the page, one sentence each.
 Sentences attack_faults(const Sentences& page, const std::set<std::string>& tests, std::set<std::string> findings) {
   static const std::regex row(R"(^\| ([AHD]\d+) \| .+ \| (`\w+\.\w+`(?: `\w+\.\w+`)*) \|$)");
   static const std::regex named(R"(`(\w+\.\w+)`)");
   Sentences faults;
+  std::map<std::string, std::set<std::string>> lacking;
+  for (const std::string& test : tests)
+    for (const std::string& finding : findings_named_in(test, findings)) lacking[finding].insert(test);
   for (const std::string& line : page) {
     std::smatch found;
     if (!std::regex_match(line, found, row)) continue;
     findings.erase(found[1]);
     const std::string list = found[2];
-    for (std::sregex_iterator one(list.begin(), list.end(), named), end; one != end; ++one)
+    for (std::sregex_iterator one(list.begin(), list.end(), named), end; one != end; ++one) {
       if (!tests.contains((*one)[1])) faults.push_back("There is no test " + (*one)[1].str());
+      lacking[found[1]].erase((*one)[1]);
+    }
   }
+  for (const auto& [finding, lacks] : lacking)
+    for (const std::string& test : lacks) faults.push_back("Expected " + test + " in the line of " + finding);
   for (const std::string& finding : findings) faults.push_back("Expected a line with tests of " + finding);
   return faults;
 }
@@ -50,6 +70,11 @@ TEST(Attacks, what_the_page_lacks_is_reported) {
             Sentences{"There is no test Suite.gone"});
   EXPECT_EQ(attack_faults({"| A1 | was found | by luck |"}, tests, {"A1"}),
             Sentences{"Expected a line with tests of A1"});
+  const std::set<std::string> more{"Suite.there", "Suite.A1_E5_D9a_found", "Suite.A12_of_another_list",
+                                   "Suite.B_A1_not"};
+  EXPECT_EQ(attack_faults({"| A1 | was found | `Suite.there` |", "| D9 | too | `Suite.A1_E5_D9a_found` |"}, more,
+                          {"A1", "D9"}),
+            Sentences{"Expected Suite.A1_E5_D9a_found in the line of A1"});
 }
 
 }  // namespace

@@ -280,7 +280,7 @@ TEST_F(LockedTogether, A1_a_run_that_the_store_cannot_lock_is_read_anew_and_answ
 
 // The row says another head than the events, as after a bad restore: every commit is a conflict that no other writer
 // made.
-TEST_F(CommitterTest, conflicts_without_progress_back_off_and_end_as_corrupt) {
+TEST_F(CommitterTest, A8_conflicts_without_progress_back_off_and_end_as_corrupt) {
   const RunId run = start("wait");
   Driven driven(*store_, 5);
   const Ticket ticket = driven.submit(run, SendSignal{"a", 1, "s1"});

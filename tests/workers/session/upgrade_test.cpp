@@ -255,7 +255,7 @@ TEST(Upgrade, a_conversation_under_the_first_graph_of_tool_agent_can_be_moved_to
 }
 
 // As a worker of release 9 leaves what it frees: its statements do not know the column `offered`.
-TEST(Upgrade, A18_a_job_that_was_freed_by_an_older_worker_is_found) {
+TEST(Upgrade, A18_D7_a_job_that_was_freed_by_an_older_worker_is_found) {
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);
   const auto with = catalogue();
