@@ -87,6 +87,16 @@ struct BoundedStart {
   Decision decision;
 };
 
+TEST(Decide, H3_a_call_that_is_given_too_much_fails_with_limit_and_starts_nothing) {
+  const Json call = {{"call", "t"}, {"with", {{"many", Json(2'000, "$a")}}}, {"on", {{"done", "z"}, {"failed", "z"}}}};
+  const Json graph = {
+      {"name", "t"}, {"start", "c"}, {"limits", {{"steps", 9}}}, {"nodes", {{"c", call}, {"z", {{"end", "done"}}}}}};
+  const BoundedStart start(graph.dump(), 50, 100, {{"a", std::string(30'000, 'x')}});
+  EXPECT_TRUE(start.decision.children.empty());
+  EXPECT_EQ(start.state.status, RunStatus::failed);
+  EXPECT_NE(start.state.reason.find("limit"), std::string::npos) << start.state.reason;
+}
+
 // A12: one start decided 4^16 runs at once.
 TEST(Decide, one_decision_starts_a_bounded_number_of_runs) {
   const BoundedStart start(R"({"name":"t","start":"fork","limits":{"steps":20},"nodes":{

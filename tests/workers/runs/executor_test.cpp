@@ -109,6 +109,31 @@ TEST_F(Executed, a_channel_that_the_handler_reads_makes_another_key) {
   EXPECT_EQ(output_["seen"], parse_stored("[9,10,9,10]"));
 }
 
+TEST_F(Executed, H3_a_step_that_is_given_too_much_fails_with_limit_and_its_handler_is_not_asked) {
+  const Json graph = {{"name", "t"},
+                      {"start", "a"},
+                      {"limits", {{"steps", 9}}},
+                      {"nodes",
+                       {{"a", {{"do", "x.square"}, {"with", {{"of", Json(2'000, "$n")}}}, {"on", {{"ok", "z"}}}}},
+                        {"z", {{"end", "done"}}}}}};
+  Graphs graphs;
+  graphs.add(*parse_graph(graph, "v1", handlers_.labels()), true);
+  StartRun start;
+  start.graph = "t";
+  start.input = {{"n", std::string(30'000, 'x')}};
+  RunState state;
+  ASSERT_TRUE(decide(state, start, {}, graphs));
+  const std::optional<Job> job = job_of(state, root_branch);
+  ASSERT_TRUE(job);
+  const Prepared prepared = executor_->prepare(state, *job);
+  const auto* command = std::get_if<Command>(&prepared);
+  ASSERT_NE(command, nullptr);
+  const auto* failed = std::get_if<FailStep>(command);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_EQ(failed->failure.error, "limit");
+  EXPECT_EQ(squares_, 0);
+}
+
 TEST(CacheKey, depends_on_all_that_a_handler_may_look_at_but_step_attempt_and_budgets) {
   Graph graph;
   graph.version = "v1";

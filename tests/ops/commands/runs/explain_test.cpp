@@ -257,6 +257,17 @@ TEST(Explain, a_failed_attempt_waits_for_its_next_one) {
   expect_reason(only(trial, now(trial)), Reason::Kind::ready, "");
 }
 
+// "The one before failed with :", where there was none before.
+TEST(Explain, D15_a_first_attempt_that_begins_later_has_none_before_it_that_failed) {
+  Trial trial = started(work_graph);
+  trial.now_us -= 5 * second_us;  // the database's clock was ahead when it was queued
+  const Reason reason = only(trial, now(trial));
+  expect_reason(reason, Reason::Kind::retry,
+                "Attempt 1 begins at " + time_text(trial.now_us + 5 * second_us) + ", for which it was queued.");
+  EXPECT_EQ(reason.says.find("failed"), std::string::npos) << reason.says;
+  EXPECT_FALSE(reason.details.contains("error"));
+}
+
 TEST(Explain, a_step_without_its_job_says_so) {
   const Trial trial = started(work_graph);
   Situation situation = now(trial);

@@ -8,6 +8,7 @@
 
 #include "storage/postgres/connection.hpp"
 #include "tests/ops/api_client.hpp"
+#include "tests/ops/small_disk.hpp"
 
 namespace cairn::program {
 namespace {
@@ -265,6 +266,32 @@ TEST(ApiDatabase, D15_a_database_that_takes_no_writes_is_not_ready) {
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(error_code_of(refused), "unavailable");
   EXPECT_EQ(server.get("/readyz").status, 200);
+}
+
+TEST(ApiDatabase, D15_a_database_on_a_full_disk_is_not_ready_and_doctor_says_why) {
+  const SmallDisk disk("full_disk", 300);
+  if (!disk.is_there()) return;
+  const std::string data = disk.place() / "data";
+  cairn_ok({"runs", "--data", data});
+  Beside api({"serve", "--json", "--data", data, "--listen", "127.0.0.1:0"});
+  ASSERT_TRUE(wait_until([&] { return api.out().find("\"ready\":true") != std::string::npos; }));
+  const std::string address = Json::parse(api.out()).at("listen");
+  const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  EXPECT_EQ(ApiConnection(port).ask("GET", "/readyz").status, 200);
+  disk.fill();
+  EXPECT_EQ(ApiConnection(port).ask("GET", "/readyz").status, 503);
+  const Ran ran = cairn({"doctor", "--data", data, "--json"});
+  EXPECT_EQ(ran.exit, 1);
+  for (const Json& check : ran.json()["checks"]) {
+    if (check["name"] != "writing") continue;
+    EXPECT_EQ(check["ok"], false);
+    EXPECT_NE(check["found"].get<std::string>().find("No space left on device"), std::string::npos) << check;
+  }
+  disk.empty();
+  EXPECT_TRUE(wait_until([&] { return ApiConnection(port).ask("GET", "/readyz").status == 200; }));
+  api.signal(SIGTERM);
+  api.wait();
+  cairn_ok({"down", "--data", data});
 }
 
 TEST(ApiDatabase, readiness_goes_with_the_database_and_comes_back_with_it) {
