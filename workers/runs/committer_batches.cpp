@@ -208,6 +208,7 @@ void Committer::apply_verdict(CachedRun& run, const Entry& entry, const Verdict&
   run.ended_by = {};
   run.one_by_one = run.one_by_one && !run.waiting.empty();
   run.open_steps_max = std::max(run.open_steps_max, run.state.steps.size());
+  if (entry.drops_snapshots) run.added_bytes += std::exchange(run.snapshot_size, 0);
   if (is_worth_a_snapshot(run)) keep_snapshot(run);
   runs_.measure(run);
 }

@@ -61,7 +61,7 @@ void add_page(Exporter& exporter, std::span<const RunRow> page, const std::set<R
 
 bool is_compressed(const ExportOptions& options) { return options.zstd || options.out.ends_with(".zst"); }
 
-ExportForm form_of(const ExportOptions& options) {
+ExportForm export_form(const ExportOptions& options) {
   if (is_compressed(options)) return ExportForm::compressed;
   return options.out.empty() && is_terminal() ? ExportForm::visible : ExportForm::plain;
 }
@@ -126,7 +126,8 @@ Exit export_runs(const Settings& settings, const ExportOptions& options) {
   Destination destination(options.out);
   if (const Status alone = destination.is_free(); !alone) return alone.error();
   std::ostream& out = destination.stream();
-  ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); }, form_of(options));
+  ExportWriter writer([&out](std::string_view bytes) { out.write(bytes.data(), std::ssize(bytes)); },
+                      export_form(options));
   Exporter exporter(store, writer, current_actor(), Exporter::Purpose::copy);
   UnreadableRuns left;
   if (options.of.runs.empty())

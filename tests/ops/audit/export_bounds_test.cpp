@@ -128,12 +128,12 @@ struct OneRun {
   RunId run;
 };
 
-const Json ends = {{"a", {{"end", "done"}}}};
-const Json waits = {{"a", {{"wait", {{"signal", "go"}}}, {"on", {{"fired", "z"}}}}}, {"z", {{"end", "done"}}}};
+const Json ending_nodes = {{"a", {{"end", "done"}}}};
+const Json waiting_nodes = {{"a", {{"wait", {{"signal", "go"}}}, {"on", {{"fired", "z"}}}}}, {"z", {{"end", "done"}}}};
 
 // An export of one run that has ended, in a file.
 std::string exported_run(const std::string& name, const Json& input = Json::object()) {
-  const OneRun one(ends, input);
+  const OneRun one(ending_nodes, input);
   const std::string path = path_of(name);
   std::ofstream file(path);
   ExportWriter writer([&](std::string_view part) { file << part; }, ExportForm::plain);
@@ -144,7 +144,7 @@ std::string exported_run(const std::string& name, const Json& input = Json::obje
   return path;
 }
 
-Result<ImportReport> imported(Store& store, const std::string& path, ImportOptions options) {
+Result<ImportReport> report_of_import(Store& store, const std::string& path, ImportOptions options) {
   RunRecords records("host=/nowhere", 1, 1);
   GatheredHeads heads;
   CheckpointTable signatures("host=/nowhere", 1);
@@ -158,7 +158,7 @@ TEST(ExportBounds, H19_a_file_that_changes_between_the_two_readings_is_refused) 
   const std::string second = exported_run("second");
   const std::unique_ptr<Store> memory = make_memory_store(1);
   ChangingStore store(*memory, [&] { fs::rename(second, first); });
-  const Result<ImportReport> report = imported(store, first, {});
+  const Result<ImportReport> report = report_of_import(store, first, {});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Code::corrupt);
   EXPECT_NE(report.error().message.find("the file was changed"), std::string::npos) << report.error().message;
@@ -170,7 +170,7 @@ TEST(ExportBounds, H19_a_run_of_more_bytes_than_an_import_keeps_is_refused) {
   const std::unique_ptr<Store> store = make_memory_store(1);
   ImportOptions options;
   options.run_bytes_max = 20'000;
-  const Result<ImportReport> report = imported(*store, file, options);
+  const Result<ImportReport> report = report_of_import(*store, file, options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Code::limit) << report.error().message;
   EXPECT_NE(report.error().message.find("at most 20000 bytes of events and large values"), std::string::npos)
@@ -180,7 +180,7 @@ TEST(ExportBounds, H19_a_run_of_more_bytes_than_an_import_keeps_is_refused) {
 
 // Its lineage had no end, so whoever looked at the run took all memory: `verify` and `import` had found nothing.
 TEST(ExportBounds, A11_a_fork_whose_branch_is_its_own_parent_is_found_and_not_imported) {
-  OneRun one(waits);
+  OneRun one(waiting_nodes);
   const Result<Started> fork = one.client.fork(one.run, {.seq = one.store->run(one.run)->head});
   ASSERT_TRUE(fork) << fork.error().message;
   RunRow row = *one.store->run(fork->run);
@@ -206,7 +206,7 @@ TEST(ExportBounds, A11_a_fork_whose_branch_is_its_own_parent_is_found_and_not_im
   const std::string path = path_of("hostile");
   std::ofstream(path) << hostile;
   const std::unique_ptr<Store> store = make_memory_store(1);
-  const Result<ImportReport> report = imported(*store, path, {.running = true});
+  const Result<ImportReport> report = report_of_import(*store, path, {.running = true});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Code::corrupt) << report.error().message;
   fs::remove(path);

@@ -2,12 +2,10 @@
 #include <csignal>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 
 #include "tests/ops/program.hpp"
+#include "tests/ops/silent_host.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn {
@@ -85,29 +83,6 @@ TEST(HangingDatabase, D1_clients_end_with_5_a_worker_tells_it_and_all_end_on_SIG
   EXPECT_LT(seconds_since(began), 25);
   request.join();
 }
-
-// A host that takes connections and says nothing.
-class SilentHost {
- public:
-  SilentHost() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener_, 100), 0);
-    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  ~SilentHost() { close(listener_); }
-  SilentHost(const SilentHost&) = delete;
-  SilentHost& operator=(const SilentHost&) = delete;
-  std::string port() const { return std::to_string(port_); }
-
- private:
-  int listener_;
-  int port_ = 0;
-};
 
 // The value of a setting without blanks or quotes.
 std::string setting_of(const std::string& dsn, const std::string& name) {

@@ -1,16 +1,14 @@
 // What the program makes of its own process as it starts: its environment, who may look at it, what it may open.
 #include <fstream>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <optional>
-#include <poll.h>
 #include <sstream>
 #include <string>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/ops/program.hpp"
+#include "tests/ops/silent_host.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {
@@ -25,40 +23,27 @@ constexpr bool may_be_dumped = false;
 #endif
 
 // A command that waits for a database which takes its connection and says nothing.
-class Waiting {
+class WaitingCommand {
  public:
-  Waiting() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener_, 10), 0);
-    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  WaitingCommand() {
     // Root may look at every process: as somebody else it is seen whether others of its user may.
     const std::string other = geteuid() == 0 ? "/usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
     setenv("CAIRN_MODEL_KEY", "a secret of the test", 1);
-    program_.emplace(
-        "/bin/sh",
-        Arguments{"-c", "ulimit -S -n 100; exec " + other + "\"$0\" \"$@\"", testing::cairn_program(), "runs", "--dsn",
-                  "host=127.0.0.1 user=u dbname=d port=" + std::to_string(ntohs(address.sin_port))});
+    program_.emplace("/bin/sh",
+                     Arguments{"-c", "ulimit -S -n 100; exec " + other + "\"$0\" \"$@\"", testing::cairn_program(),
+                               "runs", "--dsn", "host=127.0.0.1 user=u dbname=d port=" + database_.port()});
     unsetenv("CAIRN_MODEL_KEY");
-    pollfd asked{listener_, POLLIN, 0};
-    EXPECT_EQ(poll(&asked, 1, 60'000), 1) << program_->err();
+    EXPECT_TRUE(database_.is_asked()) << program_->err();
   }
-  ~Waiting() { close(listener_); }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
   std::string file(const std::string& name) const { return "/proc/" + std::to_string(program_->pid()) + "/" + name; }
 
  private:
-  int listener_;
+  SilentHost database_;
   std::optional<Beside> program_;
 };
 
 TEST(OwnProcess, H5_a_started_program_shows_its_environment_to_nobody) {
-  const Waiting program;
+  const WaitingCommand program;
   std::ifstream environment(program.file("environ"));
   std::string text(std::istreambuf_iterator<char>(environment), {});
   EXPECT_EQ(text.find_first_not_of('\0'), std::string::npos) << text;
@@ -71,7 +56,7 @@ TEST(OwnProcess, H5_a_started_program_shows_its_environment_to_nobody) {
 
 // 1,024 files at most, as many systems have it, are too few for 256 connections of the API or as many steps.
 TEST(OwnProcess, D5_a_started_program_may_open_as_many_files_as_it_is_allowed) {
-  const Waiting program;
+  const WaitingCommand program;
   std::ifstream limits(program.file("limits"));
   for (std::string line; std::getline(limits, line);) {
     if (!line.starts_with("Max open files")) continue;

@@ -1,0 +1,41 @@
+// A host that takes connections and says nothing: a database server whose machine hangs. Not thread-safe.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace cairn::program {
+
+class SilentHost {
+ public:
+  SilentHost() : listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener_, 100), 0);
+    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentHost() { close(listener_); }
+  SilentHost(const SilentHost&) = delete;
+  SilentHost& operator=(const SilentHost&) = delete;
+
+  std::string port() const { return std::to_string(port_); }
+  // Waits until a client has connected.
+  bool is_asked() const {
+    pollfd asked{listener_, POLLIN, 0};
+    return poll(&asked, 1, 60'000) == 1;
+  }
+
+ private:
+  int listener_;
+  int port_ = 0;
+};
+
+}  // namespace cairn::program
