@@ -102,7 +102,7 @@ std::string public_dsn(const std::string& dsn) {
 std::string with_network_limits(const std::string& dsn) {
   const Result<DsnOptions> options = parsed(is_bare_name(dsn) && !dsn.empty() ? "dbname=" + in_quotes(dsn) : dsn);
   if (!options) return dsn;
-  // Each new connection of a command waits for a silent first host anew.
+  // Each new connection of a command waits for a silent first host again.
   const std::map<std::string_view, std::string_view> limits = {
       {"connect_timeout", names_several_hosts(options->get()) ? "3" : "5"},
       {"tcp_user_timeout", "10000"},

@@ -178,7 +178,7 @@ TEST(ExportBounds, H19_a_run_of_more_bytes_than_an_import_keeps_is_refused) {
   fs::remove(file);
 }
 
-// Its lineage had no end, so whoever looked at the run took all memory: `verify` and `import` had found nothing.
+// Its lineage had no end: `show` took all memory, although `verify` and `import` had found nothing.
 TEST(ExportBounds, A11_a_fork_whose_branch_is_its_own_parent_is_found_and_not_imported) {
   OneRun one(waiting_nodes);
   const Result<Started> fork = one.client.fork(one.run, {.seq = one.store->run(one.run)->head});

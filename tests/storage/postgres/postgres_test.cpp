@@ -42,7 +42,7 @@ TEST(PostgresStore, A15_a_snapshot_that_comes_while_its_run_ends_is_not_kept) {
   ending.execute("update cairn.run set status = 'done'");
   std::atomic<bool> is_put{false};
   std::thread put([&] {
-    store->put_snapshot(run.id(), {1, 4, Hash{}, "s"});
+    store->snapshots().put(run.id(), {1, 4, Hash{}, "s"});
     is_put = true;
   });
   const std::string waiting =

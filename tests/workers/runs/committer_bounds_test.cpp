@@ -127,7 +127,7 @@ TEST_F(CommitterTest, a_wide_state_is_not_kept_for_the_events_that_opened_it) {
 // Only the process that had read or written one removed it.
 TEST_F(CommitterTest, A15_a_run_that_ends_leaves_no_snapshot_whoever_made_it) {
   const RunId run = start("linear", {{"text", ""}});
-  const auto is_kept = [&] { return store_->snapshot(run, fold_version, never_us).has_value(); };
+  const auto is_kept = [&] { return store_->snapshots().newest(run, fold_version, never_us).has_value(); };
   Driven keeper(*store_, 5, 4), other(*store_, 6, 4);
   for (Ticket n = 1; n <= 20; ++n) {
     other->await_state(1'000 + n, run, store_->run(run)->head);  // each time only what is new to it

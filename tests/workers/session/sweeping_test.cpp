@@ -174,7 +174,7 @@ TEST_F(Reaping, A14_what_does_not_fit_in_one_answer_is_asked_for_as_soon_as_that
   EXPECT_TRUE(sweeping_.drain_actions().calls.empty()) << "that was all";
 }
 
-// There were 200 holds a look of two seconds, whoever looked.
+// Each scan took over 200 of them, and there was one in two seconds.
 TEST_F(Reaping, A14_ten_thousand_holds_are_taken_over_in_a_few_answers_within_one_look) {
   std::int32_t left = 10'000;
   int answers = 0;

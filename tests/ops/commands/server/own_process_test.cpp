@@ -1,4 +1,4 @@
-// What the program makes of its own process as it starts: its environment, who may look at it, what it may open.
+// The program's own process once it has started: its environment, who may look at it, the files it may open.
 #include <fstream>
 #include <gtest/gtest.h>
 #include <optional>
@@ -26,7 +26,7 @@ constexpr bool may_be_dumped = false;
 class WaitingCommand {
  public:
   WaitingCommand() {
-    // Root may look at every process: as somebody else it is seen whether others of its user may.
+    // Root may look at every process. The command of another user shows whether others of that user may.
     const std::string other = geteuid() == 0 ? "/usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
     setenv("CAIRN_MODEL_KEY", "a secret of the test", 1);
     program_.emplace("/bin/sh",

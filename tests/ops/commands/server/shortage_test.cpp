@@ -16,7 +16,7 @@ std::string one_goal(const std::string& tool) {
   return Json{{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", tool}, {"inputs", Json::object()}}}}}.dump();
 }
 
-// What needs no more than this goes on, and is then asked to end.
+// A command that has enough memory goes on, and is asked to end after ten seconds.
 Ran run_within(int megabytes, const Arguments& command) {
   const std::string limits = "ulimit -v " + std::to_string(megabytes * 1000) +
                              "; exec timeout --preserve-status --signal TERM 10 \"$0\" \"$@\"";
