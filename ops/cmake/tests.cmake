@@ -173,6 +173,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/page_agent/page_agent_rules_test.cpp
   tests/workers/planners/page_agent/page_agent_test.cpp
   tests/workers/planners/planner_inputs_test.cpp
+  tests/workers/planners/prompt_roles_test.cpp
   tests/workers/planners/plan_and_do/plan_and_do_course_test.cpp
   tests/workers/planners/plan_and_do/plan_and_do_test.cpp
   tests/workers/planners/plan_decomposer/plan_decomposer_failures_test.cpp

@@ -12,6 +12,7 @@
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/model_extract.hpp"
 #include "workers/handlers/tool_call.hpp"
+#include "workers/models/chat_message.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/schemas/schema_check.hpp"
 
@@ -83,7 +84,7 @@ Result<ModelRequest, Failure> request_of(const StepInput& input) {
 // After a bad reply the model is given the reason. Never fails; in the form of offer_tools.
 Result<Done, Failure> say_what_was_wrong(ModelRequest& request, const StepInput& input) {
   if (input.fault_error != "bad_reply") return Done{};
-  request.messages.push_back(message_of("user", "Your last reply could not be used. " + input.fault + " Reply again."));
+  add_for_model(request.messages, "Your last reply could not be used. " + input.fault + " Reply again.");
   return Done{};
 }
 

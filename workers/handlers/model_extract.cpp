@@ -9,6 +9,7 @@
 #include "engine/text.hpp"
 #include "engine/value_space.hpp"
 #include "workers/handlers/model_call.hpp"
+#include "workers/models/chat_message.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/schemas/schema_check.hpp"
@@ -110,11 +111,10 @@ ModelRequest extract_request(const StepInput& input) {
 // reply again.
 ModelRequest repaired(ModelRequest request, const ModelAnswer& answer) {
   const Json& message = answer.reply.message;
-  const bool has_content = message.is_object() && message.value("content", Json()).is_string();
-  if (has_content && message["content"].get_ref<const std::string&>().size() <= shown_reply_bytes_max)
-    request.messages.push_back(said_by("assistant", message["content"].get<std::string>()));
-  request.messages.push_back(
-      said_by("user", "That reply could not be used. " + answer.failure->message + " Reply again."));
+  const std::string content = text_at(message, "content");
+  if (!content.empty() && content.size() <= shown_reply_bytes_max)
+    request.messages.push_back(said_by("assistant", content));
+  add_for_model(request.messages, "That reply could not be used. " + answer.failure->message + " Reply again.");
   request.key += "/repair";
   if (request.timeout_ms > 0) request.timeout_ms -= answer.reply.latency_ms;
   return request;

@@ -41,6 +41,21 @@ bool has_tool_calls(const Json& message) {
   return calls != nullptr && calls->is_array() && !calls->empty();
 }
 
+void add_to_message(Json& message, const std::string& more) {
+  Json& content = message["content"];
+  if (content.is_array())
+    content.push_back({{"type", "text"}, {"text", more}});
+  else
+    content = content.is_string() ? content.get<std::string>() + "\n\n" + more : more;
+}
+
+void add_for_model(Json& messages, const std::string& text) {
+  if (!messages.empty() && text_at(messages.back(), "role") == "user")
+    add_to_message(messages.back(), text);
+  else
+    messages.push_back({{"role", "user"}, {"content", text}});
+}
+
 Result<Done, Failure> read_value(const ModelRequest& request, ModelReply& reply) {
   constexpr std::size_t shown_bytes_max = 300;
   const std::string content = content_of(reply.message);

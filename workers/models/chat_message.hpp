@@ -1,4 +1,5 @@
-// Reading chat messages, as models give them and scripts imitate them. Pure functions, safe from any thread.
+// Reading chat messages, as models give them and scripts imitate them, and adding to them. Pure functions, safe from
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,12 @@ std::int64_t count_at(const Json& object, const char* key);
 // The text of a message, which some endpoints give as a list of parts.
 std::string content_of(const Json& message);
 bool has_tool_calls(const Json& message);
+
+// Adds to the text of a message, also where that is a list of parts.
+void add_to_message(Json& message, const std::string& more);
+// Tells the model more: at the end of the last message if that is the user's, as many endpoints refuse two messages of
+// one role in a row.
+void add_for_model(Json& messages, const std::string& text);
 
 // Sets the reply's value from its message, and checks it against the request's schema. A message that calls tools owes
 // no content. Fails as `bad_reply`.

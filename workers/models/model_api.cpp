@@ -32,8 +32,8 @@ Json messages_with_schema(const ModelRequest& request, ReplyFormat format) {
   const std::string says =
       "Reply with one JSON value that fits this JSON Schema, and with nothing else:\n" + canonical(request.schema);
   if (!messages.is_array()) messages = Json::array();
-  if (!messages.empty() && text_at(messages.front(), "role") == "system" && messages.front()["content"].is_string())
-    messages.front()["content"] = text_at(messages.front(), "content") + "\n\n" + says;
+  if (!messages.empty() && text_at(messages.front(), "role") == "system")
+    add_to_message(messages.front(), says);
   else
     messages.insert(messages.begin(), Json{{"role", "system"}, {"content", says}});
   return messages;

@@ -113,10 +113,10 @@ std::string_view to_string(RoundRole role) {
   return "";
 }
 
-Json round_prompt(RoundRole role, const Json& data, const std::string& fault) {
+Json round_prompt(RoundRole role, Json data, const std::string& fault) {
+  if (!fault.empty()) data["last_attempt_failed"] = fault;
   Json messages = Json::array();
   messages.push_back(message("system", std::string(system_text) + "\n\n" + std::string(task_of(role))));
-  if (!fault.empty()) messages.push_back(message("system", "Your last reply was not taken: " + fault));
   messages.push_back(message("user", canonical(data)));
   return messages;
 }

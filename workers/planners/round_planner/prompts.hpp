@@ -16,9 +16,9 @@ enum class RoundRole : std::uint8_t { goal_analysis, round_plan, synthesis };
 
 std::string_view to_string(RoundRole role);
 
-// The chat messages: the role's task, the reason why the previous reply was rejected (`fault`, if any), and as the last
-// message the task's data as one JSON object.
-Json round_prompt(RoundRole role, const Json& data, const std::string& fault);
+// The chat messages: the role's task, and the task's data as one JSON object, with the reason why the previous reply
+// was rejected (`fault`, if any) as "last_attempt_failed".
+Json round_prompt(RoundRole role, Json data, const std::string& fault);
 
 // The answers in a list of clarifications, each {"asked", "said"}, as one text.
 std::string said_in(const Json& clarifications);

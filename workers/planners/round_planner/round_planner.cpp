@@ -24,9 +24,9 @@ constexpr std::size_t shown_bytes_max = metadata_bytes_max + 1024;
 constexpr int repairs_max = 1;
 
 // --- asking the model ------------------------------------------------------------------------------------------------
-ModelRequest request_of(const StepInput& input, Role role, const Json& data, const std::string& fault) {
+ModelRequest request_of(const StepInput& input, Role role, Json data, const std::string& fault) {
   ModelRequest request = request_for(input);
-  request.messages = round_prompt(role, data, fault);
+  request.messages = round_prompt(role, std::move(data), fault);
   request.schema = round_reply_schema(role);
   request.schema_name = to_string(role);
   return request;

@@ -124,10 +124,11 @@ Json tool_inputs(const Json& tool) {
 }
 
 Json prompt_messages(SevenNodeRole role, const Json& context, Json data, const std::string& fault) {
-  Json messages = Json::array();
-  messages.push_back(message("system", text_of(context, "system") + "\n\n" + std::string(task_of(role))));
+  std::string system = text_of(context, "system") + "\n\n" + std::string(task_of(role));
   const std::string summary = text_of(context, "summary");
-  if (!summary.empty()) messages.push_back(message("system", "Summary of the conversation before: " + summary));
+  if (!summary.empty()) system += "\n\nSummary of the conversation before: " + summary;
+  Json messages = Json::array();
+  messages.push_back(message("system", std::move(system)));
   for (const Json& turn : context.value("turns", Json::array())) {
     messages.push_back(message("user", text_of(turn, "question")));
     messages.push_back(message("assistant", text_of(turn, "answer")));

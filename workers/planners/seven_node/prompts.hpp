@@ -23,8 +23,8 @@ std::string system_context(std::string_view repository);
 inline constexpr std::size_t summary_bytes_max = 2000;
 std::string summarise(const std::string& older, const Json& turns);
 
-// The chat messages: context and the role's task, the conversation's summary and last turns, and as the last message
-// the task's data as one JSON object, with a failed attempt's message as "last_attempt_failed".
+// The chat messages: context, the role's task and the conversation's summary as the one system message, the last turns,
+// and as the last message the task's data as one JSON object, with a failed attempt's message as "last_attempt_failed".
 // `context` is the channel {"system", "summary", "turns"}.
 Json prompt_messages(SevenNodeRole role, const Json& context, Json data, const std::string& fault);
 
