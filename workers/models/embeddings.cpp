@@ -1,14 +1,17 @@
 #include "workers/models/embeddings.hpp"
 
+#include <algorithm>
 #include <boost/asio.hpp>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <thread>
 #include <utility>
 
 #include "storage/clock.hpp"
 #include "workers/models/chat_message.hpp"
+#include "workers/models/rate_limit.hpp"
 #include "workers/ports/http_client.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/secrets.hpp"
@@ -112,25 +115,48 @@ Error refusal_by(const HttpAnswer& answer) {
               std::to_string(answer.status) + ": " + readable_line(answer.body, embed_shown_bytes)};
 }
 
-Result<std::vector<Vector>> asked(const EmbeddingEndpoint& endpoint, std::span<const std::string> texts,
-                                  TimeUs until_us) {
-  HttpRequest request = request_of(endpoint, texts);
-  const Secrets secrets = Secrets::of_key(endpoint.api_key, Secrets::Within::refusals);
+// The answer after the pauses that the time allows.
+HttpResult paced_answer(HttpRequest request, TimeUs until_us) {
+  int own_pauses = 0;
   for (int pauses = 0;; ++pauses) {
     request.timeout_ms = std::max<std::int64_t>((until_us - steady_us()) / 1000, 1);
     HttpResult result = sent(request);
+    if (!result || !is_not_now(*result) || pauses == embed_pauses_max) return result;
+    std::int64_t pause_ms = asked_pause_ms(*result);
+    if (pause_ms == 0 && own_pauses < own_pauses_max) pause_ms = own_pause_ms(own_pauses++, request.body);
+    if (pause_ms == 0 || steady_us() + pause_ms * 1000 >= until_us) return result;
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+  }
+}
+
+// Too many texts at once, or too long together, for some endpoints.
+bool may_take_fewer(const HttpAnswer& answer) {
+  return answer.status == 400 || answer.status == 413 || answer.status == 422;
+}
+
+Result<std::vector<Vector>> asked(const EmbeddingEndpoint& endpoint, std::span<const std::string> texts,
+                                  TimeUs until_us) {
+  const Secrets secrets = Secrets::of_key(endpoint.api_key, Secrets::Within::refusals);
+  std::vector<Vector> vectors;
+  for (std::size_t at_once = texts.size(); !texts.empty();) {
+    const std::size_t count = std::min(at_once, texts.size());
+    HttpResult result = paced_answer(request_of(endpoint, texts.first(count)), until_us);
     if (!result) return Error{Code::unavailable, result.error().message};
-    const bool is_paced = (result->status == 429 || result->status == 503) && result->retry_after_ms > 0;
-    if (is_paced && pauses < embed_pauses_max && steady_us() + result->retry_after_ms * 1000 < until_us) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(result->retry_after_ms));
+    if (may_take_fewer(*result) && count > 1) {
+      at_once = count / 2;
       continue;
     }
     if (result->status != 200) {
       result->body = secrets.redacted(result->body);  // before it is cut: half of a key would not be found
       return refusal_by(*result);
     }
-    return vectors_of(result->body, secrets, texts.size());
+    Result<std::vector<Vector>> some = vectors_of(result->body, secrets, count);
+    if (!some) return some;
+    if (!vectors.empty() && vectors.front().size() != some->front().size()) return bad_vectors("they differ in length");
+    std::move(some->begin(), some->end(), std::back_inserter(vectors));
+    texts = texts.subspan(count);
   }
+  return vectors;
 }
 
 }  // namespace

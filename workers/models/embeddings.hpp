@@ -36,10 +36,10 @@ float likeness(const Vector& one, const Vector& other);
 inline constexpr std::size_t embedded_texts_max = 64;  // of one call
 inline constexpr std::size_t vector_size_max = 16'384;
 
-// The vectors of the texts, in their order, by one call within the time. A rate limit that says when to come again is
-// waited for, if the time suffices. Refuses `unavailable` (no answer, 408, 429, 5xx), `unsupported` (another refusal),
-// `invalid` (an answer that is none: other numbers of vectors or of their parts, no numbers, no direction).
-// REQUIRES: from 1 to embedded_texts_max texts.
+// The vectors of the texts, in their order, within the time: by one call, or by more with fewer texts each where the
+// endpoint refuses so many (400, 413, 422). A rate limit is waited for, if the time suffices (rate_limit.hpp). Refuses
+// `unavailable` (no answer, 408, 429, 5xx), `unsupported` (another refusal), `invalid` (an answer that is none: other
+// numbers of vectors or of their parts, no numbers, no direction). REQUIRES: from 1 to embedded_texts_max texts.
 Result<std::vector<Vector>> embed(const EmbeddingEndpoint& endpoint, std::span<const std::string> texts,
                                   std::int64_t timeout_ms);
 

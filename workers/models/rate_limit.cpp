@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "workers/models/chat_message.hpp"
+
 namespace cairn {
 namespace {
 
@@ -26,7 +28,8 @@ std::optional<double> number_before(std::string_view& text) {
   return number;
 }
 
-// "6m0s", "1h2m3.5s", "20ms"; a bare number counts in `unit_ms`.
+// "6m0s", "1h2m3.5s", "20ms"; a bare number counts in `unit_ms`, and is no duration but a time of the clock if that
+// makes more than a day.
 std::optional<double> duration_ms(std::string_view text, double unit_ms) {
   double sum = 0;
   if (text.empty()) return std::nullopt;
@@ -45,7 +48,7 @@ std::optional<double> duration_ms(std::string_view text, double unit_ms) {
       sum += *number * 3'600'000;
     else if (unit == "d")
       sum += *number * 86'400'000;
-    else if (unit.empty() && is_first)
+    else if (unit.empty() && is_first && *number * unit_ms <= pause_of_limit_ms_max)
       sum += *number * unit_ms;
     else
       return std::nullopt;
@@ -70,6 +73,20 @@ double reset_ms(const HttpAnswer& answer) {
   return used_up > 0 ? used_up : other;
 }
 
+// Gemini's: {"error": {"details": [{"retryDelay": "13s"}]}}, at times within a list.
+double delay_in_body(const std::string& body) {
+  constexpr std::size_t body_bytes_max = 64 * 1024;
+  if (body.size() > body_bytes_max || body.find("\"retryDelay\"") == std::string::npos) return 0;
+  const Result<Json> read = parse_json(body, "an error");
+  if (!read) return 0;
+  const Json* error = member_at(read->is_array() && !read->empty() ? read->front() : *read, "error");
+  const Json* details = error == nullptr ? nullptr : member_at(*error, "details");
+  if (details == nullptr || !details->is_array()) return 0;
+  double ms = 0;
+  for (const Json& detail : *details) ms = std::max(ms, duration_ms(text_at(detail, "retryDelay"), 1'000).value_or(0));
+  return ms;
+}
+
 }  // namespace
 
 bool is_not_now(const HttpAnswer& answer) { return answer.status == 429 || answer.status == 503; }
@@ -78,6 +95,7 @@ std::int64_t asked_pause_ms(const HttpAnswer& answer) {
   double ms = 0;
   if (const auto given = header_of(answer, "retry-after-ms")) ms = duration_ms(*given, 1).value_or(0);
   if (ms <= 0) ms = static_cast<double>(answer.retry_after_ms);
+  if (ms <= 0) ms = delay_in_body(answer.body);
   if (ms <= 0) ms = reset_ms(answer);
   return static_cast<std::int64_t>(std::ceil(std::min(ms, pause_of_limit_ms_max)));
 }

@@ -14,6 +14,7 @@
 #include <boost/url/url_view.hpp>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <deque>
 #include <map>
@@ -335,13 +336,15 @@ asio::awaitable<void> connect(Exchange& exchange) {
   co_await stream.async_handshake(asio::ssl::stream_base::client, asio::use_awaitable);
 }
 
-// Seconds, or a date of the form that RFC 9110 wants ("Wed, 21 Oct 2015 07:28:00 GMT").
+// Seconds, which some servers give with decimals, or a date of the form that RFC 9110 wants ("Wed, 21 Oct 2015 07:28:00
+// GMT").
 std::int64_t retry_after_ms(std::string_view text) {
   constexpr std::int64_t seconds_max = 365 * 86'400;
-  std::int64_t seconds = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (read.ec == std::errc() && read.ptr == text.data() + text.size())
-    return std::clamp<std::int64_t>(seconds, 0, seconds_max) * 1'000;
+  constexpr double number_max = 9e18;  // a longer one is a fault
+  double seconds = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size() && seconds < number_max)
+    return static_cast<std::int64_t>(std::ceil(std::clamp<double>(seconds, 0, seconds_max) * 1'000));
   std::tm date{};
   const std::string copy(text);
   const char* end = strptime(copy.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date);

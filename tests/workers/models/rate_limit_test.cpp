@@ -35,6 +35,24 @@ TEST(RateLimit, the_pause_is_read_from_each_of_the_headers) {
   EXPECT_EQ(asked_by({{"retry-after-ms", "1e99"}, {"x-ratelimit-reset-tokens", "99999999d"}}), 86'400'000);
 }
 
+TEST(RateLimit, a_time_of_the_clock_is_no_pause) {
+  EXPECT_EQ(asked_by({{"x-ratelimit-reset-requests", "1764412800"}}), 0);
+  EXPECT_EQ(asked_by({{"x-ratelimit-reset-requests", "1764412800"}, {"x-ratelimit-reset-tokens", "2s"}}), 2'000);
+  EXPECT_EQ(asked_by({{"x-ratelimit-reset-requests", "86400"}}), 86'400'000);
+}
+
+TEST(RateLimit, the_pause_is_read_from_the_details_of_an_error_too) {
+  const std::string body = R"({"error": {"code": 429, "message": "Quota", "status": "RESOURCE_EXHAUSTED", "details": [
+      {"@type": "type.googleapis.com/google.rpc.Help", "links": []},
+      {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "13.5s"}]}})";
+  EXPECT_EQ(asked_pause_ms({429, body, 0, {}}), 13'500);
+  EXPECT_EQ(asked_pause_ms({429, "[" + body + "]", 0, {}}), 13'500) << "as it comes in a list, too";
+  EXPECT_EQ(asked_pause_ms({429, body, 2'000, {}}), 2'000) << "a header goes first";
+  for (const char* strange : {R"({"error": {"details": "retryDelay"}})", R"({"retryDelay": 1)", R"(["retryDelay"])",
+                              R"({"error": {"details": [7, {"retryDelay": "soon"}]}, "x": "\"retryDelay\""})"})
+    EXPECT_EQ(asked_pause_ms({429, strange, 0, {}}), 0) << strange;
+}
+
 TEST(RateLimit, the_limit_that_is_used_up_says_how_long) {
   const Headers resets = {{"x-ratelimit-reset-requests", "9s"}, {"x-ratelimit-reset-tokens", "2s"}};
   Headers tokens = resets;

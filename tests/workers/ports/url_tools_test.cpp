@@ -56,6 +56,8 @@ TEST(UrlTools, F29_the_pause_that_the_server_asks_for_comes_along) {
   };
   EXPECT_EQ(pause_of(503, "3"), 3'000);
   EXPECT_EQ(pause_of(429, "0"), 0);
+  EXPECT_EQ(pause_of(429, "1.25"), 1'250) << "as some servers give it";
+  EXPECT_EQ(pause_of(429, "0.0004"), 1) << "not at once";
   EXPECT_EQ(pause_of(503, ""), 0);
   EXPECT_EQ(pause_of(503, "soon"), 0);
   EXPECT_EQ(pause_of(503, "-5"), 0);

@@ -126,7 +126,7 @@ TEST_F(CorpusMeaning, faults_leave_the_words_and_say_so) {
   const std::vector<std::pair<std::string, LoopbackServer::Answers>> faults = {
       {"status 500", [](const auto&) { return Served{.status = 500, .body = "secret-key is wrong"}; }},
       {"status 401", [](const auto&) { return Served{.status = 401, .body = "no"}; }},
-      {"status 429", [](const auto&) { return Served{.status = 429, .body = "slow down"}; }},
+      {"status 429", [](const auto&) { return Served{.status = 429, .body = "slow down", .retry_after = "600"}; }},
       {"the answer has no", [](const auto&) { return Served{.body = "{}"}; }},
       {"JSON", [](const auto&) { return Served{.body = R"({"data": [{"embedding": [NaN]}]})"}; }},
       {"0 for 1", [](const auto&) { return Served{.body = R"({"data": []})"}; }},
@@ -175,6 +175,33 @@ TEST_F(CorpusMeaning, a_rate_limit_that_says_when_is_waited_for) {
   EXPECT_EQ(asked, 3);
 }
 
+TEST_F(CorpusMeaning, a_rate_limit_that_does_not_say_when_is_waited_for_too) {
+  std::atomic<int> asked = 0;
+  answers_ = [&asked](const auto& request) {
+    return ++asked == 1 ? Served{.status = 503, .body = "busy"} : vectors_for(request);
+  };
+  EXPECT_FALSE((*search("cost of a bicycle"))["meaning"].contains("fault"));
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_F(CorpusMeaning, an_endpoint_that_takes_fewer_texts_at_once_is_given_fewer) {
+  std::vector<Document> many = documents();
+  Document rest{"d/rest.md", "Rest", {}};
+  for (int n = 0; n < 60; ++n) rest.passages.push_back("Nothing number " + std::to_string(n));
+  many.push_back(rest);
+  for (const unsigned status : {400U, 413U, 422U}) {
+    answers_ = [status](const auto& request) {
+      const std::size_t texts = Json::parse(request.body())["input"].size();
+      return texts > 10 ? Served{.status = status, .body = "at most 10 texts"} : vectors_for(request);
+    };
+    search_ = with_meaning(corpora_in_memory({{"town", many}}), passages_in_memory({{"town", many}}),
+                           {server_.url("/v1"), "e", ""}, "");
+    const Json outputs = *search("cost of a bicycle");
+    EXPECT_EQ(outputs["meaning"], Json({{"model", "e"}, {"passages", 63}, {"known", 63}})) << status;
+    EXPECT_EQ(outputs["hits"][0]["source"], "d/a.md");
+  }
+}
+
 // Vectors from before the fault count, and the next search asks for the rest alone.
 TEST_F(CorpusMeaning, vectors_that_have_come_stay_when_later_ones_fail) {
   std::vector<Document> many = documents();
@@ -183,14 +210,14 @@ TEST_F(CorpusMeaning, vectors_that_have_come_stay_when_later_ones_fail) {
   many.push_back(rest);
   std::atomic<int> calls = 0;
   answers_ = [&calls](const auto& request) {
-    return ++calls == 3 ? Served{.status = 503, .body = "down"} : vectors_for(request);
+    return ++calls == 3 ? Served{.status = 500, .body = "down"} : vectors_for(request);
   };
   search_ = with_meaning(corpora_in_memory({{"town", many}}), passages_in_memory({{"town", many}}),
                          {server_.url("/v1"), "e", ""}, "");
   const Json first = *search("cost of a bicycle");
   EXPECT_EQ(first["meaning"]["passages"], 153);
   EXPECT_EQ(first["meaning"]["known"], embedded_texts_max);
-  EXPECT_NE(first["meaning"]["fault"].get<std::string>().find("503"), std::string::npos);
+  EXPECT_NE(first["meaning"]["fault"].get<std::string>().find("500"), std::string::npos);
   const std::size_t before = texts_asked();
   const Json second = *search("cost of a bicycle");
   EXPECT_EQ(second["meaning"], Json({{"model", "e"}, {"passages", 153}, {"known", 153}}));
