@@ -99,6 +99,11 @@ Failure no_message(const Json& reply) {
   return bad_reply("Expected a message with a role, but the reply is " + excerpt(reply, 200) + ".");
 }
 
+// An empty one says nothing to a person, and endpoints refuse a conversation that has it.
+bool says_nothing(const Json& reply) {
+  return calls_of(reply).empty() && content_of(reply).find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
 Offer offer_of(const StepInput& input) {
   Json functions = setting(input, "functions");
   return {setting(input, "tools"), functions.is_object() ? std::move(functions) : Json::object()};
@@ -143,6 +148,8 @@ awaitable<StepResult> chat(StepInput input, Ports& ports) {
   show_progress(*request, ports);
   const auto read = [&](const ModelReply& reply) -> StepResult {
     if (!append_to->empty() && !is_message(reply.message)) return no_message(reply.message);
+    if ((may_call || !append_to->empty()) && says_nothing(reply.message))
+      return bad_reply("Expected a text or a call of a tool, but the reply is empty.");
     StepResult result = may_call ? called(reply, input, *into) : Outcome{"ok", {{*into, reply.value}}, {}};
     if (result && !append_to->empty()) result->patch[*append_to] = Json::array({reply.message});
     return result;

@@ -154,6 +154,21 @@ TEST(ToolAgent, a_reply_without_a_role_is_asked_for_again_before_a_tool_runs) {
   EXPECT_EQ(planner.channel(run, "messages")[1], end);
 }
 
+TEST(ToolAgent, an_empty_reply_is_asked_for_again_and_never_kept) {
+  const Json end = {{"role", "assistant"}, {"content", "What else?"}};
+  for (const Json& content : {Json(), Json(""), Json(" \n"), Json::array()}) {
+    const Json empty = {{"role", "assistant"}, {"content", content}, {"tool_calls", Json::array()}};
+    PlannerRun planner(make_scripted_model({{"replies", {{{"reply", empty}}, {{"reply", end}}}}}));
+    const RunId run = planner.run("tool_agent", {{"messages", {{{"role", "user"}, {"content", "Go."}}}}});
+    const std::vector<Json> failed = planner.events(run, "step_failed");
+    ASSERT_EQ(failed.size(), 1U) << content;
+    EXPECT_EQ(failed[0]["error"], "bad_reply");
+    const Json messages = planner.channel(run, "messages");
+    ASSERT_EQ(messages.size(), 2U);
+    EXPECT_EQ(messages[1], end);
+  }
+}
+
 TEST(ToolAgent, input_without_messages_fails_the_run_with_a_sentence) {
   PlannerRun planner(make_scripted_model({{"replies", Json::array()}}));
   const RunId run = planner.run("tool_agent", Json::object());
