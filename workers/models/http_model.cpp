@@ -72,8 +72,13 @@ bool refuses_format(ModelApi api, const HttpAnswer& answer) {
          (api == ModelApi::responses && std::any_of(std::begin(parameters), std::end(parameters), is_named));
 }
 
+bool refuses_use(const HttpAnswer& answer) {
+  const std::string says = refusal_text(answer);
+  return says_word(says, "stream_options") || says_word(says, "include_usage");
+}
+
 bool refuses_to_stream(const HttpAnswer& answer) {
-  static constexpr std::string_view names[] = {"stream", "streams", "streamed", "streaming", "stream_options"};
+  static constexpr std::string_view names[] = {"stream", "streams", "streamed", "streaming"};
   const std::string says = refusal_text(answer);
   return std::any_of(std::begin(names), std::end(names),
                      [&says](std::string_view name) { return says_word(says, name); });
@@ -85,7 +90,31 @@ bool is_stream(const HttpAnswer& answer) {
   });
 }
 
+// The error that an answer is; nothing for any other, or for a long one. Some endpoints put it into a list.
+std::optional<Json> error_in(const HttpAnswer& answer) {
+  constexpr std::size_t error_bytes_max = 64 * 1024;
+  const bool may_be = answer.body.size() <= error_bytes_max && answer.body.find("\"error\"") != std::string::npos;
+  if (!may_be || is_stream(answer)) return std::nullopt;
+  const Result<Json> body = parse_json(answer.body, "an error");
+  if (!body) return std::nullopt;
+  const Json& of = body->is_array() && !body->empty() ? body->front() : *body;
+  const Json* error = member_at(of, "error");
+  if (error == nullptr || member_at(of, "choices") != nullptr || member_at(of, "output") != nullptr)
+    return std::nullopt;
+  return *error;
+}
+
+// Gateways answer 200 and name the status of the endpoint behind them in the error.
+void take_status_of_error(HttpAnswer& answer) {
+  if (answer.status != 200) return;
+  const std::optional<Json> error = error_in(answer);
+  const std::int64_t code = error ? count_at(*error, "code") : 0;
+  if (code >= 400 && code < 600) answer.status = static_cast<int>(code);
+}
+
 Failure refusal_of(const HttpAnswer& answer) {
+  const std::optional<Json> error = error_in(answer);
+  if (std::optional<Failure> failed = error ? failed_generation(*error) : std::nullopt) return *std::move(failed);
   const bool retryable = answer.status == 429 || answer.status == 408 || answer.status >= 500;
   Failure refused = failure("refused",
                             "Expected a completion from the model endpoint, but it answered with status " +
@@ -103,8 +132,12 @@ Result<Done, Failure> check_whole(const Completion& completion) {
                    false);
   if (completion.finish_reason == "length")
     return bad_reply("Expected a whole reply, but the model stopped at its limit of length.");
-  if (completion.finish_reason == "content_filter")
+  if (completion.finish_reason == "content_filter" || completion.finish_reason == "sensitive")
     return failure("refused", "Expected a reply, but the endpoint's content filter withheld it.", false);
+  if (completion.finish_reason == "model_context_window_exceeded" || completion.finish_reason == "model_length")
+    return failure("limit", "Expected a whole reply, but with it the conversation is longer than the model takes.",
+                   false);
+  if (!completion.broken_by.empty()) return broken_off(completion.broken_by);
   return Done{};
 }
 
@@ -144,6 +177,7 @@ class HttpModel final : public Model {
       HttpRequest call = call_of(request, model, form, deadline);
       if (const std::size_t bytes = bytes_of(request, call); bytes > json_bytes_max) co_return too_long(bytes);
       HttpResult result = co_await client_.send(std::move(call));
+      if (result) take_status_of_error(*result);
       if (result && steps_down(request, model, form, *result)) continue;
       const std::int64_t pause_ms = pause_before(result, request.key, deadline, pauses);
       if (pause_ms == 0) co_return read(request, model, form, std::move(result));
@@ -169,10 +203,17 @@ class HttpModel final : public Model {
     AskedForm form = forms_.form_for(model, schema);
     form.format = endpoint_.format.value_or(form.format);
     form.streams = form.streams && endpoint_.streams;
+    form.asks_use = form.asks_use && endpoint_.api == ModelApi::chat_completions;
     return form;
   }
 
   bool steps_down(const ModelRequest& request, const std::string& model, AskedForm asked, const HttpAnswer& answer) {
+    if (answer.status == 200) return false;
+    if (const std::optional<Json> error = error_in(answer); error && failed_generation(*error)) return false;
+    if (asked.streams && asked.asks_use && refuses_use(answer)) {
+      forms_.use_refused(model);
+      return true;
+    }
     if (asked.streams && refuses_to_stream(answer)) {
       forms_.streams_refused(model);
       return true;
@@ -232,6 +273,7 @@ class HttpModel final : public Model {
   // Another body needs another key.
   std::string suffix_of(const ModelRequest& request, AskedForm form) const {
     std::string suffix = endpoint_.streams && !form.streams ? "/whole" : "";
+    if (endpoint_.api == ModelApi::chat_completions && form.streams && !form.asks_use) suffix = "/stream";
     if (request.schema.is_null() || endpoint_.format || form.format == ReplyFormat::json_schema) return suffix;
     return suffix + (form.format == ReplyFormat::json_object ? "/json" : "/text");
   }

@@ -25,11 +25,13 @@ struct ModelEndpoint {
 
 // An endpoint that refuses a reply format by its name (400, 404, 415, 422, 501) is asked again by the next one, and by
 // no stricter one from then on: for that schema, or for the whole model if it took none and refused two
-// (known_forms.hpp). One that refuses to stream, or streams without saying what it used, is asked for whole answers
-// from then on. One that is asked too much (429, 503) is asked again within the request's time: when it says so
+// (known_forms.hpp). One that refuses stream_options is asked for streams without them; one that refuses to stream, or
+// streams without saying what it used, for whole answers from then on. One that is asked too much (429, 503, also as
+// the code of an error within an answer of 200) is asked again within the request's time: when it says so
 // (rate_limit.hpp), else after pauses of the client's own; if the time does not suffice, the failure says how long to
-// pause. A conversation or a reply that is longer than json_bytes_max is `limit`, not retryable. The API key is found
-// in what is said while it streams, too; one that is shorter than secret_bytes_min where Secrets::of_key finds it.
+// pause. A refusal of what the model wrote (json_validate_failed, tool_use_failed) is `bad_reply`, and changes no form.
+// A conversation or a reply that is longer than json_bytes_max is `limit`, not retryable. The API key is found in what
+// is said while it streams, too; one that is shorter than secret_bytes_min where Secrets::of_key finds it.
 std::unique_ptr<Model> make_http_model(ModelEndpoint endpoint);
 
 }  // namespace cairn

@@ -25,6 +25,7 @@ AskedForm KnownForms::form_for(const std::string& model, const Json& schema) con
   const Known* const found = find(model);
   if (found == nullptr) return form;
   form.streams = found->streams;
+  form.asks_use = found->asks_use;
   form.format = found->format;
   if (schema.is_null() || found->schemas.empty()) return form;
   if (const auto of = place_of_schema(found->schemas, hash_of_schema(schema)); of != found->schemas.end())
@@ -33,6 +34,8 @@ AskedForm KnownForms::form_for(const std::string& model, const Json& schema) con
 }
 
 void KnownForms::streams_refused(const std::string& model) { known(model).streams = false; }
+
+void KnownForms::use_refused(const std::string& model) { known(model).asks_use = false; }
 
 void KnownForms::format_refused(const std::string& model, const Json& schema, ReplyFormat format) {
   CHECK(!schema.is_null() && format != ReplyFormat::text);

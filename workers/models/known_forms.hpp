@@ -25,6 +25,8 @@ class KnownForms {
   AskedForm form_for(const std::string& model, const Json& schema) const;
 
   void streams_refused(const std::string& model);
+  // It takes no stream_options.
+  void use_refused(const std::string& model);
   // REQUIRES: there is a schema, and `format` is not text.
   void format_refused(const std::string& model, const Json& schema, ReplyFormat format);
   void format_taken(const std::string& model, ReplyFormat format);
@@ -33,6 +35,7 @@ class KnownForms {
   struct Known {
     std::string model;
     bool streams = true;
+    bool asks_use = true;
     ReplyFormat format = ReplyFormat::json_schema;  // for every schema
     std::array<bool, 3> is_taken{};                 // by format: some schema was taken in it
     std::deque<std::pair<Hash, ReplyFormat>> schemas = {};

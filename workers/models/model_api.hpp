@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/json.hpp"
@@ -21,7 +22,8 @@ enum class ReplyFormat : std::uint8_t { json_schema, json_object, text };
 // How an endpoint is asked, as far as it differs between them.
 struct AskedForm {
   ReplyFormat format = ReplyFormat::json_schema;
-  bool streams = true;  // the answer comes while it is written: an endpoint stops writing when the caller hangs up
+  bool streams = true;   // the answer comes while it is written: an endpoint stops writing when the caller hangs up
+  bool asks_use = true;  // a stream is to end with what it used (stream_options of chat completions)
 };
 
 // Added to the endpoint's URL.
@@ -34,13 +36,22 @@ struct Completion {
   std::string model;          // likewise
   Json message;               // {"role": "assistant", "content", "tool_calls"?, "refusal"?}
   std::string finish_reason;  // stop, length, content_filter, tool_calls ...
+  std::string broken_by;      // what ended the reply before it was whole; "": nothing did
   std::int64_t tokens_in = 0;
   std::int64_t tokens_out = 0;
   std::int64_t tokens_cached = 0;     // of tokens_in
   std::int64_t tokens_reasoning = 0;  // of tokens_out
 };
 
-// Fails as `bad_reply` if the answer holds no message.
+// Fails as `bad_reply` if the answer holds no message; as broken_off() says if it is an error.
 Result<Completion, Failure> read_completion(ModelApi api, const Json& answer);
+
+// An endpoint's error, an object or a text, in place of a reply or of its rest: `refused`, retryable; `bad_reply` if it
+// says that it could not use what the model wrote.
+Failure broken_off(const Json& error);
+
+// The `bad_reply` of an error that says so (codes json_validate_failed and tool_use_failed, with `failed_generation`);
+// nothing for any other error.
+std::optional<Failure> failed_generation(const Json& error);
 
 }  // namespace cairn

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "workers/models/chat_message.hpp"
@@ -12,7 +15,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t event_shown_bytes = 300;     // in a sentence
 constexpr std::size_t tool_calls_at_once = 1'000;  // of one message
 
 // Takes each event's data; false: no more.
@@ -26,12 +28,6 @@ void for_each_event(std::string_view stream, const TakeEvent& take) {
       if (!take(data)) return;
   for (const std::string& data : events.add("\n\n"))  // some endpoints end without the last empty line
     if (!take(data)) return;
-}
-
-Failure broken_off(const Json& error) {
-  std::string says = text_at(error, "message");
-  if (says.empty()) says = error.is_string() ? error.get<std::string>() : excerpt(error, event_shown_bytes);
-  return failure("refused", "Expected a whole reply from the model endpoint, but it broke off: " + says, true);
 }
 
 // One that is too long would be as long again.
@@ -51,30 +47,96 @@ void append_text(const Json& delta, const char* key, Json& message) {
   text.get_ref<std::string&>() += more->get_ref<const std::string&>();  // costs what came, not what is there
 }
 
-// The call that a piece belongs to: by its index; where an endpoint gives none, a new id begins a new call.
-std::size_t place_of_call(const Json& piece, const Json& calls) {
-  if (const Json* index = member_at(piece, "index"); index != nullptr && index->is_number_unsigned())
-    return index->get<std::size_t>();
-  const bool is_new =
-      calls.empty() || (!text_at(piece, "id").empty() && text_at(piece, "id") != text_at(calls.back(), "id"));
-  return is_new ? calls.size() : calls.size() - 1;
+bool is_member_named(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Result<Done, Failure> add_call(const Json& piece, Json& message) {
-  Json& calls = message["tool_calls"];
-  if (calls.is_null()) calls = Json::array();
-  const std::size_t place = place_of_call(piece, calls);
-  if (place >= tool_calls_at_once) return bad_reply("Expected fewer calls of tools in one reply.");
-  while (calls.size() <= place)
-    calls.push_back({{"id", ""}, {"type", "function"}, {"function", {{"name", ""}, {"arguments", ""}}}});
-  Json& call = calls[place];
-  if (const std::string id = text_at(piece, "id"); !id.empty()) call["id"] = id;
-  const Json* function = member_at(piece, "function");
-  if (function == nullptr) return Done{};
-  append_text(*function, "name", call["function"]);
-  append_text(*function, "arguments", call["function"]);
-  return Done{};
+void add_piece(const Json& more, Json& value);
+
+// The parts of a list come one by one, or in pieces of the same type and index.
+void add_to_list(const Json& more, Json& list) {
+  for (const Json& part : more) {
+    const Json* index = member_at(part, "index");
+    const bool goes_on = index != nullptr && !list.empty() && list.back().is_object() &&
+                         list.back().value("index", Json()) == *index &&
+                         text_at(list.back(), "type") == text_at(part, "type");
+    if (!goes_on) {
+      list.push_back(part);
+      continue;
+    }
+    for (const auto& [name, member] : part.items())
+      if (is_member_named(name, {"text", "summary", "data"}))
+        add_piece(member, list.back()[name]);
+      else if (!member.is_null())
+        list.back()[name] = member;
+  }
 }
+
+// What this client knows nothing of, as reasoning_content, reasoning_details and the thought_signature of a call: the
+// next turn sends it back, and some endpoints refuse one without it.
+void add_piece(const Json& more, Json& value) {
+  if (more.is_string() && value.is_string())
+    value.get_ref<std::string&>() += more.get_ref<const std::string&>();  // costs what came, not what is there
+  else if (more.is_array() && value.is_array())
+    add_to_list(more, value);
+  else if (more.is_object() && value.is_object())
+    for (const auto& [name, member] : more.items()) add_piece(member, value[name]);
+  else if (!more.is_null())
+    value = more;
+}
+
+// Returns the bytes that came.
+std::size_t add_unknown(const Json& piece, std::initializer_list<std::string_view> known, Json& whole) {
+  std::size_t bytes = 0;
+  for (const auto& [name, member] : piece.items()) {
+    if (member.is_null() || is_member_named(name, known)) continue;
+    bytes += member.is_string() ? member.get_ref<const std::string&>().size() : canonical(member).size();
+    add_piece(member, whole[name]);
+  }
+  return bytes;
+}
+
+// The calls of tools of one message.
+class CallsInPieces {
+ public:
+  Result<Done, Failure> add(const Json& piece, Json& calls) {
+    if (calls.is_null()) calls = Json::array();
+    const std::size_t place = place_of(piece, calls);
+    if (place >= tool_calls_at_once) return bad_reply("Expected fewer calls of tools in one reply.");
+    while (calls.size() <= place)
+      calls.push_back({{"id", ""}, {"type", "function"}, {"function", {{"name", ""}, {"arguments", ""}}}});
+    Json& call = calls[place];
+    if (const std::string id = text_at(piece, "id"); !id.empty()) call["id"] = id;
+    if (piece.is_object()) unknown_bytes_ += add_unknown(piece, {"index", "id", "type", "function"}, call);
+    const Json* function = member_at(piece, "function");
+    if (function == nullptr || !function->is_object()) return Done{};
+    append_text(*function, "name", call["function"]);
+    append_text(*function, "arguments", call["function"]);
+    unknown_bytes_ += add_unknown(*function, {"name", "arguments"}, call["function"]);
+    return Done{};
+  }
+
+  std::size_t unknown_bytes() const { return unknown_bytes_; }
+
+ private:
+  // By the piece's index; where an endpoint gives none, or the same to all, a new id begins a new call.
+  std::size_t place_of(const Json& piece, const Json& calls) {
+    const std::string id = text_at(piece, "id");
+    const auto is_another = [&](const Json& call) {
+      return !id.empty() && !text_at(call, "id").empty() && text_at(call, "id") != id;
+    };
+    const Json* index = member_at(piece, "index");
+    if (index == nullptr || !index->is_number_unsigned())
+      return calls.empty() || (!id.empty() && id != text_at(calls.back(), "id")) ? calls.size() : calls.size() - 1;
+    const auto given = index->get<std::size_t>();
+    const auto [place, is_new] = places_.try_emplace(given, given);
+    if (place->second < calls.size() && is_another(calls[place->second])) place->second = calls.size();
+    return place->second;
+  }
+
+  std::map<std::size_t, std::size_t> places_;  // of the last call with that index
+  std::size_t unknown_bytes_ = 0;
+};
 
 class ChatChunks {
  public:
@@ -85,6 +147,7 @@ class ChatChunks {
     const Json* choices = member_at(chunk, "choices");
     if (choices == nullptr || !choices->is_array() || choices->empty()) return Done{};
     const Json& choice = choices->front();
+    if (const Json* error = member_at(choice, "error")) return broken_off(*error);
     if (const std::string reason = text_at(choice, "finish_reason"); !reason.empty()) finish_reason_ = reason;
     const Json* delta = member_at(choice, "delta");
     return delta == nullptr ? Result<Done, Failure>(Done{}) : add_delta(*delta);
@@ -100,16 +163,24 @@ class ChatChunks {
 
  private:
   Result<Done, Failure> add_delta(const Json& delta) {
-    for (const char* key : {"content", "refusal", "reasoning_content"}) append_text(delta, key, message_);
-    const Json* calls = member_at(delta, "tool_calls");
-    if (calls == nullptr || !calls->is_array()) return Done{};
-    for (const Json& piece : *calls)
-      if (Result<Done, Failure> added = add_call(piece, message_); !added) return added;
+    if (!delta.is_object()) return Done{};
+    if (const std::string text = content_of(delta); member_at(delta, "content") != nullptr)
+      add_piece(text, message_["content"]);
+    append_text(delta, "refusal", message_);
+    unknown_bytes_ += add_unknown(delta, {"role", "content", "refusal", "tool_calls", "function_call"}, message_);
+    if (const Json* calls = member_at(delta, "tool_calls"); calls != nullptr && calls->is_array())
+      for (const Json& piece : *calls)
+        if (Result<Done, Failure> added = calls_.add(piece, message_["tool_calls"]); !added) return added;
+    if (unknown_bytes_ + calls_.unknown_bytes() > json_bytes_max)
+      return failure(
+          "limit", "Expected a reply of at most " + std::to_string(json_bytes_max) + " bytes, but it has more.", false);
     return Done{};
   }
 
   Json answer_ = Json::object();
   Json message_ = {{"role", "assistant"}, {"content", nullptr}};
+  CallsInPieces calls_;
+  std::size_t unknown_bytes_ = 0;
   std::string finish_reason_;
 };
 
@@ -169,7 +240,7 @@ std::string text_of_event(ModelApi api, const Json& event) {
   const Json* choices = member_at(event, "choices");
   if (choices == nullptr || !choices->is_array() || choices->empty()) return {};
   const Json* delta = member_at(choices->front(), "delta");
-  return delta == nullptr ? std::string() : text_at(*delta, "content");
+  return delta == nullptr ? std::string() : content_of(*delta);
 }
 
 }  // namespace

@@ -307,7 +307,8 @@ TEST(ModelFamilies, tool_calls_go_both_ways_through_responses) {
   EXPECT_EQ(answer.reply.message["tool_calls"][0]["function"]["arguments"], "{\"q\":1}");
   EXPECT_EQ(answer.reply.finish_reason, "tool_calls");
   const Json body = family.body(0);
-  EXPECT_EQ(body["tools"][0], (Json{{"type", "function"}, {"name", "find"}, {"parameters", {{"type", "object"}}}}));
+  EXPECT_EQ(body["tools"][0],
+            (Json{{"type", "function"}, {"name", "find"}, {"parameters", {{"type", "object"}}}, {"strict", false}}));
   EXPECT_EQ(body["input"][2],
             (Json{{"type", "function_call"}, {"call_id", "c1"}, {"name", "find"}, {"arguments", "{}"}}));
   EXPECT_EQ(body["input"][3], (Json{{"type", "function_call_output"}, {"call_id", "c1"}, {"output", "nothing"}}));

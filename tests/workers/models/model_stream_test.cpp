@@ -82,6 +82,68 @@ TEST(ModelStream, without_an_index_a_new_id_begins_a_new_call) {
   EXPECT_EQ(read.message["tool_calls"][1]["function"]["name"], "go");
 }
 
+// As Ollama and some gateways do with calls side by side.
+TEST(ModelStream, calls_that_all_have_the_index_0_are_told_apart_by_their_ids) {
+  const auto piece = [](Json call) { return chunk({{"tool_calls", Json::array({std::move(call)})}}); };
+  const Completion read =
+      completion_of(ModelApi::chat_completions,
+                    piece({{"index", 0}, {"id", "a"}, {"function", {{"name", "look"}, {"arguments", "{}"}}}}) +
+                        piece({{"index", 0}, {"id", "b"}, {"function", {{"name", "go"}, {"arguments", "{\"to\""}}}}) +
+                        piece({{"index", 0}, {"function", {{"arguments", ": 1}"}}}}) +
+                        piece({{"index", 1}, {"id", "c"}, {"function", {{"name", "stop"}, {"arguments", "{}"}}}}) +
+                        chunk(Json::object(), "tool_calls"));
+  const Json& calls = read.message["tool_calls"];
+  ASSERT_EQ(calls.size(), 3U);
+  EXPECT_EQ(calls[0]["function"], Json({{"name", "look"}, {"arguments", "{}"}}));
+  EXPECT_EQ(calls[1]["function"], Json({{"name", "go"}, {"arguments", "{\"to\": 1}"}}));
+  EXPECT_EQ(calls[2]["id"], "c");
+}
+
+// Gemini 3 refuses the next turn without the signature, and OpenRouter's models think anew without their details.
+TEST(ModelStream, what_a_call_and_a_message_have_besides_is_kept_for_the_next_turn) {
+  const Json signature = {{"google", {{"thought_signature", "c2lnbmVk"}}}};
+  const auto details = [](Json part) { return chunk({{"reasoning_details", Json::array({std::move(part)})}}); };
+  const Completion read = completion_of(
+      ModelApi::chat_completions,
+      details({{"type", "reasoning.text"}, {"index", 0}, {"text", "Let me "}, {"signature", nullptr}}) +
+          details({{"type", "reasoning.text"}, {"index", 0}, {"text", "look."}, {"signature", "s"}}) +
+          details({{"type", "reasoning.encrypted"}, {"index", 1}, {"data", "x"}}) +
+          chunk({{"reasoning_content", "Hm"}, {"content", nullptr}}) + chunk({{"reasoning_content", "m."}}) +
+          chunk({{"role", "assistant"},
+                 {"tool_calls",
+                  {{{"index", 0},
+                    {"id", "a"},
+                    {"type", "function"},
+                    {"extra_content", signature},
+                    {"function", {{"name", "look"}, {"arguments", "{}"}}}}}}}) +
+          chunk(Json::object(), "tool_calls"));
+  EXPECT_EQ(read.message["tool_calls"][0]["extra_content"], signature);
+  EXPECT_FALSE(read.message["tool_calls"][0].contains("index"));
+  EXPECT_EQ(read.message["reasoning_content"], "Hmm.");
+  EXPECT_EQ(read.message["reasoning_details"],
+            Json::parse(R"([{"type": "reasoning.text", "index": 0, "text": "Let me look.", "signature": "s"},
+                            {"type": "reasoning.encrypted", "index": 1, "data": "x"}])"));
+  EXPECT_EQ(read.message["role"], "assistant");
+}
+
+TEST(ModelStream, what_a_message_has_besides_is_bounded) {
+  const std::string piece = chunk({{"extra", Json::array({std::string(5'000'000, 'x')})}});
+  const Failure failed = failure_of(ModelApi::chat_completions, piece + piece + piece + piece);
+  EXPECT_EQ(failed.error, "limit");
+  EXPECT_FALSE(failed.retryable);
+}
+
+// Mistral's models that reason give parts, of which those of type "thinking" are no text of the reply.
+TEST(ModelStream, content_in_parts_is_their_text) {
+  const Json thought = {{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", "Hmm."}}}}};
+  const auto text = [](const char* part) { return Json{{"type", "text"}, {"text", part}}; };
+  const std::string stream =
+      chunk({{"content", Json::array({thought})}}) + chunk({{"content", Json::array({text("Good ")})}}) +
+      chunk({{"content", Json::array({text("d"), text("ay")})}}) + chunk({{"content", "."}}, "stop");
+  EXPECT_EQ(completion_of(ModelApi::chat_completions, stream).message["content"], "Good day.");
+  EXPECT_EQ(StreamedText(ModelApi::chat_completions).add(stream), "Good day.");
+}
+
 TEST(ModelStream, a_response_is_the_one_of_its_last_event) {
   const Json response = {
       {"id", "resp_1"},
@@ -107,6 +169,8 @@ TEST(ModelStream, one_that_ends_early_or_breaks_off_is_no_reply) {
   EXPECT_EQ(broken.error, "refused");
   EXPECT_TRUE(broken.retryable);
   EXPECT_NE(broken.message.find("Overloaded"), std::string::npos);
+  const Json generated = {{"code", "tool_use_failed"}, {"message", "No."}, {"failed_generation", "<find>"}};
+  EXPECT_EQ(failure_of(ModelApi::chat_completions, event({{"error", generated}})).error, "bad_reply");
   EXPECT_EQ(failure_of(ModelApi::chat_completions, "data: {\n\n").error, "bad_reply");
   EXPECT_EQ(failure_of(ModelApi::responses, event({{"type", "error"}, {"message", "no"}})).error, "refused");
   const Json failed = {{"type", "response.failed"}, {"response", {{"error", {{"message", "server_error"}}}}}};
