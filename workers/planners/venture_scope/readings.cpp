@@ -1,6 +1,7 @@
 #include "workers/planners/venture_scope/readings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "workers/handlers/model_call.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/ports/untrusted_text.hpp"
+#include "workers/tools/corpus/sentences.hpp"
 
 namespace cairn {
 namespace {
@@ -19,7 +21,7 @@ namespace {
 constexpr std::size_t fields_read_max = 12;
 constexpr std::size_t quote_bytes_max = 600;
 constexpr std::size_t readings_kept_max = 20;  // of one field
-constexpr double no_limit = std::numeric_limits<double>::max();
+constexpr double unbounded = std::numeric_limits<double>::max();
 constexpr double agreement = 0.02;
 
 std::vector<std::string> filled_phrases(const Venture& venture, const Json& find, const char* name) {
@@ -123,10 +125,73 @@ std::vector<Quantity> quoted_quantities(const std::string& passage, const std::s
   return quoted;
 }
 
+// --- a scale that does not stand at its number -----------------------------------------------------------------------
+bool is_number_word(std::string_view word) {
+  constexpr std::array<std::string_view, 17> words = {"a",    "an",   "one",   "two",   "three",  "four",
+                                                      "five", "six",  "seven", "eight", "nine",   "ten",
+                                                      "half", "some", "few",   "many",  "several"};
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Without its numbers and the words that count with them: "1.2 million people", "half a million".
+std::string without_numbers(std::string text) {
+  for (const Quantity& each : quantities_in(text))
+    std::fill(text.begin() + static_cast<std::ptrdiff_t>(each.begin),
+              text.begin() + static_cast<std::ptrdiff_t>(each.end), ' ');
+  const std::string lower = lowered(text);
+  bool is_counted = false;
+  for (std::size_t from = 0; (from = lower.find_first_not_of(" \t", from)) != std::string::npos;) {
+    const std::size_t end = std::min(lower.find_first_of(" \t", from), lower.size());
+    const bool counts = is_number_word(std::string_view(lower).substr(from, end - from));
+    if (counts || is_counted) std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(from), end - from, ' ');
+    is_counted = counts;
+    from = end;
+  }
+  return text;
+}
+
+// A line that ends a sentence. "in Mio. EUR" ends none.
+bool is_prose(const std::string& line) {
+  const std::vector<std::string> sentences = sentences_of(line);
+  return std::any_of(sentences.begin(), sentences.end(), [](const std::string& sentence) {
+    const std::size_t word = sentence.find_last_of(" (") + 1;
+    const std::string last = sentence.substr(word, sentence.size() - word - 1);
+    const bool is_short_scale =
+        last.size() <= 4 && (names_scale(last, 1e3) || names_scale(last, 1e6) || names_scale(last, 1e9));
+    return std::string_view(".!?").find(sentence.back()) != std::string_view::npos && !is_short_scale;
+  });
+}
+
+// The lines of the passage down to the one in which the quote begins, each with single spaces.
+std::vector<std::string> lines_down_to(const std::string& passage, const std::string& quote) {
+  const std::size_t begin = one_spaced(passage).find(quote);
+  std::vector<std::string> lines;
+  std::size_t next = 0;  // the beginning of the line within the passage with single spaces
+  for (std::size_t from = 0; from < passage.size() && next <= begin;) {
+    const std::size_t end = std::min(passage.find('\n', from), passage.size());
+    std::string line = one_spaced(std::string_view(passage).substr(from, end - from));
+    if (!line.empty() && line.front() == ' ') line.erase(0, 1);
+    if (!line.empty()) next += line.size() + 1;
+    if (!line.empty()) lines.push_back(std::move(line));
+    from = end + 1;
+  }
+  return lines;
+}
+
+// In the quote, in the title, or in the head of the table that the quote is a row of; never as the word of another
+// number.
+bool stands_beside(const std::string& quote, const std::string& title, const std::string& passage, double scale) {
+  if (names_scale(without_numbers(quote), scale) || names_scale(without_numbers(title), scale)) return true;
+  const std::vector<std::string> lines = lines_down_to(passage, quote);
+  for (auto line = lines.rbegin(); line != lines.rend() && !is_prose(*line); ++line)
+    if (line != lines.rbegin() && names_scale(without_numbers(*line), scale)) return true;
+  return false;
+}
+
 // The quantity of those that the reading means; its readings of the digits, where they are doubtful, are settled by the
-// reading.
-std::optional<Quantity> meant_quantity(const std::vector<Quantity>& quoted, const Json& reading,
-                                       const std::string& passage, bool is_share) {
+// reading. `scale_stands`: beside a number without one.
+std::optional<Quantity> meant_quantity(const std::vector<Quantity>& quoted, const Json& reading, bool scale_stands,
+                                       bool is_share) {
   const double value = reading.value("value", 0.0);
   const double scale = reading.value("scale", 1.0);
   for (Quantity quantity : quoted) {
@@ -134,7 +199,7 @@ std::optional<Quantity> meant_quantity(const std::vector<Quantity>& quoted, cons
     for (const double written : quantity.written) {
       const bool is_scaled_before = scale == 1 && are_equal(value, written * quantity.scale);
       const bool is_shared_before = is_share && quantity.is_percent && scale == 1 && are_equal(value * 100, written);
-      const bool has_scale = scale == quantity.scale || (quantity.scale == 1 && names_scale(passage, scale));
+      const bool has_scale = scale == quantity.scale || (quantity.scale == 1 && scale_stands);
       if (!is_scaled_before && !is_shared_before && !(are_equal(value, written) && has_scale)) continue;
       if (!is_scaled_before && !is_shared_before) quantity.scale = scale;
       const bool is_one = !quantity.is_range() || written != quantity.written.back();
@@ -207,8 +272,8 @@ Sought sought_of(const Venture& venture, const std::string& path) {
           venture.currency,
           filled_phrases(venture, find, "about"),
           filled_phrases(venture, find, "context"),
-          field.value("min", kind == Sought::Kind::number ? -no_limit : 0.0),
-          field.value("max", kind == Sought::Kind::share ? 1.0 : no_limit),
+          field.value("min", kind == Sought::Kind::number ? -unbounded : 0.0),
+          field.value("max", kind == Sought::Kind::share ? 1.0 : unbounded),
           rate_in(text_of(field, "unit"))};
 }
 
@@ -281,8 +346,8 @@ Json extract_by_rules(const Json& data) {
                       text_of(data, "currency"),
                       field.value("about", std::vector<std::string>{}),
                       field.value("context", std::vector<std::string>{}),
-                      field.value("min", kind == Sought::Kind::number ? -no_limit : 0.0),
-                      field.value("max", kind == Sought::Kind::share ? 1.0 : no_limit),
+                      field.value("min", kind == Sought::Kind::number ? -unbounded : 0.0),
+                      field.value("max", kind == Sought::Kind::share ? 1.0 : unbounded),
                       text_of(field, "per")};
   for (const Json& passage : data.value("passages", Json::array())) {
     const std::string title = text_of(passage, "title");
@@ -321,8 +386,10 @@ Result<Json> admit_reading(const Venture& venture, const Json& reading, const Js
     return refused_reading(path, "to have a number, but it has none.");
   const Sought sought = sought_of(venture, path);
   const std::string around = title + "\n" + passage;
+  const double scale = reading.value("scale", 1.0);
   std::optional<Quantity> quantity =
-      meant_quantity(quoted_quantities(passage, quote), reading, around, sought.kind == Sought::Kind::share);
+      meant_quantity(quoted_quantities(passage, quote), reading, stands_beside(quote, title, passage, scale),
+                     sought.kind == Sought::Kind::share);
   if (!quantity)
     return refused_reading(path, "whose number stands in its quote, but " + canonical(reading["value"]) + " times " +
                                      canonical(reading.value("scale", Json(1))) + " does not: " + excerpt(quote, 80) +

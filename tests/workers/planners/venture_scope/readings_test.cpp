@@ -89,6 +89,26 @@ TEST_F(Readings, U1_a_table_gives_scale_and_currency_in_its_heading) {
   EXPECT_TRUE(admitted(one, "Price\n2023 | 3.9\n2024 | 4.2").is_string());
 }
 
+// The first was admitted as 850,000,000 shops: "million" stood somewhere in the passage.
+TEST_F(Readings, U1_a_scale_stands_beside_its_number_and_is_no_other_numbers) {
+  const auto shops = [](const char* quote) { return reading("sold", 850, 1e6, quote); };
+  const char* quote = "850 shops sell e-bikes";
+  for (const char* passage :
+       {"The city has 1.2 million people. 850 shops sell e-bikes.",
+        "The city has 1.2 million people.\n850 shops sell e-bikes.", "In a city of 1.2 million 850 shops sell e-bikes",
+        "Of half a million people\n850 shops sell e-bikes", "Millions live here. So 850 shops sell e-bikes."})
+    EXPECT_TRUE(admitted(shops(quote), passage).is_string()) << passage;
+  EXPECT_TRUE(admitted(shops("1.2 million people. 850 shops"), "Here are 1.2 million people. 850 shops.").is_string());
+  EXPECT_EQ(admitted(reading("sold", 850, 1, quote), "The city has 1.2 million people. 850 shops sell e-bikes."), 850);
+  EXPECT_EQ(admitted(shops("(in millions) 850"), "Bikes sold (in millions) 850"), 850e6);
+  EXPECT_EQ(admitted(shops("2024 | 850"), "- Year | Bikes, in Mio.\n- 2023 | 7\n- 2024 | 850"), 850e6);
+  Json titled = hit("a.md", "2024 | 850");
+  titled["title"] = "Bikes sold, in millions";
+  EXPECT_EQ((*admit_reading(venture(), shops("2024 | 850"), Json::array({titled}), "m"))["value"], 850e6);
+  titled["title"] = "A city of 1.2 million";
+  EXPECT_FALSE(admit_reading(venture(), shops("2024 | 850"), Json::array({titled}), "m"));
+}
+
 TEST_F(Readings, U1_a_doubtful_number_counts_where_the_model_says_how_it_is_meant) {
   EXPECT_EQ(admitted(reading("price", 2850, 1, "kostet EUR 2.850"), "Das Rad kostet EUR 2.850 im Jahr 2024."), 2850);
   EXPECT_TRUE(admitted(reading("price", 28.5, 1, "kostet EUR 2.850"), "Das Rad kostet EUR 2.850.").is_string());
