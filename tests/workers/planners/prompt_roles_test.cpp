@@ -77,7 +77,7 @@ Prompts prompts_of_venture_scope() {
   return {{"venture_scope decide", planner_prompt(venture, input)},
           {"venture_scope extract", extraction_messages(Json::object(), told_fault)},
           {"venture_scope propose_parts", parts_messages(venture, "b", "How much?", told_fault)},
-          {"venture_scope read_question", question_messages("How much?")}};
+          {"venture_scope read_question", question_messages("How much?", told_fault)}};
 }
 
 Prompts prompts_of_page_agent() {
@@ -141,10 +141,11 @@ TEST_F(StrictTemplates, every_prompt_of_a_planner_after_a_failed_attempt_is_take
 
 TEST_F(StrictTemplates, the_fault_stands_in_the_data_and_the_summary_in_the_system_message) {
   const Prompts prompts = prompts_of_planners();
-  for (const auto& [name, messages] : prompts) {
-    const Json data = Json::parse(messages.back().at("content").get<std::string>());
-    EXPECT_EQ(data.value("last_attempt_failed", ""), told_fault) << name;
-  }
+  for (const Prompts& some : {prompts, prompts_of_venture_scope()})
+    for (const auto& [name, messages] : some) {
+      const Json data = Json::parse(messages.back().at("content").get<std::string>());
+      EXPECT_EQ(data.value("last_attempt_failed", ""), told_fault) << name;
+    }
   const auto system = prompts.at("seven_node reflector").at(0).at("content").get<std::string>();
   EXPECT_NE(system.find("Asked: What? Answered: It."), std::string::npos);
 }

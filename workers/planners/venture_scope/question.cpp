@@ -130,9 +130,11 @@ bool stands_in(const std::string& question, const std::string& part) {
 
 }  // namespace
 
-Json question_messages(const std::string& question) {
-  return Json::array({{{"role", "system"}, {"content", reading_task}},
-                      {{"role", "user"}, {"content", canonical(Json{{"question", question}})}}});
+Json question_messages(const std::string& question, const std::string& fault) {
+  Json data = {{"question", question}};
+  if (!fault.empty()) data["last_attempt_failed"] = fault;
+  return Json::array(
+      {{{"role", "system"}, {"content", reading_task}}, {{"role", "user"}, {"content", canonical(data)}}});
 }
 
 Json question_reply() {

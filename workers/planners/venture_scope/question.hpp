@@ -12,7 +12,7 @@ namespace cairn {
 
 inline constexpr const char* question_schema = "MarketQuestion";
 
-Json question_messages(const std::string& question);
+Json question_messages(const std::string& question, const std::string& fault);
 // The JSON Schema of {"region", "currency", "product", "period"}; "" where the question names none.
 Json question_reply();
 

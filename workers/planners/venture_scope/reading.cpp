@@ -124,7 +124,7 @@ void take_question(const StepInput& input, const Json& reply, const std::string&
 
 asio::awaitable<StepResult> read_question(StepInput input, Ports& ports) {
   ModelRequest request = venture_request(input);
-  request.messages = question_messages(text_of(input.data, "question"));
+  request.messages = question_messages(text_of(input.data, "question"), input.fault);
   request.schema = question_reply();
   request.schema_name = question_schema;
   const ReadReply read = [&input](const ModelReply& reply) -> StepResult {
