@@ -157,6 +157,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/handlers/http_call_test.cpp
   tests/workers/handlers/large_values_test.cpp
   tests/workers/handlers/model_extract_test.cpp
+  tests/workers/handlers/shown_values_test.cpp
   tests/workers/models/both_apis_test.cpp
   tests/workers/models/endpoint_faults_test.cpp
   tests/workers/models/event_stream_test.cpp

@@ -1,9 +1,7 @@
 #include "workers/planners/round_planner/prompts.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace cairn {
 namespace {
@@ -39,8 +37,8 @@ std::string_view task_of(RoundRole role) {
     case RoundRole::synthesis:
       return "Your part: write the answer to the person from `results` alone, in whole sentences; never hand out raw "
              "data without saying what it is. Name what is `missing`. If a tone is uncertain, say so. If `status` is "
-             "failed, say why and give what was found nevertheless. If a result is a question, ask it. Reply with "
-             "{answer}.";
+             "failed, say why and give what was found nevertheless. If a result is a question, ask it. `left_out` "
+             "beside a list counts what is not shown of it. Reply with {answer}.";
   }
   return "";
 }
@@ -144,61 +142,6 @@ Json worker_registry(const ToolTable& tools) {
   for (const auto& [name, facts] : tools)
     if (!facts.about.empty()) registry[name] = {{"does", facts.about}, {"needs", facts.needs}, {"gives", facts.gives}};
   return registry;
-}
-
-namespace {
-
-// Between two letters, with a sign for what is left out.
-std::string shortened(const std::string& text, std::size_t bytes_max) {
-  std::size_t end = std::min(text.size(), bytes_max);
-  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return end == text.size() ? text : text.substr(0, end) + "…";
-}
-
-// The first elements that fit, each whole.
-Json first_of(const Json& list, std::size_t bytes_max, std::size_t& left_out) {
-  Json shown = Json::array();
-  std::size_t bytes = 2;
-  for (const Json& element : list) {
-    bytes += canonical(element).size() + 1;
-    if (bytes > bytes_max) break;
-    shown.push_back(element);
-  }
-  left_out = list.size() - shown.size();
-  return shown;
-}
-
-}  // namespace
-
-Json shown_within(Json value, std::size_t bytes_max) {
-  if (canonical(value).size() <= bytes_max) return value;
-  if (value.is_string()) return shortened(value.get_ref<const std::string&>(), bytes_max);
-  if (value.is_array()) {
-    std::size_t left_out = 0;
-    Json shown = first_of(value, bytes_max, left_out);
-    return {{"first", std::move(shown)}, {"left_out", left_out}};
-  }
-  if (!value.is_object()) return value;
-  // The smallest members first: whole, as long as there is room; the others share the rest.
-  std::vector<std::pair<std::size_t, std::string>> sizes;
-  for (const auto& [name, member] : value.items()) sizes.emplace_back(canonical(member).size() + name.size() + 4, name);
-  std::sort(sizes.begin(), sizes.end());
-  Json shown = Json::object();
-  std::size_t room = bytes_max;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const auto& [bytes, name] = sizes[i];
-    const std::size_t share = room / (sizes.size() - i);
-    std::size_t left_out = 0;
-    if (bytes <= share)
-      shown[name] = value[name];
-    else if (value[name].is_array())
-      shown[name] = first_of(value[name], share, left_out);
-    else
-      shown[name] = shown_within(value[name], share);
-    if (left_out > 0) shown[name + "_left_out"] = left_out;
-    room -= std::min(room, bytes <= share ? bytes : share);
-  }
-  return shown;
 }
 
 }  // namespace cairn

@@ -30,8 +30,4 @@ Json round_reply_schema(RoundRole role);
 // `about` are left out.
 Json worker_registry(const ToolTable& tools);
 
-// A value within a limit of bytes and still of its form: members and list elements are whole or left out, and next to a
-// list NAME a count NAME_left_out says how many are. Only a text is cut.
-Json shown_within(Json value, std::size_t bytes_max);
-
 }  // namespace cairn

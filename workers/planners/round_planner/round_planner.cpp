@@ -3,9 +3,12 @@
 // written. The tools that do the sub-goals' work are what the document calls workers.
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "workers/handlers/model_call.hpp"
+#include "workers/handlers/shown_values.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/planners/round_planner/policy.hpp"
@@ -19,8 +22,9 @@ namespace {
 namespace asio = boost::asio;
 using Role = RoundRole;
 
-// One value in a prompt. metadata_results keep to metadata_bytes_max by themselves, and are shown whole.
+// One value in a prompt, and all of them. metadata_results keep to metadata_bytes_max by themselves.
 constexpr std::size_t shown_bytes_max = metadata_bytes_max + 1024;
+constexpr std::size_t shown_together_bytes_max = 3 * shown_bytes_max;
 constexpr int repairs_max = 1;
 
 // --- asking the model ------------------------------------------------------------------------------------------------
@@ -31,6 +35,31 @@ ModelRequest request_of(const StepInput& input, Role role, Json data, const std:
   request.schema_name = to_string(role);
   return request;
 }
+
+// --- what sub-goals left, in a prompt
+// ----------------------------------------------------------------------------------
+class LatestFirst {
+ public:
+  explicit LatestFirst(const StepInput& input) {
+    for (std::size_t i = 0; i < input.plan.size(); ++i) places_[input.plan[i].id] = i + 1;
+  }
+  // REQUIRES: the value outlives show(), in its place.
+  void add(const std::string& sub_goal, Json& value) {
+    const auto found = places_.find(sub_goal);
+    values_.emplace_back(found == places_.end() ? 0 : found->second, &value);
+  }
+  void show() {
+    std::stable_sort(values_.begin(), values_.end(),
+                     [](const auto& one, const auto& other) { return one.first > other.first; });
+    std::vector<Json*> in_order;
+    for (const auto& [place, value] : values_) in_order.push_back(value);
+    show_together(in_order, shown_bytes_max, shown_together_bytes_max);
+  }
+
+ private:
+  std::map<std::string, std::size_t> places_;
+  std::vector<std::pair<std::size_t, Json*>> values_;
+};
 
 // --- understanding the goal (F01) ------------------------------------------------------------------------------------
 // All that was asked back, each {"asked", "said"}: the list so far, and the answer that has come since.
@@ -210,12 +239,16 @@ asio::awaitable<StepResult> plan_round(StepInput input, Ports& ports) {
   if (std::optional<Outcome> outcome = nothing_to_plan(input)) co_return *std::move(outcome);
   const ToolTable& tools = ports.tools().table();
   Json outputs = channel(input, "completed_outputs", Json::object());
-  for (Json& slots : outputs)
-    for (Json& value : slots) value = shown_within(std::move(value), shown_bytes_max);
+  Json failures = channel(input, "failed_sub_goals", Json::array());
+  LatestFirst values(input);
+  for (Json& failure : failures) values.add(text_of(failure, "id"), failure["message"]);
+  for (const auto& [id, slots] : outputs.items())
+    for (Json& value : slots) values.add(id, value);
+  values.show();
   const Json data = {{"main_goal", channel(input, "main_goal", Json::object())},
                      {"worker_registry", worker_registry(tools)},
                      {"completed_outputs", std::move(outputs)},
-                     {"failed_sub_goals", channel(input, "failed_sub_goals", Json::array())},
+                     {"failed_sub_goals", std::move(failures)},
                      {"round", round_of(input)}};
   const std::string fault =
       input.fault.empty() ? text_of(channel(input, "repair", Json::object()), "says") : input.fault;
@@ -341,12 +374,18 @@ asio::awaitable<StepResult> synthesize(StepInput input, Ports& ports) {
   if (channel(input, "step_failed") == true) co_return apology(input, results, missing);
   const std::string how = outcome_of(input, results, missing);
   Json shown = results;
-  for (Json& result : shown) result["value"] = shown_within(std::move(result["value"]), shown_bytes_max);
+  Json shown_missing = missing;
+  LatestFirst values(input);
+  for (Json& part : shown_missing) values.add(text_of(part, "id"), part["error"]);
+  const Json named = channel(input, "synthesis_inputs", Json::object());
+  for (const auto& [name, result] : shown.items())
+    values.add(text_of(named.value(name, Json()), "from_sub_goal"), result["value"]);
+  values.show();
   const Json data = {{"question", channel(input, "question")},
                      {"status", channel(input, "status")},
                      {"reason", channel(input, "reason", "")},
                      {"results", std::move(shown)},
-                     {"missing", missing}};
+                     {"missing", std::move(shown_missing)}};
   ModelRequest request = request_of(input, Role::synthesis, data, input.fault);
   show_progress(request, ports, "answer");
   const ReadReply read = [&](const ModelReply& reply) { return synthesized(input, how, missing, reply); };

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <utility>
+#include <vector>
 
 #include "engine/text.hpp"
 #include "workers/handlers/model_call.hpp"
+#include "workers/handlers/shown_values.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/planners/planners.hpp"
 #include "workers/planners/seven_node/prompts.hpp"
@@ -20,6 +22,7 @@ using Role = SevenNodeRole;
 
 constexpr std::size_t keep_last_default = 5;
 constexpr std::size_t result_bytes_max = 32 * 1024;
+constexpr std::size_t results_bytes_max = 3 * result_bytes_max;  // in one prompt
 
 // --- asking the model ------------------------------------------------------------------------------------------------
 using Read = StepResult (*)(const StepInput&, const ModelReply&);
@@ -134,13 +137,12 @@ Json results_of(const StepInput& input) {
   return results;
 }
 
-// As a prompt may hold them: the outputs of a tool that said too much are cut.
+// As a prompt may hold them: what the tools said is cut where it is too much, the latest least.
 Json results_for_prompt(Json results) {
-  for (Json& row : results) {
-    if (row.contains("outputs") && canonical(row["outputs"]).size() > result_bytes_max) {
-      row["outputs"] = excerpt(row["outputs"], result_bytes_max);
-    }
-  }
+  std::vector<Json*> says;
+  for (Json& row : results) says.push_back(&row[row.contains("outputs") ? "outputs" : "message"]);
+  std::reverse(says.begin(), says.end());
+  show_together(says, result_bytes_max, results_bytes_max);
   return results;
 }
 

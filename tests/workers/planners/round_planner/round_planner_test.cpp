@@ -48,6 +48,34 @@ TEST(RoundPlanner, S4_02_the_planner_sees_five_things_and_nothing_else) {
   EXPECT_EQ(second["main_goal"]["question"], "How many orders?");
 }
 
+TEST(RoundPlanner, ten_large_outputs_make_no_prompt_that_no_model_takes) {
+  std::vector<Json> goals;
+  Json named = Json::object();
+  for (int n = 0; n < 10; ++n) {
+    const std::string id = std::string(1, static_cast<char>('j' - n));  // the latest is the first by its name
+    goals.push_back(goal(id, "give", {{"x", {{"number", n}, {"rows", Json::array_t(3'000, "a row of the data")}}}}));
+    named["of " + id] = from(id, "v");
+  }
+  Scripted scripted({understood, goes_on(goals), is_done(named), answers("Ten.")});
+  const RunId run = scripted.run();
+  EXPECT_EQ(scripted->state(run).status, RunStatus::done) << scripted->state(run).reason;
+  for (const auto& [node, call] : {std::pair{"plan_round", 1U}, std::pair{"synthesize", 0U}}) {
+    SCOPED_TRACE(node);
+    EXPECT_LT(canonical(scripted->model().of(node).at(call).messages).size(), 200U * 1024);
+    const Json prompt = scripted.prompt(node, call);
+    const auto shown = [&prompt, is_plan = call == 1](const std::string& id) {
+      return is_plan ? prompt["completed_outputs"][id]["v"] : prompt["results"]["of " + id]["value"];
+    };
+    for (const Json& each : goals) {
+      const Json value = shown(each["id"]);
+      EXPECT_EQ(value["number"], each["inputs"]["x"]["number"]);
+      EXPECT_GT(value["rows"].size(), 100U);
+      EXPECT_EQ(value["rows"].size() + value["rows_left_out"].get<std::size_t>(), 3'000U);
+    }
+    EXPECT_GT(shown("a")["rows"].size(), 3 * shown("j")["rows"].size()) << "the latest is shown most";
+  }
+}
+
 TEST(RoundPlanner, S4_03_a_reply_without_reasoning_is_a_format_error) {
   Scripted scripted(
       {understood, says("plan_round", {{"action", "failed"}}), gives_up("There is no way."), answers("Sorry.")});

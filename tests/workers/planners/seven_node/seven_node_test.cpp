@@ -252,6 +252,30 @@ std::unique_ptr<Tools> owners_and_backup(NativeTool does, std::int32_t attempts,
   return make_tools({owners, backup}, 1);
 }
 
+TEST(SevenNode, ten_large_results_make_no_prompt_that_no_model_takes) {
+  std::vector<std::string> places;
+  for (int n = 0; n < 10; ++n) places.push_back("place" + std::to_string(n));
+  const auto much = [](const ToolCall& call) -> ToolAnswer {
+    return Json{{"path", call.inputs["path"]}, {"owners", Json::array_t(3'000, "an owner of it")}};
+  };
+  PlannerRun planner(
+      script({passes, is_clear, calls(places), reflects("complete", ""), answers("They are owned by many.")}),
+      owners_and_backup(much, 1, ""));
+  const RunId run = planner.run("seven_node", question("Who owns these?"));
+  EXPECT_EQ(planner.output(run)["results"][0]["outputs"]["owners"].size(), 3'000U) << "on record it is whole";
+  for (const char* node : {"reflector", "response_generator"}) {
+    const Json messages = planner.model().of(node).at(0).messages;
+    EXPECT_LT(canonical(messages).size(), 140U * 1024) << node;
+    const Json results = Json::parse(messages.back()["content"].get<std::string>())["results"];
+    ASSERT_EQ(results.size(), 10U);
+    for (const Json& row : results) {
+      EXPECT_EQ(row["outputs"]["path"], row["inputs"]["path"]);
+      EXPECT_GT(row["outputs"]["owners"].size(), 100U) << node;
+    }
+    EXPECT_GT(results[9]["outputs"]["owners"].size(), 2 * results[0]["outputs"]["owners"].size());
+  }
+}
+
 std::vector<Json> a_question_answered() {
   return {passes, is_clear, calls({"pricing"}), reflects("complete", ""), answers("It is dev-007, in the main.")};
 }

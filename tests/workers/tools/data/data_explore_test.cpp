@@ -4,7 +4,7 @@
 
 #include "storage/postgres/administration.hpp"
 #include "tests/workers/planners/round_planner/round_planner_trial.hpp"
-#include "workers/planners/round_planner/prompts.hpp"
+#include "workers/handlers/shown_values.hpp"
 
 namespace cairn {
 namespace {
