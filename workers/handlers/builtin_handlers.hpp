@@ -10,7 +10,8 @@ namespace cairn {
 
 //   model.chat    {"prompt" | "messages", "system"?, "model"?, "into"?: "reply", "append_to"?}       -> ok
 //                 asks the model; the reply's text goes to the channel `into`, its whole message unchanged, as a list
-//                 of one, to the channel `append_to`, where a message without a role is a bad reply
+//                 of one, to the channel `append_to`, where a message without a role is a bad reply, and so is an
+//                 empty one, there and where "tools" are offered
 //                 {"messages", "tools", ...}                                           -> tools | message
 //                 with "tools", a list of function schemas or null, the reply may call tools: each call becomes a
 //                 sub-goal that a `map` executes, and the node is left by tools; by message without a call. The node

@@ -22,8 +22,8 @@ bool has_tool_calls(const Json& message);
 
 // Adds to the text of a message, also where that is a list of parts.
 void add_to_message(Json& message, const std::string& more);
-// Tells the model more: at the end of the last message if that is the user's, as many endpoints refuse two messages of
-// one role in a row.
+// Says more to the model: at the end of the last message if that is the user's, as many endpoints refuse two messages
+// of one role in a row.
 void add_for_model(Json& messages, const std::string& text);
 
 // Sets the reply's value from its message, and checks it against the request's schema. A message that calls tools owes

@@ -98,7 +98,7 @@ std::string error_text(const Json& error) {
   return readable_line(says, answer_shown_bytes);
 }
 
-// What broke a choice off; "" if nothing did.
+// The cause that broke a choice off; "" if there is none.
 std::string broken_by(const Json& choice) {
   static constexpr std::string_view reasons[] = {"error", "network_error", "insufficient_system_resource"};
   if (const Json* error = member_at(choice, "error")) return error_text(*error);

@@ -72,8 +72,8 @@ void add_to_list(const Json& more, Json& list) {
   }
 }
 
-// What this client knows nothing of, as reasoning_content, reasoning_details and the thought_signature of a call: the
-// next turn sends it back, and some endpoints refuse one without it.
+// Members that this client knows nothing of, as reasoning_content, reasoning_details and the thought_signature of a
+// call: the next turn sends it back, and some endpoints refuse one without them.
 void add_piece(const Json& more, Json& value) {
   if (more.is_string() && value.is_string())
     value.get_ref<std::string&>() += more.get_ref<const std::string&>();  // costs what came, not what is there

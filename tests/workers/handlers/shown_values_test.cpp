@@ -1,4 +1,4 @@
-// What a prompt shows of values that are too large for it, by each and together.
+// Values that are too large for a prompt, as it shows them, by each and together.
 #include "workers/handlers/shown_values.hpp"
 
 #include <gtest/gtest.h>

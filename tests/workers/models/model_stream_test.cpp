@@ -99,7 +99,8 @@ TEST(ModelStream, calls_that_all_have_the_index_0_are_told_apart_by_their_ids) {
   EXPECT_EQ(calls[2]["id"], "c");
 }
 
-// Gemini 3 refuses the next turn without the signature, and OpenRouter's models think anew without their details.
+// Gemini 3 refuses the next turn without the signature, and OpenRouter's models think all over again without their
+// details.
 TEST(ModelStream, what_a_call_and_a_message_have_besides_is_kept_for_the_next_turn) {
   const Json signature = {{"google", {{"thought_signature", "c2lnbmVk"}}}};
   const auto details = [](Json part) { return chunk({{"reasoning_details", Json::array({std::move(part)})}}); };

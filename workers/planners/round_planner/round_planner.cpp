@@ -36,8 +36,7 @@ ModelRequest request_of(const StepInput& input, Role role, Json data, const std:
   return request;
 }
 
-// --- what sub-goals left, in a prompt
-// ----------------------------------------------------------------------------------
+// --- results in a prompt ---------------------------------------------------------------------------------------------
 class LatestFirst {
  public:
   explicit LatestFirst(const StepInput& input) {

@@ -189,7 +189,7 @@ bool stands_beside(const std::string& quote, const std::string& title, const std
 }
 
 // The quantity of those that the reading means; its readings of the digits, where they are doubtful, are settled by the
-// reading. `scale_stands`: beside a number without one.
+// reading. `scale_stands`: next to a number without one.
 std::optional<Quantity> meant_quantity(const std::vector<Quantity>& quoted, const Json& reading, bool scale_stands,
                                        bool is_share) {
   const double value = reading.value("value", 0.0);
