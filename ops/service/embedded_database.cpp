@@ -77,7 +77,10 @@ Result<Cluster> reach_cluster(const std::string& directory) {
   Result<Cluster> cluster = start_cluster(directory);
   if (!cluster) return cluster;
   if (cluster->started) warn_of_little_space(directory);
-  if (has_older_programs(directory))
+  if (!cluster->not_renewed.empty())
+    spdlog::warn("The PostgreSQL in {} goes on without its programs, and would not start again: {}", directory,
+                 cluster->not_renewed);
+  else if (has_older_programs(directory))
     spdlog::warn(
         "The PostgreSQL in {} was started before its programs were replaced; end what works on it, and the next "
         "command starts it again.",

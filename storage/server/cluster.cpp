@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -46,27 +45,6 @@ constexpr std::chrono::milliseconds poll_pause{20};
 Error unavailable(const std::string& says) { return {Code::unavailable, says}; }
 
 // --- paths ----------------------------------------------------------------------------------------------------------
-
-std::optional<fs::path> find_programs() {
-  if (const char* given = std::getenv("CAIRN_PG_BIN")) {
-    if (fs::exists(fs::path(given) / "initdb")) return given;
-    return std::nullopt;
-  }
-  std::optional<fs::path> newest;
-  int newest_version = 0;
-  std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/usr/lib/postgresql", none)) {
-    const int version = std::atoi(entry.path().filename().c_str());
-    if (version <= newest_version || !fs::exists(entry.path() / "bin" / "initdb")) continue;
-    newest = entry.path() / "bin";
-    newest_version = version;
-  }
-  if (newest) return newest;
-  for (const char* folder : {"/usr/bin", "/usr/local/bin", "/usr/local/pgsql/bin", "/opt/homebrew/bin"}) {
-    if (fs::exists(fs::path(folder) / "initdb")) return folder;
-  }
-  return std::nullopt;
-}
 
 // The socket's directory: the data directory if its path is short enough for a socket, else one under /tmp, named by
 // the path's hash.
@@ -167,12 +145,16 @@ Status prepare_directory(const fs::path& directory) {
   return Done{};
 }
 
-Status check_version(const fs::path& directory, const fs::path& programs) {
+// Refuses `unavailable` (no programs), `unsupported` (none of the data's version).
+Result<fs::path> programs_of_cluster(const fs::path& directory) {
   const int data = version_of_data(data_of(directory));
-  const int program = version_of_programs(programs, directory / output_name);
-  if (data == program) return Done{};
-  return Error{Code::unsupported, "Expected data of PostgreSQL " + std::to_string(program) + ", but " +
-                                      directory.string() + " holds data of version " + std::to_string(data) + "."};
+  const Result<fs::path> programs = programs_for(data);
+  if (!programs) return programs;
+  const int found = version_of_programs(*programs, directory / output_name);
+  if (data == found) return programs;
+  return Error{Code::unsupported, "Expected programs of PostgreSQL " + std::to_string(data) + " for the data in " +
+                                      directory.string() + ", but those in " + programs->string() + " are of version " +
+                                      std::to_string(found) + ": CAIRN_PG_BIN may name the folder of the others."};
 }
 
 Status initialise(const fs::path& directory, const fs::path& programs, const ServerAccount& account) {
@@ -294,16 +276,6 @@ Status complete(const fs::path& directory, const ServerAccount& account) {
   }
 }
 
-Result<fs::path> need_programs() {
-  const auto programs = find_programs();
-  if (!programs) {
-    return unavailable(
-        "Expected the programs of PostgreSQL (initdb, pg_ctl), but found none; CAIRN_PG_BIN may name "
-        "their directory.");
-  }
-  return *programs;
-}
-
 Status stop_server(const fs::path& directory, pid_t server) {
   if (kill(server, SIGINT) != 0)
     return unavailable("Expected the database server to stop, but: " + std::string(std::strerror(errno)) + ".");
@@ -316,19 +288,24 @@ Status stop_server(const fs::path& directory, pid_t server) {
   return Done{};
 }
 
-// A server whose programs were replaced makes way for the new ones if no one else is connected.
-Result<bool> is_to_be_restarted(const fs::path& directory, pid_t server) {
+// A server whose programs were replaced makes way for the new ones if they can start it and no one else is connected.
+Result<bool> is_to_be_restarted(Cluster& cluster, pid_t server) {
   if (!is_program_replaced(server)) return false;
+  if (const Result<fs::path> programs = programs_of_cluster(cluster.directory); !programs) {
+    cluster.not_renewed = programs.error().message;
+    return false;
+  }
   try {
-    return Administration(owner_dsn(directory, "postgres"), "cairn").query("others_connected").number(0, 0) == 0;
+    return Administration(owner_dsn(cluster.directory, "postgres"), "cairn").query("others_connected").number(0, 0) ==
+           0;
   } catch (const PostgresError& failure) {
     return unavailable(std::string("Expected to reach the database, but: ") + failure.what());
   }
 }
 
 // True if the server runs and answers; false: it is to be launched.
-Result<bool> is_up(const fs::path& directory, const ServerAccount& account, const std::optional<Recovery>& recovery) {
-  const fs::path data = data_of(directory), socket = socket_folder(directory);
+Result<bool> is_up(Cluster& cluster, const ServerAccount& account, const std::optional<Recovery>& recovery) {
+  const fs::path directory = cluster.directory, data = data_of(directory), socket = socket_folder(directory);
   const std::optional<pid_t> server = server_of(data);
   if (!server) return false;
   if (socket != directory)
@@ -336,7 +313,7 @@ Result<bool> is_up(const fs::path& directory, const ServerAccount& account, cons
   const Status answered = wait_for_answer(directory, recovery, [&] { return server_of(data).has_value(); });
   if (!server_of(data)) return false;
   if (!answered) return unavailable("Expected the database server to answer, but: " + answered.error().message);
-  const Result<bool> restarts = is_to_be_restarted(directory, *server);
+  const Result<bool> restarts = is_to_be_restarted(cluster, *server);
   if (!restarts || !*restarts) return restarts ? Result<bool>(true) : restarts.error();
   if (const Status stopped = stop_server(directory, *server); !stopped) return stopped.error();
   return false;
@@ -349,16 +326,17 @@ Result<Cluster> start_locked(const fs::path& directory, const std::optional<Reco
   if (!account) return account.error();
   Cluster cluster = cluster_in(directory);
   if (is_ours(directory)) {
-    const Result<bool> up = is_up(directory, *account, recovery);
+    const Result<bool> up = is_up(cluster, *account, recovery);
     if (!up) return up.error();
     if (*up) {
       const Status done = complete(directory, *account);
       return done ? Result<Cluster>(cluster) : done.error();
     }
   }
-  const Result<fs::path> programs = need_programs();
+  const bool is_new = !is_ours(directory);
+  const Result<fs::path> programs = is_new ? programs_for(0) : programs_of_cluster(directory);
   if (!programs) return programs.error();
-  Status done = is_ours(directory) ? check_version(directory, *programs) : initialise(directory, *programs, *account);
+  Status done = is_new ? initialise(directory, *programs, *account) : Status(Done{});
   if (done) done = launch(directory, *programs, *account, recovery);
   if (done) done = complete(directory, *account);
   if (!done) return done.error();
@@ -419,11 +397,6 @@ Status let_commands_in(const Cluster& cluster) {
 }
 
 bool mark_cluster(const std::string& directory) { return write_marker(directory, marker_text); }
-
-Result<std::string> server_programs() {
-  const Result<fs::path> programs = need_programs();
-  return programs ? Result<std::string>(programs->string()) : programs.error();
-}
 
 bool is_cluster(const std::string& directory) { return is_ours(directory); }
 

@@ -21,12 +21,15 @@ struct Cluster {
   std::string dsn;        // of the login cairn, once let_commands_in() was called
   std::string owner_dsn;  // of the owner, a superuser: to migrate, archive, make databases
   bool started = false;   // by this call
+  // Why a server whose programs were replaced was left running: the sentence with which it would not start again. "":
+  // it would, or nothing was replaced.
+  std::string not_renewed = {};
 };
 
 // Makes the directory and runs initdb if it is empty, starts the server unless it runs, waits until it answers, and
 // creates the database `cairn`. When the caller is root, files belong to the unprivileged user `postgres` (or to the
 // owner of an existing data directory) and the server runs as that user. A server whose programs on disk were replaced
-// is started again if no one is connected.
+// is started again if no one is connected and the programs that are there fit its data.
 // Refuses `invalid` (a directory that holds something else), `unavailable` (no server program, no start: the last
 // lines of its log are in the sentence; a socket folder that others made), `unsupported` (data of another major
 // version).
@@ -43,10 +46,6 @@ bool was_stopped(const std::string& directory);
 
 // Makes a folder with the data of a server a cluster of ours. False if it cannot be written.
 bool mark_cluster(const std::string& directory);
-
-// The folder of PostgreSQL's programs: the one that CAIRN_PG_BIN names, or that of the newest version. Refuses
-// `unavailable`: there is none.
-Result<std::string> server_programs();
 
 // True if the directory holds a cluster.
 bool is_cluster(const std::string& directory);

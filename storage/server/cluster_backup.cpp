@@ -139,13 +139,14 @@ class Attempt {
 
 // --- backup ----------------------------------------------------------------------------------------------------------
 
-Status run_copy(const Cluster& cluster, const std::string& programs, const fs::path& folder) {
+Status run_copy(const Cluster& cluster, const fs::path& programs, const fs::path& folder) {
   const fs::path said = folder / "said";
-  const ProgramRun ran = run_program(
-      own_account(),
-      {programs + "/pg_basebackup", "--pgdata=" + (folder / data_name).string(), "--dbname=" + cluster.owner_dsn,
-       "--format=plain", "--wal-method=stream", "--checkpoint=fast", "--manifest-checksums=SHA256", "--no-password"},
-      said);
+  const ProgramRun ran =
+      run_program(own_account(),
+                  {(programs / "pg_basebackup").string(), "--pgdata=" + (folder / data_name).string(),
+                   "--dbname=" + cluster.owner_dsn, "--format=plain", "--wal-method=stream", "--checkpoint=fast",
+                   "--manifest-checksums=SHA256", "--no-password"},
+                  said);
   std::error_code fault;
   fs::remove(said, fault);
   if (ran.exit == 0) return Done{};
@@ -161,7 +162,7 @@ Result<ClusterBackup> facts_of(const Cluster& cluster, const std::string& progra
     backup.program = program;
     backup.schema = found->version;
     backup.identity = database.query("identity").text(0, 0);
-    backup.postgres = version_of_data(fs::path(cluster.directory) / data_name);
+    backup.postgres = version_of_data(data_of(cluster.directory));
     return backup;
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
@@ -183,9 +184,9 @@ Status write_note(const fs::path& folder, const ClusterBackup& backup) {
 
 // --- restore ---------------------------------------------------------------------------------------------------------
 
-Status check_files(const std::string& programs, const fs::path& folder, const fs::path& said) {
-  const ProgramRun ran =
-      run_program(own_account(), {programs + "/pg_verifybackup", "--quiet", (folder / data_name).string()}, said);
+Status check_files(const fs::path& programs, const fs::path& folder, const fs::path& said) {
+  const ProgramRun ran = run_program(
+      own_account(), {(programs / "pg_verifybackup").string(), "--quiet", (folder / data_name).string()}, said);
   std::error_code fault;
   fs::remove(said, fault);
   if (ran.exit == 0) return Done{};
@@ -361,7 +362,7 @@ Result<ClusterBackup> back_up_cluster(const Cluster& cluster, const ProofPlaces&
                                       const std::string& folder) {
   const Result<fs::path> target = absolute_path(folder);
   if (!target) return target.error();
-  const Result<std::string> programs = server_programs();
+  const Result<fs::path> programs = programs_for(version_of_data(data_of(cluster.directory)));
   if (!programs) return programs.error();
   const fs::path partial = partial_of(*target);
   const fs::path directory = cluster.directory;
@@ -390,7 +391,7 @@ Result<ForgottenSessions> restore_cluster(const std::string& folder, const std::
   if (!found) return found.error();
   if (const Status after = check_moment(*found, folder); !after) return after.error();
   const Result<fs::path> source = absolute_path(folder), target = absolute_path(directory);
-  const Result<std::string> programs = server_programs();
+  const Result<fs::path> programs = programs_for(backup->postgres);
   if (!source) return source.error();
   if (!target) return target.error();
   if (!programs) return programs.error();

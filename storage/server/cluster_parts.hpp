@@ -30,6 +30,11 @@ Result<std::filesystem::path> absolute_path(const std::string& directory);
 // The major version that wrote the data; 0: it holds none.
 int version_of_data(const std::filesystem::path& data);
 
+// The folder of PostgreSQL's programs: the one that CAIRN_PG_BIN names; else that of the major version among
+// `installed`, and where it has none, or for 0, that of the newest; else one of the usual folders. Refuses
+// `unavailable`: there is none.
+Result<std::filesystem::path> programs_for(int version, const std::filesystem::path& installed = "/usr/lib/postgresql");
+
 // The major version of the programs; 0: they do not say it. `output` is written.
 int version_of_programs(const std::filesystem::path& programs, const std::filesystem::path& output);
 

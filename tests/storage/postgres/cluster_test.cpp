@@ -430,5 +430,59 @@ TEST_F(ClusterTest, D6_a_server_older_than_its_programs_is_started_again_when_no
   unsetenv("CAIRN_PG_BIN");
 }
 
+// Programs that say their version, and are good for nothing else.
+void put_programs(const fs::path& folder, const std::string& version) {
+  fs::create_directories(folder);
+  for (const char* name : {"postgres", "initdb"}) {
+    fs::remove(folder / name);
+    std::ofstream(folder / name) << "#!/bin/sh\necho 'postgres (PostgreSQL) " << version << "'\n";
+    fs::permissions(folder / name, fs::perms(0755));
+  }
+}
+
+// After an upgrade of the package to another major version any command stopped the server, which then did not start.
+TEST_F(ClusterTest, D1_a_server_goes_on_when_the_programs_that_are_there_do_not_fit_its_data) {
+  const fs::path programs = copy_programs(scratch_directory() + "/another_major");
+  setenv("CAIRN_PG_BIN", programs.c_str(), 1);
+  ASSERT_TRUE(start_cluster(directory_));
+  const pid_t server = server_of(data()).value();
+  put_programs(programs, "99.1");
+  EXPECT_TRUE(has_older_programs(directory_));
+  const Result<Cluster> again = start_cluster(directory_);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_FALSE(again->started);
+  EXPECT_NE(again->not_renewed.find("are of version 99: CAIRN_PG_BIN may name"), std::string::npos)
+      << again->not_renewed;
+  EXPECT_EQ(server_of(data()), server);
+  fs::remove(programs / "initdb");
+  EXPECT_NE(start_cluster(directory_)->not_renewed, "");
+  EXPECT_EQ(server_of(data()), server);
+  ASSERT_TRUE(stop_cluster(directory_));
+  put_programs(programs, "99.1");
+  const Result<Cluster> refused = start_cluster(directory_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unsupported);
+  EXPECT_EQ(refused.error().message, again->not_renewed);
+  unsetenv("CAIRN_PG_BIN");
+}
+
+// The newest programs were taken, so that data of an older version were refused with their programs installed.
+TEST_F(ClusterTest, D2_data_get_the_programs_of_their_version_and_new_data_the_newest) {
+  const char* given = std::getenv("CAIRN_PG_BIN");
+  const std::string kept = given != nullptr ? given : "";
+  unsetenv("CAIRN_PG_BIN");
+  for (const char* version : {"14", "15", "17"}) put_programs(directory_ + "/" + version + "/bin", version);
+  EXPECT_EQ(programs_for(15, directory_)->string(), directory_ + "/15/bin");
+  EXPECT_EQ(programs_for(14, directory_)->string(), directory_ + "/14/bin");
+  EXPECT_EQ(programs_for(17, directory_)->string(), directory_ + "/17/bin");
+  EXPECT_EQ(programs_for(16, directory_)->string(), directory_ + "/17/bin") << "which is refused with both versions";
+  EXPECT_EQ(programs_for(0, directory_)->string(), directory_ + "/17/bin");
+  setenv("CAIRN_PG_BIN", (directory_ + "/14/bin").c_str(), 1);
+  EXPECT_EQ(programs_for(15, directory_)->string(), directory_ + "/14/bin");
+  setenv("CAIRN_PG_BIN", "/nowhere", 1);
+  EXPECT_EQ(programs_for(15, directory_).error().code, Code::unavailable);
+  kept.empty() ? unsetenv("CAIRN_PG_BIN") : setenv("CAIRN_PG_BIN", kept.c_str(), 1);
+}
+
 }  // namespace
 }  // namespace cairn
