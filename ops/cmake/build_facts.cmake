@@ -1,5 +1,5 @@
 # cairn_build_facts(target): `target` has cairn::build_facts() (ops/service/build_facts.hpp). The day of the release is
-# that of the newest heading of ops/CHANGELOG.md, which must be of the project's version.
+# that of the newest heading with a version in ops/CHANGELOG.md, which must be of the project's version.
 function(cairn_build_facts target)
   set(changelog ${CMAKE_SOURCE_DIR}/ops/CHANGELOG.md)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${changelog})

@@ -104,8 +104,11 @@ TEST(Version, is_the_newest_of_the_changelog_and_of_the_clients) {
   const std::string version = cairn_ok({"version", "--json"}).json()["version"];
   const std::string root = testing::source_dir();
   const std::string changelog = read_file(root + "/ops/CHANGELOG.md");
-  EXPECT_NE(changelog.find("\n## " + version + ", "), std::string::npos);
-  EXPECT_EQ(changelog.find("\n## " + version + ", "), changelog.find("\n## "));
+  std::smatch heading;
+  ASSERT_TRUE(std::regex_search(changelog, heading, std::regex("\n## (\\d[^,\n]*), \\d{4}-\\d\\d-\\d\\d\n")));
+  EXPECT_EQ(heading[1], version) << "the newest version";
+  const std::string before = heading.prefix();
+  EXPECT_EQ(before.find("\n## "), before.find("\n## Unreleased\n")) << "nothing else is before it";
   const std::string python = read_file(root + "/workers/clients/python/cairn/__init__.py");
   EXPECT_NE(python.find("__version__ = \"" + version + "\""), std::string::npos);
   EXPECT_EQ(Json::parse(read_file(root + "/workers/clients/typescript/package.json"))["version"], version);
