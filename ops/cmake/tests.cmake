@@ -100,6 +100,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/runs_test.cpp
   tests/storage/sessions_test.cpp
   tests/storage/store_test.cpp
+  tests/storage/server_programs.cpp
   tests/storage/test_database.cpp
   tests/storage/test_runs.cpp
   tests/storage/data/corpus_test.cpp
@@ -329,6 +330,7 @@ cairn_tests(ops postgres cairn_ops
   tests/storage/limits/noted_holds.cpp
   tests/storage/limits/noted_starts.cpp
   tests/ops/servers/lost_tail_test.cpp
+  tests/ops/servers/major_upgrade_test.cpp
   tests/ops/servers/pooler_test.cpp
   tests/ops/servers/replica_test.cpp
   tests/ops/servers/restored_server_test.cpp
@@ -390,6 +392,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/metrics/prometheus.cpp
   tests/ops/metrics/run_tally_test.cpp
   tests/ops/traces/collector.cpp
+  tests/ops/traces/model_contents_test.cpp
   tests/ops/traces/run_trace_test.cpp
   tests/ops/traces/trace_thread_test.cpp
   tests/ops/traces/traces_test.cpp
@@ -409,6 +412,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/planners/seven_node_runs_test.cpp
   tests/workers/ports/loopback.cpp
   tests/faults/server.cpp
+  tests/storage/server_programs.cpp
   tests/storage/test_database.cpp
   tests/storage/postgres/pooler.cpp
 )

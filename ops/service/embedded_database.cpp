@@ -55,17 +55,6 @@ Status check_older_workers(const Cluster& cluster) {
   }
 }
 
-// Said by the command that starts the server, while there is room left: on a full disk nothing is written.
-void warn_of_little_space(const std::string& directory) {
-  constexpr std::uintmax_t free_bytes_min = 1'000'000'000;
-  constexpr std::uintmax_t megabyte = 1'000'000;
-  std::error_code fault;
-  const std::filesystem::space_info space = std::filesystem::space(directory, fault);
-  if (fault || space.available >= free_bytes_min) return;
-  spdlog::warn("Only {} MB are free at {}, where the database is; when nothing is free, nothing is written.",
-               space.available / megabyte, directory);
-}
-
 }  // namespace
 
 Result<Cluster> reach_cluster(const std::string& directory) {
@@ -76,7 +65,8 @@ Result<Cluster> reach_cluster(const std::string& directory) {
   }
   Result<Cluster> cluster = start_cluster(directory);
   if (!cluster) return cluster;
-  if (cluster->started) warn_of_little_space(directory);
+  if (cluster->started)
+    if (const std::optional<std::string> warning = SpaceWatch(directory).look()) spdlog::warn("{}", *warning);
   if (!cluster->not_renewed.empty())
     spdlog::warn("The PostgreSQL in {} goes on without its programs, and would not start again: {}", directory,
                  cluster->not_renewed);
@@ -91,6 +81,18 @@ Result<Cluster> reach_cluster(const std::string& directory) {
   if (const Status alone = check_older_workers(*cluster); !alone) return alone.error();
   if (const Result<MigrateReport> report = migrate_cluster(*cluster, 0); !report) return report.error();
   return cluster;
+}
+
+std::optional<std::string> SpaceWatch::look() {
+  constexpr std::uintmax_t little_bytes = 1'000'000'000, enough_bytes = little_bytes / 4 * 5, megabyte = 1'000'000;
+  std::error_code fault;
+  const std::filesystem::space_info space = std::filesystem::space(directory_, fault);
+  if (fault) return std::nullopt;
+  if (space.available >= enough_bytes) is_said_ = false;
+  if (space.available >= little_bytes || is_said_) return std::nullopt;
+  is_said_ = true;
+  return "Only " + std::to_string(space.available / megabyte) + " MB are free at " + directory_ +
+         ", where the database is; when nothing is free, nothing is written.";
 }
 
 Result<MigrateReport> migrate_cluster(const Cluster& cluster, std::int32_t shards) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/result.hpp"
@@ -19,5 +20,18 @@ Result<Cluster> reach_cluster(const std::string& directory);
 // Migrates as the owner and lets commands in, under workers of an older program, too: by the rule of schema/README.md
 // they can go on.
 Result<MigrateReport> migrate_cluster(const Cluster& cluster, std::int32_t shards);
+
+// The free space where a database is: on a full disk nothing is written.
+class SpaceWatch {
+ public:
+  explicit SpaceWatch(std::string directory) : directory_(std::move(directory)) {}
+
+  // A sentence if less than 1 GB is free. Not again before a quarter more than that was free.
+  std::optional<std::string> look();
+
+ private:
+  std::string directory_;
+  bool is_said_ = false;
+};
 
 }  // namespace cairn

@@ -12,11 +12,11 @@
 #include "ops/service/database.hpp"
 #include "ops/service/kept_folders.hpp"
 #include "ops/service/log_folder.hpp"
+#include "ops/service/watched_server.hpp"
 #include "ops/terminal/child_process.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/terminal/stop_signals.hpp"
 #include "storage/postgres/dsn.hpp"
-#include "storage/server/cluster.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -24,8 +24,6 @@ namespace {
 
 constexpr std::chrono::milliseconds poll_pause{100};
 constexpr std::chrono::seconds restart_pause{1};
-constexpr std::chrono::seconds server_poll_pause{1};
-constexpr std::chrono::seconds server_pause_max{30};
 
 struct UpOptions {
   int workers = 2;
@@ -47,8 +45,10 @@ class Supervised {
     if (!process_.has_ended()) return;
     std::cerr << "cairn: " << name_ << " " << process_.pid() << " has ended; another takes its place.\n";
     std::this_thread::sleep_for(restart_pause);
-    process_ = ChildProcess(command_);
+    start();
   }
+  // REQUIRES: it has ended.
+  void start() { process_ = ChildProcess(command_); }
   void terminate() { process_.terminate(); }
   bool has_ended() { return process_.has_ended(); }
 
@@ -56,41 +56,6 @@ class Supervised {
   std::string name_;
   ChildCommand command_;
   ChildProcess process_;
-};
-
-// The embedded server, which is started again when it has ended and was not stopped: at once, and then less and less
-// often while it does not start.
-class WatchedServer {
- public:
-  explicit WatchedServer(std::string directory)
-      : directory_(std::move(directory)), identifier_(system_identifier(directory_)) {}
-
-  // Refuses `not_found` once its data is gone or another's.
-  Status start_if_ended() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_due_) return Done{};
-    next_due_ = now + server_poll_pause;
-    if (!identifier_ || system_identifier(directory_) != identifier_)
-      return Error{Code::not_found, "Expected the data of the PostgreSQL in " + directory_ +
-                                        " to be as it was when it was started, but it is gone or another's."};
-    if (find_cluster(directory_) || was_stopped(directory_)) {
-      pause_ = server_poll_pause;
-      return Done{};
-    }
-    std::cerr << "cairn: the PostgreSQL in " << directory_ << " has ended; starting it again.\n";
-    if (const Result<Cluster> started = start_cluster(directory_); !started) {
-      pause_ = std::min(pause_ * 2, server_pause_max);
-      next_due_ = std::chrono::steady_clock::now() + pause_;
-      std::cerr << "cairn: " << readable_line(started.error().message, 2'000) << "\n";
-    }
-    return Done{};
-  }
-
- private:
-  std::string directory_;
-  std::optional<std::uint64_t> identifier_;
-  std::chrono::steady_clock::time_point next_due_;
-  std::chrono::seconds pause_ = server_poll_pause;
 };
 
 // The command line of a child that does `command` on the same database.
@@ -153,19 +118,6 @@ Status check_address(const UpOptions& options, const std::string& dsn) {
   return check_listening(*options.listen, options.transport, environment, !rows->empty());
 }
 
-Status supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, std::optional<WatchedServer>& server,
-                 const StopSignals& signals) {
-  while (!signals.arrived()) {
-    std::this_thread::sleep_for(poll_pause);
-    if (signals.arrived()) break;
-    if (server)
-      if (const Status there = server->start_if_ended(); !there) return there;
-    for (Supervised& worker : workers) worker.restart_if_ended();
-    if (api) api->process.restart_if_ended();
-  }
-  return Done{};
-}
-
 // A second signal is passed on, so that they hurry.
 void end(const std::vector<Supervised*>& processes, const StopSignals& signals) {
   for (Supervised* process : processes) process->terminate();
@@ -183,6 +135,31 @@ void drain(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, con
   std::vector<Supervised*> all;
   for (Supervised& worker : workers) all.push_back(&worker);
   end(all, signals);
+}
+
+// All of them again on a server that was started from its new programs, unless they are to end.
+void renew(WatchedServer& server, std::vector<Supervised>& workers, std::optional<ApiProcess>& api,
+           const StopSignals& signals) {
+  drain(workers, api, signals);
+  server.renew();
+  if (signals.arrived()) return;
+  for (Supervised& worker : workers) worker.start();
+  if (api) api->process.start();
+}
+
+Status supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& api, std::optional<WatchedServer>& server,
+                 const StopSignals& signals) {
+  while (!signals.arrived()) {
+    std::this_thread::sleep_for(poll_pause);
+    if (signals.arrived()) break;
+    if (server)
+      if (const Status there = server->look(); !there) return there;
+    if (server && server->is_to_be_renewed()) renew(*server, workers, api, signals);
+    if (signals.arrived()) break;
+    for (Supervised& worker : workers) worker.restart_if_ended();
+    if (api) api->process.restart_if_ended();
+  }
+  return Done{};
 }
 
 // Said before a process writes there: what was done goes on, and is not signed, kept or logged.

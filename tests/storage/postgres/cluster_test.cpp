@@ -15,6 +15,7 @@
 #include "storage/migration/migrator.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/server/server_process.hpp"
+#include "tests/storage/server_programs.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/waiting.hpp"
 
@@ -394,19 +395,6 @@ TEST_F(ClusterTest, H10_a_cluster_without_a_password_for_its_owner_gets_one) {
 // --- programs that were replaced
 // ---------------------------------------------------------------------------------------
 
-// PostgreSQL's programs in a folder of their own, from which they find the rest of the package.
-fs::path copy_programs(const fs::path& folder) {
-  const char* given = std::getenv("CAIRN_PG_BIN");
-  const fs::path installed = given != nullptr ? given : "/usr/lib/postgresql/15/bin";
-  const fs::path programs = folder / "lib/postgresql/15/bin";
-  fs::create_directories(programs);
-  fs::create_directories(folder / "share/postgresql");
-  for (const char* name : {"postgres", "initdb", "pg_ctl"}) fs::copy_file(installed / name, programs / name);
-  fs::create_directory_symlink(installed.parent_path() / "lib", folder / "lib/postgresql/15/lib");
-  fs::create_directory_symlink("/usr/share/postgresql/15", folder / "share/postgresql/15");
-  return programs;
-}
-
 // After an upgrade of the package a server could not load what it had not loaded yet, and no command worked.
 TEST_F(ClusterTest, D6_a_server_older_than_its_programs_is_started_again_when_nobody_works_on_it) {
   const fs::path programs = copy_programs(scratch_directory() + "/replaced");
@@ -414,8 +402,7 @@ TEST_F(ClusterTest, D6_a_server_older_than_its_programs_is_started_again_when_no
   const Result<Cluster> cluster = start_cluster(directory_);
   ASSERT_TRUE(cluster) << cluster.error().message;
   EXPECT_FALSE(has_older_programs(directory_));
-  fs::copy_file(programs / "postgres", programs / "newer");
-  fs::rename(programs / "newer", programs / "postgres");
+  replace_server_program(programs);
   EXPECT_TRUE(has_older_programs(directory_));
   {
     const PgConnection busy({cluster->owner_dsn, "a worker", false});
@@ -428,16 +415,6 @@ TEST_F(ClusterTest, D6_a_server_older_than_its_programs_is_started_again_when_no
   EXPECT_FALSE(has_older_programs(directory_));
   ASSERT_TRUE(stop_cluster(directory_));
   unsetenv("CAIRN_PG_BIN");
-}
-
-// Programs that say their version, and are good for nothing else.
-void put_programs(const fs::path& folder, const std::string& version) {
-  fs::create_directories(folder);
-  for (const char* name : {"postgres", "initdb"}) {
-    fs::remove(folder / name);
-    std::ofstream(folder / name) << "#!/bin/sh\necho 'postgres (PostgreSQL) " << version << "'\n";
-    fs::permissions(folder / name, fs::perms(0755));
-  }
 }
 
 // After an upgrade of the package to another major version any command stopped the server, which then did not start.

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "ops/service/embedded_database.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/server/cluster.hpp"
 #include "storage/server/server_process.hpp"
 #include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
+#include "tests/ops/small_disk.hpp"
+#include "tests/storage/server_programs.hpp"
 
 namespace cairn {
 namespace {
@@ -112,6 +115,67 @@ TEST(Embedded, D10_up_brings_its_server_back_and_leaves_one_that_was_stopped_on_
   up.signal(SIGTERM);
   EXPECT_EQ(up.wait(), 0);
   cairn_ok({"down", "--data", data});
+}
+
+// Only a command looked, and under `up` there may be none for weeks: a server whose programs were replaced could not
+// load what it had not loaded yet.
+TEST(Embedded, D6_up_starts_a_server_again_whose_programs_were_replaced_and_its_workers_go_on) {
+  const std::string data = directory() / "renewed";
+  const fs::path programs = test::copy_programs(directory() / "renewed_programs");
+  const Variable place("CAIRN_PG_BIN", programs.string());
+  const auto server = [&] { return server_of(fs::path(data) / "data"); };
+  Beside up({"up", "--workers", "1", "--listen", "127.0.0.1:0", "--data", data});
+  EXPECT_TRUE(wait_until([&] { return up.out().find("Ctrl-C") != std::string::npos; })) << up.err();
+  const pid_t first = server().value();
+  test::replace_server_program(programs);
+  EXPECT_TRUE(wait_until([&] { return server() && server() != first; }, std::chrono::seconds(60))) << up.err();
+  const std::string plan = R"({"goal": "g", "sub_goals": [{"id": "a", "tool": "echo", "inputs": {}}]})";
+  cairn_ok({"start", "plan_runner", "--wait", "--no-work", "--input", plan, "--data", data});
+  const std::string said = up.err(), sentence = "were replaced; it is started again from the new ones.";
+  EXPECT_NE(said.find(sentence), std::string::npos) << said;
+  EXPECT_EQ(said.find(sentence), said.rfind(sentence)) << said;
+  EXPECT_EQ(said.find("another takes its place"), std::string::npos) << said;
+  up.signal(SIGTERM);
+  EXPECT_EQ(up.wait(), 0);
+  cairn_ok({"down", "--data", data});
+}
+
+TEST(Embedded, D1_up_leaves_a_server_alone_that_the_new_programs_would_not_start) {
+  const std::string data = directory() / "not_renewed";
+  const fs::path programs = test::copy_programs(directory() / "not_renewed_programs");
+  const Variable place("CAIRN_PG_BIN", programs.string());
+  Beside up({"up", "--workers", "1", "--data", data});
+  EXPECT_TRUE(wait_until([&] { return up.out().find("Ctrl-C") != std::string::npos; })) << up.err();
+  const std::optional<pid_t> first = server_of(fs::path(data) / "data");
+  test::put_programs(programs, "99.1");
+  const Ran ran = cairn_ok({"runs", "--data", data});
+  EXPECT_NE(ran.err.find("would not start again: Expected programs of PostgreSQL "), std::string::npos) << ran.err;
+  EXPECT_TRUE(wait_until([&] { return up.err().find("goes on without its programs") != std::string::npos; },
+                         std::chrono::seconds(60)))
+      << up.err();
+  EXPECT_EQ(server_of(fs::path(data) / "data"), first);
+  up.signal(SIGTERM);
+  EXPECT_EQ(up.wait(), 0);
+  cairn_ok({"down", "--data", data});
+}
+
+// `up` was silent while the disk filled, as only the command that starts the server looked.
+TEST(Embedded, little_space_is_said_once_and_again_when_it_was_enough_meanwhile) {
+  const SmallDisk disk("filling_disk", 2'000);
+  if (!disk.is_there()) GTEST_SKIP() << "a small disk: mounting one needs root";
+  SpaceWatch space(disk.place());
+  EXPECT_EQ(space.look(), std::nullopt);
+  disk.grow(900);
+  EXPECT_NE(space.look().value_or("").find("MB are free at " + disk.place().string()), std::string::npos);
+  EXPECT_EQ(space.look(), std::nullopt) << "it is known";
+  disk.grow(1'100);
+  EXPECT_EQ(space.look(), std::nullopt);
+  disk.grow(900);
+  EXPECT_EQ(space.look(), std::nullopt) << "a little more for a while is not enough";
+  disk.grow(2'000);
+  EXPECT_EQ(space.look(), std::nullopt);
+  disk.grow(900);
+  EXPECT_NE(space.look(), std::nullopt);
 }
 
 TEST(Embedded, D10_up_ends_when_the_data_was_removed_under_it) {

@@ -1,0 +1,46 @@
+// The embedded server while `cairn up` runs: it is started again when it has ended and was not stopped, is started anew
+// from programs that took the place of its own, and is told of while its disk fills. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/result.hpp"
+#include "ops/service/embedded_database.hpp"
+
+namespace cairn {
+
+class WatchedServer {
+ public:
+  explicit WatchedServer(std::string directory);
+
+  // Looks at most once a second, and less and less often while a server that has ended does not start. What it finds
+  // is said on stderr. Refuses `not_found` once its data is gone or another's.
+  Status look();
+
+  // True once for a server whose programs were replaced some seconds ago, while others are connected: they are to end,
+  // and renew() is to be called.
+  bool is_to_be_renewed();
+
+  // Starts the server from the programs that are there now. Others that are connected keep it as it is.
+  void renew();
+
+ private:
+  void look_at_programs(std::chrono::steady_clock::time_point now);
+  void look_at_space(std::chrono::steady_clock::time_point now);
+  void start_again();
+
+  std::string directory_;
+  std::optional<std::uint64_t> identifier_;
+  std::chrono::steady_clock::time_point next_due_;
+  std::chrono::seconds pause_;
+  std::optional<std::chrono::steady_clock::time_point> replaced_at_;
+  bool is_renewal_tried_ = false;  // since then
+  bool is_to_be_renewed_ = false;
+  SpaceWatch space_;
+  std::chrono::steady_clock::time_point next_space_due_;
+};
+
+}  // namespace cairn
