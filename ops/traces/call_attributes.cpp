@@ -1,5 +1,7 @@
 #include "ops/traces/call_attributes.hpp"
 
+#include <vector>
+
 #include "engine/bounds.hpp"
 #include "workers/models/chat_message.hpp"
 #include "workers/models/models.hpp"
@@ -21,36 +23,95 @@ void add_real(SpanAttributes& to, const char* key, const Json* value) {
   if (value != nullptr && value->is_number()) to.real(key, value->get<double>());
 }
 
-void add_texts(Json& parts, const Json& content) {
-  if (content.is_string()) parts.push_back({{"type", "text"}, {"content", content}});
-  if (!content.is_array()) return;
+// --- contents --------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t cut_text_bytes_min = 64;
+
+std::vector<std::string> texts_of(const Json& content) {
+  std::vector<std::string> texts;
+  if (content.is_string()) texts.push_back(content.get<std::string>());
+  if (!content.is_array()) return texts;
   for (const Json& part : content)
-    if (const Json* text = member_at(part, "text"); text != nullptr && text->is_string())
-      parts.push_back({{"type", "text"}, {"content", *text}});
+    if (std::string text = text_at(part, "text"); !text.empty()) texts.push_back(std::move(text));
+  return texts;
 }
 
-// A chat message as {"role", "parts"}; null: it is none.
-Json with_parts(const Json& message) {
-  const std::string role = text_at(message, "role");
-  if (role.empty()) return nullptr;
+std::string json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// The arguments as the value that their text encodes; the text where it encodes none, or is cut.
+Json arguments_of(const Json& call, std::size_t text_bytes_max) {
+  std::string text = text_at(object_at(call, "function"), "arguments");
+  if (text.size() > text_bytes_max) return recordable(std::move(text), text_bytes_max);
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_discarded() ? Json(recordable(std::move(text), text_bytes_max)) : value;
+}
+
+// A tool's answer as the conventions have it: it names its call.
+Json response_part(const Json& message, std::size_t text_bytes_max) {
+  std::string whole;
+  for (const std::string& text : texts_of(message.value("content", Json()))) whole += text;
+  return {{"type", "tool_call_response"},
+          {"id", text_at(message, "tool_call_id")},
+          {"response", recordable(std::move(whole), text_bytes_max)}};
+}
+
+Json parts_of(const Json& message, std::size_t text_bytes_max) {
+  if (text_at(message, "role") == "tool") return Json::array({response_part(message, text_bytes_max)});
   Json parts = Json::array();
-  if (const Json* content = member_at(message, "content")) add_texts(parts, *content);
+  for (std::string& text : texts_of(message.value("content", Json())))
+    parts.push_back({{"type", "text"}, {"content", recordable(std::move(text), text_bytes_max)}});
   const Json* calls = member_at(message, "tool_calls");
-  if (calls != nullptr && calls->is_array())
-    for (const Json& call : *calls)
-      parts.push_back({{"type", "tool_call"},
-                       {"id", text_at(call, "id")},
-                       {"name", text_at(object_at(call, "function"), "name")},
-                       {"arguments", text_at(object_at(call, "function"), "arguments")}});
-  return {{"role", role}, {"parts", std::move(parts)}};
+  if (calls == nullptr || !calls->is_array()) return parts;
+  for (const Json& call : *calls)
+    parts.push_back({{"type", "tool_call"},
+                     {"id", text_at(call, "id")},
+                     {"name", text_at(object_at(call, "function"), "name")},
+                     {"arguments", arguments_of(call, text_bytes_max)}});
+  return parts;
 }
 
-std::string messages_text(const Json* messages) {
-  if (messages == nullptr || !messages->is_array()) return "";
-  Json list = Json::array();
-  for (const Json& message : *messages)
-    if (Json one = with_parts(message); !one.is_null()) list.push_back(std::move(one));
-  return list.empty() ? "" : list.dump(-1, ' ', false, Json::error_handler_t::replace);
+struct MessagesText {
+  std::string text;           // a JSON array of at most span_text_bytes_max bytes; "": no message
+  std::int64_t left_out = 0;  // of the oldest
+};
+
+// The latest messages that fit, in their order, with texts of at most so many bytes; no text: not even the last fits.
+MessagesText latest_that_fit(const std::vector<const Json*>& messages, std::size_t text_bytes_max) {
+  std::string text = "]";
+  std::size_t taken = 0;
+  for (; taken < messages.size(); ++taken) {
+    const Json& message = *messages[messages.size() - 1 - taken];
+    Json one = {{"role", text_at(message, "role")}, {"parts", parts_of(message, text_bytes_max)}};
+    if (const std::string reason = text_at(message, "finish_reason"); !reason.empty()) one["finish_reason"] = reason;
+    const std::string next = json_text(one);
+    if (next.size() + 1 + text.size() > span_text_bytes_max) break;
+    text.insert(0, next + (taken == 0 ? "" : ","));
+  }
+  if (taken == 0) return {"", static_cast<std::int64_t>(messages.size())};
+  return {"[" + text, static_cast<std::int64_t>(messages.size() - taken)};
+}
+
+// Texts are cut, and then the oldest messages left out, before they are encoded: what was encoded and cut is no JSON.
+MessagesText messages_text(const Json* list) {
+  std::vector<const Json*> messages;
+  if (list != nullptr && list->is_array())
+    for (const Json& message : *list)
+      if (!text_at(message, "role").empty()) messages.push_back(&message);
+  MessagesText fitting;
+  for (std::size_t bytes = span_text_bytes_max; !messages.empty() && bytes >= cut_text_bytes_min; bytes /= 2) {
+    fitting = latest_that_fit(messages, bytes);
+    if (!fitting.text.empty()) break;
+  }
+  return fitting;
+}
+
+// The words of the conventions; a reply that is on record without one was whole.
+std::string finish_reason(const Json& fields) {
+  const std::string reason = text_at(fields, "finish_reason");
+  const Json* calls = member_at(object_at(fields, "reply"), "tool_calls");
+  const bool has_calls = calls != nullptr && calls->is_array() && !calls->empty();
+  if (reason == "tool_calls" || (reason.empty() && has_calls)) return "tool_call";
+  return reason.empty() ? "stop" : cut_text(reason);
 }
 
 }  // namespace
@@ -83,10 +144,13 @@ void add_model_call(SpanAttributes& to, const Json& fields) {
 }
 
 void add_model_contents(SpanAttributes& to, const Json& fields) {
-  const Json reply = Json::array({object_at(fields, "reply")});
-  to.text_unless_empty("gen_ai.input.messages",
-                       cut_text(messages_text(member_at(object_at(fields, "request"), "messages"))));
-  to.text_unless_empty("gen_ai.output.messages", cut_text(messages_text(&reply)));
+  const MessagesText asked = messages_text(member_at(object_at(fields, "request"), "messages"));
+  Json reply = object_at(fields, "reply");
+  reply["finish_reason"] = finish_reason(fields);
+  const Json replies = Json::array({std::move(reply)});
+  to.text_unless_empty("gen_ai.input.messages", asked.text);
+  if (asked.left_out > 0) to.number("cairn.messages_left_out", asked.left_out);
+  to.text_unless_empty("gen_ai.output.messages", messages_text(&replies).text);
 }
 
 }  // namespace cairn

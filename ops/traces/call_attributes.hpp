@@ -16,7 +16,8 @@ std::string asked_model(const Json& fields);
 
 // All but the contents.
 void add_model_call(SpanAttributes& to, const Json& fields);
-// Messages asked and answered, as the conventions have them: role and parts.
+// Messages asked and answered, as the conventions have them: role and parts, and why the answer ended. Each list is
+// whole JSON of at most span_text_bytes_max bytes: longer texts are cut, and the oldest messages left out and counted.
 void add_model_contents(SpanAttributes& to, const Json& fields);
 
 }  // namespace cairn
