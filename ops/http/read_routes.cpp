@@ -362,15 +362,11 @@ RouteReply show_metrics(RouteCall& call) {
   if (!call.scope().covers_all_runs() || !call.scope().queues.empty())
     return forbidden_response("Expected a token without a scope for the metrics, but " + call.caller->token +
                               " has one.");
-  const double wrong = static_cast<double>(call.parts.guard.wrong_tokens());
-  return ApiResponse{
-      200,
-      call.parts.metrics.text() +
-          gauges_text({plain_gauge("cairn_api_wrong_tokens",
-                                   "Wrong tokens that this process was shown since it started.", wrong)}) +
-          request_metrics_text(call.parts.requests) + work_metrics_text(*call.parts.primary.opened.counts) +
-          process_metrics_text(),
-      metrics_type};
+  return ApiResponse{200,
+                     call.parts.metrics.text() + access_metrics_text(call.parts.guard.wrong_tokens()) +
+                         request_metrics_text(call.parts.requests) +
+                         work_metrics_text(*call.parts.primary.opened.counts) + process_metrics_text(),
+                     metrics_type};
 }
 
 namespace {

@@ -255,6 +255,12 @@ Gauge plain_gauge(std::string name, std::string help, double value) {
 
 std::string gauges_text(const std::vector<Gauge>& gauges) { return text_of(families_of(gauges)); }
 
+std::string access_metrics_text(std::int64_t wrong_tokens) {
+  const std::string help = "Wrong tokens that this process was shown since it started.";
+  const double value = static_cast<double>(wrong_tokens);
+  return text_of({gauge("cairn_api_wrong_tokens", help, value), counter("cairn_api_wrong_tokens_total", help, value)});
+}
+
 std::string work_metrics_text(const WorkCounts& counts) { return text_of(families_of(counts)); }
 
 std::string request_metrics_text(const RequestCounts& counts) { return text_of(families_of(counts)); }

@@ -2,6 +2,7 @@
 // safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -28,6 +29,9 @@ Gauge plain_gauge(std::string name, std::string help, double value);  // without
 std::string gauges_text(const std::vector<Gauge>& gauges);
 std::string work_metrics_text(const WorkCounts& counts);
 std::string request_metrics_text(const RequestCounts& counts);
+
+// Also under the name that it was first shipped with, as a gauge.
+std::string access_metrics_text(std::int64_t wrong_tokens);
 
 // The part of a worker: what it holds and what it has cached.
 std::string worker_metrics_text(const WorkerReport& report, int concurrency);

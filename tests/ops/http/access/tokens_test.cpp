@@ -339,7 +339,8 @@ TEST(ApiTokens, H7_wrong_tokens_are_counted_delayed_and_logged_without_the_token
   EXPECT_EQ(server.get(runs, bearer(token)).status, 200);
   EXPECT_LT(steady_clock::now() - then, std::chrono::milliseconds(2'000)) << "a fourth wrong one would wait so long";
   const std::string metrics = server.get("/metrics", bearer(token)).body;
-  EXPECT_NE(metrics.find("cairn_api_wrong_tokens 3"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("\ncairn_api_wrong_tokens 3\n"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("\ncairn_api_wrong_tokens_total 3\n"), std::string::npos) << metrics;
   EXPECT_NE(server.process().err().find("wrong token from 127.0.0.1"), std::string::npos) << server.process().err();
   EXPECT_EQ(server.process().err().find("guessed"), std::string::npos);
 }
