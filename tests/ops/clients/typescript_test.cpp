@@ -386,6 +386,8 @@ TEST_F(TypeScriptClient, a_graphs_schemas_type_its_runs_and_strict_typescript_ta
   typed["input"] = {{"properties", {{"text", {{"type", "string"}}}}}, {"required", {"text"}}};
   cairn_ok({"graph", "add", write_file("score_text.json", typed.dump())});
   const std::string program = (package_folder() / "dist/cairn_types.js").string();
+  const Ran help = run_program("/usr/bin/env", {"node", program, "--help"});
+  EXPECT_TRUE(help.exit == 0 && help.out.starts_with("usage: cairn-types GRAPH...\n")) << help.out << help.err;
   const Ran types = run_program("/usr/bin/env", {"node", program, "score_text"});  // as the server has it
   EXPECT_EQ(types.exit, 0) << types.err;
   typed["output"] = {{"properties", {{"letters", {{"type", "integer"}}}}}, {"required", {"letters"}}};

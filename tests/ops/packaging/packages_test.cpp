@@ -123,16 +123,39 @@ void expect_all_that_is_linked(const PackageFolder& packages) {
   EXPECT_TRUE(run_program("/usr/bin/sha256sum", {testing::cairn_program()}).out.starts_with(digest)) << digest;
 }
 
+// What a clean machine gets before the packages are made.
+std::string needed_packages() {
+  const Ran ran = run_long(testing::source_dir() + "/ops/package", {"--needs"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  std::string words = ran.out;
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  return words;
+}
+
+// On a clean Debian 12 CPack found no `file` and no dpkg-shlibdeps, and there was no npm for the client for JavaScript.
+TEST(Packages, what_packing_calls_is_installed_before) {
+  const std::string needed = " " + needed_packages();
+  for (const char* package : {"file", "dpkg-dev", "nodejs", "npm", "g++", "cmake", "python3"})
+    EXPECT_NE(needed.find(std::string(" ") + package + " "), std::string::npos) << package << " in" << needed;
+  const Ran alone = run_long(testing::source_dir() + "/ops/package", {"--needs", "--only", "cairn"});
+  EXPECT_EQ(alone.out.find("npm"), std::string::npos) << alone.out;
+}
+
 void expect_main_job_in_bare_debian(const PackageFolder& packages) {
   if (geteuid() != 0) GTEST_SKIP() << "a bare Debian: making one needs root";
   if (!fs::exists("/usr/bin/mmdebstrap")) GTEST_SKIP() << "a bare Debian: the package mmdebstrap is not installed";
   const Ran ran = run_long(testing::source_dir() + "/tests/ops/packaging/bare_root",
-                           {packages.of("cairn"), packages.of("libcairn-dev"), (directory() / "bare").string()});
+                           {packages.place(), needed_packages(), (directory() / "bare").string()});
   if (ran.exit == 77) GTEST_SKIP() << "a bare Debian: " << ran.out.substr(0, ran.out.find('\n'));
   ASSERT_EQ(ran.exit, 0) << ran.out << ran.err;
   EXPECT_TRUE(ran.out.starts_with("ann\n")) << ran.out;
   EXPECT_NE(ran.out.find("ann owns engine: 4 of its 6 commits"), std::string::npos) << ran.out << ran.err;
   EXPECT_NE(ran.out.find("events: nothing found."), std::string::npos) << ran.out;
+  const std::string version = cairn_ok({"version", "--json"}).json()["version"];
+  for (const std::string& line : {"\npython " + version + "\n", std::string("\nnode function\n"),
+                                  std::string("\ncmake -- Build files have been written to: /srv/ann/example\n")})
+    EXPECT_NE(ran.out.find(line), std::string::npos) << line << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("cairn-types"), std::string::npos) << ran.out;
 }
 
 // One test: the parts of this program run at the same time, and each would pack for itself. Without a bare Debian it

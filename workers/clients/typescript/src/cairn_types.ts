@@ -5,6 +5,10 @@ import { Client } from "./client.js";
 import { sentenceOf } from "./http.js";
 import { failProgram, programArguments, readText } from "./process.js";
 
+const usage = `usage: cairn-types GRAPH...
+
+Prints the types of what graphs take and give, by their schemas. A GRAPH is a file that ends in .json, or a name that the
+API at CAIRN_URL is asked for. Needs the npm package json-schema-to-typescript where it is run.`;
 const generator = "json-schema-to-typescript";
 
 async function compiler() {
@@ -47,6 +51,7 @@ async function typesOf(graph: Fields, word: string): Promise<string> {
 
 async function main(): Promise<void> {
   const words = programArguments();
+  if (words.includes("--help") || words.includes("-h")) return console.log(usage);
   if (words.length === 0) throw new Error("Expected graphs (FILE.json or NAME), but found none.");
   const parts: string[] = [];
   for (const word of words) parts.push(await typesOf(await graphOf(word), word));
