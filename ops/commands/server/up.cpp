@@ -4,11 +4,13 @@
 #include <iostream>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/commands/server/transport_options.hpp"
 #include "ops/http/access/guard.hpp"
+#include "ops/http/transport/server.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/kept_folders.hpp"
 #include "ops/service/log_folder.hpp"
@@ -27,8 +29,9 @@ constexpr std::chrono::seconds restart_pause{1};
 
 struct UpOptions {
   int workers = 2;
-  std::optional<ListenAddress> listen = {};  // with a process that serves the API there
-  Transport transport = {};                  // of that
+  std::optional<ListenAddress> listen = {};   // with a process that serves the API there
+  std::optional<ListenAddress> metrics = {};  // of the first worker; the others take the next that are free
+  Transport transport = {};                   // of that
   TlsFiles tls = {};
 };
 
@@ -57,6 +60,26 @@ class Supervised {
   ChildCommand command_;
   ChildProcess process_;
 };
+
+// An address for each of so many workers: they keep them when they are started again. All are listened on until the
+// last is found, so that no two are the same. Refuses `unavailable`: there are none.
+Result<std::vector<std::string>> metrics_addresses(ListenAddress next, int workers) {
+  constexpr int taken_max = 100;
+  ServerLimits limits;
+  limits.hears_signals = false;
+  std::vector<std::unique_ptr<HttpServer>> found;
+  for (int taken = 0; std::cmp_less(found.size(), workers);) {
+    Result<std::unique_ptr<HttpServer>> tried =
+        HttpServer::open(next, limits, [](const ApiRequest&) { return Admitted(); });
+    if (!tried && (++taken == taken_max || next.port == 0)) return tried.error();
+    if (tried) found.push_back(*std::move(tried));
+    if (next.port != 0 && ++next.port == 0)
+      return Error{Code::unavailable, "Expected a free port for the metrics of each worker, but there are too few."};
+  }
+  std::vector<std::string> addresses;
+  for (const std::unique_ptr<HttpServer>& one : found) addresses.push_back(to_string(one->address()));
+  return addresses;
+}
 
 // The command line of a child that does `command` on the same database.
 ChildCommand child_command(const std::string& command, const Settings& settings, const DatabaseChoice& choice,
@@ -89,19 +112,28 @@ Result<ApiProcess> start_api(const ChildCommand& command, const ListenAddress& l
   return ApiProcess{address, Supervised("The API's process", std::move(again), std::move(process))};
 }
 
+// What listens where.
+struct Places {
+  std::string api;  // "": nowhere
+  std::string scheme;
+  std::vector<std::string> metrics;  // of the workers
+};
+
 void print_up(const Settings& settings, const DatabaseChoice& choice, const std::string& dsn, int workers,
-              const std::string& address, const std::string& scheme) {
+              const Places& places) {
   if (settings.json) {
     Json said = {{"up", true}, {"dsn", public_dsn(dsn)}, {"data", choice.directory}, {"workers", workers}};
-    if (!address.empty()) said["listen"] = address;
+    if (!places.api.empty()) said["listen"] = places.api;
+    if (!places.metrics.empty()) said["metrics"] = places.metrics;
     print_json(said);
   } else {
     if (choice.is_embedded()) print_line("PostgreSQL  in " + choice.directory);
     print_line("Database    " + (dsn.empty() ? "as libpq's variables say" : public_dsn(dsn)));
     print_line("Workers     " + std::to_string(workers) + " processes");
-    if (!address.empty()) {
-      print_line("API         " + scheme + "://" + address + "/api/v1/");
-      print_line("Console     " + scheme + "://" + address + "/");
+    for (const std::string& one : places.metrics) print_line("Metrics     http://" + one + "/metrics");
+    if (!places.api.empty()) {
+      print_line("API         " + places.scheme + "://" + places.api + "/api/v1/");
+      print_line("Console     " + places.scheme + "://" + places.api + "/");
     }
     print_line("Ctrl-C drains the workers" +
                std::string(choice.is_embedded() ? "; `cairn down` stops PostgreSQL." : "."));
@@ -184,6 +216,12 @@ Exit up(const Settings& settings, const UpOptions& options) {
   if (const Status may = check_address(options, *dsn); !may) return may.error();
   const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
   if (!checkpoints) return checkpoints.error();
+  Places places{"", options.transport.is_tls ? "https" : "http", {}};
+  if (options.metrics) {
+    Result<std::vector<std::string>> found = metrics_addresses(*options.metrics, options.workers);
+    if (!found) return found.error();
+    places.metrics = *std::move(found);
+  }
   warn_of_folders(choice, *checkpoints);
   const auto child = [&](const std::string& command, const std::string& name) {
     ChildCommand made = child_command(command, settings, choice, *dsn);
@@ -199,12 +237,15 @@ Exit up(const Settings& settings, const UpOptions& options) {
     Result<ApiProcess> started = start_api(serve, *options.listen);
     if (!started) return started.error();
     api = *std::move(started);
+    places.api = api->address;
   }
-  const std::string scheme = options.transport.is_tls ? "https" : "http";
-  print_up(settings, choice, *dsn, options.workers, api ? api->address : "", scheme);
+  print_up(settings, choice, *dsn, options.workers, places);
   std::vector<Supervised> workers;
-  for (int i = 0; i < options.workers; ++i)
-    workers.emplace_back("Worker process", child("work", "worker-" + std::to_string(i + 1)));
+  for (int i = 0; i < options.workers; ++i) {
+    ChildCommand work = child("work", "worker-" + std::to_string(i + 1));
+    if (options.metrics) work.arguments.insert(work.arguments.end(), {"--metrics", places.metrics[std::size_t(i)]});
+    workers.emplace_back("Worker process", std::move(work));
+  }
   const Status ended = supervise(workers, api, server, signals);
   drain(workers, api, signals);
   return ended ? Exit(exit_ok) : Exit(ended.error());
@@ -223,6 +264,11 @@ void add_up(CommandLine& line) {
       ->capture_default_str();
   add_listen(command, "Also answer the commands over HTTP there, as `cairn serve` does",
              [&](const ListenAddress& address) { options.listen = address; });
+  add_text(
+      command, "--metrics", "ADDRESS",
+      "Answer /metrics (for Prometheus) and /healthz of the workers there, without a token: of the first at this port, "
+      "of the others at the next that are free; port 0: all at free ones",
+      [&](const std::string& text) { return assign(options.metrics, listen_argument(text)); });
   add_transport(command, options.transport, options.tls);
   add_tools(line, command);
 }

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/ops/api_client.hpp"
+#include "tests/ops/free_port.hpp"
 #include "tests/ops/metrics/prometheus.hpp"
 #include "tests/paths.hpp"
 
@@ -170,6 +171,28 @@ TEST(Monitoring, F22_the_numbers_that_prometheus_has_are_those_of_the_history) {
   is(R"(max(cairn_runs{status="done"}))", 2);
   is(R"(max(cairn_runs{status="failed"}))", 2);
   is("sum(cairn_worker_holds)", 0);
+}
+
+// Steps by graph, node and outcome are counted by workers, and those of `up` answered nowhere.
+TEST(Monitoring, each_worker_of_up_answers_at_an_address_of_its_own) {
+  const std::string dsn = new_database();
+  const std::string taken = "127.0.0.1:" + free_port();
+  Beside other({"work", "--dsn", dsn, "--queue", "nothing", "--metrics", taken});
+  ASSERT_TRUE(wait_until([&] { return other.out().find("/metrics") != std::string::npos; })) << other.err();
+  Beside up({"up", "--dsn", dsn, "--json", "--workers", "2", "--metrics", taken});
+  ASSERT_TRUE(wait_until([&] { return up.out().find('\n') != std::string::npos; })) << up.err();
+  const std::string said = up.out();
+  const auto addresses = Json::parse(said.substr(0, said.find('\n'))).at("metrics").get<std::set<std::string>>();
+  EXPECT_EQ(addresses.size(), 2u);
+  EXPECT_FALSE(addresses.contains(taken));
+  cairn({"start", "plan_runner", "--dsn", dsn, "--wait", "--no-work", "--input", failing_plan});
+  std::string texts;
+  for (const std::string& address : addresses) texts += Watched::text_at(address);
+  EXPECT_NE(texts.find("cairn_sub_goals_total{graph=\"plan_runner\",status=\"failed\"} 1"), std::string::npos) << texts;
+  EXPECT_NE(texts.find("cairn_steps_total{graph=\"plan_runner\",node="), std::string::npos) << texts;
+  expect_refused(cairn({"up", "--dsn", dsn, "--metrics", "192.0.2.1:9000"}), 5, "192.0.2.1:9000");
+  up.signal(SIGTERM);
+  EXPECT_EQ(up.wait(), 0) << up.err();
 }
 
 // --- promtool -------------------------------------------------------------------------------------------------------
