@@ -3,6 +3,7 @@
 
 #include "ops/bench/rig/flatness.hpp"
 #include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn::program {
 namespace {
@@ -143,6 +144,23 @@ TEST(Bench, a_soak_samples_what_is_held_while_workers_are_killed) {
   for (const Json& row : line["table"])
     expect_positive(row, {"worker_mb", "worker_descriptors", "serve_mb", "serve_descriptors", "connections",
                           "working_mb", "working_table_mb", "working_index_mb", "history_bytes_of_event"});
+}
+
+// Results without a single number of growth were flat.
+TEST(Bench, a_soak_is_judged_by_every_measure) {
+  const auto judged = [](const std::string& rows) {
+    return run_program(testing::source_dir() + "/ops/soak", {"--judge", write_file("soak.md", rows)});
+  };
+  std::string rows;
+  for (const char name : std::string("abcdefghi")) rows += std::string("| growth ") + name + " | 1.04 |\n";
+  EXPECT_EQ(judged(rows + "| growth jobs | 1 |\n").exit, 0);
+  const Ran grown = judged(rows + "| growth jobs | 1.2 |\n"), fewer = judged(rows), none = judged("# Results\n");
+  EXPECT_EQ(grown.exit, 1);
+  EXPECT_NE(grown.err.find("something grew"), std::string::npos) << grown.err;
+  for (const Ran& ran : {fewer, none}) {
+    EXPECT_EQ(ran.exit, 1);
+    EXPECT_NE(ran.err.find("Expected the growth of 10 measures"), std::string::npos) << ran.err;
+  }
 }
 
 TEST(Bench, a_long_run_is_held_against_new_ones) {

@@ -136,5 +136,23 @@ TEST(Traces, serve_sends_each_run_when_it_has_ended_under_the_span_that_it_was_s
   cairn_ok({"verify", run, "--dsn", dsn});
 }
 
+TEST(Traces, runs_that_are_started_together_are_under_the_span_of_their_request) {
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  const std::string parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const Json own = "00-" + std::string(32, 'a') + "-00f067aa0ba902b7-01";
+  const Json one = {{"graph", "plan_runner"}, {"input", {{"goal", "g"}}}};
+  Json tagged = one;
+  tagged["tags"] = {{"traceparent", own}};
+  const Reply started = server.post(runs, {{"runs", Json::array({one, one, tagged})}}, {{"traceparent", parent}});
+  ASSERT_EQ(started.status, 201) << started.body;
+  const Json made = started.json()["runs"];
+  ASSERT_EQ(made.size(), 3u) << started.body;
+  for (std::size_t n = 0; n < made.size(); ++n) {
+    const Json shown = cairn_ok({"show", made[n].at("run").get<std::string>(), "--json", "--dsn", dsn}).json();
+    EXPECT_EQ(shown["tags"]["traceparent"], n < 2 ? Json(parent) : own) << shown;
+  }
+}
+
 }  // namespace
 }  // namespace cairn::program

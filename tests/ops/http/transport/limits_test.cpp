@@ -125,6 +125,32 @@ TEST(ApiLimits, H17_probes_have_a_listener_of_their_own_without_a_token_and_with
   EXPECT_EQ(server.process().wait(), 0);
 }
 
+// Only one counts, and the others need not wait for a database that is slow.
+TEST(ApiLimits, H17_a_scrape_while_another_counts_has_the_numbers_from_before) {
+  const Server server;
+  ASSERT_EQ(server.get("/metrics").status, 200);
+  PgConnection owner({owner_dsn(), "test", false});
+  owner.execute("BEGIN");
+  owner.execute("LOCK TABLE cairn.run, cairn.job IN ACCESS EXCLUSIVE MODE");
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/metrics";
+  Beside counting("/usr/bin/curl", {"-s", "--max-time", "100", url});
+  const auto waiting = [] {
+    PgConnection looker({owner_dsn(), "test", false});
+    return looker.query({"waiting", "select count(*) from pg_locks where not granted"}).int8(0, 0);
+  };
+  EXPECT_TRUE(wait_until([&] {  // the count is due again some seconds after the first
+    if (counting.has_ended()) counting = Beside("/usr/bin/curl", {"-s", "--max-time", "100", url});
+    return waiting() > 0;
+  }));
+  const auto began = std::chrono::steady_clock::now();
+  const Reply meanwhile = server.get("/metrics");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
+  EXPECT_NE(meanwhile.body.find("cairn_jobs{"), std::string::npos) << meanwhile.body;
+  EXPECT_FALSE(counting.has_ended());
+  owner.execute("COMMIT");
+  EXPECT_EQ(counting.wait(), 0);
+}
+
 TEST(ApiLimits, H17_a_scrape_counts_nothing_that_was_counted_just_before) {
   const Server server;
   // The gauges of the database; what follows them is read from the process's memory.
