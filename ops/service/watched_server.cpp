@@ -66,7 +66,7 @@ void WatchedServer::look_at_programs(Clock::time_point now) {
   if (!replaced_at_) replaced_at_ = now;
   if (is_renewal_tried_ || now - *replaced_at_ < replaced_pause) return;
   is_renewal_tried_ = true;
-  const Result<Cluster> cluster = start_cluster(directory_);  // where nobody is connected this is all
+  const Result<Cluster> cluster = start_cluster(directory_);  // without other connections this is all
   if (!cluster) {
     say_on_stderr(cluster.error().message);
   } else if (!cluster->not_renewed.empty()) {

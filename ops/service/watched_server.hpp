@@ -1,5 +1,5 @@
-// The embedded server while `cairn up` runs: it is started again when it has ended and was not stopped, is started anew
-// from programs that took the place of its own, and is told of while its disk fills. Not thread-safe.
+// The embedded server while `cairn up` runs: it is started again when it has ended and was not stopped, and when other
+// programs took the place of its own; and a warning says that its disk fills. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ class WatchedServer {
  public:
   explicit WatchedServer(std::string directory);
 
-  // Looks at most once a second, and less and less often while a server that has ended does not start. What it finds
-  // is said on stderr. Refuses `not_found` once its data is gone or another's.
+  // Looks at most once a second, and less and less often while a server that has ended does not start. Its findings
+  // are said on stderr. Refuses `not_found` once its data is gone or another's.
   Status look();
 
   // True once for a server whose programs were replaced some seconds ago, while others are connected: they are to end,

@@ -112,7 +112,7 @@ Result<ApiProcess> start_api(const ChildCommand& command, const ListenAddress& l
   return ApiProcess{address, Supervised("The API's process", std::move(again), std::move(process))};
 }
 
-// What listens where.
+// The addresses that are listened on.
 struct Places {
   std::string api;  // "": nowhere
   std::string scheme;

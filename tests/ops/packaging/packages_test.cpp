@@ -123,7 +123,7 @@ void expect_all_that_is_linked(const PackageFolder& packages) {
   EXPECT_TRUE(run_program("/usr/bin/sha256sum", {testing::cairn_program()}).out.starts_with(digest)) << digest;
 }
 
-// What a clean machine gets before the packages are made.
+// The packages that a clean machine gets before those of Cairn are made.
 std::string needed_packages() {
   const Ran ran = run_long(testing::source_dir() + "/ops/package", {"--needs"});
   EXPECT_EQ(ran.exit, 0) << ran.err;

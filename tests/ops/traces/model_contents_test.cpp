@@ -1,5 +1,5 @@
-// What a span says of a conversation with a model: the messages of OpenTelemetry's GenAI conventions, whole JSON
-// whatever the conversation's size. The form is held against what their schemas of version 1.41.0 require.
+// The contents of a conversation with a model in its span: the messages of OpenTelemetry's GenAI conventions, whole
+// JSON whatever the conversation's size. The form is held against what their schemas of version 1.41.0 require.
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -24,7 +24,7 @@ Json parsed(const Json& text) {
   return value;
 }
 
-// What the schemas require of each kind of part, apart from its type.
+// The fields that the schemas require of each kind of part, apart from its type.
 const std::map<std::string, std::set<std::string>> required_of_part = {
     {"text", {"content"}}, {"tool_call", {"id", "name", "arguments"}}, {"tool_call_response", {"id", "response"}}};
 
