@@ -135,7 +135,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/pooler_test.cpp
   tests/storage/postgres/silence_test.cpp
   tests/storage/postgres/tagged_runs_test.cpp
-  tests/storage/postgres/pooler.cpp
+  tests/storage/pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
   tests/storage/proof/records_test.cpp
@@ -414,7 +414,7 @@ cairn_tests(ops postgres cairn_ops
   tests/faults/server.cpp
   tests/storage/server_programs.cpp
   tests/storage/test_database.cpp
-  tests/storage/postgres/pooler.cpp
+  tests/storage/pooler.cpp
 )
 cairn_tests(fuzz fast cairn_workers
   tests/fuzz/bombs.cpp
@@ -451,7 +451,7 @@ cairn_tests(faults postgres cairn_storage
   tests/ops/small_disk.cpp
   tests/storage/test_database.cpp
   tests/storage/postgres/cutting_proxy.cpp
-  tests/storage/postgres/pooler.cpp
+  tests/storage/pooler.cpp
 )
 add_executable(note tests/faults/note.cpp)
 target_link_libraries(note PRIVATE cairn_flags nlohmann_json::nlohmann_json)

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/store.hpp"
-#include "tests/storage/postgres/pooler.hpp"
+#include "tests/storage/pooler.hpp"
 #include "tests/storage/test_runs.hpp"
 
 namespace cairn::test {

@@ -1,5 +1,5 @@
 // The program behind a pooler in transaction mode, and the connections that its processes open.
-#include "tests/storage/postgres/pooler.hpp"
+#include "tests/storage/pooler.hpp"
 
 #include <algorithm>
 #include <atomic>

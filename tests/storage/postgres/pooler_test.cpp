@@ -1,6 +1,6 @@
 // The store behind a pooler in transaction mode, where a statement may meet another connection of the server than the
 // one before it.
-#include "tests/storage/postgres/pooler.hpp"
+#include "tests/storage/pooler.hpp"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tests/storage/postgres/pooler.hpp"
+#include "tests/storage/pooler.hpp"
 
 #include <csignal>
 #include <cstdlib>
