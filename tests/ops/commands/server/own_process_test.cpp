@@ -1,4 +1,4 @@
-// The program's own process once it has started: its environment, who may look at it, the files it may open.
+// What the program makes of its own process as it starts: its environment, who may look at it, what it may open.
 #include <fstream>
 #include <gtest/gtest.h>
 #include <optional>
