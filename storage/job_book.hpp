@@ -2,6 +2,7 @@
 // both stores make. Safe from any thread.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <utility>
@@ -14,8 +15,9 @@ namespace cairn {
 // All throw StoreUnavailable.
 struct JobBook {
   // Gives up holds without an event: the jobs are offered again at `run_at_us` with a new epoch. A job that is no
-  // longer held as its fence says is left alone.
-  std::function<void(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us)> release;
+  // longer held as its fence says is left alone. Returns how many were held; one that was given up just before the
+  // connection was lost may be missing.
+  std::function<std::size_t(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us)> release;
 
   // The standing of each of these holds, in their order.
   std::function<std::vector<HoldStanding>(std::span<const std::pair<RunId, Fence>> holds)> standing;
@@ -29,7 +31,7 @@ struct JobBook {
 template <class Table>
 JobBook job_book_of(Table& table) {
   return {.release = [&table](std::span<const std::pair<RunId, Fence>> holds,
-                              TimeUs run_at_us) { table.release(holds, run_at_us); },
+                              TimeUs run_at_us) { return table.release(holds, run_at_us); },
           .standing = [&table](std::span<const std::pair<RunId, Fence>> holds) { return table.standing(holds); },
           .of = [&table](const RunId& run) { return table.of(run); },
           .queues = [&table] { return table.queues(); }};

@@ -26,7 +26,7 @@ class CountingStore final : public ForwardingStore {
     count_sessions();
     count_values();
     jobs_.release = [this](std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
-      counted(StoreCallKind::claim, [&] { store_.jobs().release(holds, run_at_us); });
+      return counted(StoreCallKind::claim, [&] { return store_.jobs().release(holds, run_at_us); });
     };
   }
 

@@ -27,8 +27,9 @@ void count(QueueRow& queue, const HeldJob& job, TimeUs now_us) {
 
 }  // namespace
 
-void MemoryJobs::release(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us) {
+std::size_t MemoryJobs::release(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us) {
   const std::lock_guard lock(rows_.mutex);
+  std::size_t released = 0;
   for (const auto& [id, fence] : holds_given) {
     const auto run = rows_.runs.find(id);
     if (run == rows_.runs.end()) continue;
@@ -40,7 +41,9 @@ void MemoryJobs::release(std::span<const std::pair<RunId, Fence>> holds_given, T
     run->second.adjust_released(job->second.job);
     // A run that was paused while the job was held has its jobs out of every claim's reach until it resumes.
     job->second.job.run_at_us = run->second.row.status == RunStatus::paused ? never_us : run_at_us;
+    ++released;
   }
+  return released;
 }
 
 std::vector<HoldStanding> MemoryJobs::standing(std::span<const std::pair<RunId, Fence>> holds_given) {

@@ -15,7 +15,7 @@ class MemoryJobs {
   explicit MemoryJobs(MemoryRows& rows) : rows_(rows) {}
 
   // As JobBook says.
-  void release(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us);
+  std::size_t release(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us);
   std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds_given);
   std::vector<HeldJob> of(const RunId& id);
   std::vector<QueueRow> queues();

@@ -182,14 +182,14 @@ TEST_P(ClaimTest, release_frees_only_what_is_still_held) {
   ++wrong.epoch;
   const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}, {held[1].run, wrong}};
   EXPECT_EQ(store().jobs().standing(holds), (std::vector{HoldStanding::held, HoldStanding::lost}));
-  store().jobs().release(holds, noon + 3);
+  EXPECT_EQ(store().jobs().release(holds, noon + 3), 1u);
   const std::vector<HeldJob> again = claim(8);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].run, held[0].run);
   EXPECT_EQ(again[0].job.run_at_us, noon + 3);
   EXPECT_GT(again[0].epoch, held[0].epoch);
   EXPECT_EQ(again[0].job.step, 1);
-  store().jobs().release(holds, noon);
+  EXPECT_EQ(store().jobs().release(holds, noon), 0u);
   EXPECT_TRUE(claim(9).empty()) << "a second release of the same hold is stale";
   const std::pair none{run.id(), Fence{99, 7, 1, 1}};
   EXPECT_EQ(store().jobs().standing(std::vector{holds[0], none}),

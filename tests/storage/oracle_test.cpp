@@ -142,8 +142,7 @@ class Twins {
       if (pick(6) == 0) ++holds.back().second.step;
     }
     const TimeUs run_at_us = noon + pick(5);
-    store_.jobs().release(holds, run_at_us);
-    model_->jobs().release(holds, run_at_us);
+    EXPECT_EQ(store_.jobs().release(holds, run_at_us), model_->jobs().release(holds, run_at_us));
   }
 
   void compare() {

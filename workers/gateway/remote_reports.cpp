@@ -9,6 +9,7 @@
 namespace cairn {
 namespace {
 
+constexpr const char* hold_lost = "The hold was lost.";
 constexpr const char* never_held = "Expected a claim of an attempt that was made, but there is none.";
 
 // No one has held such a claim, as far as the run has come.
@@ -40,13 +41,13 @@ void RemoteReports::give_up(AskId id) {
   for (const Ticket ticket : left) end(ticket, {ReportStatus::stale, "Its client was gone, and it is to come again."});
 }
 
-// The store leaves a hold alone that is no more as the fence says.
+// Whether the claim is still held is known by the store, in the write itself.
 void RemoteReports::release(Ticket ticket, Report& report, std::int64_t pause_ms) {
   if (report.claim.fence.session == asks_.at(report.ask).answer.session) {
     report.stage = Stage::writes;
     return context_.call(LetGo{{{report.claim.run, report.claim.fence}}, context_.now + pause_ms * 1'000, ticket});
   }
-  asks_.set_result(report.ask, report.place, {ReportStatus::stale, "The hold was lost."});
+  asks_.set_result(report.ask, report.place, {ReportStatus::stale, hold_lost});
   reports_.erase(ticket);
 }
 
@@ -158,7 +159,9 @@ bool RemoteReports::is_being_written(const ClaimId& claim) const {
 }
 
 void RemoteReports::let_go(const LetGo& let_go) {
-  if (has(let_go.report)) end(let_go.report, {ReportStatus::committed, ""});
+  if (!has(let_go.report)) return;
+  end(let_go.report,
+      let_go.answer > 0 ? ReportReply{ReportStatus::committed, ""} : ReportReply{ReportStatus::stale, hold_lost});
 }
 
 void RemoteReports::end(Ticket ticket, ReportReply reply) {

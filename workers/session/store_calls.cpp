@@ -144,8 +144,8 @@ void CommitLocked::lock_without_missed(Store& store, const DecideLocked& decide)
   });
 }
 
-void LetGo::carry_out(const CallSite& at) const {
-  at.store.jobs().release(holds, run_at_us);
+void LetGo::carry_out(const CallSite& at) {
+  answer = at.store.jobs().release(holds, run_at_us);
   at.store.notify();
 }
 

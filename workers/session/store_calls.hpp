@@ -119,9 +119,10 @@ struct TakeStarts {
 struct LetGo {
   std::vector<std::pair<RunId, Fence>> holds;
   TimeUs run_at_us = 0;
-  Ticket report = 0;  // of a worker over HTTP, that asked for it; 0: none
+  Ticket report = 0;       // of a worker over HTTP, that asked for it; 0: none
+  std::size_t answer = 0;  // how many were held
   static const char* purpose() { return "let go of steps"; }
-  void carry_out(const CallSite& at) const;
+  void carry_out(const CallSite& at);
 };
 
 // Two calls about what the step in `slot` reads and leaves besides its events: large values, and the record, where the

@@ -1,6 +1,6 @@
 -- (offset 0: as in lock_runs.sql.)
 -- After lock_runs. Rows still held as the fences say become unowned, with a new epoch, adjusted as adjust_jobs wanted
--- while they were held; those of a paused run are never due.
+-- while they were held; those of a paused run are never due. A row each.
 with held as materialized (
   select j.shard, j.run_id, j.branch,
          case when (j.on_release->>'step')::int = j.step and (j.on_release->>'attempt')::int = j.attempt
@@ -27,3 +27,4 @@ set session = null, offered = true, epoch = j.epoch + 1, deadline = 922337203685
     timeout_ms = coalesce((held.adjusted->>'timeout_ms')::bigint, j.timeout_ms), on_release = null
 from held
 where j.shard = any (array[held.shard]) and j.run_id = held.run_id and j.branch = held.branch
+returning j.branch

@@ -35,13 +35,16 @@ class FenceArrays {
 
 }  // namespace
 
-void JobTable::release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
+std::size_t JobTable::release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
   std::map<Shard, std::map<std::pair<RunId, BranchId>, Fence>> by_shard;
   for (const auto& [run, fence] : holds) by_shard[shard_of(run, shards_)][{run, fence.branch}] = fence;
-  for (const auto& [shard, fences] : by_shard) release_on(shard, fences, run_at_us);
+  std::size_t released = 0;
+  for (const auto& [shard, fences] : by_shard) released += release_on(shard, fences, run_at_us);
+  return released;
 }
 
-void JobTable::release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us) {
+std::size_t JobTable::release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences,
+                                 TimeUs run_at_us) {
   PgArray locked(PgType::uuid);
   FenceArrays arrays;
   std::optional<RunId> last;
@@ -52,14 +55,18 @@ void JobTable::release_on(Shard shard, const std::map<std::pair<RunId, BranchId>
   }
   const PgParameters runs = PgParameters().add(shard).add(std::move(locked));
   const PgParameters parameters = arrays.add_to(PgParameters().add(shard)).add(run_at_us);
-  placements_.run(shard, [&](PgConnection& connection) {
+  return placements_.run(shard, [&](PgConnection& connection) {
     connection.begin_pipeline();
     connection.send(begin_statement());
     connection.send(statement("lock_runs"), runs);
     connection.send(statement("release_jobs"), parameters);
     connection.send(commit_statement());
     connection.sync();
+    connection.receive();  // of BEGIN
+    connection.receive();  // the locked runs
+    const PgResult released = connection.receive();
     connection.finish();
+    return static_cast<std::size_t>(released.rows());
   });
 }
 

@@ -20,13 +20,13 @@ class JobTable {
       : placements_(placements), clock_(clock), shards_(shards) {}
 
   // As JobBook says.
-  void release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us);
+  std::size_t release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us);
   std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds);
   std::vector<HeldJob> of(const RunId& id);
   std::vector<QueueRow> queues();
 
  private:
-  void release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us);
+  std::size_t release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us);
 
   Placements& placements_;
   SharedClock& clock_;

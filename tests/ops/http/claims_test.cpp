@@ -132,6 +132,9 @@ TEST_F(Claims, one_by_one_the_same_report_is_already_there_and_another_is_a_conf
   const std::string second = claims + "/" + next["claims"].at(0)["claim"].get<std::string>();
   EXPECT_EQ(ok(server.post(second + "/release", {{"retry_ms", 0}}))["status"], "committed");
   EXPECT_EQ(server.post(second + "/complete", Json::object()).status, 409);
+  const Reply twice = server.post(second + "/release", Json::object());
+  EXPECT_EQ(twice.status, 409) << twice.body;
+  EXPECT_EQ(twice.json()["error"]["code"], "stale");
   const Json again = ok(server.post(claims, asked(answer["session"], 1, 5'000)));
   const std::string third = claims + "/" + again["claims"].at(0)["claim"].get<std::string>();
   EXPECT_EQ(again["claims"][0]["attempt"], 1) << "a release is no attempt";

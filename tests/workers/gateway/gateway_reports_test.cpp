@@ -1,4 +1,5 @@
 // Reports of workers over HTTP: each counts once, in whichever process of the API it arrives, and as often as it comes.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "tests/workers/gateway/gateway_rig.hpp"
@@ -180,6 +181,37 @@ TEST_F(GatewayTest, a_release_is_answered_once_it_is_written) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->results.at(0).status, ReportStatus::committed);
   EXPECT_EQ(reported(here_, first.session, done(first.claims[0].id)).results.at(0).status, ReportStatus::stale);
+}
+
+TEST_F(GatewayTest, a_release_of_what_is_not_held_is_stale) {
+  start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const Ask::Report release{first.claims.at(0).id, Outcome{}, true};
+  Ask::Report forged = release;
+  ++forged.claim.fence.epoch;
+  EXPECT_EQ(reported(here_, first.session, forged).results.at(0).status, ReportStatus::stale);
+  ASSERT_EQ(reported(here_, first.session, done(release.claim)).results.at(0).status, ReportStatus::committed);
+  for (Process* process : {&here_, &there_})
+    EXPECT_EQ(reported(*process, first.session, release).results.at(0).status, ReportStatus::stale) << "completed";
+  const AskAnswer second = answered(here_, ask_of(first.session, 1));
+  const Ask::Report next{second.claims.at(0).id, Outcome{}, true};
+  EXPECT_EQ(reported(here_, first.session, next).results.at(0).status, ReportStatus::committed);
+  ASSERT_EQ(answered(there_, ask_of(0, 1)).claims.size(), 1u) << "another session takes it";
+  EXPECT_EQ(reported(here_, first.session, next).results.at(0).status, ReportStatus::stale);
+}
+
+TEST_F(GatewayTest, a_release_and_an_outcome_of_one_claim_in_one_request_have_one_winner) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  const AskAnswer answer =
+      answered(here_, reports_of(first.session, {{claim, Outcome{}, true}, done(claim), {claim, Outcome{}, true}}));
+  ASSERT_EQ(answer.results.size(), 3u);
+  EXPECT_EQ(std::count_if(answer.results.begin(), answer.results.end(),
+                          [](const ReportReply& one) { return one.status == ReportStatus::committed; }),
+            1);
+  const bool is_completed = answer.results[1].status == ReportStatus::committed;
+  EXPECT_EQ(store_->run(run)->head, is_completed ? 2 : 1);
 }
 
 TEST_F(GatewayTest, a_hold_that_was_lost_is_stale_and_nothing_is_written) {

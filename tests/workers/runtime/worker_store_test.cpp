@@ -181,7 +181,7 @@ class FlakyStore final : public ForwardingStore {
     graphs_.all = [this] { return often([&] { return store_.graphs().all(); }); };
     sessions_.all = [this] { return often([&] { return store_.sessions().all(); }); };
     jobs_.release = [this](std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
-      often([&] { return store_.jobs().release(holds, run_at_us), 0; });
+      return often([&] { return store_.jobs().release(holds, run_at_us); });
     };
     snapshots_.newest = [this](const RunId& run, std::int32_t version, std::int64_t at_most) {
       return often([&] { return store_.snapshots().newest(run, version, at_most); });
