@@ -21,6 +21,7 @@ struct Outcome {
   // same key and no facts but records, the outcome may be used again; the records are not repeated.
   std::string cache_key = {};
   std::int32_t handler_version = 0;  // that made it; 0: its first one, or none did
+  std::string digest = {};           // of it as it was reported, where it may be reported again; "": it may not
 };
 
 // The error of a step that has no answer on record; it ends the run as failed, whatever edges there are.
@@ -34,6 +35,7 @@ struct Failure {
   std::vector<Fact> facts;  // only records of what was used are kept
   // The next attempt comes no earlier, as the other side has asked; at most pause_ms_max. 0: it has not asked.
   std::int64_t pause_ms = 0;
+  std::string refused = {};  // the digest of the outcome that was reported, where the run could not take it
 };
 inline constexpr std::int64_t pause_ms_max = 3'600'000;
 

@@ -317,9 +317,10 @@ Status Deciding::operator()(const CompleteStep& complete) {
   if (Status handled = expect_handled(state_, step); !handled) return handled;
   if (Status same = check_reuse(step, complete); !same) return same;
   if (Status fits = check_outcome(step, complete.outcome); !fits) {
+    const Outcome& outcome = complete.outcome;
     fail_attempt(complete.step, {complete.step,
                                  complete.attempt,
-                                 {"invalid", fits.error().message, true, complete.outcome.facts},
+                                 {"invalid", fits.error().message, true, outcome.facts, 0, outcome.digest},
                                  complete.worker,
                                  complete.started_at});
   } else if (step.goal >= 0) {
@@ -492,6 +493,7 @@ void Deciding::fail_attempt(StepId id, const FailStep& fail) {
   const Step& step = state_.steps.at(id);
   const Attempt attempt{step.attempt, fail.worker, fail.started_at};
   StepFailed failed = failed_step(state_, step, attempt, fail.failure.error, fail.failure.message);
+  failed.refused = fail.failure.refused;
   if (may_retry(step, fail)) {
     const TimeUs now = std::max(context_.now_us, state_.last_at);
     const TimeUs asked = std::clamp<std::int64_t>(fail.failure.pause_ms, 0, pause_ms_max) * 1'000;
@@ -501,8 +503,12 @@ void Deciding::fail_attempt(StepId id, const FailStep& fail) {
     return emit(id, std::move(failed));
   }
   if (failed.error == diverged_error) return emit(id, std::move(failed));  // no edge leads on from there
-  if (step.goal >= 0)
-    return emit(id, failed_goal(goal_of(state_, step), attempt, std::move(failed.error), std::move(failed.message)));
+  if (step.goal >= 0) {
+    SubGoalClosed closed =
+        failed_goal(goal_of(state_, step), attempt, std::move(failed.error), std::move(failed.message));
+    closed.refused = std::move(failed.refused);
+    return emit(id, std::move(closed));
+  }
   route_error(failed, state_, step);
   emit(id, std::move(failed));
 }

@@ -168,6 +168,7 @@ struct StepFailed {
   std::optional<TimeUs> retry_at;  // exactly one of: retry_at; label and next; neither: final
   std::string label;
   std::vector<std::string> next;
+  std::string refused;  // the digest of the outcome that was not taken; "": none was reported, or it had no digest
 };
 struct SignalReceived {
   std::string name;
@@ -232,6 +233,7 @@ struct SubGoalClosed {
   SessionId worker = 0;
   TimeUs started_at = 0;
   std::string reused_from;
+  std::string refused;  // as in StepFailed
 };
 struct PlanChild {
   std::string id;

@@ -108,6 +108,7 @@ void event_fields(auto& field, Is<StepFailed> auto& e) {
   field.present("retry_at", e.retry_at);
   field.unless_empty("label", e.label);
   field.unless_empty("next", e.next);
+  field.unless_empty("refused", e.refused);
 }
 void event_fields(auto& field, Is<SignalReceived> auto& e) {
   field("name", e.name);
@@ -165,6 +166,7 @@ void event_fields(auto& field, Is<SubGoalClosed> auto& e) {
   field("worker", e.worker);
   field("started_at", e.started_at);
   field.unless_empty("reused_from", e.reused_from);
+  field.unless_empty("refused", e.refused);
 }
 void event_fields(auto& field, Is<PlanCreated> auto& e) {
   field("version", e.version);

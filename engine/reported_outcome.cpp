@@ -26,8 +26,8 @@ struct Closing {
     return StepReport{0, e.attempt, std::move(outcome), e.worker, e.started_at, e.cached_from};
   }
   std::optional<StepReport> operator()(const StepFailed& e) {
-    return StepReport{0,        e.attempt,    Failure{e.error, e.message, e.retry_at.has_value(), std::move(facts)},
-                      e.worker, e.started_at, 0};
+    Failure failure{e.error, e.message, e.retry_at.has_value(), std::move(facts), 0, e.refused};
+    return StepReport{0, e.attempt, std::move(failure), e.worker, e.started_at, 0};
   }
   std::optional<StepReport> operator()(const SubGoalClosed& e) {
     if (e.status == GoalStatus::skipped || !e.reused_from.empty()) return std::nullopt;
@@ -35,7 +35,7 @@ struct Closing {
     if (e.status == GoalStatus::succeeded)
       report.result = Outcome{"", parse_stored(e.outputs), std::move(facts), {}};
     else
-      report.result = Failure{e.error, e.message, false, std::move(facts)};
+      report.result = Failure{e.error, e.message, false, std::move(facts), 0, e.refused};
     return report;
   }
   template <class Other>

@@ -64,6 +64,7 @@ void RemoteReports::decide(Ticket ticket, Report& report, const RunState* state)
   const ClaimId& claim = report.claim;
   const Step* step = state == nullptr ? nullptr : find_step(*state, claim.fence.step);
   const bool is_open = step != nullptr && step->attempt == claim.attempt && !is_ended(state->status);
+  add_digest(*report.result);
   if (step != nullptr) complete_report(*report.result, *state, *step, asked.worker->handlers());
   Job job;
   job.branch = claim.fence.branch;

@@ -1,8 +1,10 @@
 #include "workers/gateway/report_rules.hpp"
 
+#include <new>
 #include <utility>
 
 #include "engine/bounds.hpp"
+#include "storage/digest.hpp"
 #include "workers/runs/executor.hpp"
 
 namespace cairn {
@@ -10,25 +12,30 @@ namespace {
 
 constexpr const char* no_label = "ok";
 
-// An outcome that its node, or its sub-goal, does not take is recorded as a failed attempt.
-constexpr const char* not_taken = "invalid";
+// An outcome that its node, or its sub-goal, did not take is recorded as a failed attempt, with its digest.
+bool is_refused(const Outcome& outcome, const std::string& refused) {
+  return !refused.empty() && refused == outcome.digest;
+}
 
 bool is_same_outcome(const Outcome& outcome, const FoundEnd& end) {
   if (const auto* succeeded = std::get_if<StepSucceeded>(&*end.event))
     return (outcome.label.empty() || succeeded->label == outcome.label) && end.has_same_values;
-  if (const auto* failed = std::get_if<StepFailed>(&*end.event)) return failed->error == not_taken;
+  if (const auto* failed = std::get_if<StepFailed>(&*end.event)) return is_refused(outcome, failed->refused);
   const auto* closed = std::get_if<SubGoalClosed>(&*end.event);
   if (closed == nullptr) return false;
-  return closed->status == GoalStatus::succeeded ? end.has_same_values : closed->error == not_taken;
+  return closed->status == GoalStatus::succeeded ? end.has_same_values : is_refused(outcome, closed->refused);
 }
 
-// Long texts are cut when they are recorded.
+// Long texts are cut when they are recorded. An attempt that was tried again had been reported as worth it; whether one
+// that was not had been, is not on record.
 bool is_same_failure(const Failure& failure, const EventBody& end) {
   const std::string error = recordable(failure.error, name_bytes_max);
   const std::string message = recordable(failure.message, message_bytes_max);
-  if (const auto* failed = std::get_if<StepFailed>(&end)) return failed->error == error && failed->message == message;
+  if (const auto* failed = std::get_if<StepFailed>(&end))
+    return failed->error == error && failed->message == message && failed->refused.empty() &&
+           (failure.retryable || !failed->retry_at);
   const auto* closed = std::get_if<SubGoalClosed>(&end);
-  return closed != nullptr && closed->error == error && closed->message == message;
+  return closed != nullptr && closed->error == error && closed->message == message && closed->refused.empty();
 }
 
 bool is_same(const Command& report, const FoundEnd& end) {
@@ -53,6 +60,15 @@ bool is_lost(const EventBody& end) {
 }
 
 }  // namespace
+
+void add_digest(StepResult& result) {
+  if (!result) return;
+  try {
+    result->digest = hex(sha256(canonical(Json(result->label)) + canonical(result->patch)));
+  } catch (const std::bad_alloc&) {
+    result->digest.clear();
+  }
+}
 
 void complete_report(StepResult& result, const RunState& state, const Step& step, const HandlerTable& handlers) {
   if (!result || step.goal >= 0) return;

@@ -10,6 +10,9 @@
 
 namespace cairn {
 
+// Adds to an outcome, as it came, the digest by which the same one is known again after its run did not take it.
+void add_digest(StepResult& result);
+
 // Adds to an outcome, as the worker has declared the handler: its version, and its label if it has only one.
 void complete_report(StepResult& result, const RunState& state, const Step& step, const HandlerTable& handlers);
 

@@ -80,15 +80,55 @@ TEST_F(GatewayTest, the_same_list_is_already_there_after_it_has_ended_its_run) {
   }
 }
 
-TEST(ReportRules, outputs_that_their_sub_goal_did_not_take_are_already_there) {
+TEST(ReportRules, outputs_that_their_sub_goal_did_not_take_are_already_there_and_others_are_a_conflict) {
+  const auto outputs = [](const char* page) {
+    StepResult result = Outcome{"", {{"page", page}}, {}};
+    add_digest(result);
+    return *result;
+  };
   SubGoalClosed closed;
   closed.status = GoalStatus::failed;
   closed.error = "invalid";
   closed.worker = 7;
-  const Command report = CompleteStep{1, 1, Outcome{"", {{"page", "x"}}, {}}, 7, 0, 0};
-  EXPECT_EQ(judge_report(report, {closed, false}, 7).status, ReportStatus::already);
-  closed.error = "busy";
-  EXPECT_EQ(judge_report(report, {closed, false}, 7).status, ReportStatus::conflict);
+  closed.refused = outputs("x").digest;
+  ASSERT_FALSE(closed.refused.empty());
+  const auto status_of = [&closed](Outcome outcome) {
+    return judge_report(CompleteStep{1, 1, std::move(outcome), 7, 0, 0}, {closed, false}, 7).status;
+  };
+  EXPECT_EQ(status_of(outputs("x")), ReportStatus::already);
+  EXPECT_EQ(status_of(outputs("y")), ReportStatus::conflict);
+  const Command failure = FailStep{1, 1, Failure{"invalid", "", true, {}}, 7, 0};
+  EXPECT_EQ(judge_report(failure, {closed, false}, 7).status, ReportStatus::conflict);
+  closed.refused.clear();
+  EXPECT_EQ(status_of(outputs("x")), ReportStatus::conflict) << "the worker had said so itself";
+}
+
+TEST_F(GatewayTest, after_an_outcome_that_its_node_did_not_take_another_is_a_conflict) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  const Ask::Report wrong{claim, Outcome{"nowhere", {{"count", 1}}, {}}};
+  EXPECT_EQ(reported(here_, first.session, wrong).results[0].status, ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::failed) << "it is recorded as a failed attempt";
+  for (Process* process : {&here_, &there_}) {
+    EXPECT_EQ(reported(*process, first.session, wrong).results[0].status, ReportStatus::already);
+    EXPECT_EQ(reported(*process, first.session, done(claim)).results[0].status, ReportStatus::conflict);
+    EXPECT_EQ(reported(*process, first.session, {claim, Outcome{"nowhere", {{"count", 2}}, {}}}).results[0].status,
+              ReportStatus::conflict);
+  }
+}
+
+TEST_F(GatewayTest, a_failure_that_was_to_be_tried_again_is_not_the_same_as_a_final_one) {
+  start();
+  AskAnswer first = answered(here_, ask_of(0, 1));
+  ASSERT_EQ(reported(here_, first.session, done(first.claims.at(0).id)).results[0].status, ReportStatus::committed);
+  const AskAnswer second = answered(here_, ask_of(first.session, 1));
+  const auto failure = [&second](bool again) {
+    return Ask::Report{second.claims.at(0).id, Failure{"broken", "It broke.", again, {}}};
+  };
+  EXPECT_EQ(reported(here_, first.session, failure(true)).results[0].status, ReportStatus::committed);
+  EXPECT_EQ(reported(there_, first.session, failure(true)).results[0].status, ReportStatus::already);
+  EXPECT_EQ(reported(there_, first.session, failure(false)).results[0].status, ReportStatus::conflict);
 }
 
 TEST_F(GatewayTest, a_report_that_comes_twice_at_once_counts_once) {
