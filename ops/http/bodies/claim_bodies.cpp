@@ -70,7 +70,18 @@ bool is_word(const std::string& text) {
   });
 }
 
+// Refuses fields that go with another kind of report: they would be passed over in silence.
+void expect_alone(Fields& fields, const char* kind, FieldNames others) {
+  for (const std::string_view other : others)
+    if (fields.has(std::string(other).c_str()))
+      return fields.refuse(
+          bad_request("Expected one report of a claim: label and patch, outputs, error or release, but "
+                      "found " +
+                      std::string(other) + " beside " + kind + "."));
+}
+
 Outcome outcome_of(Fields& fields) {
+  if (fields.has("outputs")) expect_alone(fields, "outputs", {"label", "patch"});
   Outcome outcome;
   outcome.label = fields.name("label");
   outcome.patch = fields.object(fields.has("outputs") ? "outputs" : "patch");
@@ -98,11 +109,14 @@ Result<Ask::Report> report_of(Json given) {
   const Result<ClaimId> claim = parse_claim_id(fields.needed_text("claim"));
   Ask::Report report;
   if (fields.flag("release")) {
+    expect_alone(fields, "release", {"label", "patch", "facts", "outputs", "error", "message", "again"});
     report.is_release = true;
     report.pause_ms = fields.number_between("retry_ms", 0, pause_ms_max, 0);
   } else if (fields.has("error")) {
+    expect_alone(fields, "error", {"label", "patch", "outputs"});
     report.result = failure_of(fields);
   } else {
+    expect_alone(fields, "an outcome", {"message", "again", "retry_ms"});
     report.result = outcome_of(fields);
   }
   if (!claim) fields.refuse(bad_request(claim.error().message));
@@ -248,6 +262,7 @@ Result<ClaimsHeard> heartbeat_body(const ApiRequest& request) {
   }
   const Json progress = fields.object("progress");
   for (const auto& [claim, text] : progress.items()) {
+    if (const Result<ClaimId> known = parse_claim_id(claim); !known) fields.refuse(bad_request(known.error().message));
     if (!text.is_string())
       fields.refuse(bad_request("Expected a text as the progress of a claim, but found " + excerpt(text, 60) + "."));
     else

@@ -237,6 +237,15 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
       {with(asked(), "finished", {{{"claim", claim}, {"patch", 1}}}), "an object as patch"},
       {with(asked(), "finished", {{{"claim", claim}, {"facts", {{{"type", "run_finished"}}}}}}), "a fact"},
       {with(asked(), "finished", {{{"claim", claim}, {"facts", {{{"type", "plan_created"}}}}}}), "plan_created"},
+      {with(asked(), "finished", {{{"claim", claim}, {"patch", {{"letters", 1}}}, {"error", "x"}}}),
+       "patch beside error"},
+      {with(asked(), "finished", {{{"claim", claim}, {"label", "ok"}, {"outputs", {{"a", 1}}}}}),
+       "label beside outputs"},
+      {with(asked(), "finished", {{{"claim", claim}, {"release", true}, {"patch", {{"letters", 1}}}}}),
+       "patch beside release"},
+      {with(asked(), "finished", {{{"claim", claim}, {"release", true}, {"error", "x"}}}), "error beside release"},
+      {with(asked(), "finished", {{{"claim", claim}, {"patch", {{"letters", 1}}}, {"again", true}}}),
+       "again beside an outcome"},
       {with(asked(), "other", 1), "but found \"other\""}};
   for (const auto& [body, says] : wrong) {
     const Reply reply = server.post(claims, body);
@@ -245,6 +254,10 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
   }
   EXPECT_EQ(server.post(claims + "/nothing/complete").status, 400);
   EXPECT_EQ(server.post(claims + "/heartbeat", {{"session", "77"}, {"claims", Json::array()}}).status, 404);
+  const Json says_nothing = {{"session", answer["session"]}, {"claims", {claim}}, {"progress", {{"x", "half"}}}};
+  EXPECT_EQ(server.post(claims + "/heartbeat", says_nothing).status, 400) << "no claim has that name";
+  const Json both = {{"patch", {{"letters", 1}}}, {"outputs", {{"a", 1}}}};
+  EXPECT_EQ(server.post(claims + "/" + claim + "/complete", both).status, 400);
   EXPECT_EQ(server.post(claims + "/" + claim + "/complete", {{"patch", Json::object()}}).status, 200) << "it is held";
   EXPECT_EQ(server.post(runs + "/" + run + "/cancel").status, 200);
 }
