@@ -1,9 +1,10 @@
 """Functions as a worker declares them, and JSON as the types that they ask for."""
 
 import dataclasses
+import datetime
 import enum
 import unittest
-from typing import Any, Dict, List, Literal, Optional, Tuple, Union
+from typing import Any, Dict, List, Literal, NewType, Optional, Tuple, TypedDict, Union
 
 from cairn.failures import Again, Final
 from cairn.functions import decode, function_of, plain
@@ -30,6 +31,41 @@ class Order:
     mode: Literal["fast", "slow"] = "fast"
     either: Union[int, str] = 0
     anything: Any = None
+
+
+class Address(TypedDict):
+    street: str
+
+
+class Details(Address, total=False):
+    floors: List[int]
+
+
+Customer = NewType("Customer", int)
+
+
+@dataclasses.dataclass
+class Delivery:
+    to: Details
+    customer: Customer
+    codes: List  # type: ignore[type-arg]
+    both: tuple = ()  # type: ignore[type-arg]
+    then: Optional["Delivery"] = None
+
+
+@dataclasses.dataclass
+class Timed:
+    at: datetime.datetime
+
+
+@dataclasses.dataclass
+class Nested:
+    all: List[Timed]
+
+
+@dataclasses.dataclass
+class MayBeTimed:
+    at: Optional[datetime.datetime] = None
 
 
 class Model:
@@ -85,6 +121,23 @@ class Decoding(unittest.TestCase):
             self.assertEqual(str(caught.exception), says)
 
 
+    def test_typed_dictionaries_and_new_types_are_read_and_do_not_use_up_the_attempts(self) -> None:
+        to = {"street": "a", "floors": [1], "door": "left"}
+        given = {"to": to, "customer": 7, "codes": ["x", 1], "both": [2]}
+        plain_one = Delivery({"street": "a", "floors": [1], "door": "left"}, Customer(7), ["x", 1], (2,))  # type: ignore
+        self.assertEqual(decode(Delivery, given, "the settings"), plain_one)
+        self.assertEqual(decode(Delivery, {**given, "then": given}, "the settings").then, plain_one)
+        cases: List[Tuple[Dict[str, Any], str]] = [
+                ({"to": {}}, "Expected street in the settings.to, but found []."),
+                ({"to": 1}, "Expected an object in the settings.to, but found 1."),
+                ({"to": {"street": "a", "floors": ["b"]}}, "Expected int in the settings.to.floors[0], but found 'b'."),
+                ({"customer": "x"}, "Expected int in the settings.customer, but found 'x'.")]
+        for wrong, says in cases:
+            with self.assertRaises(ValueError) as caught:
+                decode(Delivery, {**given, **wrong}, "the settings")
+            self.assertEqual(str(caught.exception), says)
+
+
 class Functions(unittest.TestCase):
     def test_the_first_parameter_decides_what_it_gets(self) -> None:
         def raw(settings: Dict[str, Any]) -> None: ...
@@ -123,6 +176,19 @@ class Functions(unittest.TestCase):
                 function_of(function, {})
         with self.assertRaisesRegex(TypeError, "Expected the type of settings of unknown to be known"):
             function_of(unknown, {})
+
+    def test_a_type_that_no_json_becomes_is_refused_when_it_is_added(self) -> None:
+        def delivers(settings: Delivery) -> None: ...
+        def timed(settings: Timed) -> None: ...
+        def nested(settings: Nested) -> None: ...
+        def may_be(settings: MayBeTimed) -> None: ...
+
+        function_of(delivers, {})
+        function_of(may_be, {})
+        refused: List[Any] = [timed, nested]
+        for function in refused:
+            with self.assertRaisesRegex(TypeError, "the settings of .*, but found datetime of Timed.at"):
+                function_of(function, {})
 
     def test_results_become_json(self) -> None:
         self.assertEqual(plain(None), {})

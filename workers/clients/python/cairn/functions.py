@@ -7,13 +7,14 @@ import enum
 import inspect
 import types
 import typing
-from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from .context import StepContext
 from .failures import Final
 from .rules import Json
 
 _UNIONS = (Union, getattr(types, "UnionType", Union))  # `int | str` from Python 3.10 on
+_PLAIN = (str, int, float, bool, list, dict, tuple, set, frozenset, type(None))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,9 +65,70 @@ def _settings_type(call: Callable[..., Any], parameter: str) -> Optional[type]:
         except Exception as unknown:
             raise TypeError(f"Expected the type of {parameter} of {_name(call)} to be known where it is registered, "
                             f"but: {unknown}.") from None
-    is_model = isinstance(annotation, type) and (dataclasses.is_dataclass(annotation)
-                                                 or callable(getattr(annotation, "model_validate", None)))
-    return annotation if is_model else None
+    if not isinstance(annotation, type) or not (dataclasses.is_dataclass(annotation) or _is_model(annotation)):
+        return None
+    odd = _unknown_kind(annotation, set())
+    if odd is not None:
+        raise TypeError(f"Expected types that JSON becomes in {annotation.__name__}, the {parameter} of {_name(call)}, "
+                        f"but found {odd}.")
+    return annotation
+
+
+def _unknown_kind(kind: Any, seen: Set[Any]) -> Optional[str]:
+    """A type in this one that no JSON becomes; nothing if there is none, or its names are known only later."""
+    origin = typing.get_origin(kind)
+    if origin in _UNIONS:
+        found = [_unknown_kind(one, seen) for one in typing.get_args(kind)]
+        return found[0] if all(found) else None
+    if _is_open(kind) or origin is Literal or kind is None:
+        return None
+    if hasattr(kind, "__supertype__"):
+        return _unknown_kind(kind.__supertype__, seen)
+    if origin is not None:
+        inner = [one for one in typing.get_args(kind) if one is not Ellipsis]
+        found = [_unknown_kind(one, seen) for one in inner] if _is_collection(origin) else [str(kind)]
+        return next((one for one in found if one), None)
+    if not isinstance(kind, type):
+        return str(kind)
+    if kind in _PLAIN or _is_model(kind) or issubclass(kind, enum.Enum):
+        return None
+    if not dataclasses.is_dataclass(kind) and not _is_typed_dict(kind):
+        return kind.__name__
+    return _unknown_field(kind, seen)
+
+
+def _unknown_field(kind: Any, seen: Set[Any]) -> Optional[str]:
+    if kind in seen:
+        return None
+    seen.add(kind)
+    try:
+        hints = typing.get_type_hints(kind)
+    except Exception:
+        return None
+    made = [one.name for one in dataclasses.fields(kind) if one.init] if dataclasses.is_dataclass(kind) else hints
+    for name in made:
+        unknown = _unknown_kind(hints[name], seen)
+        if unknown is not None:
+            return unknown if " of " in unknown else f"{unknown} of {kind.__name__}.{name}"
+    return None
+
+
+def _is_open(kind: Any) -> bool:
+    """Whether any value will do."""
+    return kind is Any or kind is object or isinstance(kind, typing.TypeVar)
+
+
+def _is_model(kind: type) -> bool:
+    return callable(getattr(kind, "model_validate", None))
+
+
+def _is_typed_dict(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, dict) and hasattr(kind, "__required_keys__")
+
+
+def _is_collection(origin: Any) -> bool:
+    return isinstance(origin, type) and (issubclass(origin, (Mapping, tuple, set, frozenset))
+                                         or issubclass(list, origin))
 
 
 # --- JSON as types --------------------------------------------------------------------------------------------------
@@ -84,8 +146,10 @@ def _decoded(kind: type, value: Json) -> Any:
 def decode(kind: Any, value: Json, place: str) -> Any:
     """The JSON value as a value of this type. Raises ValueError with a sentence that names the place."""
     origin = typing.get_origin(kind)
-    if kind is Any or kind is object or isinstance(kind, typing.TypeVar):
+    if _is_open(kind):
         return value
+    if hasattr(kind, "__supertype__"):
+        return decode(kind.__supertype__, value, place)
     if origin in _UNIONS:
         return _decode_union(kind, value, place)
     if origin is Literal:
@@ -94,15 +158,20 @@ def decode(kind: Any, value: Json, place: str) -> Any:
         raise _mismatch(" or ".join(repr(one) for one in typing.get_args(kind)), value, place)
     if dataclasses.is_dataclass(kind):
         return _decode_dataclass(kind, value, place)
+    if _is_typed_dict(kind):
+        return _decode_typed_dict(kind, value, place)
+    if isinstance(kind, type) and _is_model(kind):
+        return kind.model_validate(value)  # type: ignore[attr-defined]
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return _decode_enum(kind, value, place)
-    if origin is not None:
+    if origin is not None or kind in (tuple, set, frozenset):
+        origin = origin or kind
         return _decode_collection(kind, origin, value, place)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if kind is None or kind is type(None):
         kind = type(None)
-    is_right = isinstance(kind, type) and isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    is_right = kind in _PLAIN and isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
     if not is_right:
         raise _mismatch(getattr(kind, "__name__", str(kind)), value, place)
     return value
@@ -130,7 +199,7 @@ def _decode_enum(kind: Any, value: Json, place: str) -> Any:
 
 
 def _decode_collection(kind: Any, origin: Any, value: Json, place: str) -> Any:
-    arguments = typing.get_args(kind)
+    arguments = typing.get_args(kind) or ((Any, Any) if issubclass(origin, Mapping) else (Any, Ellipsis))
     if issubclass(origin, Mapping):
         if not isinstance(value, dict):
             raise _mismatch("an object", value, place)
@@ -159,6 +228,17 @@ def _decode_dataclass(kind: Any, value: Json, place: str) -> Any:
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise ValueError(f"Expected {field.name} in {place}, but found {sorted(value)[:20]}.")
     return kind(**given)
+
+
+def _decode_typed_dict(kind: Any, value: Json, place: str) -> Any:
+    """It stays an object, with the fields that its type does not name."""
+    if not isinstance(value, dict):
+        raise _mismatch("an object", value, place)
+    missing = sorted(name for name in kind.__required_keys__ if name not in value)
+    if missing:
+        raise ValueError(f"Expected {missing[0]} in {place}, but found {sorted(value)[:20]}.")
+    known = {name: one for name, one in typing.get_type_hints(kind).items() if name in value}
+    return {**value, **{name: decode(one, value[name], f"{place}.{name}") for name, one in known.items()}}
 
 
 def plain(value: Any) -> Json:
