@@ -122,9 +122,9 @@ class Decoding(unittest.TestCase):
 
 
     def test_typed_dictionaries_and_new_types_are_read_and_do_not_use_up_the_attempts(self) -> None:
-        to = {"street": "a", "floors": [1], "door": "left"}
-        given = {"to": to, "customer": 7, "codes": ["x", 1], "both": [2]}
-        plain_one = Delivery({"street": "a", "floors": [1], "door": "left"}, Customer(7), ["x", 1], (2,))  # type: ignore
+        to: Any = {"street": "a", "floors": [1], "door": "left"}
+        given: Dict[str, Any] = {"to": to, "customer": 7, "codes": ["x", 1], "both": [2]}
+        plain_one = Delivery(to, Customer(7), ["x", 1], (2,))
         self.assertEqual(decode(Delivery, given, "the settings"), plain_one)
         self.assertEqual(decode(Delivery, {**given, "then": given}, "the settings").then, plain_one)
         cases: List[Tuple[Dict[str, Any], str]] = [
