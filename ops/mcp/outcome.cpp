@@ -85,16 +85,15 @@ Json input_requests(const Json& questions) {
     std::optional<Json> form = form_request(question);
     if (!form) continue;
     (*form)["mode"] = "form";
-    requests[question.value("id", "")] = {{"method", "elicitation/create"}, {"params", *std::move(form)}};
+    requests[question.value("key", "")] = {{"method", "elicitation/create"}, {"params", *std::move(form)}};
   }
   return requests;
 }
 
 Json task_json(const TaskFacts& facts, const Graph* graph) {
   const Json& state = facts.state;
-  const Json questions = state.value("questions", Json::array());
   const bool asks = facts.elicits && !has_ended(state);
-  Json requests = asks ? input_requests(questions) : Json::object();
+  Json requests = asks ? input_requests(facts.questions) : Json::object();
   Json task = {{"taskId", state.value("run", "")},
                {"status", task_status(state, requests)},
                {"createdAt", state.value("started_at", "")},
@@ -104,8 +103,8 @@ Json task_json(const TaskFacts& facts, const Graph* graph) {
   if (task["status"] == "input_required") task["inputRequests"] = std::move(requests);
   if (task["status"] == "completed") task["result"] = ended_result(state, graph, true);
   std::string says = facts.says;
-  if (task["status"] == "working" && !questions.empty())
-    says = question_text(state.value("run", ""), questions.front());
+  if (task["status"] == "working" && !facts.questions.empty())
+    says = question_text(facts.questions.front().value("run", ""), facts.questions.front());
   if (task["status"] == "cancelled") says = failure_text(state);
   if (!says.empty()) task["statusMessage"] = says;
   return task;

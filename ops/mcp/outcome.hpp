@@ -30,6 +30,7 @@ Json unfinished_result(const std::string& text, bool has_schema);
 
 struct TaskFacts {
   Json state;        // GET /runs/RUN
+  Json questions;    // open_questions() of it
   std::string says;  // why it is where it is
   bool elicits = false;
 };
@@ -37,7 +38,7 @@ struct TaskFacts {
 // "inputRequests"}. A question that no form can show leaves the task `working`, with the question in its message.
 Json task_json(const TaskFacts& facts, const Graph* graph);
 
-// {QUESTION: {"method": "elicitation/create", "params"}} of the open questions that a form can show.
+// {KEY: {"method": "elicitation/create", "params"}} of those of open_questions() that a form can show.
 Json input_requests(const Json& questions);
 
 bool has_ended(const Json& state);

@@ -1,6 +1,9 @@
 #include "ops/mcp/run_call.hpp"
 
+#include <algorithm>
+
 #include "ops/mcp/forms.hpp"
+#include "ops/mcp/open_questions.hpp"
 #include "ops/mcp/outcome.hpp"
 
 namespace cairn {
@@ -28,7 +31,7 @@ std::string goes_on(const RunId& run) {
 RunCall::RunCall(McpHostRef host, RunCallOrder order)
     : host_(std::move(host)),
       order_(std::move(order)),
-      head_(host_->follow(order_.run)),
+      own_{order_.run, host_->follow(order_.run)},
       until_(Clock::now() + wait()) {}
 
 RunCall::Piece RunCall::next() {
@@ -38,12 +41,13 @@ RunCall::Piece RunCall::next() {
 
 RunCall::Piece RunCall::news() {
   Piece piece;
-  const std::optional<RunHead> head = head_();
-  if (head && head->seq > seen_) read_events(piece, head->seq);
-  if (head && is_ended(head->status) && seen_ >= head->seq) {
+  const std::optional<RunHead> head = own_.head();
+  if (head && head->seq > own_.seen) read_events(piece, own_, head->seq);
+  const bool are_read = look_at_called(piece);
+  if (head && is_ended(head->status) && own_.seen >= head->seq) {
     if (const std::optional<Json> now = state(); now && has_ended(*now))
       end(piece, ended_result(*now, order_.graph.get(), order_.peer.is_modern));
-  } else if (head && has_question_ && seen_ >= head->seq) {
+  } else if (head && has_question_ && are_read && own_.seen >= head->seq) {
     put_questions(piece);
   }
   if (!piece.is_last && is_declined_)
@@ -52,25 +56,51 @@ RunCall::Piece RunCall::news() {
   return piece;
 }
 
-void RunCall::read_events(Piece& piece, std::int64_t head) {
-  if (head <= seen_) return;
-  const ApiResponse page = host_->ask(
-      api_get({"runs", to_string(order_.run), "events"},
-              {{"from", std::to_string(seen_ + 1)}, {"limit", std::to_string(events_at_once)}, {"raw", "true"}}));
-  if (!refusal_of(page).empty()) return;
-  for (const Json& event : parse_stored(page.body)) {
-    seen_ = event["seq"].get<std::int64_t>();
-    const std::string type = event.value("type", "");
-    if (type == "question_asked") has_question_ = true;
-    if (type == "question_answered" || type == "question_expired") until_ = Clock::now() + wait();
-    if (!order_.progress_token.is_null()) add_progress(piece, event);
+bool RunCall::look_at_called(Piece& piece) {
+  bool are_read = true;
+  for (std::size_t at = 0; at < called_.size(); ++at) {  // what one calls is added
+    Followed followed = called_[at];
+    const std::optional<RunHead> head = followed.head();
+    if (head && head->seq > followed.seen) read_events(piece, followed, head->seq);
+    const bool is_read = followed.is_left || (head && followed.seen >= head->seq);
+    followed.is_left = followed.is_left || (is_read && is_ended(head->status));
+    are_read = are_read && is_read;
+    called_[at] = std::move(followed);
   }
+  std::erase_if(called_, [](const Followed& one) { return one.is_left; });
+  return are_read;
+}
+
+void RunCall::read_events(Piece& piece, Followed& followed, std::int64_t head) {
+  if (head <= followed.seen) return;
+  const ApiResponse page = host_->ask(api_get(
+      {"runs", to_string(followed.run), "events"},
+      {{"from", std::to_string(followed.seen + 1)}, {"limit", std::to_string(events_at_once)}, {"raw", "true"}}));
+  if (!refusal_of(page).empty()) {
+    followed.is_left = page.status < http_status::failures_begin;
+    return;
+  }
+  const bool is_own = followed.run == order_.run;
+  for (const Json& event : parse_stored(page.body)) {
+    followed.seen = event["seq"].get<std::int64_t>();
+    hear(event);
+    if (is_own && !order_.progress_token.is_null()) add_progress(piece, event);
+  }
+}
+
+void RunCall::hear(const Json& event) {
+  const std::string type = event.value("type", "");
+  if (type == "question_asked") has_question_ = true;
+  if (type == "question_answered" || type == "question_expired") until_ = Clock::now() + wait();
+  if (type != "child_started" || called_.size() >= asking_runs_max) return;
+  if (const std::optional<RunId> child = parse_run_id(event.value("child", "")))
+    called_.push_back({*child, host_->follow(*child)});
 }
 
 void RunCall::add_progress(Piece& piece, const Json& event) {
   piece.messages.push_back(notification_message(
       "notifications/progress",
-      {{"progressToken", order_.progress_token}, {"progress", seen_}, {"message", progress_text(event)}}));
+      {{"progressToken", order_.progress_token}, {"progress", own_.seen}, {"message", progress_text(event)}}));
 }
 
 std::optional<Json> RunCall::state() const {
@@ -87,18 +117,18 @@ void RunCall::put_questions(Piece& piece) {
   const std::optional<Json> now = state();
   if (!now) return;  // asked again
   has_question_ = false;
-  const Json questions = now->value("questions", Json::array());
+  const Json questions = open_questions(*host_, *now);
   const Json requests = order_.peer.elicits ? input_requests(questions) : Json::object();
   if (order_.peer.is_modern && !requests.empty())
     return end(
         piece,
         {{"resultType", "input_required"}, {"inputRequests", requests}, {"requestState", to_string(order_.run)}});
   for (const Json& question : questions) {
-    const std::string id = question.value("id", "");
-    if (!requests.contains(id)) return end_unfinished(piece, question_text(to_string(order_.run), question));
-    if (!forms_.insert(id).second) continue;
-    Json form = *form_request(question);
-    piece.messages.push_back(request_message(form_id(order_.run, id), "elicitation/create", std::move(form)));
+    const std::string run = question.value("run", "");
+    if (!requests.contains(question.value("key", ""))) return end_unfinished(piece, question_text(run, question));
+    const std::string form = form_id(run, question.value("id", ""));
+    if (!forms_.insert(form).second) continue;
+    piece.messages.push_back(request_message(form, "elicitation/create", *form_request(question)));
     until_ = Clock::now() + form_wait;
   }
 }
@@ -122,18 +152,6 @@ void RunCall::cancel() { cancel_run(*host_, order_.run); }
 bool cancel_run(const McpHost& host, const RunId& run) {
   const Json reason = {{"reason", "The client cancelled the tool's call."}};
   return refusal_of(host.ask(api_post({"runs", to_string(run), "cancel"}, reason))).empty();
-}
-
-std::string form_id(const RunId& run, const std::string& question) { return to_string(run) + "/" + question; }
-
-std::optional<FormPlace> form_place(const Json& id) {
-  if (!id.is_string()) return std::nullopt;
-  const auto& text = id.get_ref<const std::string&>();
-  const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) return std::nullopt;
-  const std::optional<RunId> run = parse_run_id(std::string_view(text).substr(0, slash));
-  if (!run) return std::nullopt;
-  return FormPlace{*run, text.substr(slash + 1)};
 }
 
 }  // namespace cairn

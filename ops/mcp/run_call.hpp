@@ -49,8 +49,17 @@ class RunCall {
   bool is_of(const std::string& caller, const std::string& session, const Json& request_id) const;
 
  private:
+  // The run, or an open one that it has called.
+  struct Followed {
+    RunId run;
+    McpHost::Head head;
+    std::int64_t seen = 0;  // the last event that was read
+    bool is_left = false;   // it has ended, or is not the caller's to read
+  };
   Piece news();
-  void read_events(Piece& piece, std::int64_t head);
+  bool look_at_called(Piece& piece);  // false: some of their events are to be read yet
+  void read_events(Piece& piece, Followed& followed, std::int64_t head);
+  void hear(const Json& event);
   void add_progress(Piece& piece, const Json& event);
   void put_questions(Piece& piece);
   void end(Piece& piece, Json result);
@@ -61,24 +70,16 @@ class RunCall {
 
   McpHostRef host_;
   RunCallOrder order_;
-  McpHost::Head head_;
+  Followed own_;
+  std::vector<Followed> called_ = {};
   std::chrono::steady_clock::time_point until_;
-  std::int64_t seen_ = 0;      // the last event that was read
   bool has_question_ = false;  // one was asked that was not put yet
   std::atomic<bool> is_declined_ = false;
   std::atomic<bool> is_left_ = false;
-  std::set<std::string> forms_;  // the questions whose forms the client has
+  std::set<std::string> forms_;  // of the questions whose forms the client has
 };
 
 // Ends a run whose call the client has cancelled. False: the caller may not, or it has ended.
 bool cancel_run(const McpHost& host, const RunId& run);
-
-// The id of a form that the server asks for, and the question that it names; nothing: it is none.
-std::string form_id(const RunId& run, const std::string& question);
-struct FormPlace {
-  RunId run;
-  std::string question;
-};
-std::optional<FormPlace> form_place(const Json& id);
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ops/mcp/graph_tools.hpp"
+#include "ops/mcp/open_questions.hpp"
 #include "ops/mcp/outcome.hpp"
 #include "ops/mcp/resources.hpp"
 #include "ops/mcp/tasks.hpp"
@@ -170,15 +171,16 @@ McpReply reply_to_form(const McpHost& host, const RpcMessage& message) {
   const ApiResponse shown = host.ask(api_get({"runs", to_string(place->run)}));
   if (const std::string says = refusal_of(shown); !says.empty())
     return refusal(message.id, {rpc::invalid_params, says, http_status::bad_request});
+  const Json state = parse_stored(shown.body);
   McpReply reply = accepted();
   if (message.result.is_null()) {
-    reply.declined = place->run;
+    reply.declined = first_caller(host, state);
     return reply;
   }
   const Json responses = {{place->question, message.result}};
-  const Result<bool, RpcError> given = give_answers(host, parse_stored(shown.body), responses);
+  const Result<bool, RpcError> given = give_answers(host, state, responses);
   if (!given) return refusal(message.id, {given.error().code, given.error().message, http_status::bad_request});
-  if (!*given) reply.declined = place->run;
+  if (!*given) reply.declined = first_caller(host, state);
   return reply;
 }
 

@@ -1,6 +1,7 @@
 #include "ops/mcp/tasks.hpp"
 
 #include "ops/mcp/forms.hpp"
+#include "ops/mcp/open_questions.hpp"
 #include "ops/mcp/outcome.hpp"
 
 namespace cairn {
@@ -51,7 +52,7 @@ GraphRef graph_named(const McpHost& host, const std::string& name) {
 Result<Json, RpcError> created_task(const McpHost& host, const std::string& run) {
   Result<Json, RpcError> state = state_of(host, run);
   if (!state) return state;
-  Json task = task_json({*std::move(state), "", false}, nullptr);
+  Json task = task_json({*std::move(state), Json::array(), "", false}, nullptr);
   task.erase("result");
   task["resultType"] = "task";
   return task;
@@ -62,9 +63,11 @@ Result<Json, RpcError> get_task(const McpHost& host, const McpPeer& peer, const 
   if (!id) return id.error();
   Result<Json, RpcError> state = state_of(host, *id);
   if (!state) return state;
-  const std::string says = has_ended(*state) ? "" : explained(host, *id);
+  const bool is_over = has_ended(*state);
+  Json questions = is_over ? Json::array() : open_questions(host, *state);
+  const std::string says = is_over ? "" : explained(host, *id);
   const GraphRef graph = graph_named(host, state->value("graph", ""));
-  return task_json({*std::move(state), says, peer.elicits}, graph.get());
+  return task_json({*std::move(state), std::move(questions), says, peer.elicits}, graph.get());
 }
 
 Result<Json, RpcError> update_task(const McpHost& host, const McpPeer& peer, const Json& params) {
@@ -90,17 +93,18 @@ Result<Json, RpcError> cancel_task(const McpHost& host, const McpPeer& peer, con
 
 Result<bool, RpcError> give_answers(const McpHost& host, const Json& state, const Json& responses) {
   bool all = true;
-  for (const Json& question : state.value("questions", Json::array())) {
-    const std::string id = question.value("id", "");
-    if (!responses.is_object() || !responses.contains(id)) continue;
-    const Result<std::optional<Json>> value = entered(question, responses[id]);
+  if (!responses.is_object() || responses.empty()) return all;
+  for (const Json& question : open_questions(host, state)) {
+    const std::string key = question.value("key", "");
+    if (!responses.contains(key)) continue;
+    const Result<std::optional<Json>> value = entered(question, responses[key]);
     if (!value) return bad_params(value.error().message);
     if (!*value) {
       all = false;
       continue;
     }
-    const ApiResponse given =
-        host.ask(api_post({"runs", state.value("run", ""), "answers"}, {{"question", id}, {"value", **value}}));
+    const ApiResponse given = host.ask(api_post({"runs", question.value("run", ""), "answers"},
+                                                {{"question", question.value("id", "")}, {"value", **value}}));
     if (!refusal_of(given).empty() && given.status != http_status::conflict) return refused(given);
   }
   return all;

@@ -18,7 +18,7 @@ Result<Json, RpcError> update_task(const McpHost& host, const McpPeer& peer, con
 // A task that has ended stays as it is.
 Result<Json, RpcError> cancel_task(const McpHost& host, const McpPeer& peer, const Json& params);
 
-// Gives a client's inputResponses as answers to the open questions of a run, by their ids. False: one was declined.
+// Gives a client's inputResponses as answers to open_questions() of a run, by their keys. False: one was declined.
 // Refuses what does not fit a question.
 Result<bool, RpcError> give_answers(const McpHost& host, const Json& state, const Json& responses);
 

@@ -117,6 +117,29 @@ TEST(McpLegacy, a_question_is_a_form_and_what_is_entered_goes_on_with_the_run) {
   EXPECT_EQ(told["result"]["structuredContent"], (Json{{"value", entered["content"]}})) << told;
 }
 
+TEST(McpLegacy, a_question_of_a_called_run_is_a_form_of_the_call) {
+  const Server server;
+  const Beside working({"work"});
+  add_graph(server, asking_tool("form_below", {{"type", "string"}}));
+  add_graph(server, calling_tool("form_above", "form_below"));
+  LegacyClient client(server.port(), shows_forms);
+  for (const bool accepts : {true, false}) {
+    McpStream stream(server.port(), rpc_request(accepts ? 9 : 10, "tools/call", {{"name", "form_above"}}),
+                     client.headers());
+    const Json form = stream.next();
+    ASSERT_EQ(form["method"], "elicitation/create") << form;
+    const Json entered =
+        accepts ? Json{{"action", "accept"}, {"content", {{"answer", "blue"}}}} : Json{{"action", "decline"}};
+    EXPECT_EQ(client.send({{"jsonrpc", "2.0"}, {"id", form["id"]}, {"result", entered}}).status, 202);
+    const Json told = stream.next();
+    if (accepts) {
+      EXPECT_EQ(told["result"]["structuredContent"]["came"], (Json{{"value", "blue"}})) << told;
+    } else {
+      EXPECT_NE(text_of(told["result"]).find("stays open"), std::string::npos) << told;
+    }
+  }
+}
+
 TEST(McpLegacy, a_client_without_forms_is_given_the_question_in_words) {
   const Server server;
   add_graph(server, asking_tool("worded_ask", {{"type", "string"}}));

@@ -59,6 +59,16 @@ Json asking_tool(const std::string& name, const Json& schema) {
         {"end", {{"end", {{"status", "done"}, {"output", {{"value", {{"$", "value"}, {"default", nullptr}}}}}}}}}}}};
 }
 
+Json calling_tool(const std::string& name, const std::string& graph) {
+  return {{"name", name},
+          {"start", "call"},
+          {"expose", {{"description", "Calls a graph that asks."}}},
+          {"limits", {{"steps", 10}}},
+          {"nodes",
+           {{"call", {{"call", graph}, {"into", "came"}, {"on", {{"done", "end"}, {"failed", "end"}}}}},
+            {"end", {{"end", {{"status", "done"}, {"output", {{"came", {{"$", "came"}, {"default", nullptr}}}}}}}}}}}};
+}
+
 void add_graph(const Server& server, const Json& graph) {
   const Reply added = server.post("/api/v1/graphs", graph);
   EXPECT_EQ(added.status, 201) << added.body;

@@ -13,6 +13,8 @@ namespace cairn::program {
 Json echo_tool(const std::string& name, const std::string& tool = "");
 // One that asks for a value of this schema, and gives it.
 Json asking_tool(const std::string& name, const Json& schema);
+// One that calls `graph`, and gives what came of it as the value.
+Json calling_tool(const std::string& name, const std::string& graph);
 
 void add_graph(const Server& server, const Json& graph);
 

@@ -146,6 +146,44 @@ TEST(McpModern, a_question_is_an_input_request_and_the_call_comes_again_with_the
   EXPECT_EQ(server.get(runs + "?graph=input_ask").json().size(), 1u);
 }
 
+TEST(McpModern, a_question_of_a_called_run_is_an_input_request_of_the_call) {
+  const Server server;
+  const Beside working({"work"});
+  add_graph(server, asking_tool("below_ask", {{"type", "string"}, {"enum", {"small", "large"}}}));
+  add_graph(server, calling_tool("middle_ask", "below_ask"));
+  add_graph(server, calling_tool("above_ask", "middle_ask"));
+  const Json asked = send_modern(server.port(), call_of(1, "above_ask", Json::object(), shows_forms)).result();
+  EXPECT_EQ(asked["resultType"], "input_required") << asked;
+  const std::string child = server.get(runs + "?graph=below_ask").json().at(0)["run"];
+  ASSERT_TRUE(asked["inputRequests"].contains(child + "/q1")) << asked;
+  Json again = call_of(2, "above_ask", Json::object(), shows_forms);
+  again["params"]["requestState"] = asked["requestState"];
+  again["params"]["inputResponses"] = {{child + "/q1", {{"action", "accept"}, {"content", {{"answer", "large"}}}}}};
+  const Json result = send_modern(server.port(), again).result();
+  EXPECT_EQ(result["structuredContent"]["came"]["came"], (Json{{"value", "large"}})) << result;
+}
+
+TEST(McpModern, a_question_of_a_called_run_is_a_task_that_needs_input) {
+  const Server server;
+  const Beside working({"work"});
+  add_graph(server, asking_tool("task_below", {{"type", "integer"}}));
+  add_graph(server, calling_tool("task_above", "task_below"));
+  const std::string run =
+      send_modern(server.port(), call_of(1, "task_above", Json::object(), tasks_and_forms)).result()["taskId"];
+  Json asked;
+  const auto get = [&] {
+    asked = send_modern(server.port(), modern_request(2, "tasks/get", {{"taskId", run}}, tasks_and_forms)).result();
+    return asked["status"];
+  };
+  EXPECT_TRUE(wait_until([&] { return get() == "input_required"; })) << asked;
+  ASSERT_EQ(asked["inputRequests"].size(), 1u) << asked;
+  const Json answer = {{asked["inputRequests"].begin().key(), {{"action", "accept"}, {"content", {{"answer", 7}}}}}};
+  const Json update = modern_request(3, "tasks/update", {{"taskId", run}, {"inputResponses", answer}}, tasks_and_forms);
+  EXPECT_EQ(send_modern(server.port(), update).result()["resultType"], "complete");
+  EXPECT_TRUE(wait_until([&] { return get() == "completed"; })) << asked;
+  EXPECT_EQ(asked["result"]["structuredContent"]["came"], (Json{{"value", 7}})) << asked;
+}
+
 TEST(McpModern, a_question_that_no_form_can_show_is_put_in_words) {
   const Server server;
   add_graph(server, asking_tool("deep_ask", {{"type", "object"},
