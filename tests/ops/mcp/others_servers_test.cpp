@@ -1,9 +1,10 @@
-// Cairn as a client of MCP servers that others wrote: server-everything (npm) as a tool server, and the client
-// scenarios of the protocol's own conformance suite.
+// Cairn beside what others wrote: server-everything (npm) as a tool server, the client scenarios of the protocol's own
+// conformance suite, and the inspector's command line as a client of our server.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "tests/ops/free_port.hpp"
-#include "tests/ops/program.hpp"
+#include "tests/ops/mcp/mcp_client.hpp"
 #include "tests/paths.hpp"
 
 namespace cairn::program {
@@ -98,6 +99,39 @@ TEST(McpOthers, the_client_scenarios_of_the_suite_pass) {
   expect_passes("tools_call", client_of("s.add_numbers", {{"a", 5}, {"b", 3}}));
   expect_passes("elicitation-sep1034-client-defaults", client_of("s.test_client_elicitation_defaults", Json::object()));
   expect_passes("sse-retry", client_of("s.test_reconnection", Json::object()));
+}
+
+// What the inspector prints. It finds its own package.json from the folder it is started in.
+Json inspected(const std::string& target, const std::string& method) {
+  const fs::path folder = installed("mcp_servers") / "@modelcontextprotocol/inspector-cli/build";
+  const Ran ran = run_program("/bin/bash", {"-c", "cd '" + folder.string() + "' && exec '" + node() + "' index.js " +
+                                                      target + " --method " + method});
+  EXPECT_EQ(ran.exit, 0) << method << ": " << ran.out << ran.err;
+  return ran.exit == 0 ? Json::parse(ran.out, nullptr, false) : Json();
+}
+
+bool is_among(const Json& list, const char* field, const std::string& value) {
+  return std::any_of(list.begin(), list.end(), [&](const Json& one) { return one.value(field, "") == value; });
+}
+
+TEST(McpOthers, the_inspector_lists_and_calls_our_tools) {
+  ASSERT_TRUE(fs::exists(installed("mcp_servers") / "@modelcontextprotocol/inspector-cli")) << "ops/npm installs it.";
+  const Server server;
+  add_graph(server, echo_tool("inspected_echo"));
+  const Beside working({"work"});
+  const std::string http = "http://127.0.0.1:" + std::to_string(server.port()) + "/mcp --transport http";
+  for (const std::string& target : {http, "'" + testing::cairn_program() + "' mcp"}) {
+    const Json tools = inspected(target, "tools/list").value("tools", Json::array());
+    EXPECT_TRUE(is_among(tools, "name", "inspected_echo")) << target << tools;
+    EXPECT_TRUE(is_among(tools, "name", "cairn_show_run")) << target << tools;
+    const Json called = inspected(target, "tools/call --tool-name inspected_echo --tool-arg text=hello");
+    EXPECT_EQ(called["structuredContent"], (Json{{"said", "hello"}})) << target << called;
+    const Json resources = inspected(target, "resources/list").value("resources", Json::array());
+    EXPECT_TRUE(is_among(resources, "uri", "cairn://graph/inspected_echo")) << target << resources;
+    const Json read = inspected(target, "resources/read --uri cairn://graph/inspected_echo")["contents"];
+    ASSERT_EQ(read.size(), 1u) << target << read;
+    EXPECT_EQ(Json::parse(read[0]["text"].get<std::string>())["name"], "inspected_echo");
+  }
 }
 
 }  // namespace
