@@ -1,5 +1,7 @@
 // The protocol's own conformance suite (npm) against the real server: each of its server scenarios passes, or stands in
-// conformance/not_applicable.json with the reason.
+// conformance/not_applicable.json with the reason. conformance/REPORT.md is what came of it.
+#include <cstdlib>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <set>
 #include <sstream>
@@ -39,6 +41,15 @@ std::set<std::string> server_scenarios() {
   return names;
 }
 
+std::string head_of_report() {
+  const Json locked = Json::parse(read_file(sources() / "package.json"));
+  return "# What the conformance suite says\n\nThe server scenarios of `@modelcontextprotocol/conformance` " +
+         locked["dependencies"]["@modelcontextprotocol/conformance"].get<std::string>() +
+         " against `cairn serve`, as `tests/ops/mcp/conformance_test.cpp` ran\nthem; `CAIRN_UPDATE_GOLDEN=1` writes "
+         "this "
+         "page.\n\n| Scenario | Outcome |\n|---|---|\n";
+}
+
 TEST(McpConformance, every_scenario_of_the_suite_passes_or_has_a_reason_why_it_does_not_apply) {
   ASSERT_TRUE(fs::is_directory(modules())) << "Expected the suite in " << modules() << ", where ops/npm installs it.";
   const Server server;
@@ -50,13 +61,20 @@ TEST(McpConformance, every_scenario_of_the_suite_passes_or_has_a_reason_why_it_d
   for (const auto& [name, reason] : reasons.items()) EXPECT_TRUE(scenarios.contains(name)) << name << " is none";
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/mcp";
   int passed = 0;
+  std::string report = head_of_report();
   for (const std::string& name : scenarios) {
-    if (reasons.contains(name)) continue;
+    if (reasons.contains(name)) {
+      report += "| " + name + " | Does not apply. " + reasons[name].get<std::string>() + " |\n";
+      continue;
+    }
     const Ran ran = suite("server --url " + url + " --scenario " + name);
     EXPECT_EQ(ran.exit, 0) << name << ":\n" << ran.out;
     passed += ran.exit == 0 ? 1 : 0;
+    report += "| " + name + " | " + (ran.exit == 0 ? "passed" : "failed") + " |\n";
   }
   EXPECT_GE(passed, 17) << "of " << scenarios.size();
+  if (std::getenv("CAIRN_UPDATE_GOLDEN") != nullptr) std::ofstream(sources() / "REPORT.md") << report;
+  EXPECT_EQ(report, read_file(sources() / "REPORT.md")) << "CAIRN_UPDATE_GOLDEN=1 writes it";
 }
 
 }  // namespace
