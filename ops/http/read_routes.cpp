@@ -17,7 +17,9 @@
 #include "ops/audit/diff.hpp"
 #include "ops/audit/exporter.hpp"
 #include "ops/http/bodies/bodies.hpp"
+#include "ops/http/bodies/fields.hpp"
 #include "ops/http/covered_runs.hpp"
+#include "ops/http/graph_description.hpp"
 #include "ops/http/list_page.hpp"
 #include "ops/http/metrics.hpp"
 #include "ops/http/streams/event_stream.hpp"
@@ -248,13 +250,18 @@ RouteReply list_graphs(RouteCall& call) {
 RouteReply show_graph(RouteCall& call) {
   if (const Status known = only_query(call.request, {"format"}); !known) return known.error();
   const std::string format = query_text(call.request, "format");
-  if (!format.empty() && format != "json" && format != "mermaid" && format != "dot" && format != "svg")
-    return Error{Code::invalid, "Expected a format json, mermaid, dot or svg, but found \"" + format + "\"."};
+  if (!format.empty() && !is_one_of(format, {"json", "mermaid", "dot", "svg", "openapi"}))
+    return Error{Code::invalid, "Expected a format json, mermaid, dot, svg or openapi, but found \"" + format + "\"."};
   call.client.load_graphs();
   const Result<GraphRef> graph = covered_graph(call);
   if (!graph) return graph.error();
   if (format.empty() || format == "json")
     return tagged_response(call.request, (*graph)->version, json_response(parse_stored((*graph)->text)));
+  if (format == "openapi") {
+    ApiResponse described = json_response(graph_description(**graph));
+    const std::string tag = hex(sha256(described.body));
+    return tagged_response(call.request, tag, std::move(described));
+  }
   Result<std::string> text = graph_as(**graph, format);
   if (!text && text.error().code == Code::limit) return later_response(503, 5, text.error().message);
   if (!text) return text.error();

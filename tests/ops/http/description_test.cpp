@@ -103,6 +103,49 @@ TEST(Description, it_is_served_with_a_tag_and_a_client_that_has_it_gets_no_secon
   EXPECT_EQ(server.get(described + "?x=1").status, 400);
 }
 
+// --- the document of a graph
+// ------------------------------------------------------------------------------------------
+
+Json described_graph(const std::string& name) {
+  Json graph = Json::parse(ask_graph(name));
+  graph["input"] = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                    {"type", "object"},
+                    {"required", Json::array({"items"})},
+                    {"properties", {{"items", {{"$ref", "#/$defs/count"}}}}},
+                    {"$defs", {{"count", {{"type", "integer"}, {"minimum", 1}}}}}};
+  graph["output"] = {{"type", "object"}, {"properties", {{"price", {{"type", "number"}}}}}};
+  return graph;
+}
+
+TEST(Description, that_of_a_graph_has_its_input_and_its_output) {
+  const Server server;
+  ASSERT_EQ(server.post(graphs, described_graph("described")).status, 201);
+  const std::string path = graphs + "/described?format=openapi";
+  const Reply reply = server.get(path);
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(server.get(path, {{"If-None-Match", reply.header("ETag")}}).status, 304);
+  const Json document = reply.json();
+  EXPECT_EQ(document["paths"].size(), 2u);
+  const Json& start = document["paths"]["/api/v1/runs"]["post"]["requestBody"]["content"]["application/json"]["schema"];
+  const auto fault = [&](const Json& body) { return schema_fault(document, start, body); };
+  EXPECT_EQ(fault({{"graph", "described"}, {"input", {{"items", 2}}}, {"key", "a"}}), "");
+  EXPECT_NE(fault({{"graph", "another"}, {"input", {{"items", 2}}}}), "");
+  const Json& schemas = document["components"]["schemas"];
+  EXPECT_EQ(schemas["GraphInput"]["properties"]["items"]["$ref"], "#/components/schemas/GraphInput/$defs/count");
+  EXPECT_FALSE(schemas["GraphInput"].contains("$schema"));
+  EXPECT_EQ(schemas["GraphOutput"], described_graph("described")["output"]);
+  EXPECT_FALSE(schemas.contains("Hook")) << "what nothing leads to is left out";
+  EXPECT_EQ(server.get(graphs + "/described?format=yaml").status, 400);
+}
+
+TEST(GraphDescription, the_validators_of_openapi_find_nothing) {
+  const Server server;
+  ASSERT_EQ(server.post(graphs, described_graph("validated")).status, 201);
+  const auto file = write_file("graph.openapi.json", server.get(graphs + "/validated?format=openapi").body);
+  const Ran ran = run_program(testing::source_dir() + "/tests/ops/http/openapi/validators/run", {file});
+  EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
+}
+
 // --- the document by itself ------------------------------------------------------------------------------------------
 
 using Ordered = nlohmann::ordered_json;
