@@ -273,7 +273,7 @@ enum class RecordKind : std::uint8_t {
   contingency_matched,    // {condition, action}
   loop_detected,          // {says}
   guardrail_blocked,      // {reason}
-  model_called,           // {model, request, reply, tokens_in, tokens_out, cost, latency_ms, ok}
+  model_called,           // {model, request, reply, tokens_in, tokens_out, cost, latency_ms, ok, tools_hash?}
   tool_called,            // {tool, ok, latency_ms}
 };
 struct Record {

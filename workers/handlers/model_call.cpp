@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/digest.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/models/models.hpp"
 #include "workers/models/partial_reply.hpp"
@@ -68,6 +69,7 @@ void show_progress(ModelRequest& request, Ports& ports, const std::string& membe
 
 Record model_called(const ModelRequest& request, const ModelAnswer& answer) {
   Json fields = {{"node", request.node}, {"request", asked(request)}, {"latency_ms", answer.reply.latency_ms}};
+  if (!request.tools.is_null()) fields["tools_hash"] = hex(sha256(canonical(request.tools)));
   if (!answer.failure || !answer.reply.message.is_null()) add_reply(fields, answer.reply);
   fields["ok"] = !answer.failure;
   if (answer.failure) {

@@ -24,6 +24,8 @@ TEST(McpRecord, has_the_functions_that_a_model_was_offered) {
   EXPECT_EQ(record_of(all["tools"])["request"]["tools"], all["tools"]);
   EXPECT_NE(record_of(all["tools"]), record_of(one["tools"]));
   EXPECT_NE(all["hash"], one["hash"]);
+  EXPECT_EQ(record_of(all["tools"])["tools_hash"], all["hash"]) << "the same list has the same hash";
+  EXPECT_FALSE(record_of(nullptr).contains("tools_hash"));
 }
 
 }  // namespace
