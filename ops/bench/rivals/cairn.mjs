@@ -1,7 +1,7 @@
 // Cairn: one `cairn serve`, `--workers` worker processes, and this process, which starts the runs: `--starts batched`
 // starts many in one request, `--starts single` each by a request of its own, and waits for its end by another.
 import { execFileSync } from "node:child_process";
-import { Client } from "cairn-client";
+import { Client, Refused } from "cairn-client";
 import { callers, feeder, firstLine, freshDatabase, measure, options, packageVersion } from "./measure.mjs";
 import { pause, program, script, stepsOfWorkflow } from "./measure.mjs";
 
@@ -34,13 +34,9 @@ const working = Array.from({ length: workers }, () =>
 for (const worker of working) worker.on("message", (more) => (ended += more));
 
 async function start(count) {
-  const runs = Array.from({ length: count }, (_, n) => ({ input: { n } }));
-  const body = JSON.stringify({ graph: "ten", runs });
-  const headers = { "Content-Type": "application/json" };
-  const response = await fetch(`${url}/api/v1/runs`, { method: "POST", headers, body });
-  const text = await response.text();
-  if (JSON.parse(text).started !== count)
-    throw new Error(`Expected ${count} runs to start, but: ${text.slice(0, 500)}`);
+  const starts = Array.from({ length: count }, (_, n) => ({ input: { n } }));
+  const refused = (await client.startMany("ten", starts)).find((run) => run instanceof Refused);
+  if (refused) throw new Error(`Expected ${count} runs to start, but: ${refused.message}`);
 }
 
 async function execute(n) {

@@ -188,6 +188,8 @@ async def main():
     async with AsyncClient() as other:
         first = await other.start("py_inbox", {}, key="async")
         assert (await other.start("py_inbox", {}, key="async")).id == first.id
+        many = await other.start_many("py_inbox", [{"key": "async"}, {"input": {"other": 1}, "key": "async"}])
+        assert many[0].id == first.id and many[1].code == "conflict", many
         types = []
         async for event in first.events():
             types.append(event["type"])

@@ -63,6 +63,10 @@ const name = graph.name;
 assert.match(await client.addGraph(graph), /^[0-9a-f]{64}$/);
 const run = await client.start(name, {}, { key: "one", tags: { team: "a" } });
 assert.equal((await client.start(name, {}, { key: "one", tags: { team: "a" } })).id, run.id);
+const starts = [{ input: {}, key: "one", tags: { team: "a" } }, { input: { other: 1 }, key: "one" }];
+const [same, refused] = await client.startMany(name, starts);
+assert.equal(same.id, run.id);
+assert.ok(refused instanceof Refused && refused.code === "conflict" && refused.status === 409);
 const types = [];
 for await (const event of run.events()) {
   types.push(event.type);

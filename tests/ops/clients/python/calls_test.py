@@ -52,6 +52,10 @@ CASES: List[Any] = [
      {"name": "go", "value": None, "id": "s"}),
     (lambda c: c.start("g", {"a": 1}, key="k", tags={"t": "v"}), WENT_ON, "POST /api/v1/runs",
      {"graph": "g", "input": {"a": 1}, "key": "k", "tags": {"t": "v"}}),
+    (lambda c: c.start_many("g", [{"input": {"a": 1}, "key": "k"}, {"key": "l", "tags": {"n": "2"}}], tags={"t": "v"}),
+     {"runs": [{"run": "r", "existed": False}, {"run": "s", "existed": True}], "started": 1}, "POST /api/v1/runs",
+     {"graph": "g", "tags": {"t": "v"},
+      "runs": [{"input": {"a": 1}, "key": "k"}, {"input": {}, "key": "l", "tags": {"n": "2"}}]}),
     (lambda c: c.add_graph({"name": "g"}), {"version": "v"}, "POST /api/v1/graphs", {"name": "g"}),
 ]
 
@@ -68,6 +72,17 @@ class Calls(unittest.TestCase):
                     self.assertEqual(server.body(0) if body is not None else None, body)
                     if reply is WENT_ON:
                         self.assertEqual(result.id, "other")
+
+    def test_of_many_starts_each_is_a_run_or_its_refusal_and_has_a_key(self) -> None:
+        refused = {"error": {"code": "conflict", "message": "Expected another key."}}
+        for client in BOTH:
+            with ScriptedServer(answer({"runs": [{"run": "r"}, refused], "started": 1})) as server:
+                began = asked(client, server.url, lambda one: one.start_many("g", [{"input": {}}, {}]))
+                self.assertEqual(began[0].id, "r")
+                self.assertEqual((began[1].status, began[1].code, str(began[1])),
+                                 (409, "conflict", "Expected another key."))
+                keys = {one["key"] for one in server.body(0)["runs"]}
+                self.assertEqual(len(keys), 2)
 
     def test_a_start_that_may_have_arrived_goes_again_with_the_same_key(self) -> None:
         for client in BOTH:

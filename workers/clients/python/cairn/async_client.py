@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import AsyncIterator, List, Mapping, Optional, Union
+from typing import AsyncIterator, Iterable, List, Mapping, Optional, Union
 
 from . import calls
 from .calls import Where
-from .rules import Api, Call, Json, Patience, T, ask
+from .rules import Api, Call, Json, Patience, Refused, T, ask
 from .shapes import Difference, Event, Explanation, Goal, Question, RunRow, RunState
 from .streams import AsyncTransport
 
@@ -34,6 +34,13 @@ class AsyncClient:
                     continues: Optional[str] = None) -> AsyncRun:
         """As Client.start()."""
         return self.run(await self._ask(calls.start(graph, input, key, tags, options, continues)))
+
+    async def start_many(self, graph: str, runs: Iterable[Mapping[str, Json]], *,
+                         tags: Optional[Mapping[str, str]] = None,
+                         options: Optional[Mapping[str, Json]] = None) -> List[Union[AsyncRun, Refused]]:
+        """As Client.start_many()."""
+        return [one if isinstance(one, Refused) else self.run(one)
+                for one in await self._ask(calls.start_many(graph, runs, tags, options))]
 
     def run(self, id: str) -> AsyncRun:
         """As Client.run()."""

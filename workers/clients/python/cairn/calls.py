@@ -8,7 +8,7 @@ import ssl
 import time
 import urllib.parse
 import uuid
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from .http1 import Answer, BadAnswer
 from .rules import (Api, Call, Emit, Json, Open, Patience, Pause, Refused, Rules, T, Unavailable, answer_to, ask,
@@ -21,6 +21,7 @@ _STREAM_PULSE = 60.0  # seconds; the server says something more often
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 _PAGE_ROWS = 500
 _BUSY = (429, 503)
+_STATUS_OF_CODE = {"not_found": 404, "conflict": 409, "limit": 409, "closed": 409}  # of a start among many; else 400
 
 Where = Union[str, int, None]
 
@@ -76,6 +77,20 @@ def start(graph: str, input: Optional[Mapping[str, Json]], key: Optional[str], t
     body = _body(graph=graph, input=dict(input or {}), key=key or str(uuid.uuid4()), tags=dict(tags) if tags else None,
                  options=dict(options) if options else None, continues=continues)
     return Call("POST", "/runs", _id, body)
+
+
+def start_many(graph: str, runs: Iterable[Mapping[str, Json]], tags: Optional[Mapping[str, str]],
+               options: Optional[Mapping[str, Json]]) -> Call[List[Union[str, Refused]]]:
+    keyed: List[Dict[str, Json]] = [{"input": {}, **run, "key": run.get("key") or str(uuid.uuid4())} for run in runs]
+    body = _body(graph=graph, runs=keyed, tags=dict(tags) if tags else None, options=dict(options) if options else None)
+    return Call("POST", "/runs", lambda _, value: [_started(one) for one in value["runs"]], body)
+
+
+def _started(one: Json) -> Union[str, Refused]:
+    if "error" not in one:
+        return str(one["run"])
+    refused = one["error"]
+    return Refused(_STATUS_OF_CODE.get(refused["code"], 400), refused["code"], refused["message"])
 
 
 def add_graph(graph: Mapping[str, Json]) -> Call[str]:

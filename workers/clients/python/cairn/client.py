@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Mapping, Optional, Union
+from typing import Iterable, Iterator, List, Mapping, Optional, Union
 
 from . import calls
 from .blocking import Transport
 from .calls import Where
-from .rules import Api, Call, Json, Patience, T, ask
+from .rules import Api, Call, Json, Patience, Refused, T, ask
 from .shapes import Difference, Event, Explanation, Goal, Question, RunRow, RunState
 
 
@@ -38,6 +38,15 @@ class Client:
               continues: Optional[str] = None) -> Run:
         """Starts a run. With a key, the same input again is the same run; without one each call is a new run."""
         return self.run(self._ask(calls.start(graph, input, key, tags, options, continues)))
+
+    def start_many(self, graph: str, runs: Iterable[Mapping[str, Json]], *, tags: Optional[Mapping[str, str]] = None,
+                   options: Optional[Mapping[str, Json]] = None) -> List[Union[Run, Refused]]:
+        """Starts up to 1,000 runs in one request, each of {"input", "key", "tags"}; `tags` and `options` are for all.
+
+        In the order of `runs`: each one, or in its place the refusal of it, which is not raised.
+        """
+        return [one if isinstance(one, Refused) else self.run(one)
+                for one in self._ask(calls.start_many(graph, runs, tags, options))]
 
     def run(self, id: str) -> Run:
         """The run with this id, which is not asked for yet."""

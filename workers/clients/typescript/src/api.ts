@@ -38,6 +38,7 @@ export type OpenQuestion = Omit<Schemas["OpenQuestion"], "prompt" | "schema" | "
   default?: Any;
 };
 export type StartBody = Omit<Schemas["StartRequest"], "input"> & { input: Any };
+export type StartedMany = Schemas["StartedMany"];
 export type ForkBody = Schemas["ForkRequest"];
 
 // --- claims ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Starts runs, follows them, answers their questions.
 import type { Any, Difference, Explanation, Fields, ForkBody, Goal, OpenQuestion, RunEvent } from "./api.js";
-import type { RunRow, RunState, StartBody } from "./api.js";
+import type { RunRow, RunState, StartBody, StartedMany } from "./api.js";
 import { framesOf } from "./events.js";
 import { type Address, newId, passes, pause, query, Refused, sentenceOf, Transport, Unavailable } from "./http.js";
 
@@ -8,10 +8,16 @@ const ended = new Set(["done", "failed", "aborted"]);
 const patienceMs = 30_000; // for a server that is away or busy
 const resumeMs = 500;
 const waitMs = 25_000; // of one request
+const statusOf: Record<string, number> = { not_found: 404, conflict: 409, limit: 409, closed: 409 }; // of one of many
 
 export interface StartOptions {
   key?: string; // with a key, the same input again is the same run
   tags?: Record<string, string>;
+}
+
+// One of several starts; its tags come to those of all.
+export interface ManyStart<Input = Fields> extends StartOptions {
+  input: Input;
 }
 
 export interface WaitOptions {
@@ -199,6 +205,21 @@ export class Client {
     const body: StartBody = { graph, input, ...options, key: options.key ?? newId() };
     const started = await this.#transport.ask<{ run: string }>("POST", "/runs", { body });
     return new Run(this.#transport, started.run);
+  }
+
+  // Starts up to 1,000 runs in one request. In the order of `runs`: each one, or the refusal in its place, which is not
+  // thrown.
+  async startMany<Input = Fields, Output = Any>(
+    graph: string,
+    runs: ManyStart<Input>[],
+    options: Pick<StartOptions, "tags"> = {},
+  ): Promise<(Run<Output> | Refused)[]> {
+    const keyed = runs.map((run) => ({ ...run, key: run.key ?? newId() }));
+    const body = { graph, runs: keyed, ...options };
+    const { runs: began } = await this.#transport.ask<StartedMany>("POST", "/runs", { body });
+    return began.map(({ run, error }) =>
+      error ? new Refused(statusOf[error.code] ?? 400, error.code, error.message) : new Run(this.#transport, run!),
+    );
   }
 
   run<Output = Any>(id: string): Run<Output> {

@@ -16,7 +16,8 @@ export type {
   Status,
 } from "./api.js";
 export { Client, Run } from "./client.js";
-export type { CancelOptions, EventOptions, ForkChanges, RunFilter, StartOptions, WaitOptions } from "./client.js";
+export type { CancelOptions, EventOptions, ForkChanges, ManyStart } from "./client.js";
+export type { RunFilter, StartOptions, WaitOptions } from "./client.js";
 export { CairnError, Refused, Unavailable } from "./http.js";
 export type { Address } from "./http.js";
 export { Again, Final } from "./failures.js";
