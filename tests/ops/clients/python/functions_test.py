@@ -7,8 +7,8 @@ import unittest
 from typing import Any, Dict, List, Literal, NewType, Optional, Tuple, TypedDict, Union
 
 from cairn.failures import Again, Final
-from cairn.functions import decode, function_of, plain
-from cairn.worker import _failure
+from cairn.functions import decode, function_of, plain, schema_of
+from cairn.worker import Worker, _failure
 
 
 class Size(enum.Enum):
@@ -195,6 +195,40 @@ class Functions(unittest.TestCase):
         self.assertEqual(plain(Part("a")), {"name": "a", "weight": 1.0})
         self.assertEqual(plain(Model("t")), {"text": "t", "mode": "json"})
         self.assertEqual(plain([1]), [1])
+
+
+class Schemas(unittest.TestCase):
+    def test_a_dataclass_is_the_schema_of_what_it_is_made_of(self) -> None:
+        part = {"type": "object", "properties": {"name": {"type": "string"}, "weight": {"type": "number"}},
+                "required": ["name"]}
+        numbers = {"type": "array", "items": {"type": "integer"}}
+        self.assertEqual(schema_of(Order), {
+            "type": "object", "required": ["id", "parts"],
+            "properties": {"id": {"type": "integer"}, "parts": {"type": "array", "items": part},
+                           "size": {"enum": ["small"]}, "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                           "more": {"type": "object", "additionalProperties": numbers},
+                           "mode": {"enum": ["fast", "slow"]},
+                           "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]}, "anything": {}}})
+        made = schema_of(Delivery)["properties"]
+        self.assertEqual(made["to"]["required"], ["street"])
+        self.assertEqual(made["customer"], {"type": "integer"})
+        self.assertEqual(made["then"], {"anyOf": [{}, {"type": "null"}]})
+
+    def test_a_schema_is_declared_as_it_is_and_anything_else_is_refused(self) -> None:
+        class Described(Model):
+            @classmethod
+            def model_json_schema(cls) -> Dict[str, str]:
+                return {"type": "object"}
+
+        self.assertEqual(schema_of({"type": "string"}), {"type": "string"})
+        self.assertEqual(schema_of(Described), {"type": "object"})
+        with self.assertRaisesRegex(TypeError, "Expected a JSON Schema, a dataclass or a pydantic model"):
+            schema_of(7)
+        worker = Worker("http://127.0.0.1:1")
+        worker.handler("py.part", schema=Part)(lambda settings: None)
+        worker.tool("part", schema={"type": "object"})(lambda inputs: None)
+        self.assertEqual(worker._handlers["py.part"].declared["schema"], schema_of(Part))
+        self.assertEqual(worker._tools["part"].declared["schema"], {"type": "object"})
 
 
 class Failures(unittest.TestCase):

@@ -23,6 +23,7 @@ class Api {
   sessions = []; // that were opened
   alive = new Set();
   claimed = []; // [session, claim]
+  asked = undefined; // the last request for claims
   reported = [];
   beats = [];
   failed = [];
@@ -80,6 +81,7 @@ class Api {
   }
 
   async #claims(body) {
+    this.asked = body;
     const session = body.session ?? String(this.sessions.length + 1);
     if (body.session === undefined) {
       this.sessions.push(session);
@@ -138,6 +140,19 @@ async function atWork(count) {
 }
 
 const progress = () => Object.assign({}, ...api.beats.map((beat) => beat.progress ?? {}));
+
+test("a handler and a tool are declared with the schema of what they take", async () => {
+  const worker = new Worker({ url: api.url, log: (line) => log.push(line) });
+  const schema = { type: "object", required: ["text"] };
+  worker.handler("h", { schema }, () => ({}));
+  worker.tool("t", { schema, about: "tries" }, () => ({}));
+  const running = worker.run();
+  await until(() => api.asked !== undefined);
+  worker.stop();
+  await running;
+  assert.deepEqual(api.asked.handlers, [{ schema, name: "h" }]);
+  assert.deepEqual(api.asked.tools, [{ schema, about: "tries", name: "t" }]);
+});
 
 test("a session that is lost with three requests under way is replaced by one", async () => {
   api.steps = [claim("a", "waits"), claim("b", "waits")];

@@ -131,6 +131,65 @@ def _is_collection(origin: Any) -> bool:
                                          or issubclass(list, origin))
 
 
+# --- types as JSON Schema -------------------------------------------------------------------------------------------
+
+
+_TYPE_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array",
+               tuple: "array", set: "array", frozenset: "array", type(None): "null"}
+
+
+def schema_of(given: Any) -> Dict[str, Json]:
+    """A JSON Schema as it is, or that of a dataclass or pydantic model. Raises TypeError with a sentence."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    made = getattr(given, "model_json_schema", None)
+    if isinstance(given, type) and callable(made):
+        return dict(made())
+    if not isinstance(given, type) or not dataclasses.is_dataclass(given):
+        raise TypeError(f"Expected a JSON Schema, a dataclass or a pydantic model as schema, but found {given!r}.")
+    return _schema(given, ())
+
+
+def _schema(kind: Any, within: Tuple[Any, ...]) -> Dict[str, Json]:
+    """What no schema can say, and a type within itself, is anything."""
+    origin: Any = typing.get_origin(kind)
+    arguments = typing.get_args(kind)
+    if kind is None:
+        kind = type(None)
+    if origin in _UNIONS:
+        return {"anyOf": [_schema(one, within) for one in arguments]}
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if hasattr(kind, "__supertype__"):
+        return _schema(kind.__supertype__, within)
+    if isinstance(kind, type) and kind not in within:
+        if issubclass(kind, enum.Enum):
+            return {"enum": [one.value for one in kind]}
+        if dataclasses.is_dataclass(kind) or _is_typed_dict(kind):
+            return _object_schema(kind, (*within, kind))
+        if kind in _TYPE_NAMES:
+            return {"type": _TYPE_NAMES[kind]}
+    if not _is_collection(origin):
+        return {}
+    if issubclass(origin, Mapping):
+        return {"type": "object", **({"additionalProperties": _schema(arguments[1], within)} if arguments else {})}
+    if origin is tuple and not (len(arguments) == 2 and arguments[1] is Ellipsis):
+        return {"type": "array", "prefixItems": [_schema(one, within) for one in arguments]}
+    return {"type": "array", **({"items": _schema(arguments[0], within)} if arguments else {})}
+
+
+def _object_schema(kind: Any, within: Tuple[Any, ...]) -> Dict[str, Json]:
+    hints = typing.get_type_hints(kind)
+    required = sorted(getattr(kind, "__required_keys__", ()))
+    if dataclasses.is_dataclass(kind):
+        fields = [one for one in dataclasses.fields(kind) if one.init]
+        hints = {one.name: hints[one.name] for one in fields}
+        required = [one.name for one in fields
+                    if one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING]
+    properties = {name: _schema(one, within) for name, one in hints.items()}
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
 # --- JSON as types --------------------------------------------------------------------------------------------------
 
 

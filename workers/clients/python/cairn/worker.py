@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 from .context import AsyncContext, Context, Label, Models, StepContext
 from .failures import Again, Final
-from .functions import Function, function_of, plain
+from .functions import Function, function_of, plain, schema_of
 from .gateway import Answered, Gateway
 from .rules import Api, Broken, CairnError, Json, Refused, Unavailable
 from .threads import Threads
@@ -78,17 +78,22 @@ class Worker:
     # --- what it has ---
 
     def handler(self, name: str, *, version: int = 1, labels: Sequence[str] = (), reads: Sequence[str] = (),
-                plan: bool = False) -> Callable[[F], F]:
+                plan: bool = False, schema: Any = None) -> Callable[[F], F]:
         """The function gets the node's settings, and a context if it takes two; it returns channels to change.
 
-        `reads` names the channels that come as the context's `data` ("*": all), `plan` asks for the plan.
+        `reads` names the channels that come as the context's `data` ("*": all), `plan` asks for the plan. `schema` is
+        that of the settings, for `graph check`: a JSON Schema, a dataclass or a pydantic model.
         """
         declared = {"name": name, "version": version, "labels": list(labels), "reads": list(reads), "plan": plan}
-        return self._adding(self._handlers, declared)
+        return self._adding(self._handlers, {**declared, **_declared_schema(schema)})
 
-    def tool(self, name: str, *, queue: str = "", about: str = "") -> Callable[[F], F]:
-        """The function gets a sub-goal's inputs, and a context if it takes two; it returns outputs."""
-        return self._adding(self._tools, {"name": name, "about": about, **({"queue": queue} if queue else {})})
+    def tool(self, name: str, *, queue: str = "", about: str = "", schema: Any = None) -> Callable[[F], F]:
+        """The function gets a sub-goal's inputs, and a context if it takes two; it returns outputs.
+
+        `schema` is that of the inputs, as of a handler's settings.
+        """
+        declared = {"name": name, "about": about, **({"queue": queue} if queue else {})}
+        return self._adding(self._tools, {**declared, **_declared_schema(schema)})
 
     def _adding(self, table: Dict[str, Function], declared: Dict[str, Json]) -> Callable[[F], F]:
         def add(function: F) -> F:
@@ -339,6 +344,10 @@ class Worker:
         await asyncio.wait(others, timeout=1.0) if others else None
         self._models.streams.close()
         self._loop.stop()
+
+
+def _declared_schema(schema: Any) -> Dict[str, Json]:
+    return {} if schema is None else {"schema": schema_of(schema)}
 
 
 def _thread(target: Callable[[], None]) -> threading.Thread:
