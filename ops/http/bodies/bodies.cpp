@@ -57,14 +57,21 @@ Result<std::string> idempotency_key(const ApiRequest& request) {
   return key;
 }
 
-Status take_key(std::string& key, const ApiRequest& request) {
+Status take_key(std::string& key, const ApiRequest& request, const char* as) {
   const Result<std::string> header = idempotency_key(request);
   if (!header) return header.error();
   if (!header->empty() && !key.empty() && key != *header)
-    return bad_request("Expected one key of the run, but found " + excerpt(Json(key), 60) + " as key and " +
-                       excerpt(Json(*header), 60) + " as Idempotency-Key.");
+    return bad_request("Expected one " + std::string(as) + ", but found " + excerpt(Json(key), 60) +
+                       " in the body and " + excerpt(Json(*header), 60) + " as Idempotency-Key.");
   if (key.empty()) key = *header;
   return Done{};
+}
+
+// What it asks for happens each time that it is asked: passed over, the header would promise something else.
+Status refuse_key(const ApiRequest& request) {
+  if (request.header("idempotency-key").empty()) return Done{};
+  return bad_request(
+      "Expected an Idempotency-Key at starts and signals alone, but found one here, where each request counts.");
 }
 
 }  // namespace
@@ -78,7 +85,7 @@ Result<StartRequest> start_body(const ApiRequest& request) {
   start.tags = body.tags();
   start.options = body.options();
   start.continues = body.name("continues");
-  if (const Status taken = take_key(start.key, request); !taken) body.refuse(taken.error());
+  if (const Status taken = take_key(start.key, request, "key of the run"); !taken) body.refuse(taken.error());
   return body.result(std::move(start));
 }
 
@@ -123,6 +130,7 @@ Result<std::vector<StartRequest>> starts_body(const ApiRequest& request) {
 }
 
 Result<ForkRequest> fork_body(const ApiRequest& request) {
+  if (const Status none = refuse_key(request); !none) return none.error();
   Fields body(request, {"at", "set", "answer", "graph", "tags", "recorded", "reason"});
   ForkRequest fork;
   fork.at = body.number("at");
@@ -151,6 +159,7 @@ Result<SignalRequest> signal_body(const ApiRequest& request) {
   signal.name = body.needed_name("name");
   signal.value = body.needed("value");
   signal.id = body.name("id");
+  if (const Status taken = take_key(signal.id, request, "id of the signal"); !taken) return taken.error();
   return body.result(std::move(signal));
 }
 
@@ -161,12 +170,14 @@ Result<ControlRequest> cancel_body(const ApiRequest& request) {
 }
 
 Result<ControlRequest> reason_body(const ApiRequest& request, ControlRequest::Kind kind) {
+  if (const Status none = refuse_key(request); !none && kind == ControlRequest::Kind::retry) return none.error();
   Fields body(request, {"reason"});
   ControlRequest control{.kind = kind, .reason = body.text("reason")};
   return body.result(std::move(control));
 }
 
 Result<ControlRequest> reset_body(const ApiRequest& request) {
+  if (const Status none = refuse_key(request); !none) return none.error();
   Fields body(request, {"to", "reason"});
   ControlRequest reset{
       .kind = ControlRequest::Kind::reset, .reason = body.text("reason"), .to = body.needed_name("to")};

@@ -23,6 +23,7 @@ Result<StartRequest> start_body(const ApiRequest& request);
 bool has_runs(const ApiRequest& request);
 Result<std::vector<StartRequest>> starts_body(const ApiRequest& request);
 inline constexpr std::size_t starts_max = 1'000;
+// The header is refused by fork_body(), reset_body() and for a retry; that of a signal is its id.
 Result<ForkRequest> fork_body(const ApiRequest& request);                                  // without the run
 Result<AnswerRequest> answer_body(const ApiRequest& request);                              // without the run
 Result<SignalRequest> signal_body(const ApiRequest& request);                              // without the run

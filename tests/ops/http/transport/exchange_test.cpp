@@ -144,6 +144,24 @@ TEST(ApiExchange, an_idempotency_key_is_the_key_of_a_start) {
   EXPECT_EQ(again(Json::object(), std::string(1'001, 'x')).status, 400);
 }
 
+TEST(ApiExchange, an_idempotency_key_is_the_id_of_a_signal_and_refused_where_each_request_counts) {
+  const Server server;
+  const std::string path = runs + "/" + start_one(server);
+  const Headers key = {{"Idempotency-Key", "\"scan-5\""}};
+  const Json signal = {{"name", "exchanged"}, {"value", 1}};
+  EXPECT_EQ(server.post(path + "/signals", signal, key).json()["id"], "scan-5");
+  EXPECT_EQ(server.post(path + "/signals", signal, key).status, 409) << "it is there";
+  const Reply differ = server.post(path + "/signals", {{"name", "exchanged"}, {"value", 1}, {"id", "scan-6"}}, key);
+  EXPECT_EQ(differ.status, 400) << differ.body;
+  for (const auto& [part, body] : std::vector<std::pair<std::string, Json>>{
+           {"/fork", {{"at", 1}}}, {"/reset", {{"to", "1"}}}, {"/retry", Json::object()}}) {
+    const Reply refused = server.post(path + part, body, key);
+    EXPECT_EQ(refused.status, 400) << part;
+    EXPECT_NE(refused.body.find("Expected an Idempotency-Key at starts and signals alone"), std::string::npos)
+        << refused.body;
+  }
+}
+
 TEST(ApiExchange, a_large_answer_is_compressed_for_a_client_that_accepts_it_and_no_stream_is) {
   const Server server;
   const std::string large = "/api/v1/openapi.json";
