@@ -90,6 +90,14 @@ ApiLater once_it_has_ended(const RouteCall& call, const RunId& run, std::int64_t
   return later;
 }
 
+// The list goes on where the children that a run is shown with end.
+std::string link_to_children(const RunId& run, const RunRow& last) {
+  return "<../runs" +
+         query_of(
+             {{"parent", to_string(run)}, {"limit", std::to_string(called_runs_max)}, {"after", cursor_of(last)}}) +
+         ">; rel=\"next\"";
+}
+
 RouteReply run_to_come_or(const RouteCall& call, const RunId& run, const Error& refusal) {
   const bool is_missing = refusal.code == Code::not_found;
   const std::optional<FoundStart> start = is_missing ? start_to_come(call.store(), run) : std::nullopt;
@@ -124,11 +132,14 @@ RouteReply show_run(RouteCall& call) {
   const std::optional<RunFilter> calls = channel.empty() ? called_filter(*state) : std::nullopt;
   const std::vector<RunRow> called = calls ? covered_runs(call, *calls) : std::vector<RunRow>();
   if (!called.empty()) (*shown)["children"] = called_json(called);
+  const bool has_more_children = std::ssize(called) > called_runs_max;
   if (channel.empty() && query_text(call.request, "at").empty() && !is_ended(state->status)) {
     Json progress = progress_json(call.store().progress().of(*run), progress_shown_max);
     if (!progress.empty()) (*shown)["progress"] = std::move(progress);
   }
-  return json_response(*shown);
+  ApiResponse response = json_response(*shown);
+  if (has_more_children) response.headers.emplace_back("Link", link_to_children(*run, called[called_runs_max - 1]));
+  return response;
 }
 
 RouteReply show_plan(RouteCall& call) {
@@ -347,20 +358,46 @@ RouteReply list_workers(RouteCall& call) {
   return page_response(call.request, std::move(lines));
 }
 
+namespace {
+
+// In a list: it names no run, since that of the last one may lie beyond the caller's scope.
+std::string place_of(const HeldJob& held) {
+  return hex(sha256(to_string(held.run) + "." + std::to_string(held.job.branch)));
+}
+
+// Those after `after`, by their places; one more than `limit`.
+std::map<std::string, HeldJob> held_after(Store& store, SessionId session, const std::string& after,
+                                          std::int32_t limit) {
+  std::map<std::string, HeldJob> held;
+  for (HeldJob& one : store.sessions().held_by(session, held_read_max, {}))
+    if (std::string place = place_of(one); place > after) held.emplace(std::move(place), std::move(one));
+  while (std::ssize(held) > limit + 1) held.erase(std::prev(held.end()));
+  return held;
+}
+
+}  // namespace
+
 RouteReply show_worker(RouteCall& call) {
-  if (const Status known = only_query(call.request, {}); !known) return known.error();
+  if (const Status known = only_query(call.request, {"limit", "after"}); !known) return known.error();
+  const Result<std::int32_t> limit = limit_query(call.request, held_shown_max);
+  if (!limit) return limit.error();
   Store& store = call.store();
   for (const SessionRow& row : store.sessions().all()) {
     if (std::to_string(row.id) != call.name) continue;
     const auto session = covered_session(row, call.scope());
     if (!session) break;
+    std::map<std::string, HeldJob> all = held_after(store, row.id, query_text(call.request, "after"), *limit);
+    const bool goes_on = std::ssize(all) > *limit;
+    if (goes_on) all.erase(std::prev(all.end()));
     Json holds = Json::array();
-    for (const HeldJob& held : store.sessions().held_by(row.id, held_shown_max, {}))
+    for (const auto& [place, held] : all)
       if (const auto run = store.run(held.run); run && call.scope().covers(*run))
         holds.push_back(held_json(held, *run));
     Json shown = session_json(*session, store.sessions().held_counts()[row.id], store.database_time());
     shown["holds"] = std::move(holds);
-    return json_response(std::move(shown));
+    ApiResponse response = json_response(shown);
+    if (goes_on) response.headers.emplace_back("Link", next_link(call.request, all.rbegin()->first));
+    return response;
   }
   return Error{Code::not_found, "Expected a session " + call.name + ", but there is none."};
 }

@@ -27,9 +27,11 @@ RouteReply budgets_of_queue(RouteCall& call);
 RouteReply history_of_queue(RouteCall& call);
 RouteReply list_starts(RouteCall& call);
 RouteReply list_workers(RouteCall& call);
-// A session with the steps that it holds, at most held_shown_max of them; those of runs beyond the scope are left out.
+// A session with the steps that it holds, in pages of at most held_shown_max, of the first held_read_max; those of runs
+// beyond the scope are left out.
 RouteReply show_worker(RouteCall& call);
-inline constexpr std::int32_t held_shown_max = 100;
+inline constexpr std::int32_t held_shown_max = 1'000;
+inline constexpr std::int32_t held_read_max = 10'000;
 RouteReply show_metrics(RouteCall& call);
 
 }  // namespace cairn

@@ -1,5 +1,6 @@
 // Commands of an operator over HTTP: a run decided again from its record, a queue limited or paused.
 #include <gtest/gtest.h>
+#include <set>
 
 #include "tests/ops/api_client.hpp"
 
@@ -159,6 +160,34 @@ TEST(ApiWorkers, a_session_is_shown_with_the_steps_that_it_holds_as_far_as_the_s
   EXPECT_EQ(shown["holds"][0]["step"], 1);
   EXPECT_EQ(server.get(path, bearer(other)).json()["holds"], Json::array());
   EXPECT_EQ(server.get("/api/v1/workers/1", bearer(all)).status, 404);
+}
+
+TEST(ApiWorkers, the_steps_that_a_session_holds_come_by_pages) {
+  const std::string dsn = new_database();
+  const Json graph = Json::parse(R"({"name": "many", "start": "do", "limits": {"steps": 9}, "nodes": {
+    "do": {"do": "many.work", "labels": ["ok"], "queue": "far", "on": {"ok": "over"}}, "over": {"end": "done"}}})");
+  cairn_ok({"graph", "add", write_file("many.json", graph.dump()), "--dsn", dsn});
+  const Server server({"--dsn", dsn});
+  const Json five = Json::array({Json::object(), Json::object(), Json::object(), Json::object(), Json::object()});
+  ASSERT_EQ(server.post(runs, {{"graph", "many"}, {"runs", five}}).status, 201);
+  const Json body = {
+      {"worker", "w"}, {"queues", {"far"}}, {"max", 5}, {"handlers", Json::array({{{"name", "many.work"}}})}};
+  const Json claims = server.post("/api/v1/claims", body).json();
+  ASSERT_EQ(claims["claims"].size(), 5u) << claims;
+  const std::string path = "/api/v1/workers/" + claims["session"].get<std::string>();
+  std::set<std::string> held;
+  std::string query = "?limit=2";
+  int pages = 0;
+  for (; !query.empty() && pages < 9; ++pages) {
+    const Reply page = server.get(path + query);
+    EXPECT_LE(page.json()["holds"].size(), 2u) << page.body;
+    for (const Json& one : page.json()["holds"]) held.insert(one["run"]);
+    const std::string link = page.header("Link");
+    query = link.empty() ? "" : link.substr(1, link.find('>') - 1);
+  }
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(held.size(), 5u);
+  EXPECT_EQ(server.get(path + "?limit=1001").status, 400);
 }
 
 }  // namespace

@@ -111,7 +111,9 @@ TEST(MapsOverItems, a_run_for_each_item_and_what_failed_is_tried_again_alone) {
   EXPECT_EQ(server.get("/api/v1/runs?parent=" + run.substr(0, 30)).json().size(), 3u);
   EXPECT_EQ(server.get("/api/v1/runs?status=failed&parent=" + run).json().size(), 1u);
   EXPECT_EQ(server.get("/api/v1/runs?parent=me").status, 400);
-  EXPECT_EQ(server.get("/api/v1/runs/" + run).json()["children"], children);
+  const Reply with_children = server.get("/api/v1/runs/" + run);
+  EXPECT_EQ(with_children.json()["children"], children);
+  EXPECT_EQ(with_children.header("Link"), "") << "there are no more";
 
   write_file("map_water", "");
   const std::string fork = cairn_ok({"retry", run, "--json"}).json()["fork"];
@@ -142,6 +144,24 @@ TEST(MapsOverItems, an_open_one_is_shown_and_explained_and_cancelled_with_what_i
   EXPECT_TRUE(wait_until([] {
     return cairn_ok({"runs", "--where", "graph=map_asks,status=aborted", "--json"}).lines().size() == 2;
   }));
+}
+
+TEST(MapsOverItems, a_run_that_called_more_than_a_hundred_links_to_the_rest_of_its_children) {
+  const Json leaf = {
+      {"name", "map_leaf"}, {"start", "end"}, {"limits", {{"steps", 2}}}, {"nodes", {{"end", {{"end", "done"}}}}}};
+  cairn_ok({"graph", "add", write_file("leaf.json", leaf.dump())});
+  add_mapping("map_leaves", {{"over", "$list"}, {"call", "map_leaf"}, {"into", "results"}});
+  Json list = Json::array();
+  for (int n = 0; n < 102; ++n) list.push_back(n);
+  const std::string run =
+      cairn_ok({"start", "map_leaves", "--input", Json{{"list", list}}.dump(), "--wait", "--json"}).json()["run"];
+  const Server server;
+  const Reply shown = server.get("/api/v1/runs/" + run);
+  EXPECT_EQ(shown.json()["children"].size(), 100u);
+  const std::string link = shown.header("Link"), begin = "<../runs?";
+  ASSERT_TRUE(link.starts_with(begin)) << link;
+  const Json rest = server.get("/api/v1/runs?" + link.substr(begin.size(), link.find('>') - begin.size())).json();
+  EXPECT_EQ(rest.size(), 2u) << link;
 }
 
 }  // namespace
