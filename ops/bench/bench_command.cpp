@@ -38,6 +38,14 @@ void add_sizes(CLI::App& command, BenchOptions& bench) {
       ->check(CLI::Range(4, 604'800))
       ->type_name("N")
       ->capture_default_str();
+  command.add_option("--idle", bench.idle, "Case claims: next to so many workers that wait")
+      ->check(CLI::Range(1, 1'000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--followers", bench.followers, "Case http: with so many followers")
+      ->check(CLI::Range(1, 2'000))
+      ->type_name("N")
+      ->capture_default_str();
   command.add_option("--sustained-seconds", bench.sustained_seconds, "Case scale.sustained: so long")
       ->check(CLI::Range(1, 86'400))
       ->type_name("N")

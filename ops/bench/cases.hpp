@@ -25,6 +25,8 @@ struct BenchOptions {
   int snapshot_seconds = 60;
   int sustained_seconds = 120;
   int soak_seconds = 60;
+  int idle = 1'000;                    // workers over HTTP that wait
+  int followers = 2'000;               // of runs, over HTTP
   std::vector<std::string> instances;  // files of workflow instances
   std::string arrivals;                // a file of arrivals
   bool hold = false;                   // wait for a line on stdin when all is prepared

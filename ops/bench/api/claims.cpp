@@ -1,4 +1,4 @@
-// Durable steps of workers over HTTP, through one `cairn serve`: alone, and next to a thousand workers that wait for
+// Durable steps of workers over HTTP, through one `cairn serve`: alone, and next to idle workers that wait for
 // steps of a queue that has none.
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int workers = 4;
 constexpr int taken_at_once = 250;
-constexpr int pollers = 1'000;
 constexpr std::int64_t start_at_once = 500;
 constexpr std::int64_t ahead_runs = 1'000;  // started and not ended
 constexpr int claim_turns = 3;
@@ -91,8 +90,9 @@ Result<Json> measure_claims(const std::string& dsn, BenchServer& server, const B
     alone.push_back(one.rate);
     costs.push_back(one.serve_us);
     steps += one.steps;
-    const ClaimClients idle(clients_of(serve, "idle", pollers, 1));
-    const auto sessions = static_cast<std::size_t>(workers + pollers * (turn + 1));  // opened by their first requests
+    const ClaimClients idle(clients_of(serve, "idle", options.idle, 1));
+    const auto sessions =
+        static_cast<std::size_t>(workers + options.idle * (turn + 1));  // opened by their first requests
     wait_until("idle workers to open their sessions",
                [&] { return opened->store->sessions().all().size() >= sessions; });
     beside.push_back(measured(stream, claiming, serve, seconds).rate);
@@ -104,7 +104,7 @@ Result<Json> measure_claims(const std::string& dsn, BenchServer& server, const B
               {"taken_at_once", taken_at_once},
               {"steps", steps},
               {"serve_us_of_a_step", rounded(median(costs), 10)},
-              {"idle_workers", pollers},
+              {"idle_workers", options.idle},
               {"beside_idle", std::round(median(beside))},
               {"beside_ratio", rounded(median(beside) / median(alone), 1'000)}};
 }

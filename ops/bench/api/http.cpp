@@ -16,7 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int followed_runs = 2'000;
 constexpr double reads_per_second = 5'000, starts_per_second = 1'000, signals_per_second = 200;
 constexpr int reading_connections = 64, starting_connections = 64;
 constexpr std::chrono::seconds warm_up{3};
@@ -62,12 +61,12 @@ Result<Json> measure_http(const std::string& dsn, BenchServer& server, const Ben
   Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   const ServeProcess serve(database);
-  const std::vector<RunId> runs = start_runs(*opened->client, "bench_signals", followed_runs, Json::object());
+  const std::vector<RunId> runs = start_runs(*opened->client, "bench_signals", options.followers, Json::object());
   server.checkpoint();
   Followers followers(serve.url(), runs);
   wait_until("all followers to have an event", [&] {
     followers.check();
-    return followers.connected() == followed_runs;
+    return followers.connected() == options.followers;
   });
   PacedCalls reads({reads_per_second, reading_connections, 200, [&](std::int64_t number) {
                       return read_of(serve.url(), runs[static_cast<std::size_t>(number) % runs.size()]);

@@ -109,6 +109,19 @@ TEST(Bench, the_fold_case_folds_and_verifies_real_histories) {
   expect_positive(line, {"value", "from_json", "verified", "verified_from_json", "envelopes", "limit", "ratio"});
 }
 
+TEST(Bench, the_claims_case_is_held_against_idle_workers) {
+  const Json line = measured({"claims", "--seconds", "3", "--idle", "20"});
+  EXPECT_EQ(line["idle_workers"], 20);
+  expect_positive(line, {"value", "steps", "serve_us_of_a_step", "beside_idle", "beside_ratio"});
+}
+
+TEST(Bench, the_http_case_reads_starts_and_follows_at_once) {
+  const Json line = measured({"http", "--seconds", "2", "--followers", "200"});
+  EXPECT_EQ(line["followers"], 200);
+  expect_positive(line, {"value", "serve_memory_mb"});
+  for (const char* part : {"reads", "starts", "events_followed"}) expect_positive(line[part], {"per_second", "p50_ms"});
+}
+
 TEST(Bench, a_full_database_is_held_against_an_empty_one) {
   const Json line = measured({"scale.waiting", "--waiting", "30", "--seconds", "1"});
   expect_positive(line, {"value", "limit", "ratio"});

@@ -170,8 +170,11 @@ TEST(ApiWorkers, the_steps_that_a_session_holds_come_by_pages) {
   const Server server({"--dsn", dsn});
   const Json five = Json::array({Json::object(), Json::object(), Json::object(), Json::object(), Json::object()});
   ASSERT_EQ(server.post(runs, {{"graph", "many"}, {"runs", five}}).status, 201);
-  const Json body = {
-      {"worker", "w"}, {"queues", {"far"}}, {"max", 5}, {"handlers", Json::array({{{"name", "many.work"}}})}};
+  const Json body = {{"worker", "w"},
+                     {"queues", {"far"}},
+                     {"max", 5},
+                     {"wait_ms", 5'000},
+                     {"handlers", Json::array({{{"name", "many.work"}}})}};
   const Json claims = server.post("/api/v1/claims", body).json();
   ASSERT_EQ(claims["claims"].size(), 5u) << claims;
   const std::string path = "/api/v1/workers/" + claims["session"].get<std::string>();

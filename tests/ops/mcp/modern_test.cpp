@@ -1,6 +1,8 @@
 // The Model Context Protocol of 2026-07-28 over HTTP, by its text: no handshake, headers that repeat the message,
 // result types, questions as input requests, runs as tasks.
+#include <csignal>
 #include <gtest/gtest.h>
+#include <memory>
 #include <set>
 #include <thread>
 
@@ -311,6 +313,51 @@ TEST(McpModern, the_end_of_its_stream_cancels_a_request_and_its_run) {
     const Json started = server.get(runs + "?graph=gone_echo").json();
     return !started.empty() && started[0]["status"] == "aborted";
   }));
+}
+
+TEST(McpModern, the_same_is_said_on_stdio_with_a_call_and_an_input_request) {
+  const Server server;
+  add_graph(server, echo_tool("stdio_modern"));
+  add_graph(server, asking_tool("stdio_asks", {{"type", "integer"}}));
+  const Beside working({"work"});
+  const Json called = call_of(1, "stdio_modern", {{"text", "hi"}});
+  Json asks = call_of(2, "stdio_asks", Json::object(), shows_forms);
+  std::vector<Json> said = speak_mcp({called.dump(), asks.dump()}, 2);
+  ASSERT_EQ(said.size(), 2u);
+  if (said[0]["id"] == 2) std::swap(said[0], said[1]);
+  EXPECT_EQ(said[0]["result"]["resultType"], "complete") << said[0];
+  EXPECT_EQ(said[0]["result"]["structuredContent"], (Json{{"said", "hi"}})) << said[0];
+  EXPECT_EQ(said[1]["result"]["resultType"], "input_required") << said[1];
+  asks["id"] = 3;
+  asks["params"]["requestState"] = said[1]["result"]["requestState"];
+  asks["params"]["inputResponses"] = {{"q1", {{"action", "accept"}, {"content", {{"answer", 7}}}}}};
+  said = speak_mcp({asks.dump()}, 1);
+  ASSERT_EQ(said.size(), 1u) << "another process takes the answer";
+  EXPECT_EQ(said[0]["result"]["structuredContent"], (Json{{"value", 7}})) << said[0];
+  EXPECT_EQ(server.get(runs + "?graph=stdio_asks").json().size(), 1u);
+}
+
+TEST(McpModern, a_server_that_is_killed_between_a_task_and_its_result_loses_nothing) {
+  auto server = std::make_unique<Server>();
+  add_graph(*server, asking_tool("killed_task", {{"type", "integer"}}));
+  const std::uint16_t port = server->port();
+  const std::string run =
+      send_modern(port, call_of(1, "killed_task", Json::object(), tasks_and_forms)).result().at("taskId");
+  server->process().signal(SIGKILL);
+  server->process().wait();
+  server.reset();
+  const Server again({"--listen", "127.0.0.1:" + std::to_string(port)});
+  const auto ask = [&](const char* method, Json params) {
+    params["taskId"] = run;
+    return send_modern(port, modern_request(2, method, std::move(params), tasks_and_forms)).result();
+  };
+  EXPECT_EQ(ask("tasks/get", Json::object())["status"], "input_required");
+  const Json responses = {{"q1", {{"action", "accept"}, {"content", {{"answer", 7}}}}}};
+  EXPECT_EQ(ask("tasks/update", {{"inputResponses", responses}})["resultType"], "complete");
+  const Json done = ask("tasks/get", Json::object());
+  EXPECT_EQ(done["status"], "completed") << done;
+  EXPECT_EQ(done["result"]["structuredContent"], (Json{{"value", 7}})) << done;
+  EXPECT_EQ(again.get(runs + "?graph=killed_task").json().size(), 1u);
 }
 
 }  // namespace
