@@ -1,6 +1,7 @@
 #include "ops/http/feed_routes.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "ops/answers/feed_lines.hpp"
 #include "ops/http/bodies/bodies.hpp"
@@ -44,11 +45,63 @@ Status narrow(FeedFilter& filter, const Scope& scope) {
       "runs.");
 }
 
+// Who reads the events of a consumer.
+struct FeedReader {
+  Feed& feed;
+  Store& store;
+  CallerRef caller;
+  std::string name;        // of the consumer
+  bool is_scoped = false;  // it gets those alone that its scope covers
+};
+
+// A run whose row is gone is covered by no scope.
+bool covers(const FeedReader& reader, const FeedEvent& event, std::map<RunId, bool>& known) {
+  const Scope& scope = reader.caller->access.scope;
+  if (scope.covers_all_runs()) return true;
+  if (event.graph.empty() || !scope.covers_graph(event.graph)) return false;
+  if (scope.tags.empty()) return true;
+  const auto [run, is_new] = known.try_emplace(event.run, false);
+  if (!is_new) return run->second;
+  const std::optional<RunRow> row = reader.store.run(event.run);
+  return run->second = row && scope.covers(*row);
+}
+
+Result<FeedPage> read_page(const FeedReader& reader, const std::string& cursor, std::int32_t limit) {
+  Result<FeedPage> page = reader.feed.page(reader.name, cursor, limit);
+  std::map<RunId, bool> known;
+  if (page && reader.is_scoped)
+    std::erase_if(page->events, [&](const FeedEvent& event) { return !covers(reader, event, known); });
+  return page;
+}
+
+bool gives_everything(const FeedConsumer& consumer) {
+  const FeedFilter& filter = consumer.filter;
+  return filter.graph.empty() && filter.tags.empty() && filter.types.empty() && !is_hook_consumer(consumer.name);
+}
+
+// A consumer of everything, whose place is how far back the feed is kept; a cursor stays with its own. Refuses
+// `not_found`, `invalid`.
+Result<std::string> consumer_of_everything(const RouteCall& call, const std::string& cursor) {
+  std::string id;
+  if (!cursor.empty()) {
+    const Result<FeedCursor> parsed = parse_feed_cursor(cursor, call.store().shards());
+    if (!parsed) return parsed.error();
+    id = parsed->consumer;
+  }
+  for (const FeedStanding& standing : call.parts.feed.consumers())
+    if (gives_everything(standing.consumer) && (id.empty() || standing.consumer.id == id))
+      return standing.consumer.name;
+  return Error{Code::not_found,
+               "Expected a consumer of everything, along which a token reads what it may see, but there is none" +
+                   std::string(id.empty() ? "" : " of this cursor") +
+                   ": POST /api/v1/consumers without a filter makes one."};
+}
+
 // Pages of which the filter leaves nothing are read on, some at a time. The client has the cursor after them as well.
-Result<ApiStream::Chunk> next_of_feed(Feed& feed, const std::string& name, std::string& cursor) {
-  Result<FeedPage> page = feed.page(name, cursor, streamed_at_once);
+Result<ApiStream::Chunk> next_of_feed(const FeedReader& reader, std::string& cursor) {
+  Result<FeedPage> page = read_page(reader, cursor, streamed_at_once);
   for (int n = 1; n < empty_pages_max && page && page->events.empty() && page->has_more; ++n)
-    page = feed.page(name, to_text(page->cursor), streamed_at_once);
+    page = read_page(reader, to_text(page->cursor), streamed_at_once);
   if (!page) return page.error();
   cursor = to_text(page->cursor);
   ApiStream::Chunk chunk{.text = {}, .is_last = false, .has_more = page->has_more};
@@ -60,15 +113,15 @@ Result<ApiStream::Chunk> next_of_feed(Feed& feed, const std::string& name, std::
   return chunk;
 }
 
-RouteReply stream_of_feed(const RouteCall& call, const FeedQuery& query) {
+RouteReply stream_of_feed(const RouteCall& call, FeedReader reader, const std::string& after) {
   std::shared_ptr<void> place = call.parts.quotas.take_stream(*call.caller);
   if (place == nullptr)
     return later_response(429, 5, "Expected fewer streams at once of token " + call.caller->token + ".");
   ApiStream stream = event_stream_reply();
-  stream.next = [&parts = call.parts, caller = call.caller, place = std::move(place), name = query.consumer,
-                 cursor = query.after]() mutable -> std::optional<ApiStream::Chunk> {
-    if (!parts.tokens.knows(*caller)) return {};  // it was revoked
-    return next_chunk([&] { return next_of_feed(parts.feed, name, cursor); });
+  stream.next = [&parts = call.parts, reader = std::move(reader), place = std::move(place),
+                 cursor = after]() mutable -> std::optional<ApiStream::Chunk> {
+    if (!parts.tokens.knows(*reader.caller)) return {};  // it was revoked
+    return next_chunk([&] { return next_of_feed(reader, cursor); });
   };
   return stream;
 }
@@ -78,11 +131,15 @@ RouteReply stream_of_feed(const RouteCall& call, const FeedQuery& query) {
 RouteReply show_feed(RouteCall& call) {
   const Result<FeedQuery> query = feed_query(call.request);
   if (!query) return query.error();
-  if (const Status known = check_consumer(call, query->consumer); !known) return known.error();
-  Feed& feed = call.parts.feed;
-  const Result<FeedPage> page = feed.page(query->consumer, query->after, query->follow ? 1 : query->limit);
+  const bool is_named = !query->consumer.empty();
+  if (is_named)
+    if (const Status known = check_consumer(call, query->consumer); !known) return known.error();
+  Result<std::string> name = is_named ? query->consumer : consumer_of_everything(call, query->after);
+  if (!name) return name.error();
+  FeedReader reader{call.parts.feed, call.store(), call.caller, *std::move(name), !is_named};
+  const Result<FeedPage> page = read_page(reader, query->after, query->follow ? 1 : query->limit);
   if (!page) return page.error();
-  if (query->follow) return stream_of_feed(call, *query);
+  if (query->follow) return stream_of_feed(call, std::move(reader), query->after);
   Json events = Json::array();
   for (const FeedEvent& event : page->events) events.push_back(feed_line(event));
   return json_response({{"events", std::move(events)}, {"cursor", to_text(page->cursor)}, {"is_last", page->is_last}});

@@ -468,8 +468,6 @@ Result<ConsumerRequest> consumer_body(const ApiRequest& request) {
 Result<FeedQuery> feed_query(const ApiRequest& request) {
   if (const Status known = only_query(request, {"consumer", "after", "limit", "follow"}); !known) return known.error();
   FeedQuery query{.consumer = query_text(request, "consumer"), .after = query_text(request, "after")};
-  if (query.consumer.empty())
-    return bad_request("Expected ?consumer=NAME for the feed, but it is missing: POST /api/v1/consumers makes one.");
   const std::string limit = query_text(request, "limit");
   if (!limit.empty())
     if (const Status set = set_limit(query.limit, limit, feed_page_max); !set) return set.error();

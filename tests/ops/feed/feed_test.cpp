@@ -115,10 +115,12 @@ TEST(FeedOverHttp, has_pages_streams_and_places) {
   started(dsn);
   const std::string consumers = "/api/v1/consumers", feed = "/api/v1/feed?consumer=copy";
   EXPECT_EQ(api.get(feed).status, 404);
+  EXPECT_EQ(api.get("/api/v1/feed").status, 404) << "there is no consumer to read along";
   EXPECT_EQ(api.post(consumers, {{"name", "copy"}}).status, 201);
   EXPECT_EQ(api.post(consumers, {{"name", "copy"}}).status, 409);
   EXPECT_EQ(api.post(consumers, {{"name", "copy"}, {"types", {"nonsense"}}}).status, 400);
-  EXPECT_EQ(api.get("/api/v1/feed").status, 400);
+  EXPECT_EQ(api.get("/api/v1/feed").status, 200);
+  EXPECT_EQ(api.get("/api/v1/feed?after=x").status, 400);
   EXPECT_EQ(api.get(feed + "&after=x").status, 400);
   EXPECT_EQ(api.get(feed + "&limit=0").status, 400);
 
@@ -249,6 +251,43 @@ TEST(FeedOverHttp, a_token_with_a_scope_has_the_consumers_within_it) {
   EXPECT_EQ(api.get(feed + "all&follow=true", bearer(scoped)).status, 404);
   EXPECT_EQ(api.post(consumers + "/all/confirm", {{"cursor", page["cursor"]}}, bearer(scoped)).status, 404);
   EXPECT_EQ(ApiConnection(api.port()).ask("DELETE", consumers + "/all", "", bearer(scoped)).status, 404);
+}
+
+TEST(FeedOverHttp, without_a_consumer_a_token_reads_what_it_may_see_by_its_own_cursor) {
+  const std::string dsn = new_database();
+  const std::string admin = new_token(dsn, "admin", {"--role", "admin"});
+  const std::string two =
+      new_token(dsn, "two", {"--role", "read", "--scope", "graph=feed_a", "--scope", "graph=feed_b"});
+  const std::string team = new_token(dsn, "team", {"--role", "read", "--scope", "tag=team=a"});
+  const Server api({"--dsn", dsn});
+  EXPECT_EQ(api.post("/api/v1/consumers", {{"name", "rare"}, {"graph", "feed_a"}}, bearer(admin)).status, 201);
+  EXPECT_EQ(api.get("/api/v1/feed", bearer(two)).status, 404) << "that one has a filter";
+  EXPECT_EQ(api.post("/api/v1/consumers", {{"name", "everything"}}, bearer(admin)).status, 201);
+  std::map<std::string, std::string> started_of;
+  for (const char* name : {"feed_a", "feed_b", "feed_c"}) {
+    EXPECT_EQ(api.post(graphs, Json::parse(ask_graph(name)), bearer(admin)).status, 201);
+    const Json start = {{"graph", name}, {"tags", {{"team", std::string(name) == "feed_b" ? "a" : "b"}}}};
+    started_of[name] = api.post(runs, start, bearer(admin)).json().at("run");
+  }
+  const auto read = [&](const std::string& token, const std::string& query) {
+    std::set<std::string> seen;
+    const Json page = api.get("/api/v1/feed" + query, bearer(token)).json();
+    for (const Json& event : page.at("events")) seen.insert(event["run"]);
+    return std::pair(seen, page.at("cursor").get<std::string>());
+  };
+  const auto [seen, cursor] = read(two, "");
+  EXPECT_EQ(seen, (std::set<std::string>{started_of["feed_a"], started_of["feed_b"]}));
+  EXPECT_EQ(read(team, "").first, std::set<std::string>{started_of["feed_b"]});
+  EXPECT_EQ(read(admin, "").first.size(), 3u);
+  EXPECT_TRUE(read(two, "?after=" + cursor).first.empty());
+  const std::string next = api.post(runs, {{"graph", "feed_b"}}, bearer(admin)).json().at("run");
+  EXPECT_EQ(read(two, "?after=" + cursor).first, std::set<std::string>{next}) << "it goes on where it was";
+  Headers resumed = bearer(two);
+  resumed.emplace_back("Last-Event-ID", cursor);
+  ApiStreamReader stream(api.port(), "/api/v1/feed?follow=true", resumed);
+  EXPECT_EQ(stream.next()->data["run"], next);
+  stream.close();
+  EXPECT_EQ(read(two, "").first.size(), 3u) << "a read moves nothing";
 }
 
 }  // namespace
