@@ -45,7 +45,7 @@ Status narrow(FeedFilter& filter, const Scope& scope) {
       "runs.");
 }
 
-// Who reads the events of a consumer.
+// A caller that reads the events of a consumer.
 struct FeedReader {
   Feed& feed;
   Store& store;

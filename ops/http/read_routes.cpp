@@ -19,7 +19,7 @@
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bodies/fields.hpp"
 #include "ops/http/covered_runs.hpp"
-#include "ops/http/graph_description.hpp"
+#include "ops/http/description_route.hpp"
 #include "ops/http/list_page.hpp"
 #include "ops/http/metrics.hpp"
 #include "ops/http/streams/event_stream.hpp"

@@ -43,7 +43,7 @@ RunCall::Piece RunCall::news() {
   Piece piece;
   const std::optional<RunHead> head = own_.head();
   if (head && head->seq > own_.seen) read_events(piece, own_, head->seq);
-  const bool are_read = look_at_called(piece);
+  const bool are_read = follow_called(piece);
   if (head && is_ended(head->status) && own_.seen >= head->seq) {
     if (const std::optional<Json> now = state(); now && has_ended(*now))
       end(piece, ended_result(*now, order_.graph.get(), order_.peer.is_modern));
@@ -56,7 +56,7 @@ RunCall::Piece RunCall::news() {
   return piece;
 }
 
-bool RunCall::look_at_called(Piece& piece) {
+bool RunCall::follow_called(Piece& piece) {
   bool are_read = true;
   for (std::size_t at = 0; at < called_.size(); ++at) {  // what one calls is added
     Followed followed = called_[at];

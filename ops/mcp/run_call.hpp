@@ -57,7 +57,7 @@ class RunCall {
     bool is_left = false;   // it has ended, or is not the caller's to read
   };
   Piece news();
-  bool look_at_called(Piece& piece);  // false: some of their events are to be read yet
+  bool follow_called(Piece& piece);  // false: some of their events are to be read yet
   void read_events(Piece& piece, Followed& followed, std::int64_t head);
   void hear(const Json& event);
   void add_progress(Piece& piece, const Json& event);

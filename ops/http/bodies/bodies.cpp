@@ -67,7 +67,7 @@ Status take_key(std::string& key, const ApiRequest& request, const char* as) {
   return Done{};
 }
 
-// What it asks for happens each time that it is asked: passed over, the header would promise something else.
+// The command is carried out each time that it is asked: passed over, the header would promise something else.
 Status refuse_key(const ApiRequest& request) {
   if (request.header("idempotency-key").empty()) return Done{};
   return bad_request(

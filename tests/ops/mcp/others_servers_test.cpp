@@ -1,4 +1,4 @@
-// Cairn beside what others wrote: server-everything (npm) as a tool server, the client scenarios of the protocol's own
+// Cairn with what others wrote: server-everything (npm) as a tool server, the client scenarios of the protocol's own
 // conformance suite, and the inspector's command line as a client of our server.
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST(McpOthers, the_client_scenarios_of_the_suite_pass) {
   expect_passes("sse-retry", client_of("s.test_reconnection", Json::object()));
 }
 
-// What the inspector prints. It finds its own package.json from the folder it is started in.
+// Runs the inspector, and returns what it prints. It finds its own package.json from the folder it is started in.
 Json inspected(const std::string& target, const std::string& method) {
   const fs::path folder = installed("mcp_servers") / "@modelcontextprotocol/inspector-cli/build";
   const Ran ran = run_program("/bin/bash", {"-c", "cd '" + folder.string() + "' && exec '" + node() + "' index.js " +
