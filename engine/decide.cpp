@@ -700,8 +700,10 @@ void Deciding::fail_call(StepId step, std::string error, std::string message) {
 void Deciding::start_child(StepId id, ChildStarted child) {
   const Step& step = state_.steps.at(id);
   const GraphRef graph = graphs_.current(child.graph);
-  if (graph == nullptr)
+  if (graph == nullptr) {
+    decision_.lacks_graph = child.graph;
     return fail_call(id, "not_found", "Expected a known graph to call, but there is no graph " + child.graph + ".");
+  }
   if (decision_.children.size() >= context_.children_max)
     return fail_call(id, "limit",
                      "Expected one decision to start at most " + std::to_string(context_.children_max) +
@@ -730,6 +732,7 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   deciding.settle();
   bytes_ += deciding.bytes();
   Decision decided = std::move(deciding).decision();
+  if (!decided.lacks_graph.empty()) decision_.lacks_graph = decided.lacks_graph;
   emit(id, std::move(child));
   events_of_children_ += decided.events.size();
   for (const Decision::Child& inner : decided.children) events_of_children_ += inner.events.size();

@@ -30,6 +30,9 @@ struct Decision {
     std::vector<BranchId> touched;
   };
   std::vector<Child> children;
+  // The name of a graph that was to be called and that `graphs` lacks: the call failed. A caller whose graphs may be
+  // out of date drops the state, and decides again with those that are current.
+  std::string lacks_graph = {};
 };
 
 // Decides the command and evolves the state with each event. Every decision ends settled: `follow` has nothing more

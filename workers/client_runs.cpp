@@ -88,6 +88,8 @@ std::map<Ticket, Reply> Client::Parts::pump(std::size_t count) {
 }
 
 void Client::Parts::carry_out(CommitterActions actions, std::map<Ticket, Reply>& replies) {
+  if (std::any_of(actions.loads.begin(), actions.loads.end(), [](const Load& load) { return load.names; }))
+    learn(new_graphs(store, known, true));
   std::vector<History> histories = read_histories(store, actions.loads);
   for (const GraphRef& graph : read_graphs_of(store, actions.loads, histories).graphs)
     committer->add_graph(graph, false);

@@ -57,7 +57,7 @@ void Gateway::tick(TimeUs steady_us) {
 TimeUs Gateway::due_us() const {
   TimeUs due = asks_.due_us();
   if (is_ready_) due = std::min(due, committer_.due_us());
-  if (has_workers() && !is_refreshing_) due = std::min(due, refresh_at_);
+  if (has_workers() && !after_names_.is_reading()) due = std::min(due, refresh_at_);
   if (has_workers() && is_ready_) due = std::min(due, sweeping_.due_us(true));
   for (const auto& [at, call] : later_) due = std::min(due, at);
   return due;
@@ -113,6 +113,8 @@ bool Gateway::dispatch_commits() {
   CommitterActions actions = committer_.drain_actions();
   if (actions.empty()) return false;
   claims_.answer_loads(actions.loads);
+  after_names_.hold(actions.loads);
+  refresh_if_due();
   for (ReadHistories& one : calls_of(std::move(actions.loads))) context_.call(std::move(one));
   for (const CommitBatch& batch : actions.commits) context_.call(Commit{batch});
   for (LockedCommit& commit : actions.locked_commits) context_.call(CommitLocked{std::move(commit)});
@@ -142,8 +144,9 @@ void Gateway::keep_histories(ReadHistories& read) {
 // --- what is around -------------------------------------------------------------------------------------------------
 
 void Gateway::refresh_if_due() {
-  if (is_refreshing_ || context_.steady < refresh_at_ || !has_workers()) return;
-  is_refreshing_ = true;
+  const bool is_due = context_.steady >= refresh_at_ && has_workers();
+  if (after_names_.is_reading() || (!is_due && !after_names_.wants_reading())) return;
+  after_names_.began();
   refresh_asked_at_ = context_.steady;
   refresh_at_ = context_.steady + context_.options.refresh_ms * 1'000;
   RefreshGateway refresh;
@@ -153,7 +156,6 @@ void Gateway::refresh_if_due() {
 }
 
 void Gateway::refreshed(RefreshGateway& refresh) {
-  is_refreshing_ = false;
   clock_.observe(refresh.answer.database_us, refresh.answer.steady_us, refresh.answer.steady_us);
   context_.now = clock_.now(context_.steady);
   known_graphs_ = std::move(refresh.known);
@@ -161,6 +163,7 @@ void Gateway::refreshed(RefreshGateway& refresh) {
   for (const GraphRef& graph : refresh.answer.graphs.graphs) committer_.add_graph(graph, true);
   learn_sessions(refresh.answer.sessions);
   learn_queues(refresh.answer.queue_limits);
+  for (ReadHistories& one : calls_of(after_names_.ended())) context_.call(std::move(one));
   if (std::exchange(is_ready_, true)) return;
   committer_.tick(context_.steady, context_.now);
   for (const AskId id : asks_.that_begin()) begin(id);

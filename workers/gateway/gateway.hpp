@@ -24,6 +24,7 @@
 #include "workers/gateway/remote_reports.hpp"
 #include "workers/gateway/remote_sessions.hpp"
 #include "workers/runs/committer.hpp"
+#include "workers/runs/loads_after_names.hpp"
 #include "workers/session/sweeping.hpp"
 
 namespace cairn {
@@ -86,8 +87,8 @@ class Gateway {
   Sweeping sweeping_;
   DatabaseClock clock_;
   KnownGraphs known_graphs_;
-  bool is_ready_ = false;  // the first refresh is answered
-  bool is_refreshing_ = false;
+  bool is_ready_ = false;                              // the first refresh is answered
+  LoadsAfterNames after_names_;                        // each refresh reads the names
   TimeUs refresh_asked_at_ = 0;                        // steady; the last one
   TimeUs refresh_at_ = 0;                              // steady; the next one
   std::int64_t under_way_ = 0;                         // calls

@@ -58,7 +58,9 @@ void Gateway::answered(GatewayCall call) {
 void Gateway::failed(const GatewayCall& call) {
   --under_way_;
   CHECK(under_way_ >= 0);
-  std::visit(Overloaded{[this](const RefreshGateway&) { is_refreshing_ = false; },
+  std::visit(Overloaded{[this](const RefreshGateway&) {
+                          for (const Load& load : after_names_.ended()) committer_.load_failed(load.run);
+                        },
                         [this](const ReadHistories& read) {
                           for (const Load& load : read.loads) committer_.load_failed(load.run);
                         },

@@ -104,6 +104,9 @@ struct CachedRun {
   std::size_t open_steps_max = 0;  // since then: what they were about is in the state, though they have ended
   std::list<CachedRun*>::iterator use;
 
+  bool wants_names = false;  // a graph that it calls was not at hand: to be read again, with the names
+  bool has_names = false;    // that was done, and nothing was committed since: what is lacking now is not there
+
   bool processing = false;
 
   bool is_busy() const { return at != At::idle || !waiting.empty() || processing; }

@@ -4,7 +4,7 @@
 // what room there is.
 //
 // Conflict (optimistic concurrency): no command is discarded; the run is read again, and its commands are decided
-// again.
+// again. So it is where a run calls a graph that is not at hand, after the names have been read once more.
 // Contention (pessimistic concurrency): for two seconds after another writer's event the run has rivals. Its commands
 // wait until it is locked, the events that others wrote move the cached state forward, and then they are decided, all
 // at once.
@@ -200,6 +200,8 @@ class Committer {
   bool decide_last(CachedRun& run);
   bool refuse_last(CachedRun& run, const Error& error);
   void scrap(CachedRun& run, const Error& error);
+  static bool is_short_of_graph(const CachedRun& run, const Decision& decision);
+  void decide_with_names(CachedRun& run);
   void load(CachedRun& run, bool snapshot, bool graphs);
   void reload(CachedRun& run);
   void lose_state(CachedRun& run);
@@ -215,7 +217,7 @@ class Committer {
   void gather(CachedRun& run, BranchId last_branch);
   Context context_for(const CachedRun& run);
   void absorb(CachedRun& run, Decision decision);
-  void fuse(CachedRun& run, BranchId branch, const std::optional<std::string>& keep_in);
+  bool fuse(CachedRun& run, BranchId branch, const std::optional<std::string>& keep_in);
   void start_child(CachedRun& caller, Decision::Child child);
   void notify_parent(CachedRun& child);
   void free_child(const RunTask& notice);

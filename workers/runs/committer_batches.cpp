@@ -206,6 +206,7 @@ void Committer::apply_verdict(CachedRun& run, const Entry& entry, const Verdict&
   run.decided.clear();
   run.entry.reset();
   run.ended_by = {};
+  run.has_names = false;
   run.one_by_one = run.one_by_one && !run.waiting.empty();
   run.open_steps_max = std::max(run.open_steps_max, run.state.steps.size());
   if (entry.drops_snapshots) run.added_bytes += std::exchange(run.snapshot_size, 0);

@@ -128,8 +128,8 @@ void Committer::process(CachedRun& run) {
 bool Committer::process_front(CachedRun& run) {
   if (run.at == CachedRun::At::loading || run.at == CachedRun::At::under_way) return false;
   const RunTask& task = run.waiting.front();
-  if (!run.loaded && !task.begins()) {
-    load(run, true, false);
+  if (run.at == CachedRun::At::idle && (run.wants_names || (!run.loaded && !task.begins()))) {
+    load(run, true, run.wants_names);
     return false;
   }
   run.loaded = true;  // a new run has no history to read; if its id is taken after all, the commit is a conflict
@@ -204,6 +204,10 @@ bool Committer::decide_last(CachedRun& run) {
   std::vector<BranchId> above = fence ? branches_above(run.state, fence->branch) : std::vector<BranchId>();
   Result<Decision> decision = decide(run.state, run.decided.back().what.command, context_for(run), graphs());
   if (!decision) return refuse_last(run, decision.error());
+  if (is_short_of_graph(run, *decision)) {
+    decide_with_names(run);
+    return false;
+  }
   gather(run, last_branch);
   if (fence) run.entry->fence({*fence, keep_in, std::move(above)});
   absorb(run, *std::move(decision));
@@ -218,7 +222,10 @@ bool Committer::decide_last(CachedRun& run) {
     if (is_ended(run.state.status)) run.ended_by = child;
   }
   const bool may_fuse = options_.pure_steps != nullptr && !run.one_by_one;
-  if (fence && fence->session == options_.session && may_fuse) fuse(run, fence->branch, keep_in);
+  if (fence && fence->session == options_.session && may_fuse && !fuse(run, fence->branch, keep_in)) {
+    decide_with_names(run);
+    return false;
+  }
   if (is_ended(run.state.status) && tells_caller) notify_parent(run);
   if (kind != RunTask::Kind::notice && run.entry && run.entry->bytes() > entry_bytes_max) {
     scrap(run, too_large(run.id, run.entry->bytes()));
@@ -246,6 +253,22 @@ bool Committer::refuse_last(CachedRun& run, const Error& error) {
   return true;
 }
 
+// What a graph calls may have been added after the names were read here.
+bool Committer::is_short_of_graph(const CachedRun& run, const Decision& decision) {
+  return !decision.lacks_graph.empty() && !run.has_names;
+}
+
+// The names are read again, then the run, and all that was gathered with the last command is decided again.
+void Committer::decide_with_names(CachedRun& run) {
+  run.wants_names = true;
+  if (!run.decided.empty() && run.decided.back().kind == RunTask::Kind::notice) {
+    run.waiting.push_front(std::move(run.decided.back()));  // where it goes if the called run's end is taken back
+    ++waiting_;
+    run.decided.pop_back();
+  }
+  take_back_group(run);
+}
+
 // The command that could not be decided is refused; what was gathered with it is decided again.
 void Committer::scrap(CachedRun& run, const Error& error) {
   const RunTask culprit = std::move(run.decided.back());
@@ -271,20 +294,23 @@ void Committer::absorb(CachedRun& run, Decision decision) {
   for (Decision::Child& child : decision.children) start_child(run, std::move(child));
 }
 
-// Consecutive pure steps of a branch go into the same entry; what follows is the same history as without.
-void Committer::fuse(CachedRun& run, BranchId branch, const std::optional<std::string>& keep_in) {
+// Consecutive pure steps of a branch go into the same entry; what follows is the same history as without. False: the
+// names must be read before it stands.
+bool Committer::fuse(CachedRun& run, BranchId branch, const std::optional<std::string>& keep_in) {
   for (int steps = 1; steps < options_.fuse_steps; ++steps) {
     const std::optional<Job> job = job_of(run.state, branch);
-    if (!job || !keep_rules_.may_execute(*job, keep_in)) return;
+    if (!job || !keep_rules_.may_execute(*job, keep_in)) return true;
     const std::optional<Command> command =
         options_.pure_steps->pure_report(run.state, *job, std::max(database_, run.state.last_at));
     // Reported by itself, it waits until the session knows the tools of the others as they are now.
-    if (!command || (options_.tools != nullptr && plans_with_unknown_tool(*command, *options_.tools))) return;
+    if (!command || (options_.tools != nullptr && plans_with_unknown_tool(*command, *options_.tools))) return true;
     ++counts_.fused;
     Result<Decision> decision = decide(run.state, *command, context_for(run), graphs());
-    if (!decision) return;
+    if (!decision) return true;
+    if (is_short_of_graph(run, *decision)) return false;
     absorb(run, *std::move(decision));
   }
+  return true;
 }
 
 // --- runs that call runs --------------------------------------------------------------------------------------------

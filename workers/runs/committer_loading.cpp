@@ -24,7 +24,8 @@ void Committer::load(CachedRun& run, bool snapshot, bool graphs) {
   // The last known event is read again: a server that took over without it, or a restored backup, has another one or
   // none, and then the state is of a history that is no more.
   if (run.state.seq == 1) run.drop_state();
-  actions_.loads.push_back({run.id, std::max<std::int64_t>(run.state.seq - 1, 0), snapshot, graphs, false});
+  actions_.loads.push_back({run.id, std::max<std::int64_t>(run.state.seq - 1, 0), snapshot, graphs || run.wants_names,
+                            run.wants_names, false});
 }
 
 void Committer::reload(CachedRun& run) {
@@ -57,7 +58,9 @@ bool Committer::continues(const CachedRun& run, std::span<const EventRow> rows, 
 void Committer::load_failed(const RunId& id) {
   CachedRun* run = runs_.find(id);
   if (run == nullptr || run->at != CachedRun::At::loading) return;
-  loads_again_.push_back({now_ + again_us, {id, std::max<std::int64_t>(run->state.seq - 1, 0), true, false, true}});
+  const bool names = run->wants_names;
+  loads_again_.push_back(
+      {now_ + again_us, {id, std::max<std::int64_t>(run->state.seq - 1, 0), true, names, names, true}});
 }
 
 void Committer::history(History history) {
@@ -71,6 +74,7 @@ void Committer::history(History history) {
            .empty())  // another process's login, or a repaired page, may give it: as a version of a newer program
     return fail(*run, {Code::unsupported, "Expected the database to give the history of run " + to_string(run->id) +
                                               ", but it refuses: " + history.fault + "."});
+  if (history.graphs && std::exchange(run->wants_names, false)) run->has_names = true;
   const Status folded = history.fits ? fold(*run, history) : Status(no_memory());
   if (run->at == CachedRun::At::loading) return;
   if (!folded) return fail(*run, folded.error());

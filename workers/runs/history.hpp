@@ -21,6 +21,7 @@ struct Load {
   std::int64_t after_seq = 0;  // 0: begin with the newest snapshot, if `snapshot`
   bool snapshot = true;
   bool graphs = false;  // read the graphs first: one is missing
+  bool names = false;   // read the names' current versions first: a graph that is called is missing; with `graphs`
   bool alone = false;   // was read together with others before, which failed, perhaps because of this one
 };
 

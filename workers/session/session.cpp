@@ -193,6 +193,11 @@ void Session::close_when_idle() {
 void Session::read_graphs_if_due() {
   if (steady_ < next_graphs_ || lifecycle_.is_draining()) return;
   next_graphs_ = steady_ + graphs_every_us;
+  if (!after_names_.is_reading()) read_graphs();
+}
+
+void Session::read_graphs() {
+  after_names_.began();
   call(ReadGraphs{known_graphs_, options_.queues.empty()});
 }
 
@@ -364,7 +369,8 @@ bool Session::may_go_on(Ticket slot, const std::string& queue) const {
   return has_turn && queues_.lets_go_on(queue) && !paced_.is_short(queue);
 }
 
-// The history that a claim brought is not read again, unless more than the run's first events is wanted.
+// The history that a claim brought is not read again, unless more than the run's first events is wanted. Where a graph
+// is missing, what it calls may be new as well.
 void Session::read(std::vector<Load> loads) {
   std::erase_if(loads, [this](const Load& load) {
     if (load.after_seq != 0 || load.graphs) return false;
@@ -372,6 +378,8 @@ void Session::read(std::vector<Load> loads) {
     if (claimed) committer_.history(std::move(claimed.mapped()));
     return static_cast<bool>(claimed);
   });
+  after_names_.hold(loads);
+  if (after_names_.wants_reading()) read_graphs();
   for (ReadHistories& one : calls_of(std::move(loads))) call(std::move(one));
 }
 

@@ -19,6 +19,7 @@
 #include "storage/clock.hpp"
 #include "workers/runs/committer.hpp"
 #include "workers/runs/executor.hpp"
+#include "workers/runs/loads_after_names.hpp"
 #include "workers/session/crowd.hpp"
 #include "workers/session/other_sessions.hpp"
 #include "workers/session/paced_starts.hpp"
@@ -94,6 +95,7 @@ class Session {
   // --- opening and learning ---
   void tick_parts();
   void read_graphs_if_due();
+  void read_graphs();
   void close_when_idle();
   void write_row();
   void set_home(const RunId& run, bool is_home);
@@ -166,6 +168,7 @@ class Session {
   std::set<RunId> home_of_;  // the runs that this process keeps something open for
 
   KnownGraphs known_graphs_;
+  LoadsAfterNames after_names_;
   std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
   bool is_writing_row_ = false;
   std::string refusal_;

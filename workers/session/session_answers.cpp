@@ -43,9 +43,14 @@ void Session::on_answer(ReadGraphs& read) {
   known_graphs_ = std::move(read.known);
   learn(read.answer, true);
   write_row_if_changed();
+  for (ReadHistories& one : calls_of(after_names_.ended())) call(std::move(one));
+  if (after_names_.wants_reading()) read_graphs();
 }
 template <>
-void Session::on_failure(const ReadGraphs&) {}  // read again in a few seconds
+void Session::on_failure(const ReadGraphs&) {  // read again in a few seconds, or with the next load that wants them
+  for (const Load& load : after_names_.ended()) committer_.load_failed(load.run);
+  if (after_names_.wants_reading()) read_graphs();
+}
 
 template <>
 void Session::on_answer(ReadHistories& read) {

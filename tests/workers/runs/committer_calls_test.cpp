@@ -191,6 +191,64 @@ TEST_F(CommitterTest, A19_what_waits_behind_a_command_that_cannot_be_decided_is_
   EXPECT_TRUE(driven.reply(behind).status);
 }
 
+constexpr const char* calls_late = R"({"name": "early", "start": "a", "limits": {"steps": 9}, "nodes": {
+    "a": {"do": "t.ok", "on": {"ok": "c"}},
+    "c": {"call": "late", "on": {"done": "z", "failed": "y"}}, "z": {"end": "done"}, "y": {"end": "failed"}}})";
+constexpr const char* is_late = R"({"name": "late", "start": "q", "limits": {"steps": 9}, "nodes": {
+    "q": {"ask": {"prompt": "?"}, "on": {"answered": "z", "expired": "z"}}, "z": {"end": "done"}}})";
+
+// A session that had not read it yet failed the run that called it, for good.
+TEST_F(CommitterTest, a_called_graph_that_was_added_after_the_names_were_read_is_found) {
+  ASSERT_TRUE(client_->add_graph(Json::parse(calls_late)));
+  Driven driven(*store_, 5);
+  const RunId run = start("early");
+  const HeldJob job = claim(5);
+  ASSERT_TRUE(client_->add_graph(Json::parse(is_late)));
+  const Ticket before = driven.submit(run, SendSignal{"note", 1, "s1"});  // in the same entry
+  const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(before).status);
+  EXPECT_TRUE(driven.reply(ticket).status);
+  EXPECT_EQ(driven.names_read, 2) << "once more than at first";
+  EXPECT_EQ(status(run), RunStatus::running);
+  const Result<RunState> state = client_->state(run);
+  ASSERT_TRUE(state);
+  ASSERT_EQ(state->steps.size(), 1u);
+  EXPECT_EQ(status(state->steps.begin()->second.child), RunStatus::running);
+}
+
+TEST_F(CommitterTest, a_called_graph_that_is_not_there_fails_the_call_after_one_more_reading) {
+  ASSERT_TRUE(client_->add_graph(Json::parse(calls_late)));
+  Driven driven(*store_, 5);
+  const RunId run = start("early");
+  const HeldJob job = claim(5);
+  const Ticket ticket = driven.submit(run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(ticket).status);
+  EXPECT_EQ(driven.names_read, 2);
+  EXPECT_EQ(status(run), RunStatus::failed);
+}
+
+// The end of a called run moves its caller to a call of a graph that is not known yet: both leave together.
+TEST_F(CommitterTest, an_end_that_lets_its_caller_call_a_new_graph_waits_for_the_names) {
+  Json outer = Json::parse(calls_late);
+  outer["nodes"]["a"] = {{"call", "child"}, {"on", {{"done", "c"}, {"failed", "y"}}}};
+  outer["nodes"]["a"]["with"] = {{"word", "hi"}};
+  ASSERT_TRUE(client_->add_graph(outer));
+  Driven driven(*store_, 5);
+  const RunId run = start("early");
+  const HeldJob job = claim(5);
+  ASSERT_NE(job.run, run);
+  ASSERT_TRUE(client_->add_graph(Json::parse(is_late)));
+  const Ticket ticket = driven.submit(job.run, complete(job), fence(job), true);
+  driven.settle();
+  EXPECT_TRUE(driven.reply(ticket).status);
+  EXPECT_EQ(driven.names_read, 2);
+  EXPECT_EQ(status(job.run), RunStatus::done);
+  EXPECT_EQ(status(run), RunStatus::running);
+  EXPECT_TRUE(store_->all_runs().loose_ends({}, 10).empty());
+}
+
 TEST_F(CommitterTest, a_called_run_ends_alone_when_its_caller_has_ended) {
   const RunId run = start("call", {{"word", "hi"}});
   Driven driven(*store_, 5);

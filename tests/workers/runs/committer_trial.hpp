@@ -31,8 +31,7 @@ class Driven {
   using Change = std::function<void(CommitterOptions&)>;
   Driven(Store& store, SessionId session, std::int64_t snapshot_events = 2'000, const Change& change = {})
       : store_(store), committer_(options(store, session, snapshot_events, change)) {
-    for (const GraphRow& row : store.graphs().all())
-      committer_.add_graph(stored_graph(parse_stored(row.text), row.version), row.current);
+    read_names();
     committer_.tick(noon);
     committer_.set_queues({{"default", "echo"}, {}, {}});
   }
@@ -45,6 +44,12 @@ class Driven {
     if (may_keep) submission.keep_in = "default";
     committer_.submit(std::move(submission));
     return last_;
+  }
+
+  void read_names() {
+    for (const GraphRow& row : store_.graphs().all())
+      committer_.add_graph(stored_graph(parse_stored(row.text), row.version), row.current);
+    ++names_read;
   }
 
   // Takes new actions; true if something is left to be carried out.
@@ -83,6 +88,7 @@ class Driven {
     const bool is_load = commits_.empty() || (!loads_.empty() && random() % 2 == 0);
     if (is_load) {
       const Load load = take(loads_, random);
+      if (load.names) read_names();
       committer_.history(std::move(read_histories(store_, {&load, 1}).front()));
     } else {
       const CommitBatch batch = take(commits_, random);
@@ -109,6 +115,7 @@ class Driven {
   std::vector<HeldJob> created_held;
   std::vector<GoneBack> gone_back;
   int snapshots = 0;
+  int names_read = 0;
   std::ptrdiff_t missed = 0;      // events that locks brought along
   std::vector<HeldJob> refilled;  // jobs that locked commits took along
   bool keeps = true;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <functional>
 #include <gtest/gtest.h>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "storage/memory/memory_store.hpp"
@@ -278,6 +280,44 @@ TEST_P(InFlight, runs_of_two_graph_versions_go_on_in_workers_of_which_one_lacks_
   EXPECT_NE(store_->run(old_run)->version, store_->run(new_run)->version);
   EXPECT_EQ(client_->state(old_run)->output, Json::object());
   EXPECT_EQ(client_->state(new_run)->output, Json({{"new", true}}));
+}
+
+// A running worker knew the names of five seconds ago: the run failed for good, with not_found.
+TEST_P(InFlight, a_graph_that_calls_one_which_was_just_added_is_executed_by_a_worker_that_runs_already) {
+  work(*catalogue_);
+  const RunId first = start("linear", {{"text", "x"}});
+  ASSERT_TRUE(wait_until([&] { return has_ended(first); })) << "the worker has opened";
+  add(R"({"name":"fresh_child","start":"a","limits":{"steps":9},"nodes":{
+      "a":{"do":"t.ok","on":{"ok":"z"}},"z":{"end":"done"}}})");
+  add(R"({"name":"fresh_parent","start":"a","limits":{"steps":9},"nodes":{"a":{"do":"t.ok","on":{"ok":"c"}},
+      "c":{"call":"fresh_child","on":{"done":"z","failed":"y"}},"y":{"end":"failed"},"z":{"end":"done"}}})");
+  work(*catalogue_);  // takes steps as well
+  const RunId run = start("fresh_parent");
+  ASSERT_TRUE(wait_until([&] { return has_ended(run); }));
+  EXPECT_EQ(status(run), RunStatus::done);
+}
+
+// The worker that runs already called the version before, and the other one the new version.
+TEST_P(InFlight, a_map_of_a_new_graph_calls_one_version_whichever_worker_opens_its_items) {
+  const auto child = [this](int steps) {
+    add(R"({"name":"item_child","start":"a","limits":{"steps":)" + std::to_string(steps) + R"(},"nodes":{
+        "a":{"do":"t.ok","on":{"ok":"z"}},"z":{"end":"done"}}})");
+  };
+  child(8);
+  work(*catalogue_);
+  const RunId first = start("linear", {{"text", "x"}});
+  ASSERT_TRUE(wait_until([&] { return has_ended(first); })) << "the worker has opened";
+  child(9);
+  add(R"({"name":"item_parent","start":"a","limits":{"steps":99},"nodes":{"a":{"do":"t.ok","on":{"ok":"m"}},
+      "m":{"map":{"over":"$items","call":"item_child","concurrency":1,"into":"results"},
+           "on":{"joined":"z","partial":"y","error":"y"}},"y":{"end":"failed"},"z":{"end":"done"}}})");
+  work(*catalogue_);
+  const RunId run = start("item_parent", {{"items", {1, 2, 3, 4, 5, 6, 7, 8}}});
+  ASSERT_TRUE(wait_until([&] { return has_ended(run); }));
+  EXPECT_EQ(status(run), RunStatus::done);
+  std::set<std::string> versions;
+  for (const RunId& item : children_of(run)) versions.insert(store_->run(item)->version);
+  EXPECT_EQ(versions.size(), 1u);
 }
 
 TEST_P(InFlight, a_value_of_32_kib_is_kept_inline_and_one_byte_more_is_not) {
