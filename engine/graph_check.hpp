@@ -50,6 +50,7 @@ struct HandlerLabels {
   std::optional<std::vector<HandlerSetting>> settings = {};
   Status (*check)(const Json& with) = nullptr;  // of the settings together, whose values may be references
   Json schema = {};                             // JSON Schema of its "with", as a worker declares it; null: none
+  std::string need = {};                        // what a worker that lacks it needs, as the end of a sentence
 };
 using Handlers = std::map<std::string, HandlerLabels, std::less<>>;
 

@@ -101,8 +101,10 @@ class Parts {
     const bool is_fault = !contains(names, handler) && find_member(node, "labels") == nullptr;
     if (around_.handler_names) names = *around_.handler_names;
     if (is_fault || contains(names, handler)) return;
+    const auto known = around_.handlers.find(handler);
+    const std::string need = known == around_.handlers.end() ? "" : known->second.need;
     warn("Expected a handler that " + around_.who + " has, but " + node_named(name) + " names " + in_quotes(handler) +
-         found_.hint(handler, names) + ".");
+         (need.empty() ? found_.hint(handler, names) : "; " + need) + ".");
   }
 
   void queue(const std::string& name, const Json& node) {

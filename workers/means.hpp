@@ -4,13 +4,16 @@
 //
 // In SessionRow::allows: "url URL", "secret NAME", "repository FOLDER", "corpus NAME" ("corpus *": all), "page URL",
 // "page FOLDER" (the .html files below it); and what no call needs by name, but decides what its answer says: "data
-// PLACE", "query LANGUAGE, LIMITS". A call's needs are of the same form (Tools::needs_of): "repository /srv/git/a".
+// PLACE", "query LANGUAGE, LIMITS", and "queue *" of a worker that serves each queue which a graph or a tool names. A
+// call's needs are of the same form (Tools::needs_of): "repository /srv/git/a".
 #pragma once
 
 #include <string>
 #include <vector>
 
 namespace cairn {
+
+inline constexpr const char* all_queues = "queue *";
 
 struct Means {
   std::vector<std::string> tools;

@@ -8,6 +8,8 @@
 #include "ops/answers/sessions.hpp"
 #include "ops/answers/step_progress.hpp"
 #include "ops/answers/words.hpp"
+#include "workers/handlers/http_call.hpp"
+#include "workers/ports/ports.hpp"
 #include "workers/session/worker_options.hpp"
 
 namespace cairn {
@@ -347,8 +349,8 @@ class Queued {
   std::vector<const SessionRow*> servers() const {
     std::vector<const SessionRow*> serving;
     for (const SessionRow& row : situation_.sessions) {
-      const bool serves = std::find(row.queues.begin(), row.queues.end(), queue()) != row.queues.end();
-      if (serves && !is_silent(row, situation_.now_us) && (!row.only_own || holds_of_run(row))) serving.push_back(&row);
+      const bool works_here = !row.only_own || situation_.own.contains(row.id) || holds_of_run(row);
+      if (works_here && serves(row, queue()) && !is_silent(row, situation_.now_us)) serving.push_back(&row);
     }
     return serving;
   }
@@ -386,7 +388,9 @@ class Queued {
       return !names || std::find(names->begin(), names->end(), name) != names->end();
     };
     if (std::any_of(serving.begin(), serving.end(), may_have)) return std::nullopt;
-    return no_worker("No worker that serves queue " + queue() + " has the " + kind + " " + name + ".", {{kind, name}});
+    const std::string hint = kind == "handler" && name == http_call_name ? std::string("; ") + http_call_need : "";
+    return no_worker("No worker that serves queue " + queue() + " has the " + kind + " " + name + hint + ".",
+                     {{kind, name}});
   }
 
   const SessionRow* home() const {

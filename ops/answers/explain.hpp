@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace cairn {
 struct Situation {
   std::vector<HeldJob> jobs;
   std::vector<SessionRow> sessions;
+  std::set<SessionId> own = {};  // of those that work for some runs alone, the ones that are known to work for this one
   std::vector<QueueLimits> queues;
   std::map<std::string, QueueUse> uses;  // by queue, for queues that have a concurrency or a rate
   std::map<BranchId, std::string> keys;  // of jobs in queues with limits for each key

@@ -1,5 +1,6 @@
 #include "ops/answers/graph_surroundings.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "ops/answers/sessions.hpp"
@@ -28,7 +29,10 @@ void add_workers(const Sessions& sessions, Surroundings& around) {
   for (const SessionRow& row : sessions) around.handlers.merge(handlers_of(row));
   std::set<std::string> queues;
   for (const SessionRow& row : sessions) queues.insert(row.queues.begin(), row.queues.end());
-  around.queues.emplace(queues.begin(), queues.end());
+  if (std::any_of(sessions.begin(), sessions.end(), serves_all_queues))
+    around.usual_queues.insert(around.usual_queues.end(), queues.begin(), queues.end());
+  else
+    around.queues.emplace(queues.begin(), queues.end());
 }
 
 }  // namespace

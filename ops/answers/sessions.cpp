@@ -1,9 +1,23 @@
 #include "ops/answers/sessions.hpp"
 
+#include <algorithm>
+
+#include "workers/means.hpp"
+
 namespace cairn {
 
 bool is_silent(const SessionRow& session, TimeUs now_us) {
   return session.beat_at != 0 && now_us - session.beat_at > silent_after_us;
+}
+
+bool serves_all_queues(const SessionRow& session) {
+  return session.allows &&
+         std::find(session.allows->begin(), session.allows->end(), all_queues) != session.allows->end();
+}
+
+bool serves(const SessionRow& session, const std::string& queue) {
+  return serves_all_queues(session) ||
+         std::find(session.queues.begin(), session.queues.end(), queue) != session.queues.end();
 }
 
 std::string session_text(const SessionRow& session) {

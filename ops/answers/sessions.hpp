@@ -15,6 +15,10 @@ inline constexpr TimeUs silent_after_us = session_silence_ms * 1000;
 // False for a session without any recorded heartbeat.
 bool is_silent(const SessionRow& session, TimeUs now_us);
 
+// The worker serves each queue that a graph names: those of a graph that was just added come into its row later.
+bool serves_all_queues(const SessionRow& session);
+bool serves(const SessionRow& session, const std::string& queue);
+
 // "session 7 (process 12 on host)"
 std::string session_text(const SessionRow& session);
 

@@ -75,7 +75,9 @@ Handlers HandlerTable::labels() const {
                     handler.labels_from_node,
                     handler.is_pure(),
                     handler.settings,
-                    handler.check};
+                    handler.check,
+                    Json(),
+                    handler.need};
   }
   return labels;
 }

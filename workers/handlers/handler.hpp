@@ -89,7 +89,8 @@ struct Handler {
   std::variant<PureHandler, EffectHandler> run;
   std::optional<std::vector<HandlerSetting>> settings = {};  // all keys of its "with"; nothing: any
   Status (*check)(const Json& with) = nullptr;               // see HandlerLabels
-  bool is_here = true;  // false: known, but this process is not configured for it, and gives its steps to others
+  bool is_here = true;    // false: known, but this process is not configured for it, and gives its steps to others
+  std::string need = {};  // see HandlerLabels
 
   bool is_pure() const { return std::holds_alternative<PureHandler>(run); }
 };

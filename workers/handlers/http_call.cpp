@@ -97,6 +97,7 @@ Handler http_call_handler(bool is_here) {
   handler.settings = http_call_settings();
   handler.check = check_http_call;
   handler.is_here = is_here;
+  handler.need = http_call_need;
   return handler;
 }
 

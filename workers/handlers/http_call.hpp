@@ -5,6 +5,9 @@
 
 namespace cairn {
 
+// What a worker that lacks it needs, as the end of a sentence.
+inline constexpr const char* http_call_need = "a worker has it whose tools file has \"urls\" in \"builtin\"";
+
 // {"url", "method"?: "GET", "query"?, "headers"?, "body"? | "form"? | "text"?, "auth"?, "ok"?: ["2xx"], "keep"?,
 //  "as"?: "json" | "text", "timeout_ms"?, "max_bytes"?, "into"?: "response"} -> ok
 // One attempt is one request, on record as `tool_called`; {"status", "headers"?, "body"} goes to the channel `into`.

@@ -68,6 +68,7 @@ SessionRow new_session(const Catalogue& catalogue, const WorkerOptions& options)
   for (const auto& [name, tool] : catalogue.tools->table())
     if (!catalogue.refused_tools.contains(name)) row.tools->push_back(name);
   row.allows = catalogue.allows;
+  if (options.queues.empty()) row.allows->emplace_back(all_queues);
   row.declares = catalogue.declared_work;
   row.has_model = catalogue.has_model;
   return row;

@@ -188,6 +188,7 @@ void add_graph(CommandLine& line) {
   check.add_flag("--strict", check_options.is_strict, "A warning is a fault");
   check.add_flag("--deployed", check_options.is_deployed,
                  "Look at the graphs of the database too, and at what its workers have");
+  add_tools(line, check);
   add_graph_test(line, group);
   CLI::App& schema = add_command(
       line, group, "schema", "The JSON Schema of a graph file, a tools file or a file of cases",

@@ -17,6 +17,7 @@
 #include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "storage/starts/start_book.hpp"
+#include "workers/ports/local_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
@@ -55,6 +56,8 @@ class WaitingLines {
     Result<Explained> explained = read_explained(*opened_.client, *opened_.store, opened_.dsn, run_);
     if (!explained || is_ended(explained->state.status)) return;
     explained->situation.time_said = local_moment;
+    for (const SessionRow& row : explained->situation.sessions)  // the worker of this process is there for the run
+      if (row.pid == getpid() && row.machine == machine_id()) explained->situation.own.insert(row.id);
     const std::vector<Reason> reasons = explain(explained->state, explained->situation);
     if (reasons.empty()) return;
     const Reason& reason = reasons.front();

@@ -1,7 +1,13 @@
 // `cairn graph check` with what surrounds a graph, `cairn graph test`, and inputs that do not fit their graph.
 #include <gtest/gtest.h>
+#include <memory>
+#include <string>
 
+#include "engine/graph_review.hpp"
+#include "ops/answers/graph_surroundings.hpp"
+#include "storage/memory/memory_store.hpp"
 #include "tests/ops/program.hpp"
+#include "workers/means.hpp"
 
 namespace cairn::program {
 namespace {
@@ -89,6 +95,36 @@ TEST(GraphCheck, the_database_tells_which_graphs_there_are) {
       << deployed;
   EXPECT_NE(deployed.find("Missing required property 'name'"), std::string::npos) << deployed;
   EXPECT_EQ(deployed.find("calls"), std::string::npos) << "found, and without what it asks for: " << deployed;
+}
+
+// It reads the graphs every few seconds: until then a new name was said to be served by nobody.
+TEST(GraphCheck, a_worker_of_all_queues_serves_one_that_no_graph_had_before) {
+  const std::unique_ptr<Store> store = make_memory_store(1);
+  const Catalogue catalogue;
+  Client client(*store, catalogue, "user:test");
+  SessionRow worker{.id = 7, .host = "stone", .pid = 12, .queues = {"default"}};
+  const auto warnings = [&] {
+    store->sessions().open(worker);
+    const Surroundings around = deployed_surroundings(catalogue, client, *store);
+    Json graph = with("/nodes/make/queue", "ovens");
+    std::string all;
+    for (const std::string& one : review_graph(graph, around).warnings) all += one + "\n";
+    return all;
+  };
+  EXPECT_NE(warnings().find("waits in \"ovens\""), std::string::npos);
+  worker.id = 8;
+  worker.allows = {{all_queues}};
+  EXPECT_EQ(warnings().find("waits in"), std::string::npos);
+}
+
+TEST(GraphCheck, takes_a_tools_file_for_the_urls_that_a_worker_may_call) {
+  const std::string file = file_of(Json::parse(R"({"name": "call", "start": "a", "limits": {"steps": 9}, "nodes": {
+      "a": {"do": "http.call", "with": {"url": "https://example.org/"}, "on": {"ok": "z"}}, "z": {"end": "done"}}})"),
+                                   "call.json");
+  const std::string without = cairn_ok({"graph", "check", file}).out;
+  EXPECT_NE(without.find("a worker has it whose tools file has \"urls\" in \"builtin\""), std::string::npos) << without;
+  const std::string tools = write_file("urls.json", R"({"builtin": {"urls": ["https://example.org/"]}})").string();
+  EXPECT_EQ(cairn_ok({"graph", "check", file, "--tools", tools, "--strict"}).out, "The graph may run.\n");
 }
 
 // --- inputs ----------------------------------------------------------------------------------------------------------

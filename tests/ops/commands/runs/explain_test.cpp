@@ -109,6 +109,35 @@ TEST(Explain, a_handler_that_no_serving_worker_has_is_no_worker) {
   expect_reason(only(trial, situation), Reason::Kind::ready, "");
 }
 
+// The queues of a graph that was just added are not in its row yet.
+TEST(Explain, a_worker_of_all_queues_serves_one_that_it_has_not_heard_of) {
+  const Trial trial = started(work_graph);
+  Situation situation = now(trial);
+  situation.sessions[0].queues = {"default", "cairn.timer"};
+  expect_reason(only(trial, situation), Reason::Kind::no_worker, "serves queue model");
+  situation.sessions[0].allows = {{"page /", "queue *"}};
+  expect_reason(only(trial, situation), Reason::Kind::ready, "");
+}
+
+TEST(Explain, what_a_worker_needs_for_http_call_is_said) {
+  const Trial trial = started(R"({"name":"t","start":"a","limits":{"steps":10},"nodes":{
+    "a":{"do":"http.call","with":{"url":"https://a.b/"},"labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  const Situation situation = now(trial);
+  expect_reason(only(trial, situation), Reason::Kind::no_worker,
+                "has the handler http.call; a worker has it whose tools file has \"urls\" in \"builtin\".");
+}
+
+// `start --wait` said for ever that nobody served the queue, while its own worker lacked the handler.
+TEST(Explain, the_worker_of_a_process_that_waits_for_the_run_is_one_for_it) {
+  const Trial trial = started(work_graph);
+  Situation situation = now(trial);
+  situation.sessions[0].only_own = true;
+  situation.own = {ann};
+  expect_reason(only(trial, situation), Reason::Kind::ready, "");
+  situation.sessions[0].handlers = {"x.b"};
+  expect_reason(only(trial, situation), Reason::Kind::no_worker, "has the handler x.a");
+}
+
 TEST(Explain, a_worker_for_runs_of_its_own_is_none_for_others) {
   const Trial trial = started(work_graph);
   Situation situation = now(trial);
