@@ -15,6 +15,13 @@
 
 namespace cairn {
 
+// A part of a handler's settings, and the kinds (JsonKinds) that it must be of when the step runs.
+struct ValuePart {
+  std::string of;  // the operation, as sentences name it
+  Json setting;
+  std::uint8_t kinds = JsonKinds::any;
+};
+
 // One key of a handler's "with".
 struct HandlerSetting {
   enum class Means : std::uint8_t {
@@ -39,6 +46,7 @@ struct HandlerSetting {
   // The values of the channel after each success, if the handler always writes it; null: anything, or nothing new.
   // `value`: that of the setting; of `channels` the one for the channel.
   ValueSpace (*gives)(const Json& with, const Json& value) = nullptr;
+  bool is_copied = false;  // `channels`: each channel gets the value that stands there
 };
 
 // A handler as the check sees it.
@@ -50,7 +58,9 @@ struct HandlerLabels {
   std::optional<std::vector<HandlerSetting>> settings = {};
   Status (*check)(const Json& with) = nullptr;  // of the settings together, whose values may be references
   Json schema = {};                             // JSON Schema of its "with", as a worker declares it; null: none
-  std::string need = {};                        // what a worker that lacks it needs, as the end of a sentence
+  std::vector<std::string> (*doubts)(const Json& with) = nullptr;  // sentences about what is likely meant otherwise
+  std::vector<ValuePart> (*parts)(const Json& with) = nullptr;     // of settings that pass `check`
+  std::string need = {};  // what a worker that lacks it needs, as the end of a sentence
 };
 using Handlers = std::map<std::string, HandlerLabels, std::less<>>;
 

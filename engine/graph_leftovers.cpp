@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/graph_texts.hpp"
 #include "engine/graph_uses.hpp"
 #include "engine/graph_walk.hpp"
 #include "engine/nearest.hpp"
@@ -156,12 +157,107 @@ bool has_way_without_itself(const Graph& graph) {
   return false;
 }
 
+// --- maps and branches ----------------------------------------------------------------------------------------------
+
+void add_lost_results(const Graph& graph, Warnings& warnings) {
+  for (const Node& node : graph.nodes) {
+    const MapNode::Items* items = node.items();
+    if (items != nullptr && node.into.empty() && items->failures.empty() && !node.on.contains("partial"))
+      warnings.push_back("Expected \"into\", \"failures\" or an edge \"partial\" of map " + in_quotes(node.name) +
+                         ", but it has none: what its items give and why they fail is lost.");
+  }
+}
+
+using NodeSet = std::set<NodeIndex>;
+using ChannelNames = std::set<std::string>;
+
+// The nodes that one branch may come to before it joins others.
+NodeSet reach_of(const Graph& graph, NodeIndex first) {
+  NodeSet reached;
+  for (std::vector<NodeIndex> open{first}; !open.empty();) {
+    const NodeIndex at = open.back();
+    open.pop_back();
+    if (graph.node(at).join || !reached.insert(at).second) continue;
+    for (const auto& [label, targets] : graph.node(at).on) open.insert(open.end(), targets.begin(), targets.end());
+  }
+  return reached;
+}
+
+ChannelNames written_in(const Graph& graph, const Handlers& handlers, const NodeSet& nodes) {
+  ChannelNames written;
+  for (const NodeIndex at : nodes)
+    each_write(graph.node(at), handlers, [&](const ChannelWrite& write) { written.insert(write.channel); });
+  return written;
+}
+
+ChannelNames needed_by(const Node& node) {
+  ChannelNames needed;
+  each_setting(node, [&](const Json& setting, bool) {
+    each_reference(setting, [&](std::string_view reference, bool may_lack) {
+      if (!may_lack) needed.emplace(reference.substr(0, reference.find('/')));
+    });
+  });
+  return needed;
+}
+
+// Of two branches that come to the node: a channel that only the first one writes, and one that only the second one
+// does; "": there is none.
+std::pair<std::string, std::string> of_each(const ChannelNames& needed, const ChannelNames& one,
+                                            const ChannelNames& other) {
+  std::pair<std::string, std::string> found;
+  for (const std::string& channel : needed) {
+    const bool is_first = one.contains(channel), is_second = other.contains(channel);
+    if (is_first && !is_second) found.first = channel;
+    if (is_second && !is_first) found.second = channel;
+  }
+  return found;
+}
+
+class ForgottenJoins {
+ public:
+  ForgottenJoins(const Graph& graph, const Handlers& handlers, Warnings& warnings)
+      : graph_(graph), handlers_(handlers), warnings_(warnings) {}
+
+  // Two of the branches are enough: it is not about how many there are.
+  void look_at(const std::vector<NodeIndex>& targets) {
+    const NodeSet one = reach_of(graph_, targets[0]), other = reach_of(graph_, targets[1]);
+    NodeSet common, of_one, of_other;
+    for (const NodeIndex at : one) (other.contains(at) ? common : of_one).insert(at);
+    for (const NodeIndex at : other)
+      if (!common.contains(at)) of_other.insert(at);
+    const ChannelNames first = written_in(graph_, handlers_, of_one), second = written_in(graph_, handlers_, of_other);
+    for (const NodeIndex at : common) {
+      const Node& node = graph_.node(at);
+      const auto [a, b] = of_each(needed_by(node), first, second);
+      if (a.empty() || b.empty() || !named_.insert(at).second) continue;
+      warnings_.push_back("Expected \"join\": true at node " + in_quotes(node.name) + ", which reads " + in_quotes(a) +
+                          " and " + in_quotes(b) + " of two branches, but it is executed once for each of them.");
+    }
+  }
+
+ private:
+  const Graph& graph_;
+  const Handlers& handlers_;
+  Warnings& warnings_;
+  NodeSet named_;
+};
+
+void add_forgotten_joins(const Graph& graph, const Handlers& handlers, Warnings& warnings) {
+  ForgottenJoins joins(graph, handlers, warnings);
+  for (const Node& node : graph.nodes)
+    for (const auto& [label, targets] : node.on)
+      if (targets.size() > 1) joins.look_at(targets);
+}
+
 }  // namespace
 
 std::vector<std::string> leftovers(const Graph& graph, const Handlers& handlers) {
   Warnings warnings;
   add_unclosed(graph, warnings);
   add_stray_keys(graph, warnings);
+  for (std::string& says : texts_for_themselves(graph, handlers)) warnings.push_back(std::move(says));
+  add_lost_results(graph, warnings);
+  add_forgotten_joins(graph, handlers, warnings);
   add_too_few_steps(graph, warnings);
   add_times_beyond_the_run(graph, warnings);
   if (are_all_settings_declared(graph, handlers)) {

@@ -45,6 +45,7 @@ class Parts {
   void check() {
     for (const char* key : {"input", "output"})
       if (const Json* given = find_member(graph_, key)) schema("the graph's " + std::string(key), *given);
+    input();
     const Json* nodes = find_member(graph_, "nodes");
     if (nodes == nullptr || !nodes->is_object()) return;
     for (const auto& [name, node] : nodes->items()) {
@@ -66,6 +67,13 @@ class Parts {
 
   void fault(std::string says) { found_.faults.add(std::move(says)); }
   void warn(std::string says) { found_.warnings.add(std::move(says)); }
+
+  // A run's input is an object.
+  void input() {
+    const Json* given = find_member(graph_, "input");
+    if (given != nullptr && is_never_met(*given, JsonKinds::object))
+      fault("In the graph's input: Expected a schema that some object fits, but none does: no run could begin.");
+  }
 
   // False if it cannot be used, or is not known before a step runs.
   bool schema(const std::string& what, const Json& schema) {
@@ -90,9 +98,17 @@ class Parts {
     for (const HandlerSetting& setting : *known->second.settings)
       if (const Json* value = with == nullptr ? nullptr : find_member(*with, setting.name))
         one_setting(name, node, handler, setting, *value);
-    if (known->second.check == nullptr || with == nullptr) return;
-    if (const Status fits = known->second.check(*with); !fits)
-      fault("In the \"with\" of " + node_named(name) + ": " + fits.error().message);
+    together(name, known->second, with == nullptr ? none : *with);
+  }
+
+  // One that lacks a setting that it must have is named already.
+  void together(const std::string& name, const HandlerLabels& handler, const Json& with) {
+    const auto lacks = [&with](const HandlerSetting& one) { return one.is_required && !with.contains(one.name); };
+    if (std::any_of(handler.settings->begin(), handler.settings->end(), lacks)) return;
+    const Status fits = handler.check == nullptr ? Status(Done{}) : handler.check(with);
+    if (!fits) return fault("In the \"with\" of " + node_named(name) + ": " + fits.error().message);
+    if (handler.doubts == nullptr) return;
+    for (const std::string& says : handler.doubts(with)) warn("In the \"with\" of " + node_named(name) + ": " + says);
   }
 
   void known_handler(const std::string& name, const Json& node, const std::string& handler) {
@@ -348,6 +364,13 @@ bool leaves_a_cause(std::string_view label) {
   return label == "error" || label == "exhausted" || label == "failed" || label == "aborted" || label == "partial";
 }
 
+// Where nothing arrived in time, nothing is written.
+bool brings_writes(const Node& node, std::string_view label) {
+  const bool waits = node.as<AskNode>() != nullptr || node.as<WaitNode>() != nullptr;
+  const bool is_late = waits && (label == "expired" || label == "timeout");
+  return !is_late && label != "error" && label != "exhausted";
+}
+
 class Reads {
  public:
   Reads(const Graph& graph, const Handlers& handlers, Found& found)
@@ -357,7 +380,9 @@ class Reads {
     for (const Node& node : graph_.nodes) each_read(node, [&](const std::string& channel) { number_of(channel); });
     if (numbers_.empty()) return;
     number_of("error");
-    const std::vector<ChannelSet> before = spread();
+    std::map<NodeIndex, ChannelSet> begins{{graph_.start, at_the_start()}};
+    if (graph_.finally >= 0) begins.insert_or_assign(graph_.finally, at_the_cleanup());
+    const std::vector<ChannelSet> before = spread(begins);
     for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
       if (before[at].is_any) continue;
       std::set<std::string> reported;
@@ -366,6 +391,7 @@ class Reads {
         report(graph_.nodes[at], channel, before[at]);
       });
     }
+    if (graph_.finally >= 0) cleanup(before);
   }
 
  private:
@@ -411,16 +437,57 @@ class Reads {
     return known;
   }
 
-  // For each node, what may have been written on some way to it.
-  std::vector<ChannelSet> spread() const {
+  // A run may end before any of its nodes has written.
+  ChannelSet sure_at_the_cleanup() const {
+    ChannelSet known{std::vector<bool>(numbers_.size()), false};
+    note("history", known);
+    note("error", known);
+    if (const Json* required = find_member(graph_.input, "required"); required != nullptr && required->is_array())
+      for (const Json& name : *required)
+        if (name.is_string()) note(name.get<std::string>(), known);
+    return known;
+  }
+
+  // Channels that a node of the cleanup reads with a default, perhaps to decide whether others read them.
+  std::set<std::string> expected_to_lack(const std::vector<ChannelSet>& cleanup) const {
+    std::set<std::string> channels;
+    for (std::size_t at = 0; at < cleanup.size(); ++at)
+      if (!cleanup[at].is_any)
+        each_setting(graph_.nodes[at], [&channels](const Json& setting, bool) {
+          each_reference(setting, [&channels](std::string_view reference, bool may_lack) {
+            if (may_lack) channels.emplace(reference.substr(0, reference.find('/')));
+          });
+        });
+    return channels;
+  }
+
+  // `may_be`: what was written on some way; what never is has been reported.
+  void cleanup(const std::vector<ChannelSet>& may_be) {
+    const std::vector<ChannelSet> sure = spread({{graph_.finally, sure_at_the_cleanup()}});
+    const std::set<std::string> expected = expected_to_lack(sure);
+    for (std::size_t at = 0; at < graph_.nodes.size(); ++at) {
+      if (sure[at].is_any) continue;
+      std::set<std::string> reported;
+      each_read(graph_.nodes[at], [&](const std::string& channel) {
+        const std::size_t number = numbers_.at(channel);
+        if (sure[at].has[number] || !may_be[at].has[number] || expected.contains(channel)) return;
+        if (!reported.insert(channel).second) return;
+        review_.warnings.push_back("Expected a default for channel " + in_quotes(channel) + " where " +
+                                   node_named(graph_.nodes[at].name) +
+                                   " of the cleanup reads it, as a run may end before anything has written it.");
+      });
+    }
+  }
+
+  // For each node, what may have been written on some way to it; anything at all where no way leads.
+  std::vector<ChannelSet> spread(const std::map<NodeIndex, ChannelSet>& begins) const {
     const ChannelSet nothing{std::vector<bool>(numbers_.size()), false};
     std::vector<ChannelSet> before(graph_.nodes.size(), nothing);
     std::vector<bool> seen(graph_.nodes.size());
-    std::vector<NodeIndex> open{graph_.start};
-    before[static_cast<std::size_t>(graph_.start)] = at_the_start();
-    if (graph_.finally >= 0) {
-      open.push_back(graph_.finally);
-      before[static_cast<std::size_t>(graph_.finally)].add(at_the_cleanup());
+    std::vector<NodeIndex> open;
+    for (const auto& [node, known] : begins) {
+      open.push_back(node);
+      before[static_cast<std::size_t>(node)].add(known);
     }
     while (!open.empty()) {
       const auto from = static_cast<std::size_t>(open.back());
@@ -429,7 +496,7 @@ class Reads {
       const ChannelSet written = written_by(graph_.nodes[from]);
       for (const auto& [label, targets] : graph_.nodes[from].on) {
         ChannelSet after = before[from];
-        if (label != "error" && label != "exhausted") after.add(written);
+        if (brings_writes(graph_.nodes[from], label)) after.add(written);
         if (leaves_a_cause(label)) note("error", after);
         for (const NodeIndex target : targets) {
           const auto to = static_cast<std::size_t>(target);
@@ -438,6 +505,7 @@ class Reads {
         }
       }
     }
+    for (std::size_t at = 0; at < before.size(); ++at) before[at].is_any = before[at].is_any || !seen[at];
     return before;
   }
 

@@ -11,7 +11,7 @@ using SeeWrite = std::function<void(const ChannelWrite&)>;
 
 ChannelWrite write_of(const std::string& channel, const HandlerSetting& setting, const Json& with, const Json& value) {
   if (setting.gives == nullptr) return {channel};
-  return {channel, setting.gives(with, value), true};
+  return {channel, setting.gives(with, value), true, setting.is_copied ? whole_channel(value) : ""};
 }
 
 // False if it may write other channels.
@@ -45,6 +45,16 @@ const Json* find_member(const Json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(key);
   return found == object.end() ? nullptr : &*found;
+}
+
+std::string whole_channel(const Json& setting) {
+  const bool is_object = setting.is_object() && setting.size() == 1 && setting.contains("$");
+  const Json& named = is_object ? setting["$"] : setting;
+  if (!named.is_string() || !has_reference(setting)) return "";
+  const auto& text = named.get_ref<const std::string&>();
+  const bool is_marked = is_object || (text.starts_with('$') && !text.starts_with("$$"));
+  if (!is_marked || text.find('/') != std::string::npos) return "";
+  return is_object ? text : text.substr(1);
 }
 
 const std::string* constant_text(const Json* value) {

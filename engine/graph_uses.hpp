@@ -14,7 +14,8 @@ namespace cairn {
 struct ChannelWrite {
   std::string channel;
   ValueSpace space = {};
-  bool is_sure = false;  // each time that the node succeeds; else the channel may stay as it was
+  bool is_sure = false;     // each time that the node succeeds; else the channel may stay as it was
+  std::string copied = {};  // the channel whose value it is; "": another value
 };
 
 // Calls `see` for each channel that the node writes; false if it may write others, too.
@@ -31,6 +32,9 @@ bool are_all_settings_declared(const Graph& graph, const Handlers& handlers);
 
 // Null if it is no object or lacks the key.
 const Json* find_member(const Json& object, std::string_view key);
+
+// The channel whose value stands for the setting, as "$channel" does; "" if it is another value or may be missing.
+std::string whole_channel(const Json& setting);
 
 // A text that stands for itself; null if it is something else, or known only when the step runs.
 const std::string* constant_text(const Json* value);

@@ -135,7 +135,10 @@ class ChannelFlow {
 // A node's setting that a channel's value must fit.
 struct ValueUse {
   std::size_t node = 0;
-  std::string pointer;  // "": the node picks a label by the value
+  std::string pointer = {};  // into the value
+  std::uint8_t kinds = 0;    // that it must be of
+  std::string taken_for = {};
+  bool is_picked = false;  // the node picks a label by it
 };
 
 class ValueReview {
@@ -147,6 +150,8 @@ class ValueReview {
       writes(at);
       pointers(at);
       picks(at);
+      parts(at);
+      same_channel(at);
     }
     for (const auto& [channel, uses] : uses_) values_of(channel, uses);
     return {by_nodes(std::move(faults_)), by_nodes(std::move(warnings_))};
@@ -181,6 +186,11 @@ class ValueReview {
 
   void fits_reducer(std::size_t at, const ChannelWrite& write) {
     const Reducer reducer = graph_.reducer(write.channel);
+    if (!write.copied.empty() && kinds_taken(reducer) != JsonKinds::any)
+      uses_[write.copied].push_back({.node = at,
+                                     .kinds = kinds_taken(reducer),
+                                     .taken_for = "channel " + in_quotes(write.channel) + ", whose reducer is " +
+                                                  std::string(to_string(reducer))});
     if ((kinds_taken(reducer) & write.space.kinds) != 0) return;
     fault(at, "Expected " + named(at) + " to give channel " + in_quotes(write.channel) + ", whose reducer is " +
                   std::string(to_string(reducer)) + ", " + kinds_in_words(kinds_taken(reducer)) + ", but it gives " +
@@ -197,7 +207,7 @@ class ValueReview {
         const std::string channel(reference.substr(0, slash));
         const bool is_other = may_lack || slash == std::string_view::npos || channel == "error";
         if (is_other || (of_item && is_channel_of_item(channel)) || !seen.emplace(reference).second) return;
-        uses_[channel].push_back({at, std::string(reference.substr(slash))});
+        uses_[channel].push_back({.node = at, .pointer = std::string(reference.substr(slash))});
       });
     });
   }
@@ -225,7 +235,32 @@ class ValueReview {
     if (!has_reference(*picked)) return has_label(at, space_of_setting(*picked), true);
     if (!picked->is_string() || !picked->get_ref<const std::string&>().starts_with('$')) return;
     const std::string reference = picked->get<std::string>().substr(1);
-    if (reference.find('/') == std::string::npos) uses_[reference].push_back({at, ""});
+    if (reference.find('/') == std::string::npos) uses_[reference].push_back({.node = at, .is_picked = true});
+  }
+
+  void same_channel(std::size_t at) {
+    const Node& node = graph_.nodes[at];
+    if (node.items() != nullptr && !node.into.empty() && node.into == node.items()->failures)
+      fault(at, "Expected \"into\" and \"failures\" of map " + in_quotes(node.name) +
+                    " to be two channels, but both are " + in_quotes(node.into) + ".");
+  }
+
+  // What the engine and the handler take only if it is of some kinds.
+  void parts(std::size_t at) {
+    const Node& node = graph_.nodes[at];
+    const auto see = [&](const Json& setting, std::uint8_t kinds, const std::string& taken_for) {
+      const std::string channel = whole_channel(setting);
+      if (channel.empty() || channel == "error" || (node.items() != nullptr && is_channel_of_item(channel))) return;
+      uses_[channel].push_back({.node = at, .kinds = kinds, .taken_for = taken_for});
+    };
+    if (const MapNode::Items* items = node.items()) see(items->over, JsonKinds::list, "its map");
+    const auto* wait = node.as<WaitNode>();
+    if (wait != nullptr && wait->due)
+      see(wait->due->value, wait->due->kind == DueSetting::Kind::after_ms ? JsonKinds::number : JsonKinds::text,
+          "its time");
+    const auto known = node.work() == nullptr ? handlers_.end() : handlers_.find(node.handler());
+    if (known == handlers_.end() || known->second.parts == nullptr) return;
+    for (const ValuePart& part : known->second.parts(node.work()->with)) see(part.setting, part.kinds, part.of);
   }
 
   // Each value of the space reaches the node for certain if it is a constant of its own: else a warning.
@@ -254,7 +289,12 @@ class ValueReview {
     for (const ValueUse& use : uses) {
       const ValueSpace& space = before[use.node];
       if (space.kinds == 0) continue;
-      if (use.pointer.empty()) {
+      if (!use.taken_for.empty()) {
+        if ((space.kinds & (use.kinds | JsonKinds::null)) == 0)  // what is null may be kept away by a condition
+          fault(use.node, "Expected channel " + in_quotes(channel) + " to be " + kinds_in_words(use.kinds) + " where " +
+                              named(use.node) + " takes it for " + use.taken_for + ", but it is " +
+                              kinds_in_words(space.kinds) + ".");
+      } else if (use.is_picked) {
         has_label(use.node, space, false);
       } else if ((space.kinds & (JsonKinds::list | JsonKinds::object)) == 0) {
         fault(use.node, "Expected channel " + in_quotes(channel) + " to be an object or a list where " +

@@ -65,6 +65,37 @@ std::optional<std::vector<Json>> listed_values(const Json& schema) {
 
 }  // namespace
 
+namespace {
+
+bool is_above(const Json& schema, const char* low, const char* high) {
+  return schema.contains(low) && schema.contains(high) && schema[low].is_number() && schema[high].is_number() &&
+         schema[low] > schema[high];
+}
+
+// A member that must be there and that nothing allows.
+bool asks_for_what_it_forbids(const Json& schema) {
+  const bool is_closed = schema.value("additionalProperties", Json()) == false && !schema.contains("patternProperties");
+  const Json required = schema.value("required", Json());
+  if (!is_closed || !required.is_array()) return false;
+  const Json properties = schema.value("properties", Json::object());
+  return std::any_of(required.begin(), required.end(), [&properties](const Json& name) {
+    return name.is_string() && properties.is_object() && !properties.contains(name.get_ref<const std::string&>());
+  });
+}
+
+// The kinds of which bounds that contradict each other leave a value.
+std::uint8_t kinds_within_bounds(const Json& schema) {
+  std::uint8_t none = 0;
+  if (is_above(schema, "minimum", "maximum")) none = with_kinds(none, JsonKinds::number);
+  if (is_above(schema, "minLength", "maxLength")) none = with_kinds(none, JsonKinds::text);
+  if (is_above(schema, "minItems", "maxItems")) none = with_kinds(none, JsonKinds::list);
+  if (is_above(schema, "minProperties", "maxProperties") || asks_for_what_it_forbids(schema))
+    none = with_kinds(none, JsonKinds::object);
+  return static_cast<std::uint8_t>(JsonKinds::any & ~none);
+}
+
+}  // namespace
+
 // Without kinds where nothing fits.
 static ValueSpace strict_space(const Json& schema) {
   ValueSpace space;
@@ -73,6 +104,7 @@ static ValueSpace strict_space(const Json& schema) {
   if (schema.contains("allOf")) space.kinds = common_kinds(space.kinds, kinds_of_schemas(schema["allOf"], true));
   for (const char* key : {"anyOf", "oneOf"})
     if (schema.contains(key)) space.kinds = common_kinds(space.kinds, kinds_of_schemas(schema[key], false));
+  space.kinds = common_kinds(space.kinds, kinds_within_bounds(schema));
   space.values = listed_values(schema);
   if (space.values) {
     std::uint8_t kinds = 0;
@@ -89,7 +121,9 @@ ValueSpace space_of_schema(const Json& schema) {
   return space.kinds == 0 ? ValueSpace{} : space;  // nothing fits it: that is another fault
 }
 
-bool is_never_met(const Json& schema) { return schema == false || strict_space(schema).kinds == 0; }
+bool is_never_met(const Json& schema, std::uint8_t by) {
+  return schema == false || (strict_space(schema).kinds & by) == 0;
+}
 
 ValueSpace space_of_setting(const Json& setting) {
   ValueSpace space;

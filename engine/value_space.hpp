@@ -25,8 +25,8 @@ struct ValueSpace {
 // The values that may fit the schema: all of them and, where a keyword is not understood here, more.
 ValueSpace space_of_schema(const Json& schema);
 
-// No value fits it, as far as is understood here.
-bool is_never_met(const Json& schema);
+// No value of these kinds fits it, as far as is understood here.
+bool is_never_met(const Json& schema, std::uint8_t by = JsonKinds::any);
 
 // The values of a setting when its references are replaced.
 ValueSpace space_of_setting(const Json& setting);

@@ -1,6 +1,7 @@
 #include "workers/handlers/builtin_handlers.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -304,23 +305,131 @@ StepResult map_data(const StepInput& input) {
   return Outcome{"ok", {{*into, *std::move(list)}}, {}};
 }
 
-Status check_test(const Json& with) {
-  if (with.contains("if")) return check_condition(with["if"]);
-  const Json cases = with.value("cases", Json());
-  if (!cases.is_array()) return Done{};
-  for (const Json& one : cases) {
-    if (!one.is_object() || !one.contains("if")) continue;
-    if (Status fits = check_condition(one["if"]); !fits) return fits;
-  }
+// --- settings that no step could use ---------------------------------------------------------------------------------
+
+Status check_kind(const Json& with, const char* name, std::uint8_t kinds) {
+  const auto found = with.find(name);
+  if (found == with.end() || found->is_null() || (space_of_setting(*found).kinds & kinds) != 0) return Done{};
+  return Error{Code::invalid,
+               "Expected " + kinds_in_words(kinds) + " as \"" + name + "\", but found " + excerpt(*found, 100) + "."};
+}
+
+Status check_texts(const Json& with, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (Status fits = check_kind(with, name, JsonKinds::text); !fits) return fits;
   return Done{};
 }
 
+bool is_missing(const Json& with, const char* name) { return !with.contains(name) || with[name].is_null(); }
+
+// A template or a channel may also be null, and then the other one counts.
+Status check_request(const Json& with) {
+  const bool lacks_both = is_missing(with, "prompt") && is_missing(with, "messages");
+  const auto is_certain = [&](const char* name) {
+    return !is_missing(with, name) && (space_of_setting(with[name]).kinds & JsonKinds::null) == 0;
+  };
+  if (lacks_both || (is_certain("prompt") && is_certain("messages")))
+    return Error{Code::invalid, std::string("Expected either \"prompt\" or \"messages\", but found ") +
+                                    (lacks_both ? "none of them." : "both.")};
+  if (Status fits = check_kind(with, "messages", JsonKinds::list); !fits) return fits;
+  if (Status fits = check_kind(with, "options", JsonKinds::object); !fits) return fits;
+  return check_texts(with, {"model", "into"});
+}
+
+Status check_chat(const Json& with) {
+  if (with.contains("tools") && is_missing(with, "messages"))
+    return Error{Code::invalid, "Expected \"messages\" with \"tools\", but it is missing."};
+  if (Status fits = check_texts(with, {"append_to", "calls_into"}); !fits) return fits;
+  return check_request(with);
+}
+
+Status check_decision(const Json& with) {
+  if (Status fits = check_texts(with, {"label_field"}); !fits) return fits;
+  return check_request(with);
+}
+
+Status check_tool_call(const Json& with) {
+  if (Status fits = check_kind(with, "inputs", JsonKinds::object); !fits) return fits;
+  return check_texts(with, {"tool", "into"});
+}
+
+Status check_set(const Json& with) { return check_kind(with, "set", JsonKinds::object); }
+
+Status check_pick(const Json& with) {
+  if (Status fits = check_kind(with, "labels", JsonKinds::object); !fits) return fits;
+  return check_texts(with, {"default"});
+}
+
+Status check_case(const Json& one) {
+  if (has_reference(one) && (one.is_string() || one.contains("$"))) return Done{};
+  const bool is_whole = one.is_object() && one.size() == 2 && one.contains("if") && one.contains("label");
+  if (!is_whole)
+    return Error{Code::invalid,
+                 "Expected an \"if\" and a \"label\" in each case, but found " + excerpt(one, 100) + "."};
+  if (Status fits = check_kind(one, "label", JsonKinds::text); !fits) return fits;
+  return check_condition(one["if"]);
+}
+
+Status check_test(const Json& with) {
+  const bool has_cases = !is_missing(with, "cases");
+  if (with.contains("if") == has_cases)
+    return Error{Code::invalid, std::string("Expected either \"if\" or \"cases\", but found ") +
+                                    (has_cases ? "both." : "none of them.")};
+  if (!has_cases) return check_condition(with["if"]);
+  if (Status fits = check_kind(with, "cases", JsonKinds::list); !fits) return fits;
+  if (with["cases"].is_array())
+    for (const Json& one : with["cases"])
+      if (Status fits = check_case(one); !fits) return fits;
+  return check_texts(with, {"default"});
+}
+
 Status check_compute(const Json& with) {
+  if (Status fits = check_set(with); !fits) return fits;
   const Json set = with.value("set", Json());
   if (!set.is_object() || set.contains("$")) return Done{};
   for (const auto& [channel, operation] : set.items())
     if (Status fits = check_operation(operation); !fits) return fits;
   return Done{};
+}
+
+Status check_mapping(const Json& with) {
+  if (Status fits = check_kind(with, "over", JsonKinds::list); !fits) return fits;
+  if (Status fits = check_texts(with, {"into"}); !fits) return fits;
+  return check_map(with.value("take", Json()), with.value("where", Json()));
+}
+
+// --- what the text of the logic shows ---
+
+LogicForms forms_of_test(const Json& with) {
+  if (with.contains("if")) return forms_of_condition(with["if"]);
+  LogicForms forms;
+  const Json cases = with.value("cases", Json());
+  if (!cases.is_array()) return forms;
+  for (const Json& one : cases)
+    if (one.is_object() && one.contains("if")) forms.add(forms_of_condition(one["if"]));
+  return forms;
+}
+
+LogicForms forms_of_compute(const Json& with) {
+  LogicForms forms;
+  const Json set = with.value("set", Json());
+  if (set.is_object() && !set.contains("$"))
+    for (const auto& [channel, operation] : set.items()) forms.add(forms_of_operation(operation));
+  return forms;
+}
+
+LogicForms forms_of_mapping(const Json& with) {
+  LogicForms forms = forms_of_where(with.value("where", Json()));
+  if (with.contains("over")) forms.parts.push_back({"over", with["over"], JsonKinds::list});
+  return forms;
+}
+
+using FormsOf = LogicForms (*)(const Json& with);
+
+template <FormsOf forms_of>
+void show_forms(Handler& handler) {
+  handler.parts = [](const Json& with) { return forms_of(with).parts; };
+  handler.doubts = [](const Json& with) { return forms_of(with).doubts; };
 }
 
 enum class Leaves { by_ok, by_its_nodes_labels, by_ok_or_its_nodes_labels };
@@ -370,12 +479,40 @@ HandlerSetting into(std::string otherwise, Gives given) {
 HandlerSetting channels_set(Gives given) {
   HandlerSetting setting{"set", Means::channels, is_required};
   setting.gives = given;
+  setting.is_copied = given == gives_setting;
   return setting;
 }
 
 Settings of_a_request(Settings others) {
   for (const char* name : {"prompt", "messages", "system", "model", "options"}) others.push_back({name});
   return others;
+}
+
+void add_checked(HandlerTable& table, Handler handler, Status (*check)(const Json& with)) {
+  handler.check = check;
+  table.add(std::move(handler));
+}
+
+void add_logic(HandlerTable& table) {
+  add_checked(table, handler("data.set", PureHandler(set_data), Leaves::by_ok, {channels_set(gives_setting)}),
+              check_set);
+  add_checked(table,
+              handler("data.pick", PureHandler(pick), Leaves::by_its_nodes_labels,
+                      {{"value", Means::picked, is_required}, {"labels", Means::labels}, {"default", Means::label}}),
+              check_pick);
+  Handler testing = handler("data.test", PureHandler(test), Leaves::by_its_nodes_labels,
+                            {{"if"}, {"cases", Means::cases}, {"default", Means::label}});
+  testing.labels = {"true", "false"};
+  show_forms<forms_of_test>(testing);
+  add_checked(table, std::move(testing), check_test);
+  Handler computing = handler("data.compute", PureHandler(compute_data), Leaves::by_ok, {channels_set(gives_computed)});
+  show_forms<forms_of_compute>(computing);
+  add_checked(table, std::move(computing), check_compute);
+  Handler mapping = handler(
+      "data.map", PureHandler(map_data), Leaves::by_ok,
+      {{"over", Means::value, is_required}, {"take"}, {"default"}, {"where"}, into("result", always<JsonKinds::list>)});
+  show_forms<forms_of_mapping>(mapping);
+  add_checked(table, std::move(mapping), check_mapping);
 }
 
 }  // namespace
@@ -385,19 +522,26 @@ void add_builtin_handlers(HandlerTable& table, bool calls_urls) {
   table.add(model_extract_handler());
   HandlerSetting append_to{"append_to", Means::channel};
   append_to.gives = always<JsonKinds::list>;
-  table.add(handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels,
-                    of_a_request({into("reply", gives_reply),
-                                  std::move(append_to),
-                                  {"tools"},
-                                  {"functions"},
-                                  {"calls_into", Means::channel, false, "calls"}})));
-  table.add(handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels,
-                    of_a_request({into("decision", gives_decision),
-                                  {"schema", Means::schema, is_required},
-                                  {"label_field", Means::label_field}})));
-  table.add(handler(
-      "tool.call", EffectHandler(call_named_tool), Leaves::by_ok,
-      {{"tool", Means::tool, is_required}, {"inputs", Means::inputs}, into("result", always<JsonKinds::object>)}));
+  add_checked(table,
+              handler("model.chat", EffectHandler(chat), Leaves::by_ok_or_its_nodes_labels,
+                      of_a_request({into("reply", gives_reply),
+                                    std::move(append_to),
+                                    {"tools"},
+                                    {"functions"},
+                                    {"calls_into", Means::channel, false, "calls"}})),
+              check_chat);
+  add_checked(table,
+              handler("model.decide", EffectHandler(decide_by_model), Leaves::by_its_nodes_labels,
+                      of_a_request({into("decision", gives_decision),
+                                    {"schema", Means::schema, is_required},
+                                    {"label_field", Means::label_field}})),
+              check_decision);
+  add_checked(
+      table,
+      handler(
+          "tool.call", EffectHandler(call_named_tool), Leaves::by_ok,
+          {{"tool", Means::tool, is_required}, {"inputs", Means::inputs}, into("result", always<JsonKinds::object>)}),
+      check_tool_call);
   Handler results = handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok,
                             {{"messages", Means::value, is_required},
                              into("messages", always<JsonKinds::list>),
@@ -406,22 +550,7 @@ void add_builtin_handlers(HandlerTable& table, bool calls_urls) {
                              {"failures"}});
   results.reads_plan = true;
   table.add(std::move(results));
-  table.add(handler("data.set", PureHandler(set_data), Leaves::by_ok, {channels_set(gives_setting)}));
-  table.add(handler("data.pick", PureHandler(pick), Leaves::by_its_nodes_labels,
-                    {{"value", Means::picked, is_required}, {"labels", Means::labels}, {"default", Means::label}}));
-  Handler testing = handler("data.test", PureHandler(test), Leaves::by_its_nodes_labels,
-                            {{"if"}, {"cases", Means::cases}, {"default", Means::label}});
-  testing.labels = {"true", "false"};
-  testing.check = check_test;
-  table.add(std::move(testing));
-  Handler computing = handler("data.compute", PureHandler(compute_data), Leaves::by_ok, {channels_set(gives_computed)});
-  computing.check = check_compute;
-  table.add(std::move(computing));
-  Handler mapping = handler(
-      "data.map", PureHandler(map_data), Leaves::by_ok,
-      {{"over", Means::value, is_required}, {"take"}, {"default"}, {"where"}, into("result", always<JsonKinds::list>)});
-  mapping.check = [](const Json& with) { return check_map(with.value("take", Json()), with.value("where", Json())); };
-  table.add(std::move(mapping));
+  add_logic(table);
 }
 
 bool is_builtin_logic(std::string_view handler) { return handler.starts_with("data."); }

@@ -14,12 +14,11 @@
 #include "engine/event.hpp"
 #include "engine/references.hpp"
 #include "engine/value_space.hpp"
+#include "workers/handlers/data_forms.hpp"
 #include "workers/schemas/schema_check.hpp"
 
 namespace cairn {
 namespace {
-
-constexpr int digits_max = 15;
 
 Error expected(const std::string& wanted, const Json& found) {
   return {Code::invalid, "Expected " + wanted + ", but found " + excerpt(found, 100) + "."};
@@ -60,6 +59,7 @@ Result<bool> is_in(const Json& value, const Json& whole, LogicBounds& bounds) {
   if (whole.is_object() && value.is_string()) return whole.contains(value.get_ref<const std::string&>());
   if (whole.is_string() && value.is_string())
     return has_part(whole.get_ref<const std::string&>(), value.get_ref<const std::string&>());
+  if (whole.is_string() || whole.is_object()) return expected("a text to look for in a text or an object", value);
   return expected("a list, an object or a text to look in", whole);
 }
 
@@ -148,8 +148,8 @@ Result<Json> quotient(const Json& two) {
 }
 
 Result<Json> rounded(const Json& two) {
-  if (!are(two, 2) || !two[0].is_number() || !two[1].is_number_integer() || two[1] < 0 || two[1] > digits_max)
-    return expected("a number and how many digits, 0 to " + std::to_string(digits_max), two);
+  if (!are(two, 2) || !two[0].is_number() || !two[1].is_number_integer() || two[1] < 0 || two[1] > round_digits_max)
+    return expected("a number and how many digits, 0 to " + std::to_string(round_digits_max), two);
   if (two[0].is_number_integer()) return two[0];
   const double scale = std::pow(10.0, two[1].get<int>());
   const double value = std::round(two[0].get<double>() * scale) / scale;
@@ -402,6 +402,31 @@ Status check_pointer(const Json& pointer) {
   return expected("a JSON Pointer like /name", pointer);
 }
 
+// As a setting whose value is not known.
+const Json& member_of_element() {
+  static const Json member = {{"$", "item"}};
+  return member;
+}
+
+Status check_two(const std::string& name, const Json& a, const Json& b) {
+  if (const auto parts = parts_of_two(name, a, b); !parts) return parts.error();
+  return name == "matches" ? check_constant_pattern(b) : Status(Done{});
+}
+
+// Calls `see` with the name and the values of each condition of two values. REQUIRES: it passed check_condition().
+template <class See>
+void each_of_two(const Json& condition, const See& see) {
+  if (!condition.is_object() || condition.size() != 1 || is_referred(condition)) return;
+  const std::string name = condition.begin().key();
+  const Json& value = condition.begin().value();
+  if (name == "not") return each_of_two(value, see);
+  if (!value.is_array()) return;
+  if (name == "and" || name == "or")
+    for (const Json& one : value) each_of_two(one, see);
+  else if (is_of_two(name) && value.size() == 2)
+    see(name, value[0], value[1]);
+}
+
 }  // namespace
 
 Status check_condition(const Json& condition) {
@@ -415,7 +440,7 @@ Status check_condition(const Json& condition) {
   if (!is_of_two(*name)) return expected("a known condition", condition);
   if (is_referred(value)) return Done{};
   if (!are(value, 2)) return expected("two values for " + *name, value);
-  return *name == "matches" ? check_constant_pattern(value[1]) : Status(Done{});
+  return check_two(*name, value[0], value[1]);
 }
 
 Status check_operation(const Json& operation) {
@@ -423,6 +448,7 @@ Status check_operation(const Json& operation) {
   const Result<std::string> name = name_of(operation, {"by", "descending"});
   if (!name) return name.error();
   if (!operations().contains(*name)) return expected("a known operation", operation);
+  if (const auto parts = parts_of_operation(*name, operation); !parts) return parts.error();
   return operation.contains("by") ? check_pointer(operation["by"]) : Status(Done{});
 }
 
@@ -440,7 +466,32 @@ Status check_map(const Json& take, const Json& where) {
   const Result<std::string> name = name_of(where, {"at"});
   if (!name) return name.error();
   if (!is_of_two(*name)) return expected("a condition of two values", where);
-  return *name == "matches" ? check_constant_pattern(where["matches"]) : Status(Done{});
+  return check_two(*name, member_of_element(), where[*name]);
+}
+
+LogicForms forms_of_condition(const Json& condition) {
+  LogicForms forms;
+  each_of_two(condition, [&forms](const std::string& name, const Json& a, const Json& b) {
+    forms.add(parts_of_two(name, a, b), doubts_about_two(name, a, b));
+  });
+  return forms;
+}
+
+LogicForms forms_of_operation(const Json& operation) {
+  LogicForms forms;
+  const Result<std::string> name = name_of(operation, {"by", "descending"});
+  if (!is_referred(operation) && name && operations().contains(*name))
+    forms.add(parts_of_operation(*name, operation), doubts_about_operation(*name, operation[*name]));
+  return forms;
+}
+
+LogicForms forms_of_where(const Json& where) {
+  LogicForms forms;
+  const Result<std::string> name = name_of(where, {"at"});
+  if (!is_referred(where) && name && is_of_two(*name))
+    forms.add(parts_of_two(*name, member_of_element(), where[*name]),
+              doubts_about_two(*name, member_of_element(), where[*name]));
+  return forms;
 }
 
 std::uint8_t kinds_of_operation(const Json& operation) {

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "engine/graph_check.hpp"
 #include "engine/json.hpp"
 #include "engine/result.hpp"
 #include "workers/handlers/logic_bounds.hpp"
@@ -48,12 +51,28 @@ struct MapSettings {
 Result<Json> map_list(const Json& list, const MapSettings& how, LogicBounds& bounds);
 
 // The same forms before the values are known: what stands for a value, or for a whole condition or operation, may be a
-// reference ("$channel"). Refuse `invalid`: another form, an unknown name, a constant pattern that is no regular
-// expression of at most 256 bytes.
+// reference ("$channel"). Refuse `invalid`: another form, an unknown name, a constant of a kind that its place never
+// takes, a constant pattern that is no regular expression of at most 256 bytes.
 Status check_condition(const Json& condition);
 Status check_operation(const Json& operation);
 // The same for settings of map_list(); null: not set.
 Status check_map(const Json& take, const Json& where);
+
+// What the text of a condition, an operation or a `where` shows: the parts that must be of some kinds, and sentences
+// about what is likely meant otherwise. REQUIRES: it passed its check.
+struct LogicForms {
+  std::vector<ValuePart> parts = {};
+  std::vector<std::string> doubts = {};
+
+  void add(const Result<std::vector<ValuePart>>& more, const std::vector<std::string>& more_doubts) {
+    if (more) parts.insert(parts.end(), more->begin(), more->end());
+    doubts.insert(doubts.end(), more_doubts.begin(), more_doubts.end());
+  }
+  void add(const LogicForms& more) { add(more.parts, more.doubts); }
+};
+LogicForms forms_of_condition(const Json& condition);
+LogicForms forms_of_operation(const Json& operation);
+LogicForms forms_of_where(const Json& where);
 
 // The bits of JsonKinds (value_space.hpp) that the results of an operation may be of, where it is known.
 std::uint8_t kinds_of_operation(const Json& operation);

@@ -77,6 +77,8 @@ Handlers HandlerTable::labels() const {
                     handler.settings,
                     handler.check,
                     Json(),
+                    handler.doubts,
+                    handler.parts,
                     handler.need};
   }
   return labels;

@@ -89,8 +89,10 @@ struct Handler {
   std::variant<PureHandler, EffectHandler> run;
   std::optional<std::vector<HandlerSetting>> settings = {};  // all keys of its "with"; nothing: any
   Status (*check)(const Json& with) = nullptr;               // see HandlerLabels
-  bool is_here = true;    // false: known, but this process is not configured for it, and gives its steps to others
-  std::string need = {};  // see HandlerLabels
+  bool is_here = true;  // false: known, but this process is not configured for it, and gives its steps to others
+  std::vector<std::string> (*doubts)(const Json& with) = nullptr;  // these see HandlerLabels
+  std::vector<ValuePart> (*parts)(const Json& with) = nullptr;
+  std::string need = {};
 
   bool is_pure() const { return std::holds_alternative<PureHandler>(run); }
 };
