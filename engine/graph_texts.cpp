@@ -84,6 +84,9 @@ class Texts {
   void named(const Node& node, std::string_view reference) {
     const std::string channel(reference.substr(0, reference.find('/')));
     const std::size_t dot = channel.find('.');
+    if (channel.empty())
+      says_.push_back("Expected a channel's name in a reference, but node " + in_quotes(node.name) + " has " +
+                      in_quotes(reference) + " without one.");
     if (known_.contains(channel)) return;
     if (channel.starts_with('$') && known_.contains(channel.substr(1)))
       says_.push_back("Expected a channel's name behind \"$\", but node " + in_quotes(node.name) + " has " +

@@ -79,7 +79,12 @@ Status read_option(Options& options, const std::string& name, const Json& value)
 }  // namespace
 
 Result<Json> json_file(const std::string& path, const std::string& what) {
-  return parsed(read_text_file(path, what), what);
+  Result<std::string> text = read_text_file(path, what);
+  if (!text) return invalid(text.error().message);
+  if (text->find_first_not_of(" \t\r\n") == std::string::npos)
+    return invalid("Expected " + what + " to be JSON, but found end of input: " + path + " is empty.");
+  if (text->find('\n') == std::string::npos) *text += '\n';  // a fault in a file has a line and a column
+  return parsed(text, what);
 }
 
 Result<Json> json_argument(const std::string& text, const std::string& what) {

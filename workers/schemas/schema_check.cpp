@@ -259,7 +259,8 @@ const Json* at_pointer(const Json& root, const std::string& pointer) {
   }
 }
 
-Error unusable(const std::string& clause) {
+Error unusable(std::string clause) {
+  while (clause.ends_with('.')) clause.pop_back();
   return {Code::invalid, "Expected a JSON Schema that can be used, but " + clause + "."};
 }
 

@@ -11,6 +11,7 @@
 #include "ops/commands/commands.hpp"
 #include "ops/commands/graphs/graph_test.hpp"
 #include "ops/commands/list_part.hpp"
+#include "ops/commands/runs/started_run.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/local_time.hpp"
@@ -71,7 +72,7 @@ Exit graph_show(const Settings& settings, const GraphShowOptions& options) {
   const Result<std::string> name = version_meant(*opened->store, options.name);
   if (!name) return name.error();
   const Result<GraphRef> graph = find_graph(*opened->client, *name);
-  if (!graph) return graph.error();
+  if (!graph) return with_nearest_graph(*opened->store, *name, graph.error());
   const Result<std::string> text = graph_as(**graph, options.format);
   if (!text) return text.error();
   if (!settings.json)

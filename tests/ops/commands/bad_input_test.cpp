@@ -39,12 +39,12 @@ const std::vector<Bad>& bad_texts() {
       {"beyond_64_bits", R"({"a": 18446744073709551616})", "beyond 64 bits"},
       {"below_64_bits", R"({"a": -9223372036854775809})", "beyond 64 bits"},
       {"beyond_doubles", R"({"a": 1e400})", "number overflow"},
-      {"not_a_number", R"({"a": NaN})", "byte"},
+      {"not_a_number", R"({"a": NaN})", "invalid literal"},
       {"key_twice", R"({"a": 1, "a": 2})", "twice in one object"},
       {"key_twice_escaped", R"({"a": 1, "\u0061": 2})", "twice in one object"},
       {"cut_short", R"({"a": )", "end of input"},
       {"empty", "", "end of input"},
-      {"more_behind", R"({"a": 1} x)", "byte"},
+      {"more_behind", R"({"a": 1} x)", "invalid literal"},
   };
   return texts;
 }
@@ -109,6 +109,12 @@ TEST(BadInput, no_door_for_json_takes_what_is_none_of_ours) {
   EXPECT_EQ(count(), before);
   EXPECT_EQ(cairn_ok({"events", run, "--json"}).lines().size(), 2u);
   cairn_ok({"cancel", run});
+}
+
+TEST(BadInput, a_fault_in_a_file_of_one_line_has_a_line_and_a_column) {
+  expect_refused(cairn({"graph", "check", write_file("one_line.json", R"({"a": NaN})").string()}), 2,
+                 "at line 1, column 7");
+  expect_refused(cairn({"graph", "check", write_file("blank.json", " \n").string()}), 2, "blank.json is empty.");
 }
 
 TEST(BadInput, an_option_is_no_directory_of_the_database) {

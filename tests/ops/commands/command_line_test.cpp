@@ -151,6 +151,7 @@ TEST(CommandLine, an_unknown_tool_is_said_of_its_sub_goal) {
 TEST(CommandLine, unknown_names_are_not_found) {
   expect_refused(cairn({"start", "no_such_graph"}), 3, "no_such_graph");
   expect_refused(cairn({"graph", "show", "no_such_graph"}), 3, "no_such_graph");
+  expect_refused(cairn({"graph", "show", "plan_runer"}), 3, "(did you mean plan_runner?)");
   for (const char* command : {"show", "events", "plan"}) {
     expect_refused(cairn({command, nobody}), 3, nobody);
     expect_refused(cairn({command, "no-such-run"}), 3, "no-such-run");

@@ -61,6 +61,7 @@ TEST(DataLogic, conditions) {
            Row{R"({})", "Expected an operation, but found {}."},
            Row{R"(true)", "Expected an operation as an object, but found true."},
            Row{R"({"in":[1,5]})", "Expected a list, an object or a text to look in, but found 5."},
+           Row{R"({"in":[3,"123"]})", "Expected a text to look for in a text or an object, but found 3."},
            Row{R"({"and":5})", "Expected a list of conditions, but found 5."},
        }) {
     const Result<bool> found = holds(Json::parse(row.given));
