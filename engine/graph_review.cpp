@@ -472,9 +472,9 @@ class Reads {
         const std::size_t number = numbers_.at(channel);
         if (sure[at].has[number] || !may_be[at].has[number] || expected.contains(channel)) return;
         if (!reported.insert(channel).second) return;
-        review_.warnings.push_back("Expected a default for channel " + in_quotes(channel) + " where " +
-                                   node_named(graph_.nodes[at].name) +
-                                   " of the cleanup reads it, as a run may end before anything has written it.");
+        found_.warnings.add("Expected a default for channel " + in_quotes(channel) + " where " +
+                            node_named(graph_.nodes[at].name) +
+                            " of the cleanup reads it, as a run may end before anything has written it.");
       });
     }
   }
