@@ -379,7 +379,8 @@ TEST(Replay, under_a_changed_graph_finds_handlers_of_data_whose_settings_are_oth
 
 TEST(Replay, under_a_changed_graph_finds_a_failure_that_would_be_none) {
   Json graph = Json::parse(R"({"name": "summing", "start": "sum", "limits": {"steps": 9}, "nodes": {
-    "sum": {"do": "data.compute", "with": {"set": {"total": {"sum": ["$price", 2]}}}, "on": {"ok": "z", "error": "lost"}},
+    "sum": {"do": "data.compute", "with": {"set": {"total": {"sum": ["$price", 2]}}},
+      "on": {"ok": "z", "error": "lost"}},
     "lost": {"end": "failed"}, "z": {"end": "done"}}})");
   add_graph(graph);
   EXPECT_EQ(cairn({"start", "summing", "--input", R"({"price": "free"})", "--wait"}).exit, 1);
