@@ -58,7 +58,7 @@ Json call_of_tool(const std::string& arguments) {
 }
 
 // A tool's answer was a text that named no call, and no answer said why it ended.
-TEST(ModelContents, D4_messages_have_what_the_conventions_require) {
+TEST(ModelContents, messages_have_what_the_conventions_require) {
   const Json answer = {{"role", "tool"}, {"tool_call_id", "call-1"}, {"content", "3"}};
   const Json asked = Json::array(
       {message("system", "Be brief."), message("user", "1 + 2?"), call_of_tool(R"({"a": 1, "b": 2})"), answer});
@@ -73,7 +73,7 @@ TEST(ModelContents, D4_messages_have_what_the_conventions_require) {
   EXPECT_FALSE(found.contains("cairn.messages_left_out"));
 }
 
-TEST(ModelContents, D4_an_answer_ends_by_the_words_of_the_conventions) {
+TEST(ModelContents, an_answer_ends_by_the_words_of_the_conventions) {
   for (const char* reason : {"tool_calls", ""}) {
     auto found = contents_of({{"reply", call_of_tool("no JSON")}, {"finish_reason", reason}});
     const Json out = parsed(found["gen_ai.output.messages"]);
@@ -87,7 +87,7 @@ TEST(ModelContents, D4_an_answer_ends_by_the_words_of_the_conventions) {
 }
 
 // The list was encoded and then cut at 16 KiB, which no reader could parse.
-TEST(ModelContents, D3_a_long_conversation_is_whole_json_without_its_oldest_messages) {
+TEST(ModelContents, a_long_conversation_is_whole_json_without_its_oldest_messages) {
   Json asked = Json::array();
   for (int n = 0; n < 9; ++n) asked.push_back(message("user", std::to_string(n) + std::string(5'000, '"')));
   auto found = contents_of({{"request", {{"messages", asked}}}});
@@ -98,7 +98,7 @@ TEST(ModelContents, D3_a_long_conversation_is_whole_json_without_its_oldest_mess
   EXPECT_LT(in.size(), 9u);
 }
 
-TEST(ModelContents, D3_a_message_that_is_too_long_alone_is_cut) {
+TEST(ModelContents, a_message_that_is_too_long_alone_is_cut) {
   const std::string quotes(100'000, '"'), marks(100'000, '\x01');
   for (const Json& one : {message("user", quotes), message("user", marks), call_of_tool(Json(quotes).dump()),
                           Json{{"role", "tool"}, {"tool_call_id", "c"}, {"content", quotes}}}) {
@@ -110,7 +110,7 @@ TEST(ModelContents, D3_a_message_that_is_too_long_alone_is_cut) {
 }
 
 // The version that GenAI's names are taken from: another one is a change for those who read the spans.
-TEST(ModelContents, D4_the_conventions_are_those_of_version_1_41_0) {
+TEST(ModelContents, the_conventions_are_those_of_version_1_41_0) {
   const Json document = Json::parse(spans_document({}, "a database"));
   EXPECT_EQ(document["resourceSpans"][0]["schemaUrl"], "https://opentelemetry.io/schemas/1.41.0");
 }

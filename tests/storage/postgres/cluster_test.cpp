@@ -418,7 +418,7 @@ TEST_F(ClusterTest, D6_a_server_older_than_its_programs_is_started_again_when_no
 }
 
 // After an upgrade of the package to another major version any command stopped the server, which then did not start.
-TEST_F(ClusterTest, D1_a_server_goes_on_when_the_programs_that_are_there_do_not_fit_its_data) {
+TEST_F(ClusterTest, a_server_goes_on_when_the_programs_that_are_there_do_not_fit_its_data) {
   const fs::path programs = copy_programs(scratch_directory() + "/another_major");
   setenv("CAIRN_PG_BIN", programs.c_str(), 1);
   ASSERT_TRUE(start_cluster(directory_));
@@ -444,7 +444,7 @@ TEST_F(ClusterTest, D1_a_server_goes_on_when_the_programs_that_are_there_do_not_
 }
 
 // The newest programs were taken, so that data of an older version were refused with their programs installed.
-TEST_F(ClusterTest, D2_data_get_the_programs_of_their_version_and_new_data_the_newest) {
+TEST_F(ClusterTest, data_get_the_programs_of_their_version_and_new_data_the_newest) {
   const char* given = std::getenv("CAIRN_PG_BIN");
   const std::string kept = given != nullptr ? given : "";
   unsetenv("CAIRN_PG_BIN");

@@ -140,7 +140,7 @@ TEST(Embedded, D6_up_starts_a_server_again_whose_programs_were_replaced_and_its_
   cairn_ok({"down", "--data", data});
 }
 
-TEST(Embedded, D1_up_leaves_a_server_alone_that_the_new_programs_would_not_start) {
+TEST(Embedded, up_leaves_a_server_alone_that_the_new_programs_would_not_start) {
   const std::string data = directory() / "not_renewed";
   const fs::path programs = test::copy_programs(directory() / "not_renewed_programs");
   const Variable place("CAIRN_PG_BIN", programs.string());
