@@ -101,18 +101,18 @@ TEST(Tidy, each_table_is_named_on_the_page_of_the_schema) {
   EXPECT_TRUE(faults.empty()) << joined(faults);
 }
 
-// Two screens: what it is, how it is tried, and where to read on.
+// Two screens: what it is, how it is tried, and where to read on; and a worker in each language.
 Faults long_front_page(const Source& source) {
-  constexpr std::size_t lines_max = 110;
+  constexpr std::size_t lines_max = 142;
   if (source.path != "README.md" || source.lines.size() <= lines_max) return {};
   return {source.path + ": " + std::to_string(source.lines.size()) + " lines, but at most " +
           std::to_string(lines_max) + ": details stand in ops/guide"};
 }
 
 TEST(Tidy, the_front_page_is_two_screens) {
-  expect_fault(long_front_page, source("README.md", std::string(111, '\n')));
-  expect_none(long_front_page, source("README.md", std::string(110, '\n')));
-  expect_none(long_front_page, source("ops/guide/http.md", std::string(111, '\n')));
+  expect_fault(long_front_page, source("README.md", std::string(143, '\n')));
+  expect_none(long_front_page, source("README.md", std::string(142, '\n')));
+  expect_none(long_front_page, source("ops/guide/http.md", std::string(143, '\n')));
   expect_clean(long_front_page);
 }
 

@@ -96,9 +96,10 @@ std::vector<std::string> code_of(const std::string& page, const std::string& lan
   return blocks;
 }
 
-std::string guide_code(const std::string& language) {
-  const std::vector<std::string> blocks = code_of("ops/guide/workers.md", language);
+std::string readme_code(const std::string& language) {
+  const std::vector<std::string> blocks = code_of("README.md", language);
   EXPECT_EQ(blocks.size(), 1u) << language;
+  EXPECT_EQ(code_of("ops/guide/workers.md", language), blocks) << "the guide repeats them";
   return blocks.at(0);
 }
 
@@ -132,15 +133,15 @@ TEST_F(CppLibrary, the_workers_of_the_guide_execute_steps_in_three_languages) {
   expect_runs("sh",
               {"-c", "tar -xzf " + root + "/build/typescript/cairn-client-*.tgz -C " + place + "/node_modules && mv " +
                          place + "/node_modules/package " + place + "/node_modules/cairn-client"});
-  write_file("readme/worker.cpp", guide_code("cpp"));
+  write_file("readme/worker.cpp", readme_code("cpp"));
   write_file("readme/CMakeLists.txt",
              "cmake_minimum_required(VERSION 3.25)\nproject(mine LANGUAGES CXX)\n"
              "set(CMAKE_CXX_STANDARD 20)\nfind_package(cairn CONFIG REQUIRED)\n"
              "add_executable(mine worker.cpp)\ntarget_link_libraries(mine cairn::worker)\n");
   expect_runs("cmake", {"-S", place, "-B", place + "/build", "-DCMAKE_PREFIX_PATH=" + installed(), "-G", "Ninja"});
   expect_runs("cmake", {"--build", place + "/build"});
-  const Beside python("/usr/bin/env", {"python3", write_file("readme/worker.py", guide_code("python"))});
-  const Beside script("/usr/bin/env", {"node", write_file("readme/worker.mjs", guide_code("js"))});
+  const Beside python("/usr/bin/env", {"python3", write_file("readme/worker.py", readme_code("python"))});
+  const Beside script("/usr/bin/env", {"node", write_file("readme/worker.mjs", readme_code("js"))});
   const Beside cpp(place + "/build/mine", {"work", "--queue", "cpp"});
   const Json graph = {{"name", "readme"},
                       {"start", "py"},
