@@ -205,7 +205,7 @@ TEST(Tidy, functions_fit_on_a_screen) {
 // The meaning of a driver's failure, and the answer of another thread: neither is the function's own refusal.
 const std::set<std::string> other_answers = {"storage/proof/run_archive", "ops/library/engine"};
 
-// Each is thrown where no caller near it could go on; ops/decisions/0116 has the two of the workers.
+// Each is thrown where no caller near it could go on; ops/decisions/0115 has the two of the workers.
 const std::set<std::string> exceptions = {
     "engine/corrupt_history.hpp", "storage/postgres/connection.hpp",    "storage/store.hpp",
     "workers/models/models.hpp",  "workers/runtime/yielding_tools.hpp", "ops/library/include/cairn/values.hpp"};
