@@ -65,13 +65,15 @@ class Supervised {
 // last is found, so that no two are the same. Refuses `unavailable`: there are none.
 Result<std::vector<std::string>> metrics_addresses(ListenAddress next, int workers) {
   constexpr int taken_max = 100;
+  std::optional<Error> first;  // names the address that was asked for
   ServerLimits limits;
   limits.hears_signals = false;
   std::vector<std::unique_ptr<HttpServer>> found;
   for (int taken = 0; std::cmp_less(found.size(), workers);) {
     Result<std::unique_ptr<HttpServer>> tried =
         HttpServer::open(next, limits, [](const ApiRequest&) { return Admitted(); });
-    if (!tried && (++taken == taken_max || next.port == 0)) return tried.error();
+    if (!tried && !first) first = tried.error();
+    if (!tried && (++taken == taken_max || next.port == 0)) return *first;
     if (tried) found.push_back(*std::move(tried));
     if (next.port != 0 && ++next.port == 0)
       return Error{Code::unavailable, "Expected a free port for the metrics of each worker, but there are too few."};
