@@ -116,8 +116,9 @@ std::vector<EventBody> plan_samples() {
   opened.queue = "tools";
   SubGoalOpened structure;
   structure.sub_goal = "root";
-  SubGoalClosed closed{"g1", GoalStatus::succeeded, R"({"owners":["ann"]})", "", "", 1, some_worker, some_time, "g0"};
-  SubGoalClosed skipped{"g2", GoalStatus::skipped, "{}", "skipped", "g1 failed.", 0, 0, 0, ""};
+  SubGoalClosed closed{"g1", GoalStatus::succeeded, R"({"owners":["ann"]})", "", "", 1, some_worker, some_time, "g0",
+                       ""};
+  SubGoalClosed skipped{"g2", GoalStatus::skipped, "{}", "skipped", "g1 failed.", 0, 0, 0, "", ""};
   const PlanChild child{"a", "First", {}, nullptr};
   const PlanChild next{"b", "Then", {"a"}, {{"why", "order"}}};
   return {opened,
