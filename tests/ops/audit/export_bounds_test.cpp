@@ -206,7 +206,7 @@ TEST(ExportBounds, A11_a_fork_whose_branch_is_its_own_parent_is_found_and_not_im
   const std::string path = path_of("hostile");
   std::ofstream(path) << hostile;
   const std::unique_ptr<Store> store = make_memory_store(1);
-  const Result<ImportReport> report = report_of_import(*store, path, {.running = true});
+  const Result<ImportReport> report = report_of_import(*store, path, {.running = true, .by = {}});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Code::corrupt) << report.error().message;
   fs::remove(path);
