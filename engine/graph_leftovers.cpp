@@ -200,8 +200,8 @@ ChannelNames needed_by(const Node& node) {
   return needed;
 }
 
-// Of two branches that come to the node: a channel that only the first one writes, and one that only the second one
-// does; "": there is none.
+// Two branches come to the node: a channel that only the first one writes, and one that only the second one does; "":
+// there is none.
 std::pair<std::string, std::string> of_each(const ChannelNames& needed, const ChannelNames& one,
                                             const ChannelNames& other) {
   std::pair<std::string, std::string> found;
@@ -219,7 +219,7 @@ class ForgottenJoins {
       : graph_(graph), handlers_(handlers), warnings_(warnings) {}
 
   // Two of the branches are enough: it is not about how many there are.
-  void look_at(const std::vector<NodeIndex>& targets) {
+  void check(const std::vector<NodeIndex>& targets) {
     const NodeSet one = reach_of(graph_, targets[0]), other = reach_of(graph_, targets[1]);
     NodeSet common, of_one, of_other;
     for (const NodeIndex at : one) (other.contains(at) ? common : of_one).insert(at);
@@ -246,7 +246,7 @@ void add_forgotten_joins(const Graph& graph, const Handlers& handlers, Warnings&
   ForgottenJoins joins(graph, handlers, warnings);
   for (const Node& node : graph.nodes)
     for (const auto& [label, targets] : node.on)
-      if (targets.size() > 1) joins.look_at(targets);
+      if (targets.size() > 1) joins.check(targets);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Texts of a graph that look like references to its channels and stand for themselves, as "Total is $n" does. Pure
+// Texts of a graph that resemble references to its channels and stand for themselves, as "Total is $n" does. Pure
 // functions, safe from any thread.
 #pragma once
 

@@ -245,7 +245,7 @@ class ValueReview {
                     " to be two channels, but both are " + in_quotes(node.into) + ".");
   }
 
-  // What the engine and the handler take only if it is of some kinds.
+  // Checks the parts that the engine and the handler take only if they are of some kinds.
   void parts(std::size_t at) {
     const Node& node = graph_.nodes[at];
     const auto see = [&](const Json& setting, std::uint8_t kinds, const std::string& taken_for) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/nearest.hpp"
 #include "ops/answers/sessions.hpp"
 #include "workers/session/declared_work.hpp"
 
@@ -52,6 +53,15 @@ Surroundings deployed_surroundings(const Catalogue& catalogue, Client& client, S
 
 Json review_json(const GraphReview& review) {
   return {{"ok", review.faults.empty()}, {"faults", review.faults}, {"warnings", review.warnings}};
+}
+
+Error with_nearest_graph(Store& store, const std::string& graph, Error error) {
+  if (error.code != Code::not_found) return error;
+  std::vector<std::string> names;
+  for (const GraphRow& row : store.graphs().names()) names.push_back(row.name);
+  const std::string hint = did_you_mean(graph, names);
+  if (!hint.empty() && error.message.ends_with('.')) error.message.insert(error.message.size() - 1, hint);
+  return error;
 }
 
 }  // namespace cairn

@@ -14,4 +14,7 @@ Surroundings deployed_surroundings(const Catalogue& catalogue, Client& client, S
 
 Json review_json(const GraphReview& review);  // {"ok", "faults", "warnings"}
 
+// The refusal of a graph that is unknown, with the name that was probably meant; any other as it is.
+Error with_nearest_graph(Store& store, const std::string& graph, Error error);
+
 }  // namespace cairn

@@ -66,7 +66,7 @@ Result<Cluster> reach_cluster(const std::string& directory) {
   Result<Cluster> cluster = start_cluster(directory);
   if (!cluster) return cluster;
   if (cluster->started)
-    if (const std::optional<std::string> warning = SpaceWatch(directory).look()) spdlog::warn("{}", *warning);
+    if (const std::optional<std::string> warning = SpaceWatch(directory).check()) spdlog::warn("{}", *warning);
   if (!cluster->not_renewed.empty())
     spdlog::warn("The PostgreSQL in {} goes on without its programs, and would not start again: {}", directory,
                  cluster->not_renewed);
@@ -83,7 +83,7 @@ Result<Cluster> reach_cluster(const std::string& directory) {
   return cluster;
 }
 
-std::optional<std::string> SpaceWatch::look() {
+std::optional<std::string> SpaceWatch::check() {
   constexpr std::uintmax_t little_bytes = 1'000'000'000, enough_bytes = little_bytes / 4 * 5, megabyte = 1'000'000;
   std::error_code fault;
   const std::filesystem::space_info space = std::filesystem::space(directory_, fault);

@@ -27,7 +27,7 @@ class SpaceWatch {
   explicit SpaceWatch(std::string directory) : directory_(std::move(directory)) {}
 
   // A sentence if less than 1 GB is free. Not again before a quarter more than that was free.
-  std::optional<std::string> look();
+  std::optional<std::string> check();
 
  private:
   std::string directory_;

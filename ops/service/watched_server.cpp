@@ -31,20 +31,20 @@ WatchedServer::WatchedServer(std::string directory)
       space_(directory_),
       next_space_due_(Clock::now() + space_pause) {}
 
-Status WatchedServer::look() {
+Status WatchedServer::check() {
   const auto now = Clock::now();
   if (now < next_due_) return Done{};
   next_due_ = now + look_pause;
   if (!identifier_ || system_identifier(directory_) != identifier_)
     return Error{Code::not_found, "Expected the data of the PostgreSQL in " + directory_ +
                                       " to be as it was when it was started, but it is gone or another's."};
-  look_at_space(now);
+  check_space(now);
   if (!find_cluster(directory_) && !was_stopped(directory_)) {
     start_again();
     return Done{};
   }
   pause_ = look_pause;
-  look_at_programs(now);
+  check_programs(now);
   return Done{};
 }
 
@@ -57,7 +57,7 @@ void WatchedServer::start_again() {
   }
 }
 
-void WatchedServer::look_at_programs(Clock::time_point now) {
+void WatchedServer::check_programs(Clock::time_point now) {
   if (!has_older_programs(directory_)) {
     replaced_at_.reset();
     is_renewal_tried_ = false;
@@ -95,10 +95,10 @@ void WatchedServer::renew() {
   }
 }
 
-void WatchedServer::look_at_space(Clock::time_point now) {
+void WatchedServer::check_space(Clock::time_point now) {
   if (now < next_space_due_) return;
   next_space_due_ = now + space_pause;
-  if (const std::optional<std::string> warning = space_.look()) say_on_stderr(*warning);
+  if (const std::optional<std::string> warning = space_.check()) say_on_stderr(*warning);
 }
 
 }  // namespace cairn

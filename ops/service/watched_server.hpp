@@ -16,9 +16,9 @@ class WatchedServer {
  public:
   explicit WatchedServer(std::string directory);
 
-  // Looks at most once a second, and less and less often while a server that has ended does not start. Its findings
+  // Checks at most once a second, and less and less often while a server that has ended does not start. Its findings
   // are said on stderr. Refuses `not_found` once its data is gone or another's.
-  Status look();
+  Status check();
 
   // True once for a server whose programs were replaced some seconds ago, while others are connected: they are to end,
   // and renew() is to be called.
@@ -28,8 +28,8 @@ class WatchedServer {
   void renew();
 
  private:
-  void look_at_programs(std::chrono::steady_clock::time_point now);
-  void look_at_space(std::chrono::steady_clock::time_point now);
+  void check_programs(std::chrono::steady_clock::time_point now);
+  void check_space(std::chrono::steady_clock::time_point now);
   void start_again();
 
   std::string directory_;

@@ -45,8 +45,9 @@ bool is_standard(const std::string& file) { return file.find_first_of("/.") == s
 // Libraries that few files know, by the beginnings of these files' paths: the driver of PostgreSQL, the one for
 // operators' work, the parser of the command line.
 const std::map<std::string, std::vector<std::string>> known_to = {
-    {"libpq-fe.h", {"storage/postgres/connection.cpp", "storage/postgres/dsn.cpp", "storage/library_versions.cpp"}},
-    {"pqxx", {"storage/postgres/administration.cpp", "storage/library_versions.cpp"}},
+    {"libpq-fe.h",
+     {"storage/postgres/connection.cpp", "storage/postgres/dsn.cpp", "storage/ground/library_versions.cpp"}},
+    {"pqxx", {"storage/postgres/administration.cpp", "storage/ground/library_versions.cpp"}},
     {"CLI", {"ops/commands/", "ops/bench/bench_", "ops/command_line.", "ops/command_help."}}};
 
 bool may_know(const Source& source, const std::string& library) {

@@ -60,15 +60,15 @@ std::string not_offered(const std::string& tool) {
   return "Expected a tool that the run offers, but " + excerpt(tool, 100) + " is not among them.";
 }
 
-std::string told_content(const Json& outputs) {
+std::string shown_content(const Json& outputs) {
   const auto content = outputs.find("content");
   const bool is_text = content != outputs.end() && content->is_string();
   return is_text ? content->get<std::string>() : canonical(outputs);
 }
 
-std::string told_content(const GoalView& goal) {
+std::string shown_content(const GoalView& goal) {
   if (goal.status != GoalStatus::succeeded) return "Error: " + (goal.message.empty() ? goal.error : goal.message);
-  return told_content(goal.outputs);
+  return shown_content(goal.outputs);
 }
 
 // The answers to each call, by its id; gathered once, as there may be as many answers as calls.
@@ -89,7 +89,7 @@ class CallAnswers {
     if (!arguments) return "Error: " + arguments.error().message;
     if (const auto own = own_.find(id); own != own_.end()) return of_own(own->second);
     if (const auto goal = rejected_.find(id); goal != rejected_.end()) return "Error: " + goal->second->reason;
-    if (const auto goal = goals_.find(id); goal != goals_.end()) return told_content(*goal->second);
+    if (const auto goal = goals_.find(id); goal != goals_.end()) return shown_content(*goal->second);
     return not_run;
   }
 
@@ -97,7 +97,7 @@ class CallAnswers {
   static constexpr const char* not_run = "Error: The call was not run.";
 
   std::string of_own(std::size_t at) const {
-    if (at < results_.size() && !results_[at].is_null()) return told_content(results_[at]);
+    if (at < results_.size() && !results_[at].is_null()) return shown_content(results_[at]);
     const auto failure = failures_.find(at);
     if (failure == failures_.end()) return not_run;
     return "Error: " + failure->second->value("message", std::string("It failed."));

@@ -5,7 +5,7 @@
 
 namespace cairn {
 
-// What a worker that lacks it needs, as the end of a sentence.
+// The need of a worker that lacks it, as the end of a sentence.
 inline constexpr const char* http_call_need = "a worker has it whose tools file has \"urls\" in \"builtin\"";
 
 // {"url", "method"?: "GET", "query"?, "headers"?, "body"? | "form"? | "text"?, "auth"?, "ok"?: ["2xx"], "keep"?,

@@ -114,7 +114,7 @@ void take_status_of_error(HttpAnswer& answer) {
 
 Failure refusal_of(const HttpAnswer& answer) {
   const std::optional<Json> error = error_in(answer);
-  if (std::optional<Failure> failed = error ? failed_generation(*error) : std::nullopt) return *std::move(failed);
+  if (error && is_failed_generation(*error)) return failed_generation(*error);
   const bool retryable = answer.status == 429 || answer.status == 408 || answer.status >= 500;
   Failure refused = failure("refused",
                             "Expected a completion from the model endpoint, but it answered with status " +
@@ -209,7 +209,7 @@ class HttpModel final : public Model {
 
   bool steps_down(const ModelRequest& request, const std::string& model, AskedForm asked, const HttpAnswer& answer) {
     if (answer.status == 200) return false;
-    if (const std::optional<Json> error = error_in(answer); error && failed_generation(*error)) return false;
+    if (const std::optional<Json> error = error_in(answer); error && is_failed_generation(*error)) return false;
     if (asked.streams && asked.asks_use && refuses_use(answer)) {
       forms_.use_refused(model);
       return true;

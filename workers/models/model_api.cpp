@@ -99,7 +99,7 @@ std::string error_text(const Json& error) {
 }
 
 // The cause that broke a choice off; "" if there is none.
-std::string broken_by(const Json& choice) {
+std::string cause_of_break(const Json& choice) {
   static constexpr std::string_view reasons[] = {"error", "network_error", "insufficient_system_resource"};
   if (const Json* error = member_at(choice, "error")) return error_text(*error);
   const std::string reason = text_at(choice, "finish_reason");
@@ -111,7 +111,7 @@ Result<Completion, Failure> read_chat(const Json& answer) {
   const Json* choice = choices != nullptr && choices->is_array() && !choices->empty() ? &choices->front() : nullptr;
   if (const Json* error = member_at(answer, "error"); error != nullptr && choice == nullptr) return broken_off(*error);
   Completion read;
-  if (choice != nullptr) read.broken_by = broken_by(*choice);
+  if (choice != nullptr) read.broken_by = cause_of_break(*choice);
   const Json* message = choice != nullptr ? member_at(*choice, "message") : nullptr;
   const bool is_message = message != nullptr && message->is_object();
   if (!is_message && read.broken_by.empty()) return no_message_in("a completion with choices[0].message", answer);
@@ -180,7 +180,7 @@ void add_items(const Json& message, Json& input) {
   }
 }
 
-// The API makes a schema strict by itself unless it is told otherwise, and then an optional parameter is none.
+// The API makes a schema strict by itself unless the request says otherwise, and then an optional parameter is none.
 Json flat_tool(const Json& tool) {
   Json flat = tool.is_object() ? tool.value("function", Json::object()) : Json::object();
   flat["type"] = "function";
@@ -272,9 +272,12 @@ Json request_body(ModelApi api, const ModelRequest& request, const std::string& 
   return api == ModelApi::responses ? responses_body(request, model, form) : chat_body(request, model, form);
 }
 
-std::optional<Failure> failed_generation(const Json& error) {
+bool is_failed_generation(const Json& error) {
   const std::string code = text_at(error, "code");
-  if (code != "json_validate_failed" && code != "tool_use_failed") return std::nullopt;
+  return code == "json_validate_failed" || code == "tool_use_failed";
+}
+
+Failure failed_generation(const Json& error) {
   const Json* wrote = member_at(error, "failed_generation");
   std::string message = "Expected a reply in the form that was asked for, but the model endpoint says: " +
                         readable_line(text_at(error, "message"), answer_shown_bytes);
@@ -285,7 +288,7 @@ std::optional<Failure> failed_generation(const Json& error) {
 }
 
 Failure broken_off(const Json& error) {
-  if (std::optional<Failure> failed = failed_generation(error)) return *std::move(failed);
+  if (is_failed_generation(error)) return failed_generation(error);
   return failure("refused", "Expected a whole reply from the model endpoint, but it broke off: " + error_text(error),
                  true);
 }

@@ -50,8 +50,9 @@ Result<Completion, Failure> read_completion(ModelApi api, const Json& answer);
 // says that it could not use what the model wrote.
 Failure broken_off(const Json& error);
 
-// The `bad_reply` of an error that says so (codes json_validate_failed and tool_use_failed, with `failed_generation`);
-// nothing for any other error.
-std::optional<Failure> failed_generation(const Json& error);
+// Whether an error says that the model's reply could not be used (codes json_validate_failed and tool_use_failed, with
+// `failed_generation`); and the `bad_reply` that it is then.
+bool is_failed_generation(const Json& error);
+Failure failed_generation(const Json& error);
 
 }  // namespace cairn

@@ -253,7 +253,7 @@ bool Committer::refuse_last(CachedRun& run, const Error& error) {
   return true;
 }
 
-// What a graph calls may have been added after the names were read here.
+// A graph that is called may have been added after the names were read here.
 bool Committer::is_short_of_graph(const CachedRun& run, const Decision& decision) {
   return !decision.lacks_graph.empty() && !run.has_names;
 }

@@ -11,7 +11,6 @@
 #include "ops/commands/commands.hpp"
 #include "ops/commands/graphs/graph_test.hpp"
 #include "ops/commands/list_part.hpp"
-#include "ops/commands/runs/started_run.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/local_time.hpp"

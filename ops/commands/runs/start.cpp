@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include "ops/answers/graph_surroundings.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/commands/runs/started_run.hpp"
 #include "ops/requests/arguments.hpp"

@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include <utility>
 
-#include "engine/nearest.hpp"
 #include "engine/run_json.hpp"
 #include "ops/answers/explain_facts.hpp"
 #include "ops/answers/sessions.hpp"
@@ -105,15 +104,6 @@ Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, 
   if (!settled) std::cerr << "cairn: Interrupted; `cairn work` executes what is left of the run.\n";
   return !settled || is_late || state->status == RunStatus::failed || state->status == RunStatus::aborted ? exit_finding
                                                                                                           : exit_ok;
-}
-
-Error with_nearest_graph(Store& store, const std::string& graph, Error error) {
-  if (error.code != Code::not_found) return error;
-  std::vector<std::string> names;
-  for (const GraphRow& row : store.graphs().names()) names.push_back(row.name);
-  const std::string hint = did_you_mean(graph, names);
-  if (!hint.empty() && error.message.ends_with('.')) error.message.insert(error.message.size() - 1, hint);
-  return error;
 }
 
 // One that was started a moment ago has time to open its session.

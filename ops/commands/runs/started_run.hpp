@@ -47,9 +47,6 @@ Exit print_started(Opened& opened, const Settings& settings, const Started& star
 // seconds a line on stderr says what it waits for, and again when that has changed.
 Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting);
 
-// The refusal to start a graph that is unknown, with the one that was probably meant; any other as it is.
-Error with_nearest_graph(Store& store, const std::string& graph, Error error);
-
 // A sentence on stderr, if that is a terminal, when no worker is alive that could go on with a run.
 void hint_at_workers(Store& store);
 

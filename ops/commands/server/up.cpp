@@ -187,7 +187,7 @@ Status supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& ap
     std::this_thread::sleep_for(poll_pause);
     if (signals.arrived()) break;
     if (server)
-      if (const Status there = server->look(); !there) return there;
+      if (const Status there = server->check(); !there) return there;
     if (server && server->is_to_be_renewed()) renew(*server, workers, api, signals);
     if (signals.arrived()) break;
     for (Supervised& worker : workers) worker.restart_if_ended();

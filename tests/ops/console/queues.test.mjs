@@ -163,7 +163,8 @@ test("weights of keys are set, shown and taken back, and who set what is on reco
   const weights = page.getByLabel("Steps of a key that begin in its turn");
   await weights.fill("acme=0");
   await save.click();
-  await page.getByText("Expected weights as KEY=N, where N is from 1 to 1,000, a line each, but found acme=0.").waitFor();
+  const says = "Expected weights as KEY=N, where N is from 1 to 1,000, a line each, but found acme=0.";
+  await page.getByText(says).waitFor();
   await weights.fill("acme=3\nbest, inc=2");
   assert.match(await page.getByLabel("As commands", { exact: true }).innerText(),
     /--weight acme=3 --weight 'best, inc=2' --ageing none/);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/workers/planners/venture_scope/venture_desk.hpp"
+#include "tests/workers/planners/venture_desk.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/handlers/builtin_handlers.hpp"
 #include "workers/models/http_model.hpp"

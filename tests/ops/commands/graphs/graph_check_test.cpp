@@ -97,7 +97,7 @@ TEST(GraphCheck, the_database_tells_which_graphs_there_are) {
   EXPECT_EQ(deployed.find("calls"), std::string::npos) << "found, and without what it asks for: " << deployed;
 }
 
-// It reads the graphs every few seconds: until then a new name was said to be served by nobody.
+// It reads the graphs every few seconds: until then a new name was said to be served by no worker.
 TEST(GraphCheck, a_worker_of_all_queues_serves_one_that_no_graph_had_before) {
   const std::unique_ptr<Store> store = make_memory_store(1);
   const Catalogue catalogue;

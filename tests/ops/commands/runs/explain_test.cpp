@@ -127,7 +127,7 @@ TEST(Explain, what_a_worker_needs_for_http_call_is_said) {
                 "has the handler http.call; a worker has it whose tools file has \"urls\" in \"builtin\".");
 }
 
-// `start --wait` said for ever that nobody served the queue, while its own worker lacked the handler.
+// `start --wait` said for ever that no worker served the queue, while its own worker lacked the handler.
 TEST(Explain, the_worker_of_a_process_that_waits_for_the_run_is_one_for_it) {
   const Trial trial = started(work_graph);
   Situation situation = now(trial);

@@ -164,18 +164,18 @@ TEST(Embedded, little_space_is_said_once_and_again_when_it_was_enough_meanwhile)
   const SmallDisk disk("filling_disk", 2'000);
   if (!disk.is_there()) GTEST_SKIP() << "a small disk: mounting one needs root";
   SpaceWatch space(disk.place());
-  EXPECT_EQ(space.look(), std::nullopt);
+  EXPECT_EQ(space.check(), std::nullopt);
   disk.grow(900);
-  EXPECT_NE(space.look().value_or("").find("MB are free at " + disk.place().string()), std::string::npos);
-  EXPECT_EQ(space.look(), std::nullopt) << "it is known";
+  EXPECT_NE(space.check().value_or("").find("MB are free at " + disk.place().string()), std::string::npos);
+  EXPECT_EQ(space.check(), std::nullopt) << "it is known";
   disk.grow(1'100);
-  EXPECT_EQ(space.look(), std::nullopt);
+  EXPECT_EQ(space.check(), std::nullopt);
   disk.grow(900);
-  EXPECT_EQ(space.look(), std::nullopt) << "a little more for a while is not enough";
+  EXPECT_EQ(space.check(), std::nullopt) << "a little more for a while is not enough";
   disk.grow(2'000);
-  EXPECT_EQ(space.look(), std::nullopt);
+  EXPECT_EQ(space.check(), std::nullopt);
   disk.grow(900);
-  EXPECT_NE(space.look(), std::nullopt);
+  EXPECT_NE(space.check(), std::nullopt);
 }
 
 TEST(Embedded, D10_up_ends_when_the_data_was_removed_under_it) {

@@ -1,4 +1,4 @@
-// What the program makes of its own process as it starts: its environment, who may look at it, what it may open.
+// The program's own process after its start: its environment, who may read it, how many files it may open.
 #include <fstream>
 #include <gtest/gtest.h>
 #include <optional>

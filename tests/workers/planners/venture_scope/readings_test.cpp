@@ -2,7 +2,7 @@
 #include "workers/planners/venture_scope/readings.hpp"
 
 #include "tests/workers/planners/planner_run.hpp"
-#include "tests/workers/planners/venture_scope/venture_desk.hpp"
+#include "tests/workers/planners/venture_desk.hpp"
 #include "workers/models/models.hpp"
 #include "workers/planners/venture_scope/parts.hpp"
 #include "workers/planners/venture_scope/prompts.hpp"

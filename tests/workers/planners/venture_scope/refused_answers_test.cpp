@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/workers/planners/planner_run.hpp"
-#include "tests/workers/planners/venture_scope/venture_desk.hpp"
+#include "tests/workers/planners/venture_desk.hpp"
 #include "workers/models/models.hpp"
 
 namespace cairn {

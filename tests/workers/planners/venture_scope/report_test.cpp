@@ -1,7 +1,7 @@
 // The end as a report: JSON, Markdown and a page.
 #include "workers/planners/venture_scope/report.hpp"
 
-#include "tests/workers/planners/venture_scope/venture_desk.hpp"
+#include "tests/workers/planners/venture_desk.hpp"
 
 namespace cairn {
 namespace {

@@ -1,5 +1,5 @@
 // Each node of venture_scope alone, from literal channels to its label, patch and facts.
-#include "tests/workers/planners/venture_scope/venture_desk.hpp"
+#include "tests/workers/planners/venture_desk.hpp"
 #include "workers/models/models.hpp"
 #include "workers/planners/venture_scope/answers.hpp"
 #include "workers/planners/venture_scope/policy.hpp"

@@ -1,5 +1,5 @@
 // The rules by which venture_scope overrules a decision, each alone and in their order; and the rule book.
-#include "tests/workers/planners/venture_scope/venture_desk.hpp"
+#include "tests/workers/planners/venture_desk.hpp"
 #include "workers/models/models.hpp"
 #include "workers/planners/venture_scope/answers.hpp"
 #include "workers/planners/venture_scope/policy.hpp"

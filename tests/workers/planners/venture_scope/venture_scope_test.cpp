@@ -11,7 +11,7 @@
 
 #include "engine/graph_drawing.hpp"
 #include "tests/workers/planners/planner_run.hpp"
-#include "tests/workers/planners/venture_scope/venture_desk.hpp"
+#include "tests/workers/planners/venture_desk.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/rule_book.hpp"

@@ -7,8 +7,8 @@ import { failProgram, programArguments, readText } from "./process.js";
 
 const usage = `usage: cairn-types GRAPH...
 
-Prints the types of what graphs take and give, by their schemas. A GRAPH is a file that ends in .json, or a name that the
-API at CAIRN_URL is asked for. Needs the npm package json-schema-to-typescript where it is run.`;
+Prints the types of what graphs take and give, by their schemas. A GRAPH is a file that ends in .json, or a name that
+the API at CAIRN_URL is asked for. Needs the npm package json-schema-to-typescript where it is run.`;
 const generator = "json-schema-to-typescript";
 
 async function compiler() {

@@ -34,7 +34,7 @@ export const actions: Record<ActionName, Action> = {
   },
   resume: {
     button: "Resume…", title: "Resume",
-    says: () => "The next time starts a run. What has passed meanwhile is missed, and on record; backfill runs it later.",
+    says: () => "The next time starts a run. What has passed is missed, and on record; backfill runs it later.",
   },
   backfill: {
     button: "Backfill…", title: "Backfill",
