@@ -1,5 +1,5 @@
-// A steady load for long, with schedules and with a worker that is killed again and again: what the lasting processes
-// and the database hold is sampled, and must be flat once it is warm.
+// A steady load for long, with schedules, a worker that is killed again and again, and a consumer of the feed that
+// lags: what the lasting processes and the database hold is sampled, and must be flat once it is warm.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,6 +13,7 @@
 #include "ops/bench/rig/process_sample.hpp"
 #include "ops/bench/rig/rig.hpp"
 #include "ops/bench/rig/serve_process.hpp"
+#include "storage/feed/feed.hpp"
 #include "storage/schedules/schedule_table.hpp"
 #include "workers/schedules/schedule_desk.hpp"
 
@@ -25,7 +26,9 @@ constexpr int runs_a_second = 20;
 constexpr int schedules_of_soak = 20;
 constexpr std::int64_t schedule_every_ms = 2'000;
 constexpr std::chrono::seconds kill_every{15};
+constexpr int lags_wanted = 12;  // so often the consumer of the feed reads all that has come
 constexpr int samples_wanted = 40;
+constexpr std::int32_t events_of_page = 10'000;
 constexpr int rows_shown = 12;
 
 // Something that is sampled, and what it may rise by without having grown: a page, a vacuum that is due.
@@ -46,6 +49,8 @@ class Soak {
  public:
   Soak(FreshDatabase& database, Opened& opened)
       : database_(database), opened_(opened), serve_(database), lasting_(database, 1) {
+    if (const Status added = feed_.add({.name = consumer, .created_by = "bench"}, FeedStart::now); !added)
+      throw std::runtime_error(added.error().message);
     replace();
     add_schedules();
   }
@@ -60,6 +65,20 @@ class Soak {
     killed_->kill();
     ++kills_;
     replace();
+  }
+
+  // The consumer takes all that has come since it did so last, and its rows go.
+  void read_feed() {
+    std::string cursor;
+    for (bool is_last = false; !is_last;) {
+      const Result<FeedPage> page = feed_.page(consumer, cursor, events_of_page);
+      if (!page) throw std::runtime_error(page.error().message);
+      cursor = to_text(page->cursor);
+      fed_ += std::ssize(page->events);
+      is_last = page->is_last;
+    }
+    if (const Status confirmed = feed_.confirm(consumer, cursor); !confirmed)
+      throw std::runtime_error(confirmed.error().message);
   }
 
   Json sample() {
@@ -98,8 +117,11 @@ class Soak {
   }
 
   int kills() const { return kills_; }
+  std::int64_t fed() const { return fed_; }
 
  private:
+  static constexpr const char* consumer = "lagging";
+
   void replace() { killed_ = std::make_unique<WorkerProcesses>(database_, 1); }
 
   void add_schedules() {
@@ -130,8 +152,10 @@ class Soak {
   ScheduleTable table_{opened_.dsn, opened_.store->identity()};
   ZoneFiles zones_;
   ScheduleDesk desk_{table_.calls(), *opened_.store, *opened_.client, zones_};
+  Feed feed_{opened_.dsn, opened_.store->shards(), opened_.store->identity()};
   std::vector<std::string> schedules_;
   std::int64_t started_ = 0;
+  std::int64_t fed_ = 0;  // events that the consumer had
   int kills_ = 0;
 };
 
@@ -177,12 +201,17 @@ Result<Json> measure_soak(const std::string& dsn, BenchServer& server, const Ben
   const auto until = begun + std::chrono::seconds(options.soak_seconds);
   std::vector<Json> samples;
   std::map<std::string, double> warm;
-  auto sample_at = begun + pause, kill_at = begun + kill_every;
+  const auto lag = std::max(std::chrono::milliseconds(options.soak_seconds * 1'000 / lags_wanted), pause);
+  auto sample_at = begun + pause, kill_at = begun + kill_every, read_at = begun + lag;
   for (auto second = begun; second < until; second += std::chrono::seconds(1)) {
     soak.load();
     if (SoakClock::now() >= kill_at) {
       soak.kill_and_replace();
       kill_at += kill_every;
+    }
+    if (SoakClock::now() >= read_at) {
+      soak.read_feed();
+      read_at += lag;
     }
     for (; sample_at <= second + std::chrono::seconds(1); sample_at += pause) {
       std::this_thread::sleep_until(sample_at);
@@ -202,6 +231,7 @@ Result<Json> measure_soak(const std::string& dsn, BenchServer& server, const Ben
               {"seconds", options.soak_seconds},
               {"runs", database.runs().done},
               {"kills", soak.kills()},
+              {"events_of_feed", soak.fed()},
               {"growth", growth},
               {"grown_mb_of", grown_mb(warm, sizes)},
               {"table", table_of(samples)}};

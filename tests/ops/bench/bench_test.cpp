@@ -157,6 +157,7 @@ TEST(Bench, a_soak_samples_what_is_held_while_workers_are_killed) {
   for (const Json& row : line["table"])
     expect_positive(row, {"worker_mb", "worker_descriptors", "serve_mb", "serve_descriptors", "connections",
                           "working_mb", "working_table_mb", "working_index_mb", "history_bytes_of_event"});
+  EXPECT_GT(line["events_of_feed"], 0) << "of the consumer that lags";
 }
 
 // Results without a single number of growth were flat.
