@@ -183,8 +183,9 @@ TEST(ApiWorkers, the_steps_that_a_session_holds_come_by_pages) {
   int pages = 0;
   for (; !query.empty() && pages < 9; ++pages) {
     const Reply page = server.get(path + query);
-    EXPECT_LE(page.json()["holds"].size(), 2u) << page.body;
-    for (const Json& one : page.json()["holds"]) held.insert(one["run"]);
+    const Json holds = page.json()["holds"];
+    EXPECT_LE(holds.size(), 2u) << page.body;
+    for (const Json& one : holds) held.insert(one["run"]);
     const std::string link = page.header("Link");
     query = link.empty() ? "" : link.substr(1, link.find('>') - 1);
   }

@@ -318,7 +318,7 @@ TEST(GraphTest, a_case_that_does_not_fit_its_graph_is_a_finding_and_the_others_r
         Unfit{{{"answers", {{"ask_size", {"medium"}}}}}, "Of the answers to \"ask_size\": "},
         Unfit{{{"input", Json::object()}}, "name"},
         Unfit{{{"expect", {{"path", {"ask_size", "mkae"}}}}}, "but found \"mkae\" (did you mean make?)."},
-        Unfit{{{"tools", {{"machines", {{{"outputs", 1}}}}}}},
+        Unfit{{{"tools", {{"machines", Json::array({{{"outputs", Json::object()}}})}}}},
               "Expected the tools to name one that the graph calls, but found \"machines\"."}}) {
     const Ran ran = tested({a_case("unfit", unfit.more), sound}, {"--json"});
     EXPECT_EQ(ran.exit, 1) << ran.out << ran.err;

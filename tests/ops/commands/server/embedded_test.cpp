@@ -58,7 +58,10 @@ TEST(Embedded, A18_is_not_migrated_by_the_way_under_a_worker_of_an_older_program
       "DROP TABLE cairn.feed, cairn.feed_consumer, cairn.feed_place, cairn.schedule, cairn.schedule_note");
   connection.execute(
       "DROP TABLE cairn.saved_view, cairn.link_key, cairn.rate, cairn.key_turn, cairn.queue_change, cairn.budget_use");
-  connection.execute("ALTER TABLE cairn.queue DROP COLUMN limits, DROP COLUMN revision");
+  connection.execute(
+      "ALTER TABLE cairn.queue DROP COLUMN limits, DROP COLUMN revision, DROP COLUMN change_began, "
+      "DROP COLUMN before_revision, DROP COLUMN before_concurrency, DROP COLUMN before_paused, DROP COLUMN "
+      "before_limits");
   connection.execute(
       "DROP TABLE cairn.hook, cairn.hook_note, cairn.hook_delivery, cairn.start_key, cairn.waiting_start");
   connection.execute("ALTER TABLE cairn.job DROP COLUMN limit_key");

@@ -129,13 +129,14 @@ TEST(ApiLimits, H17_probes_have_a_listener_of_their_own_without_a_token_and_with
 TEST(ApiLimits, H17_a_scrape_while_another_counts_has_the_numbers_from_before) {
   const Server server;
   ASSERT_EQ(server.get("/metrics").status, 200);
-  PgConnection owner({owner_dsn(), "test", false});
+  const std::string dsn = owner_dsn();
+  PgConnection owner({dsn, "test", false});
   owner.execute("BEGIN");
   owner.execute("LOCK TABLE cairn.run, cairn.job IN ACCESS EXCLUSIVE MODE");
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/metrics";
   Beside counting("/usr/bin/curl", {"-s", "--max-time", "100", url});
-  const auto waiting = [] {
-    PgConnection looker({owner_dsn(), "test", false});
+  const auto waiting = [&] {
+    PgConnection looker({dsn, "test", false});
     return looker.query({"waiting", "select count(*) from pg_locks where not granted"}).int8(0, 0);
   };
   EXPECT_TRUE(wait_until([&] {  // the count is due again some seconds after the first
