@@ -58,8 +58,8 @@ Status check_operation(const Json& operation);
 // The same for settings of map_list(); null: not set.
 Status check_map(const Json& take, const Json& where);
 
-// The findings in the text of a condition, an operation or a `where`: the parts that must be of some kinds, and sentences
-// about what is likely meant otherwise. REQUIRES: it passed its check.
+// The findings in the text of a condition, an operation or a `where`: the parts that must be of some kinds, and
+// sentences about what is likely meant otherwise. REQUIRES: it passed its check.
 struct LogicForms {
   std::vector<ValuePart> parts = {};
   std::vector<std::string> doubts = {};

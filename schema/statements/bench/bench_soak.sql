@@ -4,7 +4,8 @@
 select (select count(*) from pg_stat_activity where datname = current_database()) as connections,
        (select count(*) from cairn.job) as jobs,
        (select coalesce(sum(n_dead_tup), 0)::bigint from pg_stat_user_tables
-        where schemaname = 'cairn' and relname in ('job', 'worker', 'permit', 'schedule', 'feed', 'feed_place')) as dead_rows,
+        where schemaname = 'cairn'
+          and relname in ('job', 'worker', 'permit', 'schedule', 'feed', 'feed_place')) as dead_rows,
        sum(pg_table_size(c.oid)) filter (where not h.is_history)::bigint as table_bytes,
        sum(pg_indexes_size(c.oid)) filter (where not h.is_history)::bigint as index_bytes,
        sum(pg_total_relation_size(c.oid)) filter (where h.is_history)::bigint as history_bytes

@@ -265,9 +265,9 @@ TEST(Hooks, a_test_is_sent_by_a_process_that_has_the_secret_and_its_answer_is_sh
 
 TEST(Hooks, a_command_of_this_machine_gets_the_event_and_one_for_another_database_is_refused) {
   const std::string file = directory() / "received";
-  const std::string line = "cat > " + file +
-                           ".part && echo \"$CAIRN_RUN $CAIRN_EVENT $CAIRN_EVENT_ID $HOOK_SECRET\" >> " + file +
-                           ".part && mv " + file + ".part " + file;
+  const std::string part = file + ".$$";  // an event may come twice, at the same time
+  const std::string line = "cat > " + part + " && echo \"$CAIRN_RUN $CAIRN_EVENT $CAIRN_EVENT_ID $HOOK_SECRET\" >> " +
+                           part + " && mv " + part + " " + file;
   cairn_ok({"hook", "add", "desk", "--command", line, "--on", "failed,ended", "--graph", "plan_runner"});
   const Beside work({"work"});
   const std::string run =

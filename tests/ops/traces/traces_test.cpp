@@ -141,10 +141,11 @@ TEST(Traces, runs_that_are_started_together_are_under_the_span_of_their_request)
   const Server server({"--dsn", dsn});
   const std::string parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   const Json own = "00-" + std::string(32, 'a') + "-00f067aa0ba902b7-01";
-  const Json one = {{"graph", "plan_runner"}, {"input", {{"goal", "g"}}}};
+  const Json one = {{"input", {{"goal", "g"}}}};
   Json tagged = one;
   tagged["tags"] = {{"traceparent", own}};
-  const Reply started = server.post(runs, {{"runs", Json::array({one, one, tagged})}}, {{"traceparent", parent}});
+  const Reply started = server.post(runs, {{"graph", "plan_runner"}, {"runs", Json::array({one, one, tagged})}},
+                                    {{"traceparent", parent}});
   ASSERT_EQ(started.status, 201) << started.body;
   const Json made = started.json()["runs"];
   ASSERT_EQ(made.size(), 3u) << started.body;

@@ -146,7 +146,7 @@ TEST(ApiLimits, H17_a_scrape_while_another_counts_has_the_numbers_from_before) {
   const auto began = std::chrono::steady_clock::now();
   const Reply meanwhile = server.get("/metrics");
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
-  EXPECT_NE(meanwhile.body.find("cairn_jobs{"), std::string::npos) << meanwhile.body;
+  EXPECT_NE(meanwhile.body.find("cairn_runs{"), std::string::npos) << meanwhile.body;
   EXPECT_FALSE(counting.has_ended());
   owner.execute("COMMIT");
   EXPECT_EQ(counting.wait(), 0);
