@@ -4,6 +4,7 @@
 #include <array>
 #include <libpq-fe.h>
 #include <map>
+#include <new>
 #include <poll.h>
 
 #include "engine/corrupt_history.hpp"
@@ -284,7 +285,7 @@ PgConnection::PgConnection(const PgConnectOptions& options)
   keywords.push_back(nullptr);
   values.push_back(nullptr);
   connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
-  CHECK(connection_ != nullptr);
+  if (connection_ == nullptr) throw std::bad_alloc();  // libpq says so in no other way
   if (PQstatus(connection_.get()) != CONNECTION_OK) throw PostgresError("", lost_text(connection_.get()));
   PQsetNoticeProcessor(
       connection_.get(), [](void*, const char*) {}, nullptr);
