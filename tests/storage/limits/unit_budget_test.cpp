@@ -197,44 +197,34 @@ TEST_P(UnitBudgetsTest, a_step_that_is_given_back_gives_back_what_it_reserved) {
   EXPECT_EQ(claim().size(), 1u);
 }
 
-using UnitBudgetRowsTest = UnitBudgetsTest;
+class UnitBudgetRowsTest : public UnitBudgetsTest {
+ protected:
+  // The window that was used up is moved by so much: it binds no more, and another one begins.
+  void expect_begun_again(const std::string& moved) {
+    set({.name = "model",
+         .budgets = {thousand_a_month},
+         .key = "tag.team",
+         .key_budgets = {{tokens, Per::month, 9'000}}});
+    start_runs(8);
+    const std::vector<HeldJob> held = claim(1);
+    ASSERT_FALSE(held.empty());
+    end_step(held[0], used(2'000, 0));
+    EXPECT_TRUE(claim(1).empty());
+    EXPECT_EQ(store().limits().budget_uses("model", 9).size(), 1u);
+    PgConnection({dsn(), "test", false}).execute("UPDATE cairn.budget_use SET since = since " + moved);
+    EXPECT_TRUE(store().limits().budget_uses("model", 9).empty());
+    EXPECT_EQ(used_now(thousand_a_month), 0);
+    std::vector<HeldJob> more;  // a process that was held back looks again within a second
+    ASSERT_TRUE(wait_until([&] { return !(more = claim(1)).empty(); }));
+    end_step(more[0], used(7, 0));
+    EXPECT_EQ(used_now(thousand_a_month), 7) << "the window is a new one";
+  }
+};
 
-TEST_P(UnitBudgetRowsTest, a_window_that_has_ended_counts_no_more) {
-  set({.name = "model",
-       .budgets = {thousand_a_month},
-       .key = "tag.team",
-       .key_budgets = {{tokens, Per::month, 9'000}}});
-  start_runs(8);
-  const std::vector<HeldJob> held = claim(1);
-  ASSERT_FALSE(held.empty());
-  end_step(held[0], used(2'000, 0));
-  EXPECT_TRUE(claim(1).empty());
-  EXPECT_EQ(store().limits().budget_uses("model", 9).size(), 1u);
-  PgConnection({dsn(), "test", false}).execute("UPDATE cairn.budget_use SET since = since - 1");
-  EXPECT_TRUE(store().limits().budget_uses("model", 9).empty());
-  EXPECT_EQ(used_now(thousand_a_month), 0);
-  std::vector<HeldJob> more;  // a process that was held back looks again within a second
-  ASSERT_TRUE(wait_until([&] { return !(more = claim(1)).empty(); }));
-  end_step(more[0], used(7, 0));
-  EXPECT_EQ(used_now(thousand_a_month), 7) << "the window is a new one";
-}
+TEST_P(UnitBudgetRowsTest, a_window_that_has_ended_counts_no_more) { expect_begun_again("- 1"); }
 
 TEST_P(UnitBudgetRowsTest, a_window_that_a_clock_which_was_ahead_has_counted_is_begun_again) {
-  set({.name = "model",
-       .budgets = {thousand_a_month},
-       .key = "tag.team",
-       .key_budgets = {{tokens, Per::month, 9'000}}});
-  start_runs(8);
-  const std::vector<HeldJob> held = claim(1);
-  ASSERT_FALSE(held.empty());
-  end_step(held[0], used(2'000, 0));
-  PgConnection({dsn(), "test", false}).execute("UPDATE cairn.budget_use SET since = since + 31536000000000");
-  EXPECT_TRUE(store().limits().budget_uses("model", 9).empty());
-  EXPECT_EQ(used_now(thousand_a_month), 0);
-  std::vector<HeldJob> more;  // a process that was held back looks again within a second
-  ASSERT_TRUE(wait_until([&] { return !(more = claim(1)).empty(); }));
-  end_step(more[0], used(7, 0));
-  EXPECT_EQ(used_now(thousand_a_month), 7);
+  expect_begun_again("+ 31536000000000");
 }
 
 TEST_P(UnitBudgetsTest, each_key_has_its_own_within_those_of_the_queue) {

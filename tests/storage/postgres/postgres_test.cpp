@@ -4,16 +4,14 @@
 #include <chrono>
 #include <functional>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <random>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/postgres/cutting_proxy.hpp"
+#include "tests/storage/silent_host.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 #include "tests/waiting.hpp"
@@ -339,17 +337,8 @@ TEST(PostgresStore, a_database_that_stays_away_is_unavailable) {
 
 // A host that takes the connection and says nothing: the first of several in a DSN, say.
 TEST(Administration, gives_up_on_a_silent_host) {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(listen(listener, 4), 0);
-  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  const std::string dsn = "host=127.0.0.1 user=u dbname=d port=" + std::to_string(ntohs(address.sin_port));
-  EXPECT_THROW(Administration(dsn, "cairn test"), PostgresError);
-  close(listener);
+  const SilentHost host;
+  EXPECT_THROW(Administration("host=127.0.0.1 user=u dbname=d port=" + host.port(), "cairn test"), PostgresError);
 }
 
 TEST(PostgresStore, open_refuses_an_unreachable_and_an_empty_database) {

@@ -246,7 +246,9 @@ const Ill ills[] = {
        f.schema->checkpoints.key_better = "/data/checkpoints_signing_key.pem";
      }},
     {"folders", "checkpoints in /data/checkpoints cannot be written: Read-only file system",
-     [](DoctorFacts& f) { f.folders[1].written = Error{Code::unavailable, "Read-only file system"}; }},
+     [](DoctorFacts& f) {
+       f.folders[1].written = Error{Code::unavailable, "Read-only file system"};
+     }},
     {"bloat", "job 200000 dead of 200010 rows", [](DoctorFacts& f) { f.schema->tables[0].dead = 200'000; }},
     {"autovacuum", "job has it off", [](DoctorFacts& f) { f.schema->tables[0].autovacuum_off = true; }},
     {"autovacuum", "run has it off", [](DoctorFacts& f) { f.schema->tables[1].autovacuum_off = true; }},

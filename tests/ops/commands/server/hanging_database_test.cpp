@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "tests/ops/program.hpp"
-#include "tests/ops/silent_host.hpp"
 #include "tests/paths.hpp"
+#include "tests/storage/silent_host.hpp"
 
 namespace cairn {
 namespace {
@@ -96,7 +96,7 @@ std::string setting_of(const std::string& dsn, const std::string& name) {
 // There was no limit: the kernel gave up after two minutes, for each connection.
 TEST(HangingDatabase, D2_a_silent_first_host_of_two_costs_seconds) {
   const std::string dsn = owner_dsn(directory() / "second_host");
-  const SilentHost silent;
+  const test::SilentHost silent;
   const std::string both =
       dsn + " host=127.0.0.1," + setting_of(dsn, "host") + " port=" + silent.port() + "," + setting_of(dsn, "port");
   const Json goal = {{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", "echo"}, {"inputs", Json::object()}}}}};

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "tests/ops/program.hpp"
-#include "tests/ops/silent_host.hpp"
 #include "tests/paths.hpp"
+#include "tests/storage/silent_host.hpp"
 
 namespace cairn::program {
 namespace {
@@ -38,7 +38,7 @@ class WaitingCommand {
   std::string file(const std::string& name) const { return "/proc/" + std::to_string(program_->pid()) + "/" + name; }
 
  private:
-  SilentHost database_;
+  test::SilentHost database_;
   std::optional<Beside> program_;
 };
 

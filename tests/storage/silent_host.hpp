@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace cairn::program {
+namespace cairn::test {
 
 class SilentHost {
  public:
@@ -38,4 +38,4 @@ class SilentHost {
   int port_ = 0;
 };
 
-}  // namespace cairn::program
+}  // namespace cairn::test
