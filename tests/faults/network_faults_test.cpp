@@ -7,8 +7,8 @@
 #include "tests/faults/load.hpp"
 #include "tests/faults/rough_path.hpp"
 #include "tests/faults/server.hpp"
-#include "tests/storage/postgres/cutting_proxy.hpp"
 #include "tests/storage/pooler.hpp"
+#include "tests/storage/postgres/cutting_proxy.hpp"
 
 namespace cairn::program {
 namespace {

@@ -122,7 +122,7 @@ TEST_P(Invariants, X_1_the_state_is_a_fold_of_the_events_and_a_snapshot_changes_
   const auto middle = static_cast<std::int64_t>(events.size() / 2);
   const RunState then = folded(run, span.first(static_cast<std::size_t>(middle)));
   store_->snapshots().put(then.id, {middle, fold_version, events[static_cast<std::size_t>(middle - 1)].chain_hash,
-                                 state_fingerprint(then)});
+                                    state_fingerprint(then)});
   EXPECT_EQ(shown(run), before);
   Administration(dsn(), "test").execute("delete from cairn.snapshot");
   EXPECT_EQ(shown(run), before);

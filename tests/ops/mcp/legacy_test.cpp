@@ -234,9 +234,7 @@ TEST(McpLegacy, a_call_whose_cancelling_came_first_gets_no_answer_and_its_run_is
   add_graph(server, asking_tool("early_cancelled", {{"type", "string"}}));
   const LegacyClient client(server.port(), shows_forms);
   EXPECT_EQ(
-      client
-          .send({{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", 4}}}})
-          .status,
+      client.send({{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", 4}}}}).status,
       202);
   const Told told = client.send(rpc_request(4, "tools/call", {{"name", "early_cancelled"}}));
   EXPECT_EQ(told.status, 200);
