@@ -213,6 +213,9 @@ std::pair<std::string, std::string> of_each(const ChannelNames& needed, const Ch
   return found;
 }
 
+// The ways of each two branches are walked: with very many branches that takes as long as the square of the graph.
+constexpr std::size_t walked_nodes_max = 1'000'000;
+
 class ForgottenJoins {
  public:
   ForgottenJoins(const Graph& graph, const Handlers& handlers, Warnings& warnings)
@@ -220,7 +223,9 @@ class ForgottenJoins {
 
   // Two of the branches are enough: it is not about how many there are.
   void check(const std::vector<NodeIndex>& targets) {
+    if (walked_ > walked_nodes_max) return;  // the first ones are enough for a warning
     const NodeSet one = reach_of(graph_, targets[0]), other = reach_of(graph_, targets[1]);
+    walked_ += one.size() + other.size();
     NodeSet common, of_one, of_other;
     for (const NodeIndex at : one) (other.contains(at) ? common : of_one).insert(at);
     for (const NodeIndex at : other)
@@ -240,6 +245,7 @@ class ForgottenJoins {
   const Handlers& handlers_;
   Warnings& warnings_;
   NodeSet named_;
+  std::size_t walked_ = 0;
 };
 
 void add_forgotten_joins(const Graph& graph, const Handlers& handlers, Warnings& warnings) {
