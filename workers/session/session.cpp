@@ -1,9 +1,6 @@
 #include "workers/session/session.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -162,14 +159,14 @@ WorkerReport Session::report() const {
 void Session::learn(const std::vector<SessionRow>& sessions, TimeUs scanned_at) {
   others_.seen(sessions, queues_.served(), scanned_at);
   steps_.set_elsewhere(others_.have_over_http());
-  report_awaited();
+  for (StepsInFlight::Report& report : unknown_tools_.after_scan(others_.scanned_at(), steps_))
+    submit(std::move(report));
 }
 
 // --- opening and learning -------------------------------------------------------------------------------------------
 
 void Session::write_row() {
-  if (std::exchange(is_writing_row_, true)) return;  // two under way could arrive in the other order
-  written_queues_ = queues_.served().size();
+  if (!own_row_.begin_writing(queues_.served().size())) return;
   SessionRow row = origin_.self;
   row.alone = steps_.alone();
   row.begun = steps_.said_begun();
@@ -179,8 +176,8 @@ void Session::write_row() {
 
 // Operators see by its row what it serves, and so why a step does not move.
 void Session::write_row_if_changed() {
-  const bool is_changed = written_queues_ != queues_.served().size();
-  if (lifecycle_.state() == SessionLifecycle::State::open && is_changed) write_row();
+  const bool is_open = lifecycle_.state() == SessionLifecycle::State::open;
+  if (is_open && !own_row_.has(queues_.served().size())) write_row();
 }
 
 void Session::close_when_idle() {
@@ -331,22 +328,8 @@ void Session::dispatch_report(StepsInFlight::Report report) {
   const HeldJob* held = steps_.job(report.slot);
   CHECK(held != nullptr);
   if (!plans_with_unknown_tool(report.command, others_.known_tools())) return submit(std::move(report));
-  awaiting_scan_.push_back({steady_, *held, std::move(report)});
+  unknown_tools_.wait(steady_, *held, std::move(report));
   scan_again();
-}
-
-// A hold that was lost meanwhile reports nothing.
-void Session::report_awaited() {
-  const auto is_answered = [this](const AwaitsScan& one) { return one.since <= others_.scanned_at(); };
-  const auto first = std::stable_partition(awaiting_scan_.begin(), awaiting_scan_.end(), std::not_fn(is_answered));
-  std::vector<AwaitsScan> answered(std::make_move_iterator(first), std::make_move_iterator(awaiting_scan_.end()));
-  awaiting_scan_.erase(first, awaiting_scan_.end());
-  for (AwaitsScan& one : answered) {
-    const HeldJob* held = steps_.job(one.report.slot);
-    const bool is_held = held != nullptr && held->run == one.job.run && held->epoch == one.job.epoch &&
-                         held->job.branch == one.job.job.branch && held->job.step == one.job.job.step;
-    if (is_held) submit(std::move(one.report));
-  }
 }
 
 void Session::submit(StepsInFlight::Report report) {

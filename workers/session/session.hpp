@@ -22,6 +22,7 @@
 #include "workers/runs/loads_after_names.hpp"
 #include "workers/session/crowd.hpp"
 #include "workers/session/other_sessions.hpp"
+#include "workers/session/own_row.hpp"
 #include "workers/session/paced_starts.hpp"
 #include "workers/session/pool.hpp"
 #include "workers/session/session_actions.hpp"
@@ -30,6 +31,7 @@
 #include "workers/session/steps_in_flight.hpp"
 #include "workers/session/store_calls.hpp"
 #include "workers/session/sweeping.hpp"
+#include "workers/session/unknown_tools.hpp"
 #include "workers/session/worker_options.hpp"
 
 namespace cairn {
@@ -123,15 +125,14 @@ class Session {
   void replied(Reply reply);
   void replied_to_step(Ticket slot, Reply reply);
   void dispatch_report(StepsInFlight::Report report);
-  void report_awaited();
   void submit(StepsInFlight::Report report);
   void leave(const StepsInFlight::Ended& step);
   void update_capacity();
   // No step of it runs or waits for a scan, and it works for all.
   bool is_idle() const {
-    return steps_.is_empty() && awaiting_scan_.empty() && options_.only_runs.empty() && !lifecycle_.is_draining();
+    return steps_.is_empty() && unknown_tools_.empty() && options_.only_runs.empty() && !lifecycle_.is_draining();
   }
-  bool is_sweeping() const { return !lifecycle_.is_draining() || steps_.has_deadlines() || !awaiting_scan_.empty(); }
+  bool is_sweeping() const { return !lifecycle_.is_draining() || steps_.has_deadlines() || !unknown_tools_.empty(); }
 
   // --- answers of the store: for each call a specialization in session_answers.cpp ---
   template <typename Call>
@@ -144,13 +145,7 @@ class Session {
   const ToolTable& tools_;
   SessionQueues queues_;
   OtherSessions others_;
-  // Reports that plan with tools that no session is known to have, until a scan that began after them.
-  struct AwaitsScan {
-    TimeUs since = 0;
-    HeldJob job;
-    StepsInFlight::Report report;
-  };
-  std::vector<AwaitsScan> awaiting_scan_;
+  UnknownTools unknown_tools_;
   DatabaseClock clock_;
   TimeUs steady_ = 0;
   TimeUs now_ = 0;              // the database's
@@ -169,8 +164,7 @@ class Session {
 
   KnownGraphs known_graphs_;
   LoadsAfterNames after_names_;
-  std::optional<std::size_t> written_queues_;  // how many its row says it serves, or will; nothing: not written
-  bool is_writing_row_ = false;
+  OwnRow own_row_;
   std::string refusal_;
   TimeUs next_graphs_ = 0;                              // steady
   std::unordered_map<RunId, History> short_histories_;  // brought by a claim; for the loads of this round

@@ -9,7 +9,7 @@ namespace cairn {
 
 template <>
 void Session::on_answer(OpenSession& open) {
-  is_writing_row_ = false;
+  own_row_.written();
   lifecycle_.opened();
   observe_clock(open.answer.database_us, open.answer.steady_us);
   tick_parts();
@@ -22,8 +22,7 @@ void Session::on_answer(OpenSession& open) {
 
 template <>
 void Session::on_failure(const OpenSession&) {
-  is_writing_row_ = false;
-  written_queues_.reset();
+  own_row_.failed();
   lifecycle_.open_failed();
 }
 
@@ -194,7 +193,7 @@ void Session::on_answer(ScanSessions& scan) {
     pool_.poll_every(crowd_.poll_us(options_.poll_ms * 1'000));
     sweeping_.rest_for(crowd_.scan_pause_us(sweeping_.pause_us()));
   }
-  if (!awaiting_scan_.empty()) scan_again();
+  if (!unknown_tools_.empty()) scan_again();
   for (const Ticket slot : found.stopped) steps_.stop(slot);
   if (!found.is_forgotten || lifecycle_.is_draining()) return;
   note(Note::Level::warning,

@@ -103,7 +103,8 @@ std::vector<Sweeper::Executing> StepsInFlight::executing() const {
   std::vector<Sweeper::Executing> executing;
   executing.reserve(steps_.size());
   for (const auto& [slot, step] : steps_)
-    executing.push_back({slot, {step.job.run, step.job.job.branch, step.job.epoch}, step.is_running, step.began});
+    executing.push_back(
+        {slot, {step.job.run, step.job.job.branch, step.job.epoch}, step.at == At::running, step.began});
   return executing;
 }
 
@@ -139,7 +140,10 @@ void StepsInFlight::execute(Ticket slot, const RunState* state, const Graphs& gr
   ++begun_;
   step.started_at = now_;
   step.began = steady_;
-  if (auto* command = std::get_if<Command>(&prepared)) return submit(slot, std::move(*command));
+  if (auto* command = std::get_if<Command>(&prepared)) {
+    step.at = At::ended;
+    return submit(slot, std::move(*command));
+  }
   step.graph = state->graph;
   step.node = find_step(*state, step.job.job.step)->node;
   if (const std::optional<TraceParent> parent = parent_of_trace(state->tags)) step.trace = parent->trace;
@@ -272,7 +276,7 @@ void StepsInFlight::forget(Ticket slot) {
   const auto found = steps_.find(slot);
   if (found == steps_.end()) return;
   drop_values(found->second);
-  if (found->second.has_said) said_no_more_.push_back(place_of(found->second.job));
+  if (found->second.has_progress) said_no_more_.push_back(place_of(found->second.job));
   steps_.erase(found);
   CHECK(!steps_.empty() || values_bytes_ == 0);
   if (alone_ && alone_->slot == slot && alone_->may_begin) clear_alone();
@@ -283,7 +287,7 @@ void StepsInFlight::forget(Ticket slot) {
 // True: it gets its turn once the row says that it has begun. Calls go one after another, each for all that wait.
 bool StepsInFlight::waits_for_row(Ticket slot, const RunState& state) {
   const cairn::Step* step = find_step(state, steps_.at(slot).job.job.step);
-  if (steps_.at(slot).is_said_begun || step == nullptr || !may_not_be_lost(state, *step)) return false;
+  if (steps_.at(slot).row_says == RowSays::begun || step == nullptr || !may_not_be_lost(state, *step)) return false;
   to_begin_.push_back(slot);
   say_begun();
   return true;
@@ -292,7 +296,7 @@ bool StepsInFlight::waits_for_row(Ticket slot, const RunState& state) {
 std::vector<std::string> StepsInFlight::said_begun() const {
   std::vector<std::string> attempts;
   for (const auto& [slot, step] : steps_)
-    if (step.is_announced) attempts.push_back(attempt_text(step.job));
+    if (step.row_says != RowSays::nothing) attempts.push_back(attempt_text(step.job));
   return attempts;
 }
 
@@ -300,14 +304,14 @@ void StepsInFlight::say_begun() {
   if (is_saying_begun_ || to_begin_.empty()) return;
   is_saying_begun_ = true;
   for (const Ticket slot : to_begin_)
-    if (const auto found = steps_.find(slot); found != steps_.end()) found->second.is_announced = true;
+    if (const auto found = steps_.find(slot); found != steps_.end()) found->second.row_says = RowSays::perhaps;
   outside_.calls.emplace_back(SetBegun{options_.session, said_begun(), std::exchange(to_begin_, {})});
 }
 
 void StepsInFlight::begun_set(const SetBegun& call) {
   is_saying_begun_ = false;
   for (const Ticket slot : call.slots)
-    if (const auto found = steps_.find(slot); found != steps_.end()) found->second.is_said_begun = true;
+    if (const auto found = steps_.find(slot); found != steps_.end()) found->second.row_says = RowSays::begun;
   say_begun();
 }
 
@@ -341,13 +345,14 @@ void StepsInFlight::blobs_failed(Ticket slot) { give_back(slot, now_ + refused_p
 
 void StepsInFlight::run_work(Ticket slot, Work work) {
   Step& step = steps_.at(slot);
+  CHECK(step.at == At::preparing);
   if (work.handler != nullptr && work.handler->is_pure()) return report_result(slot, Executor::run_pure(work));
   const std::int64_t timeout_ms = work.timeout_ms > 0 ? work.timeout_ms : options_.default_timeout_ms;
   if (timeout_ms > 0) {
     step.deadline = step.began + timeout_ms * 1000;
     deadlines_.emplace(step.deadline, slot);
   }
-  step.is_running = true;
+  step.at = At::running;
   outside_.effects.push_back({slot, std::move(work)});
 }
 
@@ -356,16 +361,15 @@ void StepsInFlight::run_work(Ticket slot, Work work) {
 void StepsInFlight::said(std::vector<ProgressBoard::Said> texts) {
   KeepProgress keep{options_.session, {}, std::exchange(said_no_more_, {})};
   for (ProgressBoard::Said& said : texts) {
-    const auto found = steps_.find(said.slot);
-    if (found == steps_.end() || !found->second.is_running) continue;
-    Step& step = found->second;
-    step.has_said = true;
-    const ProgressPlace place = place_of(step.job);
+    Step* step = running(said.slot);
+    if (step == nullptr) continue;
+    step->has_progress = true;
+    const ProgressPlace place = place_of(step->job);
     std::erase(keep.ended, place);  // given back and taken again
     keep.texts.push_back({.place = place,
-                          .branch = step.job.job.branch,
+                          .branch = step->job.job.branch,
                           .session = options_.session,
-                          .node = step.graph->node(step.node).name,
+                          .node = step->graph->node(step->node).name,
                           .text = std::move(said.text),
                           .written = said.written});
   }
@@ -382,24 +386,28 @@ void StepsInFlight::progress_not_kept(const KeepProgress& call) {
 
 // --- reporting ------------------------------------------------------------------------------------------------------
 
-void StepsInFlight::ended(Ticket slot, StepResult result) {
+// An effect that brings something after its step's end is not heard.
+StepsInFlight::Step* StepsInFlight::running(Ticket slot) {
   const auto found = steps_.find(slot);
-  if (found == steps_.end() || !found->second.is_running) return;  // too late: it has been reported otherwise
-  report_result(slot, std::move(result));
+  return found == steps_.end() || found->second.at != At::running ? nullptr : &found->second;
+}
+
+void StepsInFlight::ended(Ticket slot, StepResult result) {
+  if (running(slot) != nullptr) report_result(slot, std::move(result));
 }
 
 void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
-  const auto found = steps_.find(slot);
-  if (found == steps_.end() || !found->second.is_running) return;
-  found->second.is_running = false;
+  Step* step = running(slot);
+  if (step == nullptr) return;
+  step->at = At::ended;
   const bool is_reported = shortage_reported_at_ == never_us || steady_ - shortage_reported_at_ >= second_us;
   if (is_reported) {
     const std::int64_t others = std::exchange(unreported_shortages_, 0);
     note(Note::Level::warning,
-         lacking + ". " + step_text(found->second.job, "Step ") + " is given back" +
+         lacking + ". " + step_text(step->job, "Step ") + " is given back" +
              (others > 0 ? ", as " + std::to_string(others) + " others were" : "") +
              ", and this worker takes fewer steps for a while.",
-         found->second);
+         *step);
     shortage_reported_at_ = steady_;
   } else {
     ++unreported_shortages_;
@@ -409,9 +417,9 @@ void StepsInFlight::fell_short(Ticket slot, const std::string& lacking) {
 }
 
 void StepsInFlight::yielded(Ticket slot, const std::string& lacking) {
-  const auto found = steps_.find(slot);
-  if (found == steps_.end() || !found->second.is_running) return;
-  found->second.is_running = false;
+  Step* step = running(slot);
+  if (step == nullptr) return;
+  step->at = At::ended;
   --begun_;
   leave_to_others(slot, {lacking});
 }
@@ -431,7 +439,8 @@ void StepsInFlight::note_result(const Step& step, const StepResult& result) {
 
 void StepsInFlight::report_result(Ticket slot, StepResult result) {
   Step& step = steps_.at(slot);
-  step.is_running = false;
+  CHECK(step.at < At::ended);  // an attempt has one outcome
+  step.at = At::ended;
   drop_values(step);
   if (step.deadline != never_us) deadlines_.erase({step.deadline, slot});
   note_result(step, result);
@@ -464,7 +473,8 @@ void StepsInFlight::refused(Ticket slot, const Error& error, const RunState* sta
   }
   // An outcome that the state cannot take, or the memory, is the handler's fault: the attempt fails, so that the
   // graph's retry applies. A second time it is the history that cannot be written to.
-  if (error.code != Code::unsupported && is_broken && !std::exchange(step.was_unfit, true)) {
+  if (error.code != Code::unsupported && is_broken && step.at != At::failing) {
+    step.at = At::failing;
     const Job& job = step.job.job;
     Failure failure{lacks_memory ? "limit" : "invalid", error.message, true, {}};
     return submit(slot, FailStep{job.step, job.attempt, std::move(failure), options_.session, step.started_at});
@@ -479,7 +489,7 @@ void StepsInFlight::refused(Ticket slot, const Error& error, const RunState* sta
 void StepsInFlight::finish(Ticket slot, Ended::How how, TimeUs run_at_us) {
   const auto found = steps_.find(slot);
   CHECK(found != steps_.end());
-  if (found->second.is_running) outside_.cancelled.push_back(slot);
+  if (found->second.at == At::running) outside_.cancelled.push_back(slot);
   deadlines_.erase({found->second.deadline, slot});
   forget(slot);
   actions_.ended.push_back({slot, how, run_at_us});
@@ -507,7 +517,7 @@ void StepsInFlight::expire() {
   while (!deadlines_.empty() && deadlines_.begin()->first <= steady_) {
     const Ticket slot = deadlines_.begin()->second;
     const Step& step = steps_.at(slot);
-    CHECK(step.is_running);
+    CHECK(step.at == At::running);
     const std::int64_t after_ms = (step.deadline - step.began) / 1000;
     outside_.cancelled.push_back(slot);
     report_result(slot,
@@ -516,10 +526,10 @@ void StepsInFlight::expire() {
 }
 
 void StepsInFlight::stop_running() {
-  std::vector<Ticket> running;
+  std::vector<Ticket> slots;
   for (const auto& [slot, step] : steps_)
-    if (step.is_running) running.push_back(slot);
-  for (const Ticket slot : running) give_back(slot, now_);
+    if (step.at == At::running) slots.push_back(slot);
+  for (const Ticket slot : slots) give_back(slot, now_);
 }
 
 }  // namespace cairn

@@ -125,19 +125,30 @@ class StepsInFlight {
   std::int64_t late() const { return late_; }    // reports refused because the hold was lost or the run had ended
 
  private:
+  // A step's way: forward only, and from each of them out of flight. One without an effect skips `running`.
+  enum class At : std::uint8_t {
+    preparing,  // waits for its state, its turn, room or large values
+    running,    // its effect is under way, with a deadline if it has one
+    ended,      // its effect is over: the outcome is on its way into the history
+    failing,    // that outcome could not be written: the attempt is reported as failed instead
+  };
+  // Whether the session's row says that this attempt has begun; only of a step that may not be lost.
+  enum class RowSays : std::uint8_t {
+    nothing,
+    perhaps,  // a call that says so is under way
+    begun,
+  };
   struct Step {
+    At at = At::preparing;
+    RowSays row_says = RowSays::nothing;
     HeldJob job;
     GraphRef graph;
     TimeUs started_at = 0;  // the database's
     TimeUs began = 0;       // the same moment, steady, as the deadline is
     NodeIndex node = -1;    // of `graph`
     TimeUs deadline = never_us;
-    bool is_running = false;
-    bool has_said = false;         // its progress
+    bool has_progress = false;     // the store keeps a text of it
     std::size_t values_bytes = 0;  // its part of values_bytes_
-    bool is_announced = false;     // the session's row says that it has begun, or is about to say so
-    bool is_said_begun = false;    // the row says it
-    bool was_unfit = false;        // its outcome could not be written; the attempt is reported as failed
     std::string trace = {};        // that its run was started under; "": the run's own
   };
   struct WaitsForRoom {
@@ -151,6 +162,7 @@ class StepsInFlight {
     std::string hold;
     bool may_begin = false;  // the row says it
   };
+  Step* running(Ticket slot);  // null: it runs no more, or never did
   bool may_begin(Ticket slot, const RunState& state);
   bool is_any_begun() const;
   void clear_alone();
