@@ -48,12 +48,12 @@ PgParameters key_parameters(Shard shard, const std::string& queue, bool missing,
   return parameters.add(jobs_keyed_at_once);
 }
 
-PgParameters claim_of_runs_parameters(const ClaimRequest& request) {
+PgParameters claim_of_runs_parameters(const ClaimRequest& request, std::optional<std::int64_t> ordered) {
   PgParameters scope;
   scope.add(request.shard).add(text_array(request.queues)).add(request.limit);
   PgParameters parameters = claim_parameters(std::move(scope), request);
   parameters.add(id_array(wanted_runs(request)));
-  return parameters;
+  return ordered ? parameters.add(*ordered) : parameters.add_null(PgType::int8);
 }
 
 }  // namespace cairn

@@ -1,6 +1,7 @@
 // The parameters of the claim statements, and of what goes before them. Pure functions, safe from any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ PgParameters limited_parameters(const ClaimRequest& request);
 // without a key get one.
 PgParameters key_parameters(Shard shard, const std::string& queue, bool missing, const JobPlace& after);
 
-// All parameters of the statement claim_of_runs. REQUIRES: the request names runs.
-PgParameters claim_of_runs_parameters(const ClaimRequest& request);
+// All parameters of the statement claim_of_runs. `ordered`: so many free jobs of each run are put in the order of
+// claims, the others wait for later ones; null: all. REQUIRES: the request names runs.
+PgParameters claim_of_runs_parameters(const ClaimRequest& request, std::optional<std::int64_t> ordered = {});
 
 }  // namespace cairn

@@ -249,6 +249,41 @@ TEST_F(Plans, statements_of_one_row_take_the_same_indexes_and_unpack_no_array) {
   }
 }
 
+// Each commit of a wide run sorted all that waited of it: with 9,000 sub-goals on eight processes it took half of the
+// server's time.
+TEST_F(Plans, A7_a_commit_that_claims_reads_few_of_a_wide_runs_jobs) {
+  const std::string dsn = new_database(1);
+  ask(dsn,
+      "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, timeout_ms, "
+      "queue) select 0, md5('wide')::uuid, n, n, 1, 0, 5000 - n, 1, 0, 0, 'default' from generate_series(1, 5000) n");
+  PgConnection connection({dsn, "test", false});
+  connection.execute(std::string(hot_settings));
+  connection.execute("PREPARE wanted AS " + statement("claim_of_runs").text);
+  const auto most_rows = [&](const std::string& ordered) {
+    const PgResult lines = connection.query(
+        {"analyze",
+         "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE wanted(0, '{default}', 3, 9000, 7, 0, 0, array["
+         "md5('wide')::uuid], " +
+             ordered + ")"});
+    int most = 0;
+    int seen = 0;
+    for (int line = 0; line < lines.rows(); ++line) {
+      const std::string text(lines.text(line, 0));
+      const std::size_t at = text.find("actual rows=");
+      if (at == std::string::npos) continue;
+      ++seen;
+      most = std::max(most, std::atoi(text.c_str() + at + std::string("actual rows=").size()));
+    }
+    EXPECT_GT(seen, 3);
+    return most;
+  };
+  EXPECT_EQ(most_rows("70"), 70);
+  EXPECT_EQ(ask_number(dsn, "select count(*) from cairn.job where session = 7"), 3);
+  EXPECT_EQ(ask_number(dsn, "select min(branch) from cairn.job where session = 7"), 68) << "the oldest of those 70";
+  EXPECT_EQ(most_rows("null"), 4'997);
+  EXPECT_EQ(ask_number(dsn, "select max(branch) from cairn.job where session = 7"), 5'000) << "the oldest of all";
+}
+
 // A plan is made once a connection, perhaps while the table is empty, and then serves for hours: one that led with the
 // table read all runs of the shard for every batch.
 TEST_F(Plans, made_on_an_empty_database_look_keys_up) {
