@@ -388,6 +388,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/packaging/manual_test.cpp
   tests/ops/packaging/units_test.cpp
   tests/ops/metrics/counters_test.cpp
+  tests/ops/metrics/job_tally_test.cpp
   tests/ops/metrics/monitoring_test.cpp
   tests/ops/metrics/prometheus.cpp
   tests/ops/metrics/run_tally_test.cpp

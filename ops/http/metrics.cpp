@@ -1,8 +1,10 @@
 #include "ops/http/metrics.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "ops/answers/sessions.hpp"
@@ -11,6 +13,9 @@
 #include "storage/clock.hpp"
 #include "storage/limit_book.hpp"
 #include "storage/postgres/administration.hpp"
+#include "storage/postgres/connection.hpp"
+#include "storage/postgres/dsn.hpp"
+#include "storage/server/cluster.hpp"
 #include "storage/starts/start_book.hpp"
 
 namespace cairn {
@@ -42,31 +47,72 @@ std::optional<StartPlace> place_after(Administration& database, const StartPlace
   return StartPlace{found.number(0, 0), found.text(0, 1)};
 }
 
-// The index is taken whatever the planner knows of the table: a scan of it would read all runs. Some thousand rows are
-// counted before other processes have started to help.
-std::optional<RunTally::Reading> read_runs(const std::string& dsn, RunTally& runs, TimeUs now_us) {
+JobPart jobs_after(Administration& database, const JobPlace& after, std::int64_t count, TimeUs now_us) {
+  const AdminRows rows =
+      database.query("job_part", {std::to_string(after.shard), after.run, std::to_string(after.branch),
+                                  std::to_string(count), std::to_string(now_us)});
+  rows.expect_columns({"queue", "ready", "later", "held", "oldest", "shard", "run_id", "branch"});
+  JobPart part;
+  std::int64_t found = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    part.queues.push_back({rows.text(i, 0), rows.number(i, 1), rows.number(i, 2), rows.number(i, 3), std::nullopt});
+    QueueRow& queue = part.queues.back();
+    if (!rows.is_null(i, 4)) queue.oldest_us = rows.number(i, 4);
+    found += queue.ready + queue.later + queue.held;
+  }
+  if (found == count) part.last = JobPlace{rows.number(0, 5), rows.text(0, 6), rows.number(0, 7)};
+  return part;
+}
+
+struct Tallied {
+  std::optional<RunTally::Reading> runs;
+  std::optional<JobTally::Reading> jobs;
+  std::int64_t database_bytes = 0;
+  TimeUs at_us = 0;  // steady
+};
+
+// The indexes are taken whatever the planner knows of the tables: a scan would read all rows. Some thousand are counted
+// before other processes have started to help.
+Tallied tallied(const std::string& dsn, Tallies& tallies, TimeUs now_us) {
   Administration database(dsn, "cairn metrics", opening_limit_ms);
   database.begin();
   database.query("read_by_index");
-  const RunReader reader{
+  const RunReader runs{
       [&](const StartPlace& after, std::int64_t rows) { return place_after(database, after, rows); },
       [&](const StartPlace& after, const StartPlace& until) { return counts_between(database, after, until); }};
-  std::optional<RunTally::Reading> reading = runs.read(reader, now_us);
+  const JobReader jobs = [&](const JobPlace& after, std::int64_t count) {
+    return jobs_after(database, after, count, now_us);
+  };
+  Tallied found;
+  found.at_us = steady_us();
+  found.runs = tallies.runs.read(runs, found.at_us);
+  found.jobs = tallies.jobs.read(jobs, found.at_us);
+  found.database_bytes = database.query("database_bytes").number(0, 0);
   database.commit();
-  return reading;
+  return found;
 }
 
-void add_runs(std::vector<Gauge>& to, const std::string& dsn, RunTally& runs) {
-  const TimeUs now_us = steady_us();
-  const std::optional<RunTally::Reading> reading = read_runs(dsn, runs, now_us);
-  if (!reading) return;
+void add_runs(std::vector<Gauge>& to, const Tallied& found) {
+  if (!found.runs) return;
   Samples samples;
   for (const char* status : {"running", "waiting", "paused", "done", "failed", "aborted"})
     samples[{{"status", status}}] = 0;
-  for (const auto& [status, count] : reading->runs) samples[{{"status", status}}] = static_cast<double>(count);
+  for (const auto& [status, count] : found.runs->runs) samples[{{"status", status}}] = static_cast<double>(count);
   to.push_back({"cairn_runs", "Runs by status.", std::move(samples)});
   to.push_back(plain_gauge("cairn_runs_counted_seconds", "Age of the oldest count that cairn_runs contains.",
-                           seconds_of(now_us - reading->oldest_us)));
+                           seconds_of(found.at_us - found.runs->oldest_us)));
+}
+
+// Where a database of ours is, its disk is; nothing is known of another one's.
+void add_space(std::vector<Gauge>& to, const std::string& dsn, const Tallied& found) {
+  to.push_back(plain_gauge("cairn_database_bytes", "Size of the database.", static_cast<double>(found.database_bytes)));
+  const std::string folder = socket_folder_of(dsn);
+  if (folder.empty() || !is_cluster(folder)) return;
+  std::error_code fault;
+  const std::filesystem::space_info space = std::filesystem::space(folder, fault);
+  if (fault) return;
+  to.push_back(plain_gauge("cairn_data_free_bytes", "Bytes that are free where the embedded database is.",
+                           static_cast<double>(space.available)));
 }
 
 // The first so many names of a list have labels of their own, unless they are long.
@@ -78,11 +124,12 @@ void raise(double& value, std::optional<TimeUs> since_us, TimeUs now_us) {
   value = std::max(value, since_us ? seconds_of(now_us - *since_us) : 0);
 }
 
-void add_jobs(std::vector<Gauge>& to, Store& store, TimeUs now_us) {
+void add_jobs(std::vector<Gauge>& to, const Tallied& found, TimeUs now_us) {
+  if (!found.jobs) return;
   Samples jobs, oldest;
   std::size_t place = 0;
-  for (const QueueRow& queue : store.jobs().queues()) {
-    const std::string name = bounded_label(queue.name, place++);
+  for (const auto& [queue_name, queue] : found.jobs->queues) {
+    const std::string name = bounded_label(queue_name, place++);
     jobs[{{"queue", name}, {"state", "ready"}}] += static_cast<double>(queue.ready);
     jobs[{{"queue", name}, {"state", "later"}}] += static_cast<double>(queue.later);
     jobs[{{"queue", name}, {"state", "held"}}] += static_cast<double>(queue.held);
@@ -91,6 +138,8 @@ void add_jobs(std::vector<Gauge>& to, Store& store, TimeUs now_us) {
   to.push_back({"cairn_jobs", "Jobs by queue and state.", std::move(jobs)});
   to.push_back(
       {"cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", std::move(oldest)});
+  to.push_back(plain_gauge("cairn_jobs_counted_seconds", "Age of the oldest count that cairn_jobs contains.",
+                           seconds_of(found.at_us - found.jobs->began_us)));
 }
 
 // The part of each budget that is used in its window; more than 1 if steps used more than they reserved.
@@ -171,11 +220,13 @@ void add_hooks(std::vector<Gauge>& to, HookTable& hooks, TimeUs now_us) {
 
 }  // namespace
 
-std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables, RunTally& runs) {
+std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables, Tallies& tallies) {
   const TimeUs now_us = store.database_time();
+  const Tallied found = tallied(dsn, tallies, now_us);
   std::vector<Gauge> gauges;
-  add_runs(gauges, dsn, runs);
-  add_jobs(gauges, store, now_us);
+  add_runs(gauges, found);
+  add_jobs(gauges, found, now_us);
+  add_space(gauges, dsn, found);
   add_budgets(gauges, store.limits(), now_us);
   add_sessions(gauges, store, now_us);
   add_feed(gauges, tables.feed, now_us);
@@ -190,7 +241,7 @@ std::string CachedMetrics::text() {
   {
     const std::lock_guard lock(mutex_);
     const bool is_due = times_.is_due(RareCount::Clock::now());
-    if (!text_.empty() && (!is_due || !counting.owns_lock())) return text_;
+    if (text_ && (!is_due || !counting.owns_lock())) return *text_;
   }
   if (!counting.owns_lock()) counting.lock();
   return counted();
@@ -199,10 +250,20 @@ std::string CachedMetrics::text() {
 // REQUIRES: counting_ is locked.
 std::string CachedMetrics::counted() {
   const auto began = RareCount::Clock::now();
-  std::string text = metrics_text(store_, dsn_, tables_, runs_);
+  std::string text;
+  bool is_counted = false;
+  try {
+    text = metrics_text(store_, dsn_, tables_, tallies_);
+    is_counted = true;
+  } catch (const StoreUnavailable& failure) {
+    warning_.say(std::string("The metrics have no gauges; the database is away: ") + failure.what());
+  } catch (const PostgresError& failure) {
+    warning_.say(std::string("The metrics have no gauges; they cannot be counted: ") + failure.what());
+  }
+  const auto now = RareCount::Clock::now();
   const std::lock_guard lock(mutex_);
   text_ = text;
-  times_.end(began, RareCount::Clock::now());
+  is_counted ? times_.end(began, now) : times_.fail(now);
   return text;
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 
+#include "ops/metrics/job_tally.hpp"
 #include "ops/metrics/run_tally.hpp"
 #include "ops/service/rare_count.hpp"
+#include "ops/service/rare_warning.hpp"
 #include "storage/feed/feed.hpp"
 #include "storage/hooks/hook_table.hpp"
 #include "storage/schedules/schedule_table.hpp"
@@ -20,19 +23,26 @@ struct CountedTables {
   HookTable& hooks;
 };
 
-// Counts every job, and of the runs a part of bounded size (run_tally.hpp); until all parts have been counted once,
-// there is no metric of runs. Throws PostgresError and StoreUnavailable.
-std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables, RunTally& runs);
+// Where the counts of large tables stand.
+struct Tallies {
+  RunTally runs;
+  JobTally jobs;
+};
 
-// The metrics as they were some seconds ago, so that a scrape costs nothing, however many jobs there are: they are
-// counted again as rarely as RareCount says.
+// Counts of the runs and of the jobs a part of bounded size (run_tally.hpp, job_tally.hpp); until all parts have been
+// counted once, there is no metric of them. Throws PostgresError and StoreUnavailable.
+std::string metrics_text(Store& store, const std::string& dsn, const CountedTables& tables, Tallies& tallies);
+
+// The metrics as they were some seconds ago, so that a scrape costs next to nothing: they are counted again as rarely
+// as RareCount says.
 class CachedMetrics {
  public:
   // `store` and the tables live longer.
   CachedMetrics(Store& store, std::string dsn, const CountedTables& tables)
       : store_(store), dsn_(std::move(dsn)), tables_(tables) {}
 
-  // While one caller counts, the others get the text before, if there is one. Throws as metrics_text.
+  // While one caller counts, the others get the text before, if there is one. Empty, with a line in the log, when the
+  // database is away: what the process itself has counted is to be seen then, too.
   std::string text();
 
  private:
@@ -42,9 +52,10 @@ class CachedMetrics {
   const std::string dsn_;
   const CountedTables tables_;
   std::mutex counting_;
-  RunTally runs_;  // under counting_
+  Tallies tallies_;      // under counting_
+  RareWarning warning_;  // likewise
   std::mutex mutex_;
-  std::string text_;
+  std::optional<std::string> text_;
   RareCount times_;
 };
 

@@ -296,6 +296,26 @@ TEST(Monitoring, the_guide_has_every_metric_with_its_type_and_labels) {
   EXPECT_EQ(shown(metrics), shown(metrics_of_guide()));
 }
 
+// It answered 503, so that what the process counts of the database's failures was never seen, and no alert said more
+// than that a process is down.
+TEST(Monitoring, a_server_whose_database_is_away_says_what_it_has_counted_itself) {
+  const std::string data = (directory() / "scraped_data").string();
+  const Server server({"--data", data});
+  const auto metrics = [&server] { return server.get("/metrics"); };
+  const std::string before = metrics().body;
+  for (const char* name : {"\ncairn_runs{", "\ncairn_sessions{", "\ncairn_database_bytes ", "\ncairn_data_free_bytes ",
+                           "\ncairn_jobs_counted_seconds "})
+    EXPECT_NE(before.find(name), std::string::npos) << name << before;
+  cairn_ok({"down", "--data", data});
+  ASSERT_TRUE(
+      wait_until([&] { return metrics().body.find("cairn_runs{") == std::string::npos; }, std::chrono::seconds(60)));
+  const Reply away = metrics();
+  EXPECT_EQ(away.status, 200) << away.body;
+  EXPECT_NE(away.body.find("\nprocess_open_fds "), std::string::npos) << away.body;
+  static const std::regex failed("\ncairn_database_faults_total\\{call=\"other\"\\} [1-9]");
+  EXPECT_TRUE(std::regex_search(away.body, failed)) << away.body;
+}
+
 // --- requests --------------------------------------------------------------------------------------------------------
 
 TEST(Monitoring, requests_are_counted_by_method_route_and_class_of_their_status) {

@@ -134,6 +134,7 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"runs_of_graph", {"run_graph"}},
     {"run_counts", {"run_started_at"}},
     {"run_place", {"run_started_at"}},
+    {"job_part", {"job_pkey"}},
     {"archive_due", {"run_graph", "import_pkey"}},
     {"archive_candidates_tagged", {"run_tags", "run_pkey"}},
     {"kept_for_open_runs", {"run_continues", "run_origin"}},

@@ -1,0 +1,60 @@
+// Jobs by queue, counted in parts so that a reading costs the same however many jobs wait. A reading goes on where the
+// one before stopped, in the order of the table's key; the numbers of a table that one reading can pass are those of
+// now, and those of a longer one as old as they say. A job that is moved while a longer one is passed may be counted
+// twice or not at all. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/queue.hpp"
+
+namespace cairn {
+
+// A place in the order of the table's key.
+struct JobPlace {
+  std::int64_t shard = 0;
+  std::string run;
+  std::int64_t branch = 0;
+  auto operator<=>(const JobPlace&) const = default;
+};
+inline JobPlace first_job() { return {-1, "00000000-0000-0000-0000-000000000000", 0}; }  // before all
+
+struct JobPart {
+  std::vector<QueueRow> queues;
+  std::optional<JobPlace> last;  // of its jobs; nothing: there are no more
+};
+
+// The first `count` jobs after that place. Reads as many rows; throws as its connection does.
+using JobReader = std::function<JobPart(const JobPlace& after, std::int64_t count)>;
+
+class JobTally {
+ public:
+  struct Reading {
+    std::map<std::string, QueueRow> queues;
+    TimeUs began_us = 0;  // when the first part was counted; steady
+  };
+
+  // `part_rows`: jobs of a part. `parts_max`: parts of one reading.
+  explicit JobTally(std::int64_t part_rows = 10'000, int parts_max = 10)
+      : part_rows_(part_rows), parts_max_(parts_max) {}
+
+  // Reads at most part_rows * parts_max rows. Nothing: the table has not been passed once. A reading that throws
+  // begins at the first job the next time.
+  const std::optional<Reading>& read(const JobReader& reader, TimeUs now_us);
+
+ private:
+  void begin(TimeUs now_us);
+
+  const std::int64_t part_rows_;
+  const int parts_max_;
+  JobPlace next_ = first_job();
+  Reading counting_;
+  std::optional<Reading> counted_;
+};
+
+}  // namespace cairn
