@@ -47,7 +47,7 @@ std::optional<StartPlace> place_after(Administration& database, const StartPlace
   return StartPlace{found.number(0, 0), found.text(0, 1)};
 }
 
-JobPart jobs_after(Administration& database, const JobPlace& after, std::int64_t count, TimeUs now_us) {
+JobPart jobs_after(Administration& database, const TallyPlace& after, std::int64_t count, TimeUs now_us) {
   const AdminRows rows =
       database.query("job_part", {std::to_string(after.shard), after.run, std::to_string(after.branch),
                                   std::to_string(count), std::to_string(now_us)});
@@ -60,7 +60,7 @@ JobPart jobs_after(Administration& database, const JobPlace& after, std::int64_t
     if (!rows.is_null(i, 4)) queue.oldest_us = rows.number(i, 4);
     found += queue.ready + queue.later + queue.held;
   }
-  if (found == count) part.last = JobPlace{rows.number(0, 5), rows.text(0, 6), rows.number(0, 7)};
+  if (found == count) part.last = TallyPlace{rows.number(0, 5), rows.text(0, 6), rows.number(0, 7)};
   return part;
 }
 
@@ -80,7 +80,7 @@ Tallied tallied(const std::string& dsn, Tallies& tallies, TimeUs now_us) {
   const RunReader runs{
       [&](const StartPlace& after, std::int64_t rows) { return place_after(database, after, rows); },
       [&](const StartPlace& after, const StartPlace& until) { return counts_between(database, after, until); }};
-  const JobReader jobs = [&](const JobPlace& after, std::int64_t count) {
+  const JobReader jobs = [&](const TallyPlace& after, std::int64_t count) {
     return jobs_after(database, after, count, now_us);
   };
   Tallied found;

@@ -26,7 +26,7 @@ void JobTally::begin(TimeUs now_us) {
 }
 
 const std::optional<JobTally::Reading>& JobTally::read(const JobReader& reader, TimeUs now_us) {
-  JobPlace from = std::exchange(next_, first_job());
+  TallyPlace from = std::exchange(next_, first_job());
   if (from == first_job()) begin(now_us);
   for (int part = 0; part < parts_max_; ++part) {
     JobPart found = reader(from, part_rows_);

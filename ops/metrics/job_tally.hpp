@@ -16,21 +16,21 @@
 namespace cairn {
 
 // A place in the order of the table's key.
-struct JobPlace {
+struct TallyPlace {
   std::int64_t shard = 0;
   std::string run;
   std::int64_t branch = 0;
-  auto operator<=>(const JobPlace&) const = default;
+  auto operator<=>(const TallyPlace&) const = default;
 };
-inline JobPlace first_job() { return {-1, "00000000-0000-0000-0000-000000000000", 0}; }  // before all
+inline TallyPlace first_job() { return {-1, "00000000-0000-0000-0000-000000000000", 0}; }  // before all
 
 struct JobPart {
   std::vector<QueueRow> queues;
-  std::optional<JobPlace> last;  // of its jobs; nothing: there are no more
+  std::optional<TallyPlace> last;  // of its jobs; nothing: there are no more
 };
 
 // The first `count` jobs after that place. Reads as many rows; throws as its connection does.
-using JobReader = std::function<JobPart(const JobPlace& after, std::int64_t count)>;
+using JobReader = std::function<JobPart(const TallyPlace& after, std::int64_t count)>;
 
 class JobTally {
  public:
@@ -52,7 +52,7 @@ class JobTally {
 
   const std::int64_t part_rows_;
   const int parts_max_;
-  JobPlace next_ = first_job();
+  TallyPlace next_ = first_job();
   Reading counting_;
   std::optional<Reading> counted_;
 };

@@ -1,5 +1,5 @@
-"""Prints what a program consists of, as SPDX 2.3 in JSON: Debian's packages whose libraries it loads, and those whose
-headers were compiled into it.
+"""Prints what a program consists of, as SPDX 2.3 in JSON: Debian's packages whose libraries it loads, those whose
+headers were compiled into it, and npm's packages that its console was bundled with.
 
     python3 sbom.py PROGRAM
 
@@ -9,6 +9,7 @@ SOURCE_DATE_EPOCH's, and its namespace has the program's digest.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -22,6 +23,8 @@ from typing import Dict, List, Optional, Set
 # Libraries of which a program has what it uses of their headers.
 HEADERS = ("libboost1.81-dev", "nlohmann-json3-dev", "libcli11-dev", "libvalijson-dev", "libspdlog-dev", "libfmt-dev",
            "libpqxx-dev", "prometheus-cpp-dev")
+CONSOLE = pathlib.Path(__file__).resolve().parents[2] / "console"
+PAGE = b'rel="modulepreload" href="console/'  # is in a program that has its console
 
 
 def output_of(*command: str) -> str:
@@ -85,6 +88,33 @@ def entry_of(facts: Dict[str, str]) -> Dict[str, object]:
     }
 
 
+def bundled_entries() -> List[Dict[str, object]]:
+    """Of npm's packages with which the console was bundled, as the lock file has them."""
+    entries = []
+    for place, facts in json.loads((CONSOLE / "package-lock.json").read_text())["packages"].items():
+        if not place or facts.get("dev"):
+            continue
+        name = place.split("node_modules/")[-1]
+        algorithm, digest = facts["integrity"].split("-", 1)
+        file = f"{name.split('/')[-1]}-{facts['version']}.tgz"
+        entries.append({
+            "SPDXID": "SPDXRef-npm-" + re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-"),
+            "name": name,
+            "versionInfo": facts["version"],
+            "supplier": "NOASSERTION",
+            "checksums": [{"algorithm": algorithm.upper(), "checksumValue": base64.b64decode(digest).hex()}],
+            "downloadLocation": f"https://registry.npmjs.org/{name}/-/{file}",
+            "filesAnalyzed": False,
+            "licenseConcluded": "NOASSERTION",
+            "licenseDeclared": facts["license"],
+            "copyrightText": "NOASSERTION",
+            "externalRefs": [{
+                "referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                "referenceLocator": f"pkg:npm/{name.replace('@', '%40')}@{facts['version']}"}],
+        })
+    return entries
+
+
 def program_entry(program: str, version: Dict[str, object], digest: str) -> Dict[str, object]:
     return {
         "SPDXID": "SPDXRef-cairn",
@@ -106,7 +136,8 @@ def relation(kind: str, other: str) -> Dict[str, str]:
 
 
 def document_of(program: str) -> Dict[str, object]:
-    digest = hashlib.sha256(pathlib.Path(program).read_bytes()).hexdigest()
+    content = pathlib.Path(program).read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
     version = json.loads(output_of(program, "version", "--json"))
     loaded: Set[str] = {package_of(library) for library in loaded_libraries(program)}
     packages = [program_entry(program, version, digest)]
@@ -117,6 +148,9 @@ def document_of(program: str) -> Dict[str, object]:
             entry = entry_of(facts_of(name))
             packages.append(entry)
             relations.append(relation(kind, str(entry["SPDXID"])))
+    for entry in bundled_entries() if PAGE in content else []:
+        packages.append(entry)
+        relations.append(relation("CONTAINS", str(entry["SPDXID"])))
     moment = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), timezone.utc)
     return {
         "spdxVersion": "SPDX-2.3",

@@ -12,7 +12,7 @@ constexpr TimeUs noon = 1'000;
 
 // A table of jobs by their place, and a count of the rows that were read of it.
 struct JobRows {
-  std::map<JobPlace, QueueRow> jobs;  // a row that counts itself
+  std::map<TallyPlace, QueueRow> jobs;  // a row that counts itself
   std::int64_t read = 0;
   bool is_away = false;
 
@@ -22,7 +22,7 @@ struct JobRows {
   }
 
   JobReader reader() {
-    return [this](const JobPlace& after, std::int64_t count) {
+    return [this](const TallyPlace& after, std::int64_t count) {
       JobPart part;
       auto at = jobs.upper_bound(after);
       for (; at != jobs.end() && std::ssize(part.queues) < count; ++at, ++read) part.queues.push_back(at->second);

@@ -18,7 +18,7 @@ Ran held_against_schemas(const fs::path& folder) {
 
 TEST(Manifests, fit_the_schemas_of_kubernetes_keda_and_compose) {
   const Ran ran = held_against_schemas(packaging);
-  EXPECT_EQ(ran.out, "12 manifests, 0 faults\n") << ran.err;
+  EXPECT_EQ(ran.out, "13 manifests, 0 faults\n") << ran.err;
   EXPECT_EQ(ran.exit, 0);
 }
 
@@ -39,6 +39,9 @@ constexpr Damage damages[] = {
     {"kubernetes/network.yaml", "component: server", "component: sarver", "selects no pod"},
     {"kubernetes/kustomization.yaml", "  - network.yaml\n", "", "is not in kustomization.yaml"},
     {"kubernetes/migrate.yaml", "runAsNonRoot: true", "runAsNonRoot: false", "may run as root"},
+    {"kubernetes/worker.yaml", ", --metrics, \"0.0.0.0:9000\"", "", "cairn-worker answers no metrics"},
+    {"kubernetes/worker.yaml", "containerPort: 9000", "containerPort: 9001", "has no port 9000"},
+    {"kubernetes/network.yaml", "port: 9000", "port: 9001", "no policy leads to port 9000"},
     {"container/compose.yaml", "retries: 12", "retries: [12]", "must be number"},
     {"container/compose.yaml", "      database: {", "      databise: {", "which is no service"},
     {"container/compose.yaml", "/var/cache/cairn:uid", "/var/cache/other:uid",

@@ -1,7 +1,8 @@
 // Holds a folder of packaging against schemas that others wrote: manifests against those of Kubernetes and KEDA, the
 // compose file against the compose specification, the Dockerfile against a linter. YAML is read strictly: a key that
-// stands twice is a fault. Also, that names which one file uses are what another one says, and that the folders of the
-// image's ENV are mounted where its root is read-only. Prints the faults; exit 1.
+// stands twice is a fault. Also, that names which one file uses are what another one says, that the folders of the
+// image's ENV are mounted where its root is read-only, and that what watches reaches the metrics of each deployment.
+// Prints the faults; exit 1.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv/dist/2019.js";
@@ -92,6 +93,27 @@ function checkPods(manifests, folders) {
   }
 }
 
+// What Prometheus asks: a port of each deployment, that a network policy leads to.
+function checkMetrics(manifests) {
+  const policies = manifests.filter(({ kind }) => kind === "NetworkPolicy").map(({ spec }) => spec);
+  for (const { file, kind, metadata, spec } of manifests) {
+    if (kind !== "Deployment") continue;
+    const [{ args, ports }] = spec.template.spec.containers;
+    const option = args.findIndex((word) => ["--metrics", "--probe-listen"].includes(word));
+    if (option < 0) {
+      fault(file, `${metadata.name} answers no metrics`);
+      continue;
+    }
+    const port = Number(args[option + 1].split(":").at(-1));
+    const has = ports?.some(({ containerPort }) => containerPort === port);
+    if (!has) fault(file, `${metadata.name} has no port ${port}`);
+    const leads = policies.some(({ podSelector, ingress }) =>
+      covers(podSelector.matchLabels, spec.template.metadata.labels) &&
+      ingress?.some((rule) => rule.ports?.some((each) => each.port === port)));
+    if (!leads) fault(file, `no policy leads to port ${port} of ${metadata.name}`);
+  }
+}
+
 async function checkKubernetes(place, folders) {
   const files = readdirSync(place).filter((name) => name.endsWith(".yaml")).sort();
   const manifests = files.flatMap((name) => documentsOf(join(place, name)).map((each) => ({ file: name, ...each })));
@@ -100,6 +122,7 @@ async function checkKubernetes(place, folders) {
   for (const name of files)
     if (name !== "kustomization.yaml" && !listed.includes(name)) fault(name, "is not in kustomization.yaml");
   checkNames(manifests);
+  checkMetrics(manifests);
   checkPods(manifests, folders);
   return manifests.length;
 }
