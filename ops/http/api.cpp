@@ -46,8 +46,19 @@ ApiResponse away(const std::exception& failure) {
   return away_response();
 }
 
-ApiResponse broken(const std::exception& failure) {
-  spdlog::error("The API broke: {}", failure.what());
+// Without its query, which may hold secrets.
+std::string path_of(const ApiRequest& request) {
+  std::string path;
+  for (const std::string& segment : request.segments) path += "/" + segment;
+  return readable_line(path, 300);
+}
+
+void log_fault(const ApiRequest& request, const std::string& text) {
+  log_about(LogLevel::error, text, {{"method", request.method}, {"path", path_of(request)}});
+}
+
+ApiResponse broken(const ApiRequest& request, const std::exception& failure) {
+  log_fault(request, std::string("The API broke: ") + failure.what());
   return error_response(500, "internal", "Expected to answer this, but something broke; the server's log says what.");
 }
 
@@ -61,7 +72,7 @@ ApiResponse readiness(const std::string& dsn) {
 
 // The reply of `work` as an answer; a refusal or an exception becomes one too.
 template <class Work>
-ApiAnswer guarded(Work&& work) {
+ApiAnswer guarded(const ApiRequest& request, Work&& work) {
   try {
     RouteReply reply = work();
     if (reply) return *std::move(reply);
@@ -72,11 +83,12 @@ ApiAnswer guarded(Work&& work) {
   } catch (const StoreUnavailable& failure) {
     return away(failure);
   } catch (const PostgresError& failure) {
-    return failure.is_transient() ? away(failure) : broken(failure);
+    return failure.is_transient() ? away(failure) : broken(request, failure);
   } catch (const CorruptHistory& fault) {
+    log_fault(request, std::string("The API read a history that is corrupt: ") + fault.what());
     return error_response({Code::corrupt, fault.what()});
   } catch (const std::exception& failure) {
-    return broken(failure);
+    return broken(request, failure);
   }
 }
 
@@ -281,13 +293,11 @@ bool has_body(const ApiRequest& request) {
 void note_request(const ApiRequest& request, const Caller& caller, const ApiAnswer& answer,
                   std::chrono::steady_clock::duration took) {
   if (!is_logged(LogLevel::info)) return;
-  std::string path;
-  for (const std::string& segment : request.segments) path += "/" + segment;
   const auto* response = std::get_if<ApiResponse>(&answer);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
   log_about(LogLevel::info, "A request was answered.",
             {{"method", request.method},
-             {"path", readable_line(path, 300)},
+             {"path", path_of(request)},
              {"status", response == nullptr ? 200 : response->status},
              {"actor", caller.actor},
              {"peer", request.peer},
@@ -334,7 +344,7 @@ struct Api::Parts : ApiParts {
   }
 
   ApiAnswer answer_quietly(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
-    return guarded([&]() -> RouteReply {
+    return guarded(request, [&]() -> RouteReply {
       if (routed.route->kind == Kind::ready)
         return is_in_memory() ? json_response({{"ready", true}}) : readiness(primary.opened.dsn);
       if (routed.route->needs_database && is_in_memory())
@@ -393,7 +403,7 @@ struct Api::Parts : ApiParts {
     if (routed.route == nullptr)
       return error_response(404, "not_found", "Expected the id of a run or the name of a graph, but there is none.");
     if (!caller->access.may(routed.route->role)) return role_refusal(*caller, routed.route->role);
-    ApiAnswer answer = guarded([&] { return counted_answer(routed, caller, request); });
+    ApiAnswer answer = guarded(request, [&] { return counted_answer(routed, caller, request); });
     if (auto* response = std::get_if<ApiResponse>(&answer)) return std::move(*response);
     return error_response(400, "invalid", "Expected a request that is answered at once, but it waits.");
   }

@@ -5,6 +5,7 @@
 
 #include "engine/state.hpp"
 #include "workers/gateway/report_rules.hpp"
+#include "workers/session/attempt_note.hpp"
 
 namespace cairn {
 namespace {
@@ -70,16 +71,21 @@ void RemoteReports::decide(Ticket ticket, Report& report, const RunState* state)
   job.branch = claim.fence.branch;
   job.step = claim.fence.step;
   job.attempt = claim.attempt;
+  const bool is_taken = is_open && claim.fence.session == asked.answer.session;
   std::vector<Blob> blobs;
   const GraphRef graph = state == nullptr ? nullptr : state->graph;
   static const Graph no_graph{};
   const TimeUs earliest = std::min(is_open ? step->opened_at : context_.now, context_.now);
   const TimeUs began = std::clamp(claim.claimed_at, earliest, context_.now);
+  const TimeUs took = context_.now - began;
+  if (is_taken && is_worth_a_line(*report.result, took))
+    context_.actions.notes.push_back(
+        attempt_note(*report.result, took, fields_of_attempt(claim.run, claim.fence, claim.attempt, state)));
   const Executor executor = asked.worker->executor(claim.fence.session);
   report.command =
       executor.report(job, began, *std::exchange(report.result, std::nullopt), graph ? *graph : no_graph, blobs);
   if (state != nullptr && never_was(*state, step, claim)) return end(ticket, {ReportStatus::stale, never_held});
-  if (!is_open || claim.fence.session != asked.answer.session) {
+  if (!is_taken) {
     report.moved = std::move(blobs);
     return find_end(ticket, report);
   }

@@ -5,6 +5,7 @@
 
 #include "workers/runs/history.hpp"
 #include "workers/runs/trace_ids.hpp"
+#include "workers/session/attempt_note.hpp"
 
 namespace cairn {
 namespace {
@@ -424,17 +425,9 @@ void StepsInFlight::yielded(Ticket slot, const std::string& lacking) {
   leave_to_others(slot, {lacking});
 }
 
-// A failed attempt and a slow one are worth a line; all others are in the history.
 void StepsInFlight::note_result(const Step& step, const StepResult& result) {
-  constexpr TimeUs slow_us = 10 * second_us;
   const TimeUs took = steady_ - step.began;
-  if (result && took < slow_us) return;
-  Json fields = fields_of(step);
-  fields["took_ms"] = took / 1'000;
-  std::string text = result ? "A step was slow." : "An attempt failed: " + result.error().message;
-  if (!result) fields["error"] = result.error().error;
-  if (!result) fields["retryable"] = result.error().retryable;
-  outside_.notes.push_back({Note::Level::info, std::move(text), std::move(fields)});
+  if (is_worth_a_line(result, took)) outside_.notes.push_back(attempt_note(result, took, fields_of(step)));
 }
 
 void StepsInFlight::report_result(Ticket slot, StepResult result) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "storage/commit_rules.hpp"
-#include "workers/runs/trace_ids.hpp"
+#include "workers/session/attempt_note.hpp"
 
 namespace cairn {
 namespace {
@@ -22,17 +22,8 @@ bool is_unreadable(const Error& error) { return error.code == Code::unsupported 
 
 }  // namespace
 
-// A step that is not tried again has left the state, and its node's name with it.
 Json fields_of(const Sweeping::TakenOver& taken, const RunState* state) {
-  Json fields = {{"run", to_string(taken.run)},
-                 {"step", taken.fence.step},
-                 {"attempt", taken.attempt},
-                 {"worker", taken.fence.session}};
-  if (state == nullptr) return fields;
-  fields["graph"] = state->graph->name;
-  fields["trace"] = trace_id(taken.run, state->tags);
-  if (const Step* step = find_step(*state, taken.fence.step)) fields["node"] = state->node(*step).name;
-  return fields;
+  return fields_of_attempt(taken.run, taken.fence, taken.attempt, state);
 }
 
 Sweeping::Sweeping(SweepOptions options)

@@ -492,6 +492,40 @@ TEST_F(GatewayTest, failures_go_by_the_graph) {
   EXPECT_EQ(status(run), RunStatus::failed);
 }
 
+// The log had nothing of it: who watches workers over HTTP saw a request that was answered with 200.
+TEST_F(GatewayTest, an_attempt_that_fails_or_is_slow_is_a_line_of_the_log_that_leads_to_its_step) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const std::size_t before = here_.notes().size();
+  reported(here_, first.session, done(first.claims.at(0).id));
+  EXPECT_EQ(here_.notes().size(), before) << "one that goes well is in the history";
+  const AskAnswer second = answered(here_, ask_of(first.session, 1));
+  const Ask::Report busy{second.claims.at(0).id, Failure{"busy", "It is busy.", true, {}, 0}};
+  reported(here_, first.session, busy);
+  reported(here_, first.session, busy);
+  ASSERT_EQ(here_.notes().size(), before + 1) << "said again it is as before";
+  const Note failed = here_.notes().back();
+  EXPECT_EQ(failed.level, Note::Level::info);
+  EXPECT_EQ(failed.text, "An attempt failed: It is busy.");
+  EXPECT_GE(failed.fields["took_ms"], 0);
+  for (const auto& [field, value] : {std::pair<const char*, Json>{"run", to_string(run)},
+                                     {"step", second.claims[0].id.fence.step},
+                                     {"attempt", 1},
+                                     {"worker", first.session},
+                                     {"graph", "twice"},
+                                     {"node", "b"},
+                                     {"error", "busy"},
+                                     {"retryable", true}})
+    EXPECT_EQ(failed.fields[field], value) << failed.fields;
+  EXPECT_EQ(failed.fields["trace"].get<std::string>().size(), 32u) << failed.fields;
+  pass(60);
+  const AskAnswer third = answered(here_, ask_of(first.session, 1));
+  steady_ += 11'000'000;
+  reported(here_, first.session, done(third.claims.at(0).id));
+  ASSERT_EQ(here_.notes().size(), before + 2);
+  EXPECT_EQ(here_.notes().back().text, "A step was slow.");
+}
+
 TEST_F(GatewayTest, its_tools_are_known_to_plans_and_their_sub_goals_go_to_its_queue) {
   ASSERT_TRUE(client_->add_graph(parse_stored(R"({"name": "pages", "start": "plan", "limits": {"steps": 20}, "nodes": {
         "plan": {"do": "py.a", "queue": "py", "labels": ["ok"], "on": {"ok": "work"}},

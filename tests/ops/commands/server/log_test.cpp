@@ -3,7 +3,8 @@
 #include <sstream>
 
 #include "engine/id.hpp"
-#include "tests/ops/program.hpp"
+#include "storage/postgres/connection.hpp"
+#include "tests/ops/api_client.hpp"
 #include "tests/paths.hpp"
 #include "workers/runs/trace_ids.hpp"
 
@@ -86,6 +87,21 @@ TEST(Log, F10_a_request_is_a_line_without_its_query_and_body) {
   EXPECT_EQ(requests[0]["status"], 404) << "there is no such graph";
   EXPECT_EQ(requests[1]["status"], 404);
   EXPECT_EQ(ran.out.find("secret_graph"), std::string::npos) << ran.out;
+}
+
+// Without the log of all requests no one could tell which of them it was.
+TEST(Log, a_request_that_breaks_is_a_line_with_its_method_and_path) {
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  PgConnection({dsn, "test", false}).execute("drop table cairn.schedule cascade");
+  EXPECT_EQ(server.get("/api/v1/schedules").status, 500);
+  const auto tells = [&server] {
+    const std::string log = server.process().err();
+    const std::size_t at = log.find("The API broke: ");
+    return at != std::string::npos &&
+           log.substr(at, log.find('\n', at) - at).ends_with(" method=GET path=/api/v1/schedules");
+  };
+  EXPECT_TRUE(wait_until(tells)) << server.process().err();
 }
 
 TEST(Log, F10_a_step_that_is_taken_over_is_a_line_with_run_step_node_and_attempt) {
