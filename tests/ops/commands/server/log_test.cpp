@@ -89,7 +89,7 @@ TEST(Log, F10_a_request_is_a_line_without_its_query_and_body) {
   EXPECT_EQ(ran.out.find("secret_graph"), std::string::npos) << ran.out;
 }
 
-// Without the log of all requests no one could tell which of them it was.
+// Without the log of all requests no one could say which of them it was.
 TEST(Log, a_request_that_breaks_is_a_line_with_its_method_and_path) {
   const std::string dsn = new_database();
   const Server server({"--dsn", dsn});
