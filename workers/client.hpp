@@ -149,7 +149,7 @@ class Client {
   void cancel_left_children(const std::vector<RunId>& failed);
   Status move_value_out(const RunId& run, Json& value);
   Result<RunState> fold_until(const RunId& run, std::int64_t until);
-  Result<RunState> decided(RunState state, const Command& command);
+  Result<RunState> decided(const RunState& before, const Command& command);
 
   void learn_graphs(bool stores);
 

@@ -431,21 +431,28 @@ std::vector<Status> Client::submit_each(const std::vector<RunId>& runs, const Co
 Result<RunState> Client::state_if(const RunId& run, const Command& command) {
   Result<RunState> now = state(run);
   if (!now) return now;
-  Result<RunState> left = decided(*std::move(now), command);
+  Result<RunState> left = decided(*now, command);
   const auto* answer = std::get_if<Answer>(&command);
   if (left || answer == nullptr) return left;
   return refused_answer(run, answer->question, left.error());
 }
 
-Result<RunState> Client::decided(RunState state, const Command& command) {
+// As the committer does: a graph that is called may have been added after the names were read here.
+Result<RunState> Client::decided(const RunState& before, const Command& command) {
   Context context;
-  context.now_us = std::max(parts_->store.database_time(), state.last_at);
+  context.now_us = std::max(parts_->store.database_time(), before.last_at);
   context.actor = parts_->actor;
   context.id_base = new_run_id();
   context.tools = parts_->catalogue.tools == nullptr ? nullptr : &parts_->catalogue.tools->table();
-  const Result<Decision> decision = decide(state, command, context, graphs());
+  RunState left = before;
+  Result<Decision> decision = decide(left, command, context, graphs());
+  if (decision && !decision->lacks_graph.empty()) {
+    parts_->learn(new_graphs(parts_->store, parts_->known, true));
+    left = before;
+    decision = decide(left, command, context, graphs());
+  }
   if (!decision) return decision.error();
-  return state;
+  return left;
 }
 
 // --- reading --------------------------------------------------------------------------------------------------------

@@ -68,6 +68,20 @@ TEST_P(ClientTest, a_run_that_continues_another_carries_its_turns_on) {
   EXPECT_EQ(client_->start(early, "").error().code, Code::conflict);
 }
 
+// The preview said that the call fails, while the command itself finds the graph.
+TEST_P(ClientTest, a_preview_knows_a_called_graph_that_was_added_after_the_names_were_read) {
+  ASSERT_TRUE(client_->add_graph(Json::parse(R"({"name": "early", "start": "a", "limits": {"steps": 9}, "nodes": {
+      "a": {"ask": {"prompt": "?"}, "on": {"answered": "c", "expired": "z"}},
+      "c": {"call": "late", "on": {"done": "z", "failed": "y"}}, "z": {"end": "done"}, "y": {"end": "failed"}}})")));
+  const RunId run = start("early");
+  Client other(*store_, *catalogue_, "user:other");
+  ASSERT_TRUE(other.add_graph(Json::parse(R"({"name": "late", "start": "q", "limits": {"steps": 9}, "nodes": {
+      "q": {"ask": {"prompt": "?"}, "on": {"answered": "z", "expired": "z"}}, "z": {"end": "done"}}})")));
+  const Result<RunState> left = client_->state_if(run, Answer{"q1", 1, "ann", {}});
+  ASSERT_TRUE(left) << left.error().message;
+  EXPECT_EQ(left->status, RunStatus::running) << left->reason;
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, ClientTest,
                          ::testing::Values(WorkerStore{"memory", true, 1}, WorkerStore{"postgres", false, 1}),
                          [](const auto& variant) { return variant.param.name; });
