@@ -17,6 +17,7 @@
 #include <valijson/validator.hpp>
 
 #include "engine/id.hpp"
+#include "engine/nearest.hpp"
 #include "workers/schemas/percent_encoding.hpp"
 #include "workers/schemas/schema_dialect.hpp"
 
@@ -434,16 +435,42 @@ const Json* schema_at(const Json& root, const std::vector<std::string>& path) {
   return at;
 }
 
+// The name in single quotes that the library's words end with; "": they end otherwise.
+std::string name_at_the_end(const std::string& why) {
+  const std::size_t begin = why.find('\'', why.starts_with("Object") ? why.rfind(": '") : 0);
+  const bool is_named = begin != std::string::npos && begin + 1 < why.size() && why.back() == '\'';
+  return is_named ? why.substr(begin + 1, why.size() - begin - 2) : std::string();
+}
+
+// The end of a sentence that begins with "Expected": the value at the place, and the schema's part for it. A property
+// that it requires or does not allow comes first, because the part may be long.
+std::string expected_text(const Json* part, const std::string& place, const std::string& why) {
+  if (part == nullptr) return place + " to fit its schema";
+  const std::string name = name_at_the_end(why);
+  const Json none = Json::object();
+  const Json& described = part->is_object() && part->contains("properties") ? (*part)["properties"] : none;
+  const Json required = part->is_object() ? part->value("required", Json()) : Json();
+  const bool is_required = std::find(required.begin(), required.end(), Json(name)) != required.end();
+  if (is_required && why.starts_with("Missing required")) {
+    const bool is_described = described.is_object() && described.contains(name);
+    return excerpt(Json(name), 100) + " in " + place + (is_described ? " to fit " + excerpt(described[name], 300) : "");
+  }
+  if (part->is_object() && part->value("additionalProperties", Json()) == false && why.starts_with("Object contains")) {
+    std::vector<std::string> names;
+    for (const auto& [known, schema] : described.items()) names.push_back(known);
+    return "no " + excerpt(Json(name), 100) + did_you_mean(name, names) + " in " + place;
+  }
+  return place + " to fit " + excerpt(*part, 300);
+}
+
 Error misfit(const Json& schema, const Json& value, const valijson::ValidationResults::Error& error) {
   const std::string pointer = pointer_of(error.context);
   const Json* found = at_pointer(value, pointer);
-  const Json* expected = schema_at(schema, error.context);
-  std::string sentence = "Expected " + (pointer.empty() ? std::string("the value") : "the value at " + pointer);
-  sentence += expected != nullptr ? " to fit " + excerpt(*expected, 300) : std::string(" to fit its schema");
-  sentence += ", but found " + (found != nullptr ? excerpt(*found, 200) : std::string("nothing"));
   std::string why = error.description;
   while (!why.empty() && why.back() == '.') why.pop_back();
-  return {Code::invalid, sentence + " (" + why + ")."};
+  const std::string place = pointer.empty() ? std::string("the value") : "the value at " + pointer;
+  return {Code::invalid, "Expected " + expected_text(schema_at(schema, error.context), place, why) + ", but found " +
+                             (found != nullptr ? excerpt(*found, 200) : std::string("nothing")) + " (" + why + ")."};
 }
 
 bool has_long_key(const Json& value) {

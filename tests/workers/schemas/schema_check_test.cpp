@@ -33,6 +33,25 @@ TEST(SchemaCheck, a_fault_names_the_place_what_was_expected_and_what_was_found) 
   EXPECT_TRUE(says(sentence, "found 5")) << sentence;
 }
 
+// It stood after the schema, which may be long, and after the value.
+TEST(SchemaCheck, a_missing_property_comes_first_and_then_what_the_schema_says_of_it) {
+  const char* schema = R"({"items": {"required": ["id", "price"], "properties": {"price": {"minimum": 0}}}})";
+  EXPECT_EQ(fault(schema, json(R"([{"id": 1}])")),
+            "Expected \"price\" in the value at /0 to fit {\"minimum\":0}, but found {\"id\":1} (Missing required "
+            "property 'price').");
+  EXPECT_EQ(fault(R"({"required": ["it's"]})", json("{}")),
+            "Expected \"it's\" in the value, but found {} (Missing required property 'it's').");
+  const std::string either = fault(R"({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]})", json("{}"));
+  EXPECT_TRUE(says(either, "Expected the value to fit {\"anyOf\"")) << either;
+}
+
+TEST(SchemaCheck, a_property_that_is_not_allowed_comes_first_and_then_what_may_be_meant) {
+  const char* schema = R"({"properties": {"name": {}}, "additionalProperties": false})";
+  const std::string sentence = fault(schema, json(R"({"nmae": 1})"));
+  EXPECT_TRUE(says(sentence, "Expected no \"nmae\" (did you mean name?) in the value, but found {\"nmae\":1} ("))
+      << sentence;
+}
+
 TEST(SchemaCheck, each_kind_of_constraint_is_checked) {
   EXPECT_NE(fault(R"({"type": "integer"})", 1.5), "");
   EXPECT_NE(fault(R"({"required": ["a"]})", json("{}")), "");
