@@ -101,6 +101,16 @@ Reason map_reason(const RunState& state, const Step& step) {
       {{"open", step.map.open_goals}, {"of", of}});
 }
 
+// The part of the cause that the reason of the end does not say: "Step 2 (make) failed: error: No water." has all of
+// it.
+std::string cause_besides(const std::string& reason, const CauseOfFailure& cause) {
+  const std::string step = "tep " + std::to_string(cause.step) + " (" + cause.node + ")";
+  if (reason.find(step + " failed: " + cause.error + ": " + cause.message) != std::string::npos) return "";
+  const bool is_open = !reason.empty() && reason.find_last_of(".!?") != reason.size() - 1;
+  return (is_open ? ". Cause: s" : " Cause: s") + step + ", attempt " + std::to_string(cause.attempt) + ": " +
+         cause.error + (has_message_of(reason, cause) ? "." : ": " + cause.message);
+}
+
 Reason run_reason(const RunState& state) {
   if (state.status == RunStatus::paused) {
     const std::string why = state.pause_reason.empty() ? "" : " The reason given: " + state.pause_reason;
@@ -110,11 +120,8 @@ Reason run_reason(const RunState& state) {
   says += state.reason.empty() ? "." : ": " + state.reason;
   Json details = {{"status", to_string(state.status)}};
   if (!state.cause) return reason(Kind::ended, says, std::move(details));
-  const CauseOfFailure& cause = *state.cause;
-  says += " Cause: step " + std::to_string(cause.step) + " (" + cause.node + "), attempt " +
-          std::to_string(cause.attempt) + ": " + cause.error + ": " + cause.message;
-  details["cause"] = cause_json(cause);
-  return reason(Kind::ended, says, std::move(details));
+  details["cause"] = cause_json(*state.cause);
+  return reason(Kind::ended, says + cause_besides(state.reason, *state.cause), std::move(details));
 }
 
 // --- joins -----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,10 @@ std::string status_word(const RunState& state) {
   return state.status == RunStatus::running && is_waiting(state) ? "waiting" : std::string(to_string(state.status));
 }
 
+bool has_message_of(const std::string& reason, const CauseOfFailure& cause) {
+  return reason.find(cause.message) != std::string::npos;
+}
+
 std::string counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }

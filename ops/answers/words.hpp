@@ -16,6 +16,9 @@ std::string status_word(const RunState& state);
 bool is_ending(const RunRow& row);
 bool is_ending(const RunState& state);
 
+// Whether the reason of an end has the message of its cause already.
+bool has_message_of(const std::string& reason, const CauseOfFailure& cause);
+
 // "1 run", "12 runs": the noun is one whose plural ends in s.
 std::string counted(std::int64_t count, const std::string& noun);
 

@@ -40,12 +40,17 @@ std::string step_place(const RunState& state, const Step& step) {
 }
 
 // `word`: what it waits for as state_json has it.
-std::string step_waits_for(const Step& step, const std::string& word) {
+std::string step_waits_for(const RunState& state, const Step& step, const std::string& word) {
   if (!step.question.empty()) return "the answer to " + step.question;
   if (!step.child.is_nil()) return "run " + to_string(step.child);
-  if (step.map.open_goals > 0) return std::to_string(step.map.open_goals) + " sub-goals";
-  if (step.map.open_items > 0) return std::to_string(step.map.items.size()) + " items";
-  if (step.due) return "until " + local_time(*step.due);
+  if (step.map.open_goals > 0) return counted(step.map.open_goals, "sub-goal");
+  const auto items = static_cast<std::int64_t>(step.map.items.size());
+  if (step.map.open_items > 0)
+    return std::to_string(items - step.map.next_item + step.map.open_items) + " of " + counted(items, "item");
+  const std::string until = step.due ? "until " + local_time(*step.due) : "";
+  const auto* wait = state.node(step).as<WaitNode>();
+  if (wait != nullptr && wait->signal) return "the signal " + *wait->signal + (until.empty() ? "" : " " + until);
+  if (step.due) return until;
   if (!step.message.empty()) return "another try: " + step.message;
   return "a " + word;
 }
@@ -57,7 +62,7 @@ void print_steps(const RunState& state, const Json& shown) {
   for (const Json& one : shown) {
     const Step& step = state.steps.at(one["step"].get<StepId>());
     table.add({one["step"].dump(), step_place(state, step), std::to_string(step.attempt), local_time(step.opened_at),
-               step_waits_for(step, one["waits_for"])});
+               step_waits_for(state, step, one["waits_for"])});
   }
   table.print();
 }
@@ -314,13 +319,17 @@ void print_head(const RunState& state, const std::string& says) {
   print_paragraph(stands);
 }
 
+void print_ending(const RunState& state) {
+  if (!is_ending(state)) return;
+  print_line("It cleans up, and then ends as " + std::string(to_string(state.ending->status)) + ".");
+  if (!state.reason.empty()) print_paragraph("Because: " + state.reason);
+}
+
 void print_state(const RunState& state, const Json& shown) {
   print_head(state, "  at event " + std::to_string(state.seq) + ", " + local_time(state.last_at));
-  if (is_ending(state))
-    print_line("It cleans up, and then ends as " + std::string(to_string(state.ending->status)) + ".");
-  if (!state.reason.empty()) print_paragraph("Because: " + state.reason);
-  if (state.cause && state.reason.find(state.cause->message) == std::string::npos)
-    print_paragraph("Cause: " + cause_text(*state.cause));
+  print_ending(state);
+  if (!is_ending(state) && !state.reason.empty()) print_paragraph("Because: " + state.reason);
+  if (state.cause && !has_message_of(state.reason, *state.cause)) print_paragraph("Cause: " + cause_text(*state.cause));
   print_origin(state, shown);
   print_channels(shown["channels"]);
   print_steps(state, shown["steps"]);

@@ -20,6 +20,8 @@ void print_json(const Json& document);  // one line
 void print_dated(const std::string& when, const std::string& text);
 // The first line of what is about a run: its id, and what is said of it; two lines where one has no room.
 void print_head(const RunState& state, const std::string& says);
+// How a run that cleans up ends then, and why; nothing of another one.
+void print_ending(const RunState& state);
 // The end of a list that goes on: what was shown, and the option that shows more; on one line where it fits.
 void print_list_goes_on(const std::string& says, const std::string& option);
 

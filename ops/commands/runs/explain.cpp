@@ -19,6 +19,7 @@ std::string place_of(const Reason& reason) {
 
 void print_reasons(const RunState& state, const std::vector<Reason>& reasons) {
   print_head(state, "");
+  print_ending(state);
   Table table({"STEP", "AT", "KIND", "WHY"});
   for (const Reason& reason : reasons)
     table.add({reason.step == 0 ? "" : std::to_string(reason.step), place_of(reason),

@@ -63,7 +63,7 @@ void print_lineage(std::vector<RunRow> rows) {
 // The reason, the cause if the reason does not name it, and the tags.
 std::string remarks_of(const RunRow& row) {
   std::string text = row.reason;
-  if (row.cause && row.reason.find(row.cause->message) == std::string::npos)
+  if (row.cause && !has_message_of(row.reason, *row.cause))
     text += (text.empty() ? "" : " ") + std::string("(") + cause_text(*row.cause) + ")";
   const std::string tags = tags_text(row.tags);
   return text + (text.empty() || tags.empty() ? "" : "  ") + tags;

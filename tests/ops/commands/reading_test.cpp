@@ -391,6 +391,7 @@ TEST(Reading, a_second_answer_hears_who_gave_the_first_one_and_when) {
 TEST(Reading, F28_a_signal_that_no_wait_takes_is_told_by_explain) {
   const std::string run = asking_run();
   cairn_ok({"answer", run, "--value", R"("large")", "--wait"});
+  EXPECT_NE(cairn_ok({"show", run}).out.find("the signal paid"), std::string::npos) << "it said: a signal";
   cairn_ok({"signal", run, "payed", "--value", "1"});
   EXPECT_NE(
       cairn_ok({"explain", run}).out.find("It waits for the signal paid; what came instead and was not taken: payed."),

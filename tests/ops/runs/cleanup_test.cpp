@@ -39,7 +39,9 @@ TEST(CutShort, a_cancelled_run_cleans_up_first_and_the_commands_say_so) {
   EXPECT_EQ(cancelled["ending"], true);
   const Json ending = shown(run);
   EXPECT_EQ(ending["ending"], (Json{{"status", "aborted"}, {"reason", "Ann is ill."}}));
-  EXPECT_NE(cairn_ok({"show", run}).out.find("It cleans up, and then ends as aborted."), std::string::npos);
+  for (const char* command : {"show", "explain"})
+    EXPECT_NE(cairn_ok({command, run}).out.find("It cleans up, and then ends as aborted."), std::string::npos)
+        << command;
   EXPECT_NE(cairn_ok({"runs", "--where", "graph=cut_cancel"}).out.find("Ann is ill."), std::string::npos);
 
   const Ran waited = cairn({"wait", run, "--work", "--json"});

@@ -439,5 +439,29 @@ TEST(Explain, an_ended_run_has_one_reason) {
   EXPECT_EQ(shown["status"], "aborted");
 }
 
+// The message of a map's failures stood twice in a row where the end's reason was {{error/message}}.
+TEST(Explain, an_end_whose_reason_has_the_message_of_its_cause_says_it_once) {
+  const auto failed = [](const std::string& end) {
+    Trial trial(R"({"name":"t","start":"a","limits":{"steps":10},"nodes":{
+      "a":{"do":"x.a","labels":["ok"],"on":{"ok":"z","error":"y"}},"z":{"end":"done"},"y":{"end":)" +
+                end + "}}}");
+    trial.start("{}");
+    trial.fail(1, "down");
+    return only(trial, now(trial));
+  };
+  const Reason once = failed(R"({"status":"failed","reason":"{{error/message}}."})");
+  EXPECT_EQ(once.says, "The run has ended as failed: it broke. Cause: step 1 (a), attempt 1: down.");
+  EXPECT_EQ(once.details["cause"]["message"], "it broke");
+  EXPECT_EQ(failed(R"({"status":"failed","reason":"bad"})").says,
+            "The run has ended as failed: bad. Cause: step 1 (a), attempt 1: down: it broke");
+}
+
+TEST(Explain, a_run_that_ends_with_its_failed_step_says_it_once) {
+  Trial trial = started(R"({"name":"t","start":"a","limits":{"steps":10},"nodes":{
+    "a":{"do":"x.a","labels":["ok"],"on":{"ok":"z"}},"z":{"end":"done"}}})");
+  trial.fail(1, "down");
+  EXPECT_EQ(only(trial, now(trial)).says, "The run has ended as failed: Step 1 (a) failed: down: it broke");
+}
+
 }  // namespace
 }  // namespace cairn
