@@ -568,7 +568,8 @@ class GraphCheck {
     if (map.contains("do") == map.contains("call"))
       fault(what + " to have one of do and call", map.contains("do") ? "it has both" : "it has none");
     const Json& over = member(map, "over");
-    if (!over.is_array() && !over.is_object() && !is_from_channel(over))
+    const bool is_named = over.is_object() && over.contains("$");
+    if (!over.is_array() && !is_named && !is_from_channel(over))
       expected(what + " to go \"over\" a list or a $channel that gives one", over);
     if (map.contains("do")) map_handler(what, map);
     if (map.contains("call")) {

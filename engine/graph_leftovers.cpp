@@ -23,7 +23,7 @@ void add_unclosed(const Graph& graph, Warnings& warnings) {
       const std::string unclosed = unclosed_reference(setting);
       if (!unclosed.empty())
         warnings.push_back("Expected braces that close, but node " + in_quotes(node.name) + " has " +
-                           in_quotes(unclosed) + " without }} behind it.");
+                           in_quotes(unclosed) + " without }} after it.");
     });
 }
 
@@ -34,7 +34,7 @@ void add_stray_keys(const Graph& graph, Warnings& warnings) {
       if (!key.empty())
         warnings.push_back("Expected \"$\" and \"default\" alone in a reference, but node " + in_quotes(node.name) +
                            " has " + in_quotes(key) + did_you_mean(key, {"default"}) +
-                           " beside it: the object stands for itself.");
+                           " next to it: the object stands for itself.");
     });
 }
 
@@ -57,6 +57,35 @@ void add_unknown_fields_of_error(const Graph& graph, const Handlers& handlers, W
                              in_quotes(node.name) + " reads " + in_quotes(field) + did_you_mean(field, fields) + ".");
       });
     });
+}
+
+// "default" of a schema describes; no run gets it.
+void add_unread_defaults(const Graph& graph, const Handlers& handlers, Warnings& warnings) {
+  ChannelNames written;
+  for (const Node& node : graph.nodes)
+    each_write(node, handlers, [&](const ChannelWrite& write) { written.insert(write.channel); });
+  const Json* properties = find_member(graph.input, "properties");
+  if (properties == nullptr || !properties->is_object()) return;
+  const Json* required = find_member(graph.input, "required");
+  const auto may_lack = [&](const std::string& channel) {
+    const bool is_required =
+        required != nullptr && std::find(required->begin(), required->end(), Json(channel)) != required->end();
+    return !is_required && !written.contains(channel);
+  };
+  for (const Node& node : graph.nodes) {
+    ChannelNames named;
+    each_setting(node, [&](const Json& setting, bool) {
+      each_reference(setting, [&](std::string_view reference, bool has_default) {
+        const std::string channel(reference);
+        const Json* schema = find_member(*properties, channel);
+        const Json* given = schema == nullptr ? nullptr : find_member(*schema, "default");
+        if (has_default || given == nullptr || !may_lack(channel) || !named.insert(channel).second) return;
+        warnings.push_back("Expected a default where node " + in_quotes(node.name) + " reads " + in_quotes(channel) +
+                           ", as no run gets the one of the graph's \"input\": write " +
+                           Json{{"$", channel}, {"default", *given}}.dump() + ".");
+      });
+    });
+  }
 }
 
 // The steps of the shortest way to an end, which is none itself. REQUIRES: there is one.
@@ -134,6 +163,30 @@ void add_unused_channels(const Graph& graph, const Handlers& handlers, Warnings&
   }
 }
 
+// Its run ends as failed, although all that was held may have been given back.
+void add_failed_cleanups(const Graph& graph, Warnings& warnings) {
+  if (graph.finally < 0) return;
+  std::vector<bool> seen(graph.nodes.size());
+  std::vector<NodeIndex> open{graph.finally};
+  Warnings ends;
+  while (!open.empty()) {
+    const NodeIndex at = open.back();
+    open.pop_back();
+    if (seen[static_cast<std::size_t>(at)]) continue;
+    seen[static_cast<std::size_t>(at)] = true;
+    const Node& node = graph.node(at);
+    const auto* end = node.as<EndNode>();
+    if (end != nullptr && end->status == RunStatus::done) return;
+    if (end != nullptr)
+      ends.push_back("Expected an end of the cleanup that is done, but " + in_quotes(node.name) + " is " +
+                     std::string(to_string(end->status)) +
+                     ": however it went, it would count as a cleanup that failed.");
+    for (const auto& [label, targets] : node.on) open.insert(open.end(), targets.begin(), targets.end());
+  }
+  std::sort(ends.begin(), ends.end());
+  warnings.insert(warnings.end(), ends.begin(), ends.end());
+}
+
 bool calls_itself(const Graph& graph, const Node& node) {
   const auto* call = node.as<CallNode>();
   return call != nullptr && call->graph == graph.name;
@@ -169,7 +222,6 @@ void add_lost_results(const Graph& graph, Warnings& warnings) {
 }
 
 using NodeSet = std::set<NodeIndex>;
-using ChannelNames = std::set<std::string>;
 
 // The nodes that one branch may come to before it joins others.
 NodeSet reach_of(const Graph& graph, NodeIndex first) {
@@ -266,9 +318,11 @@ std::vector<std::string> leftovers(const Graph& graph, const Handlers& handlers)
   add_forgotten_joins(graph, handlers, warnings);
   add_too_few_steps(graph, warnings);
   add_times_beyond_the_run(graph, warnings);
+  add_failed_cleanups(graph, warnings);
   if (are_all_settings_declared(graph, handlers)) {
     add_unknown_fields_of_error(graph, handlers, warnings);
     add_unspent(graph, warnings);
+    add_unread_defaults(graph, handlers, warnings);
     add_unused_channels(graph, handlers, warnings);
   }
   if (!has_way_without_itself(graph))

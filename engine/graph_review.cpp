@@ -519,6 +519,7 @@ class Reads {
     if (found_.has_hints())
       for (const auto& [name, number] : numbers_)
         if (before.has[number] && name != "history") others.push_back(name);
+    if (found_.has_hints() && node.items() != nullptr) others.insert(others.end(), {"item", "index"});
     const Json* more = find_member(graph_.input, "additionalProperties");
     const bool is_certain = more != nullptr && *more == false;
     std::string says = "Expected channel " + in_quotes(channel) + found_.hint(channel, others) +
@@ -559,19 +560,14 @@ GraphReview review_graph(const Json& graph, const Surroundings& surroundings) {
 
 std::optional<Names> channels_of(const Graph& graph, const Handlers& handlers) {
   if (!are_all_settings_declared(graph, handlers)) return std::nullopt;
-  std::set<std::string> channels;
-  for (const auto& [channel, reducer] : graph.channels) channels.insert(channel);
-  if (const Json* properties = find_member(graph.input, "properties"); properties != nullptr && properties->is_object())
-    for (const auto& [name, schema] : properties->items()) channels.insert(name);
-  for (const Node& node : graph.nodes) {
-    if (!each_write(node, handlers, [&](const ChannelWrite& write) { channels.insert(write.channel); }))
-      return std::nullopt;
+  ChannelNames channels;
+  if (!filled_channels(graph, handlers, channels)) return std::nullopt;
+  for (const Node& node : graph.nodes)
     each_setting(node, [&](const Json& setting, bool) {
       each_reference(setting, [&](std::string_view reference, bool) {
         channels.emplace(reference.substr(0, reference.find('/')));
       });
     });
-  }
   return Names(channels.begin(), channels.end());
 }
 

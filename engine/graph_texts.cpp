@@ -2,7 +2,6 @@
 
 #include <cctype>
 #include <functional>
-#include <set>
 #include <string_view>
 
 #include "engine/graph_uses.hpp"
@@ -13,17 +12,11 @@
 namespace cairn {
 namespace {
 
-using Channels = std::set<std::string, std::less<>>;
-
-Channels known_channels(const Graph& graph, const Handlers& handlers) {
-  Channels known;
-  for (const auto& [channel, reducer] : graph.channels) known.insert(channel);
-  if (const Json* properties = find_member(graph.input, "properties"); properties != nullptr && properties->is_object())
-    for (const auto& [channel, schema] : properties->items()) known.insert(channel);
-  for (const Node& node : graph.nodes)
-    each_write(node, handlers, [&known](const ChannelWrite& write) {
-      if (!write.channel.starts_with('$')) known.insert(write.channel);
-    });
+// A write of "$size" is likely meant for the channel size, and makes no channel known.
+ChannelNames known_channels(const Graph& graph, const Handlers& handlers) {
+  ChannelNames known;
+  filled_channels(graph, handlers, known);
+  std::erase_if(known, [](const std::string& channel) { return channel.starts_with('$'); });
   return known;
 }
 
@@ -36,15 +29,15 @@ void each_text(const Json& setting, const std::function<void(const std::string&)
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // The known channel that the text names at its beginning; "" if it names none.
-std::string_view channel_at(std::string_view text, const Channels& known) {
+std::string_view channel_at(std::string_view text, const ChannelNames& known) {
   std::size_t length = 0;
   while (length < text.size() && is_of_name(text[length])) ++length;
   const std::string_view name = text.substr(0, length);
   return known.contains(name) ? name : std::string_view();
 }
 
-// The channel behind a "$" inside of the text, or inside of braces, or of three braces.
-std::string_view meant_channel(std::string_view text, const Channels& known) {
+// The channel after a "$" inside of the text, or inside of braces, or of three braces.
+std::string_view meant_channel(std::string_view text, const ChannelNames& known) {
   for (std::size_t at = text.find('$', 1); at != std::string_view::npos; at = text.find('$', at + 1))
     if (text[at - 1] != '$')
       if (const auto name = channel_at(text.substr(at + 1), known); !name.empty()) return name;
@@ -68,6 +61,9 @@ class Texts {
         each_reference(setting, [&](std::string_view reference, bool) { named(node, reference); });
       });
       each_write(node, handlers_, [&](const ChannelWrite& write) { written(node, write.channel); });
+      if (node.work() != nullptr) constant(node, "a queue", node.work()->queue);
+      if (const auto* ask = node.as<AskNode>()) constant(node, "a kind of question", ask->kind);
+      if (const auto* wait = node.as<WaitNode>()) constant(node, "a signal", wait->signal.value_or(""));
     }
     return std::move(says_);
   }
@@ -87,9 +83,13 @@ class Texts {
     if (channel.empty())
       says_.push_back("Expected a channel's name in a reference, but node " + in_quotes(node.name) + " has " +
                       in_quotes(reference) + " without one.");
-    if (known_.contains(channel)) return;
+    if (known_.contains(channel) && reference.find("{{") == std::string_view::npos) return;
+    if (reference.find("{{") != std::string_view::npos || channel.find(' ') != std::string::npos)
+      says_.push_back("Expected a channel and a pointer after \"$\", but node " + in_quotes(node.name) + " has " +
+                      in_quotes(reference) +
+                      ", in which nothing is filled in: a text that begins with a dollar begins with \"$$\".");
     if (channel.starts_with('$') && known_.contains(channel.substr(1)))
-      says_.push_back("Expected a channel's name behind \"$\", but node " + in_quotes(node.name) + " has " +
+      says_.push_back("Expected a channel's name after \"$\", but node " + in_quotes(node.name) + " has " +
                       in_quotes(channel) + ": write " + channel.substr(1) + ".");
     if (dot == std::string::npos || !known_.contains(channel.substr(0, dot))) return;
     std::string meant(reference);
@@ -99,7 +99,15 @@ class Texts {
                     in_quotes(reference) + ": write " + meant + ".");
   }
 
+  // Where no reference is read.
+  void constant(const Node& node, const std::string& what, const std::string& text) {
+    if (has_reference(Json(text)))
+      says_.push_back("Expected " + what + " that stands in the graph, but node " + in_quotes(node.name) + " has " +
+                      in_quotes(text) + ", in which nothing is filled in.");
+  }
+
   void written(const Node& node, const std::string& channel) {
+    if (channel.find("{{") != std::string::npos) return constant(node, "the name of a channel", channel);
     if (channel.starts_with('$') && known_.contains(channel.substr(1)))
       says_.push_back("Expected the name of a channel, but node " + in_quotes(node.name) + " writes " +
                       in_quotes(channel) + ": write " + channel.substr(1) + ".");
@@ -107,7 +115,7 @@ class Texts {
 
   const Graph& graph_;
   const Handlers& handlers_;
-  const Channels known_;
+  const ChannelNames known_;
   std::vector<std::string> says_;
 };
 

@@ -103,6 +103,16 @@ void each_setting(const Node& node, const std::function<void(const Json& setting
   }
 }
 
+bool filled_channels(const Graph& graph, const Handlers& handlers, ChannelNames& channels) {
+  for (const auto& [channel, reducer] : graph.channels) channels.insert(channel);
+  if (const Json* properties = find_member(graph.input, "properties"); properties != nullptr && properties->is_object())
+    for (const auto& [channel, schema] : properties->items()) channels.insert(channel);
+  bool are_all = true;
+  for (const Node& node : graph.nodes)
+    are_all = each_write(node, handlers, [&](const ChannelWrite& write) { channels.insert(write.channel); }) && are_all;
+  return are_all;
+}
+
 bool are_all_settings_declared(const Graph& graph, const Handlers& handlers) {
   return std::all_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     const auto known = node.work() == nullptr ? handlers.end() : handlers.find(node.handler());

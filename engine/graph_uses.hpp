@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "engine/graph.hpp"
 #include "engine/graph_check.hpp"
@@ -26,6 +28,11 @@ void each_setting(const Node& node, const std::function<void(const Json& setting
 
 // Channels that a map sets for each item.
 bool is_channel_of_item(std::string_view channel);
+
+// Adds the channels that the graph declares, that its input describes, or that a node writes; false if a node may write
+// others, too.
+using ChannelNames = std::set<std::string, std::less<>>;
+bool filled_channels(const Graph& graph, const Handlers& handlers, ChannelNames& channels);
 
 // False if the graph has a handler whose settings are not declared: it may read and write any channel.
 bool are_all_settings_declared(const Graph& graph, const Handlers& handlers);

@@ -138,7 +138,9 @@ bool is_order(const std::string& name) { return name == "lt" || name == "le" || 
 
 Result<std::vector<ValuePart>> parts_of_operation(const std::string& name, const Json& operation) {
   const Json& value = operation[name];
-  if (name == "group" && !operation.contains("by")) return wrong_form(name, "a JSON Pointer as \"by\"", operation);
+  if (name == "group" && !operation.contains("by"))
+    return Error{Code::invalid,
+                 "Expected a JSON Pointer as \"by\" for group, but found " + excerpt(operation, 100) + "."};
   Result<Parts> parts = of_form(forms().find(name)->second, name, value);
   const bool has_direction =
       !parts || !operation.contains("descending") || may_be(operation["descending"], JsonKinds::boolean);

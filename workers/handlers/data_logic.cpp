@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/event.hpp"
+#include "engine/nearest.hpp"
 #include "engine/references.hpp"
 #include "engine/value_space.hpp"
 #include "workers/handlers/data_forms.hpp"
@@ -85,9 +86,13 @@ Result<bool> holds_of_two(const std::string& name, const Json& a, const Json& b,
   return *order >= 0;
 }
 
-bool is_of_two(const std::string& name) {
+const std::vector<std::string>& names_of_two() {
   static const std::vector<std::string> names = {"eq", "ne", "lt", "le", "gt", "ge", "in", "matches"};
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return names;
+}
+
+bool is_of_two(const std::string& name) {
+  return std::find(names_of_two().begin(), names_of_two().end(), name) != names_of_two().end();
 }
 
 Result<bool> holds_of_all(const Json& conditions, bool until, LogicBounds& bounds) {
@@ -365,6 +370,33 @@ Result<Json> map_list(const Json& list, const MapSettings& how, LogicBounds& bou
 // --- forms, before the values are known ------------------------------------------------------------------------------
 namespace {
 
+// An author may not know by heart which there are.
+Error unknown(const std::string& what, const std::string& name, const std::vector<std::string>& known,
+              const Json& found) {
+  std::string names;
+  for (const std::string& one : known) names += (names.empty() ? "" : ", ") + one;
+  return {Code::invalid, "Expected a known " + what + ", but found " + excerpt(found, 100) + did_you_mean(name, known) +
+                             "; there are " + names + "."};
+}
+
+Result<std::string> name_of_condition(const Json& condition) {
+  if (!condition.is_object()) return expected("a condition as an object", condition);
+  if (condition.size() != 1) return expected(condition.empty() ? "a condition" : "one condition", condition);
+  return condition.begin().key();
+}
+
+Error unknown_condition(const std::string& name, const Json& condition) {
+  std::vector<std::string> known = names_of_two();
+  known.insert(known.end(), {"exists", "and", "or", "not"});
+  return unknown("condition", name, known, condition);
+}
+
+Error unknown_operation(const std::string& name, const Json& operation) {
+  std::vector<std::string> known;
+  for (const auto& [one, computes] : operations()) known.push_back(one);
+  return unknown("operation", name, known, operation);
+}
+
 // One whose text shows only when the step runs is checked there.
 Status check_constant_pattern(const Json& setting) {
   if (has_reference(setting)) return Done{};
@@ -431,13 +463,13 @@ void each_of_two(const Json& condition, const See& see) {
 
 Status check_condition(const Json& condition) {
   if (is_referred(condition)) return Done{};
-  const Result<std::string> name = name_of(condition, {});
+  const Result<std::string> name = name_of_condition(condition);
   if (!name) return name.error();
   const Json& value = condition[*name];
   if (*name == "and" || *name == "or") return check_conditions(value);
   if (*name == "exists") return Done{};
   if (*name == "not") return check_condition(value);
-  if (!is_of_two(*name)) return expected("a known condition", condition);
+  if (!is_of_two(*name)) return unknown_condition(*name, condition);
   if (is_referred(value)) return Done{};
   if (!are(value, 2)) return expected("two values for " + *name, value);
   return check_two(*name, value[0], value[1]);
@@ -447,7 +479,7 @@ Status check_operation(const Json& operation) {
   if (is_referred(operation)) return Done{};
   const Result<std::string> name = name_of(operation, {"by", "descending"});
   if (!name) return name.error();
-  if (!operations().contains(*name)) return expected("a known operation", operation);
+  if (!operations().contains(*name)) return unknown_operation(*name, operation);
   if (const auto parts = parts_of_operation(*name, operation); !parts) return parts.error();
   return operation.contains("by") ? check_pointer(operation["by"]) : Status(Done{});
 }
@@ -465,7 +497,7 @@ Status check_map(const Json& take, const Json& where) {
   if (where.size() == 1) return Done{};
   const Result<std::string> name = name_of(where, {"at"});
   if (!name) return name.error();
-  if (!is_of_two(*name)) return expected("a condition of two values", where);
+  if (!is_of_two(*name)) return unknown("comparison next to \"at\"", *name, names_of_two(), where);
   return check_two(*name, member_of_element(), where[*name]);
 }
 

@@ -75,14 +75,25 @@ TEST(DataLogic, forms_are_checked_before_the_values_are_known) {
                            R"({"not":{"exists":{"$":"a/b","default":null}}})", R"({"or":[]})"})
     EXPECT_TRUE(check_condition(Json::parse(fits)).ok()) << fits;
   for (const Row& row :
-       {Row{R"({"gte":["$points",80]})", "Expected a known condition, but found {\"gte\":[\"$points\",80]}."},
-        Row{R"({"and":[{"gte":[1,2]}]})", "Expected a known condition, but found {\"gte\":[1,2]}."},
+       {Row{R"({"gte":["$points",80]})",
+            "Expected a known condition, but found {\"gte\":[\"$points\",80]} (did you mean gt?); there are eq, ne, "
+            "lt, "
+            "le, gt, ge, in, matches, exists, and, or, not."},
+        Row{R"({"and":[{"equals":[1,2]}]})",
+            "Expected a known condition, but found {\"equals\":[1,2]}; there are eq, ne, lt, le, gt, ge, in, matches, "
+            "exists, and, or, not."},
+        Row{R"({"eq":[1,1],"ne":[1,1]})", "Expected one condition, but found {\"eq\":[1,1],\"ne\":[1,1]}."},
         Row{R"({"not":{"lt":["$a"]}})", "Expected two values for lt, but found [\"$a\"]."},
-        Row{R"("always")", "Expected an operation as an object, but found \"always\"."}}) {
+        Row{R"("always")", "Expected a condition as an object, but found \"always\"."}}) {
     const Status status = check_condition(Json::parse(row.given));
     EXPECT_EQ(status ? "fits" : status.error().message, row.expected) << row.given;
   }
   EXPECT_TRUE(check_operation({{"sum", "$numbers"}}).ok());
+  const Status where = check_map("", {{"at", "/n"}, {"greater", 1}});
+  EXPECT_EQ(
+      where ? "fits" : where.error().message,
+      "Expected a known comparison next to \"at\", but found {\"at\":\"/n\",\"greater\":1}; there are eq, ne, lt, "
+      "le, gt, ge, in, matches.");
   EXPECT_FALSE(check_operation({{"smu", "$numbers"}}).ok());
   EXPECT_FALSE(check_operation({{"group", "$list"}, {"by", "name"}}).ok()) << "a pointer begins with /";
   EXPECT_TRUE(check_map("/total", {{"at", "/total"}, {"gt", "$least"}}).ok());
