@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "engine/bounds.hpp"
@@ -13,6 +14,12 @@ namespace cairn {
 namespace {
 
 Error conflict(std::string sentence) { return {Code::conflict, std::move(sentence)}; }
+
+// A reason may be of any form.
+std::string as_sentence(std::string text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == ':')) text.pop_back();
+  return text.empty() || std::string_view(".!?").find(text.back()) != std::string_view::npos ? text : text + ".";
+}
 
 // Each event with its commit, in order; `see` returns false to stop.
 void each_event(Store& store, const RunId& run,
@@ -84,8 +91,8 @@ std::vector<std::string> failed_goals(const RunState& state, StepId map) {
 Result<std::int64_t> before_the_failure(Store& store, const RunState& state) {
   const std::string name = "run " + to_string(state.id);
   if (!state.cause)
-    return conflict("Expected a failed step to try again, but " + name + " failed without one: " + state.reason +
-                    " `cairn reset` goes back to any node.");
+    return conflict("Expected a failed step to try again, but " + name + " failed without one: " +
+                    as_sentence(state.reason) + " `cairn reset` goes back to any node that it has left.");
   if (state.cause->error == "exhausted")
     return conflict("Expected a failure that another try may mend, but in " + name +
                     " a budget is used up: " + state.cause->message);
@@ -156,15 +163,22 @@ Result<std::int64_t> before_node(Store& store, const RunState& state, const std:
   if (state.graph->find(name) < 0)
     return Error{Code::invalid, "Expected a node of graph " + state.graph->name +
                                     " or an event's number, but found \"" + name + "\"."};
+  bool has_left = false;
   const auto leaves = [&](const Event& event) {
-    if (const auto* done = std::get_if<StepSucceeded>(&event.body)) return done->node == name;
+    const auto* done = std::get_if<StepSucceeded>(&event.body);
     const auto* failed = std::get_if<StepFailed>(&event.body);
-    return failed != nullptr && !failed->retry_at && failed->node == name;
+    const bool is_left =
+        (done != nullptr && done->node == name) || (failed != nullptr && !failed->retry_at && failed->node == name);
+    has_left = has_left || is_left;
+    return is_left;
   };
   const std::int64_t seq = end_before(store, state.id, leaves);
   if (seq > 0) return seq;
-  return Error{Code::invalid, "Expected a node that run " + to_string(state.id) +
-                                  " has left after its first commit, but " + name + " is none."};
+  const std::string run = "run " + to_string(state.id);
+  return Error{Code::invalid, has_left
+                                  ? "Expected a node that " + run + " left after its start, but " + name +
+                                        " was left in the same commit, before which there is no moment."
+                                  : "Expected a node that " + run + " has left, but it has not left " + name + "."};
 }
 
 // The last event of the commit before the one that the event stands in, or the event itself if it ends a commit.

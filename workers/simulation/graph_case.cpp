@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/nearest.hpp"
 #include "workers/models/models.hpp"
 #include "workers/ports/tools.hpp"
 #include "workers/session/worker_options.hpp"
@@ -17,17 +18,18 @@ namespace {
 
 constexpr std::int64_t cancel_ms_max = 1'000'000'000'000;
 
-using Keys = std::initializer_list<const char*>;
+using Keys = std::vector<std::string>;
 
 Error invalid(const std::string& wanted, const Json& found) {
   return {Code::invalid, "Expected " + wanted + ", but got " + excerpt(found, 100) + "."};
 }
 
-Status only_keys(const Json& object, const std::string& what, Keys keys) {
+Status only_keys(const Json& object, const std::string& what, const Keys& keys) {
   if (!object.is_object()) return invalid(what + " to be an object", object);
   for (const auto& [key, value] : object.items())
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
-      return Error{Code::invalid, "Expected " + what + " to have known keys, but it has \"" + key + "\"."};
+      return Error{Code::invalid, "Expected " + what + " to have known keys, but it has \"" + key + "\"" +
+                                      did_you_mean(key, keys) + "."};
   return Done{};
 }
 
@@ -61,7 +63,9 @@ Result<GraphCase> read_case(const Json& json) {
     if (json.contains(kind)) one.says[kind] = json[kind];
   if (json.contains("models"))
     for (const auto& [node, replies] : json["models"].items())
-      if (Status usable = cairn::check_script({{"replies", replies}}); !usable) return usable.error();
+      if (Status usable = cairn::check_script({{"replies", replies}}); !usable)
+        return Error{usable.error().code,
+                     "In the models of " + what + ", node \"" + node + "\": " + usable.error().message};
   const Json cancel = json.value("cancel_ms", Json(cancel_ms_max));
   if (!cancel.is_number_integer() || cancel < 1 || cancel > cancel_ms_max)
     return invalid("\"cancel_ms\" of " + what + " to be a number of milliseconds", cancel);

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 
 #include "engine/graph_parsing.hpp"
 #include "engine/nearest.hpp"
 #include "engine/references.hpp"
+#include "ops/answers/words.hpp"
+#include "ops/commands/command_options.hpp"
 #include "ops/commands/graphs/graph_shelf.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
@@ -27,6 +30,7 @@ using simulation::TakenEdge;
 
 struct GraphTestOptions {
   std::string file;
+  Json document;
 };
 
 // The graph that the document tests: it stands there, or its "graph" is a file in the same folder, or a name.
@@ -78,11 +82,17 @@ Status check_expected_names(const GraphCase& one, const std::vector<GraphRef>& g
   std::vector<std::string> nodes;
   for (const GraphRef& graph : graphs)
     for (const Node& node : graph->nodes) nodes.push_back(node.name);
+  const auto unknown_node = [&nodes](const char* who, const std::string& name) -> std::optional<Error> {
+    if (std::find(nodes.begin(), nodes.end(), name) != nodes.end()) return std::nullopt;
+    return Error{Code::invalid, std::string("Expected the ") + who + " to name nodes, but found " + Json(name).dump() +
+                                    did_you_mean(name, nodes) + "."};
+  };
   const Json path = one.expect.value("path", Json::array());
   for (const Json& name : path)
-    if (name.is_string() && std::find(nodes.begin(), nodes.end(), name.get<std::string>()) == nodes.end())
-      return Error{Code::invalid, "Expected the path to name nodes, but found " + name.dump() +
-                                      did_you_mean(name.get<std::string>(), nodes) + "."};
+    if (const auto fault = unknown_node("path", name.get<std::string>())) return *fault;
+  const Json models = one.says.value("models", Json::object());
+  for (const auto& [name, replies] : models.items())
+    if (const auto fault = unknown_node("models", name)) return *fault;
   const auto is_open = [&handlers](const GraphRef& graph) { return names_tools_later(graph, handlers); };
   if (std::any_of(graphs.begin(), graphs.end(), is_open)) return Done{};
   const Json tools = one.says.value("tools", Json::object());
@@ -104,8 +114,10 @@ Status check_case(const GraphCase& one, const std::vector<GraphRef>& graphs, con
   const Json answers = says.value("answers", Json::object());
   for (const auto& [name, values] : answers.items())
     if (fits) fits = check_answers(name, values, graphs);
-  if (fits && !graphs.front()->input.is_null()) fits = check_value(graphs.front()->input, one.input);
-  return fits;
+  if (!fits) return fits;
+  const Graph& graph = *graphs.front();
+  fits = check_value(graph.input, one.input);
+  return fits ? fits : Error{fits.error().code, "In the input of graph " + graph.name + ": " + fits.error().message};
 }
 
 ToolTable tools_of(const Catalogue& catalogue, const std::vector<GraphCase>& cases) {
@@ -162,7 +174,8 @@ void print_report(const Report& report, const Coverage& coverage) {
   }
   std::string missed;
   for (const auto& [node, label] : coverage.missed) missed += (missed.empty() ? "" : ", ") + node + " by " + label;
-  print_paragraph(std::to_string(report.cases.size()) + " cases, " + std::to_string(report.failed) + " failed. " +
+  print_paragraph(counted(static_cast<std::int64_t>(report.cases.size()), "case") + ", " +
+                  std::to_string(report.failed) + " failed. " +
                   std::to_string(coverage.edges - coverage.missed.size()) + " of " + std::to_string(coverage.edges) +
                   " edges taken" + (missed.empty() ? "." : "; not " + missed + "."));
 }
@@ -180,14 +193,12 @@ void print_report_json(const Report& report, const Coverage& coverage) {
 Exit graph_test(const Settings& settings, const GraphTestOptions& options) {
   const Result<std::unique_ptr<Catalogue>> catalogue = open_catalogue(settings);
   if (!catalogue) return catalogue.error();
-  const Result<Json> document =
-      options.file == "-" ? json_argument("@-", "the cases") : json_file(options.file, "the cases");
-  if (!document) return document.error();
-  if (!document->is_object())
-    return Error{Code::invalid, "Expected the cases as an object, but got " + excerpt(*document, 60) + "."};
-  const Result<std::vector<Json>> graphs = graphs_of(settings, **catalogue, options.file, *document);
+  const Json& document = options.document;
+  if (!document.is_object())
+    return Error{Code::invalid, "Expected the cases as an object, but got " + excerpt(document, 60) + "."};
+  const Result<std::vector<Json>> graphs = graphs_of(settings, **catalogue, options.file, document);
   if (!graphs) return graphs.error();
-  const Result<std::vector<GraphCase>> cases = simulation::read_cases(document->value("cases", Json()));
+  const Result<std::vector<GraphCase>> cases = simulation::read_cases(document.value("cases", Json()));
   if (!cases) return cases.error();
   std::vector<GraphRef> parsed;
   for (const Json& graph : *graphs) parsed.push_back(stored_graph(graph, graph_version(canonical(graph))));
@@ -219,10 +230,13 @@ void add_graph_test(CommandLine& line, CLI::App& group) {
   CLI::App& command = add_command(line, group, "test", "Run the cases of a file in virtual time; exit 1 if one fails",
                                   "cairn graph test order.test.json",
                                   [&](const Settings& settings) { return graph_test(settings, options); });
-  command
-      .add_option("FILE", options.file, "The cases as JSON: {\"graph\": FILE or NAME, \"cases\": [...]}; - is stdin")
-      ->required()
-      ->type_name("");
+  add_text(command, "FILE", "", "The cases as JSON: {\"graph\": FILE or NAME, \"cases\": [...]}; - is stdin",
+           [&](const std::string& file) {
+             options.file = file;
+             return assign(options.document,
+                           file == "-" ? json_argument("@-", "the cases") : json_file(file, "the cases"));
+           })
+      ->required();
 }
 
 }  // namespace cairn

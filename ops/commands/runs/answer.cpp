@@ -42,7 +42,7 @@ void add_answer(CommandLine& line) {
            [&](const std::string& text) { return assign(request.value, json_argument(text, "the answer")); })
       ->required();
   command.add_option("--by", request.by, "Who answers (default: user:NAME)")->type_name("WHO");
-  add_waiting(line, command, "Execute the run here; return when it has ended or only questions are left", waiting);
+  add_waiting(line, command, "Execute the run here until it has ended, is paused or has only questions left", waiting);
 }
 
 }  // namespace cairn

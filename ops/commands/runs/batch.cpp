@@ -258,7 +258,7 @@ void add_batch(CommandLine& line) {
   add_text(command, "--out", "FILE", "Where a line for each run goes (default: stdout with --json)",
            [&](const std::string& path) { return assign(options.out, output_argument(path)); });
   add_tags(command, "A searchable tag of each run (repeatable)", options.tags);
-  add_waiting(line, command, "Execute the runs here; return when all have ended or only questions are left",
+  add_waiting(line, command, "Execute the runs here until all have ended, are paused or have only questions left",
               options.waiting);
 }
 

@@ -53,7 +53,7 @@ void add_fork(CommandLine& line) {
       "--recorded", request.recorded,
       "Ask no model and no tool: what they said in RUN counts again; the fork fails where it goes another way");
   command.add_option("--reason", request.reason, "Why, for the record")->type_name("TEXT");
-  add_waiting(line, command, "Execute the fork here; return when it has ended or only questions are left", waiting);
+  add_waiting(line, command, "Execute the fork here until it has ended, is paused or has only questions left", waiting);
 }
 
 }  // namespace cairn

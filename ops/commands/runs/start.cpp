@@ -45,7 +45,7 @@ void add_start(CommandLine& line) {
       ->type_name("RUN");
   add_text(command, "--options", "JSON", R"({"autonomy": "full", "priority": 0-9, "budgets": {NAME: CAP}})",
            [&](const std::string& text) { return assign(request.options, options_argument(text)); });
-  add_waiting(line, command, "Execute the run here; return when it has ended or only questions are left", waiting);
+  add_waiting(line, command, "Execute the run here until it has ended, is paused or has only questions left", waiting);
 }
 
 }  // namespace cairn

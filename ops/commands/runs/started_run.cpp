@@ -51,6 +51,11 @@ class WaitingLines {
   void poll() {
     constexpr std::chrono::seconds pause{5};
     if (Clock::now() - polled_at_ < pause) return;
+    say();
+  }
+
+  // Nothing if that was said last.
+  void say() {
     polled_at_ = Clock::now();
     Result<Explained> explained = read_explained(*opened_.client, *opened_.store, opened_.dsn, run_);
     if (!explained || is_ended(explained->state.status)) return;
@@ -100,6 +105,7 @@ Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, 
     print_json(outcome);
   else
     print_outcome(*state, outcome);
+  if (is_late) lines.say();
   if (is_late) print_late(waiting, "run");
   if (!settled) std::cerr << "cairn: Interrupted; `cairn work` executes what is left of the run.\n";
   return !settled || is_late || state->status == RunStatus::failed || state->status == RunStatus::aborted ? exit_finding
@@ -119,8 +125,8 @@ void hint_at_workers(Store& store) {
   std::cerr << "cairn: No worker is there to go on; `cairn work` starts one, or wait with --wait.\n";
 }
 
-void add_timeout(CLI::App& command, Waiting& waiting) {
-  add_text(
+CLI::Option* add_timeout(CLI::App& command, Waiting& waiting) {
+  return add_text(
       command, "--timeout", "TIME", "Wait so long at most (90s, 10m); exit 1 if the run has not ended by then",
       [&waiting](const std::string& text) -> Status {
         const Result<Age> age = age_argument(text);
@@ -132,9 +138,9 @@ void add_timeout(CLI::App& command, Waiting& waiting) {
 }
 
 void add_waiting(CommandLine& line, CLI::App& command, const std::string& wait_says, Waiting& waiting) {
-  command.add_flag("--wait", waiting.wait, wait_says);
+  CLI::Option* const wait = command.add_flag("--wait", waiting.wait, wait_says);
   command.add_flag("--no-work", waiting.no_work, "With --wait: leave the execution to other workers");
-  add_timeout(command, waiting);
+  add_timeout(command, waiting)->needs(wait);
   add_tools(line, command);
 }
 

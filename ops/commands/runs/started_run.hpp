@@ -36,15 +36,15 @@ class Deadline {
 void print_late(const Waiting& waiting, std::string_view what);
 
 // --timeout.
-void add_timeout(CLI::App& command, Waiting& waiting);
+CLI::Option* add_timeout(CLI::App& command, Waiting& waiting);
 // --wait, with what the help says of it, --no-work, --timeout and --tools.
 void add_waiting(CommandLine& line, CLI::App& command, const std::string& wait_says, Waiting& waiting);
 
 // The finding of `waiting` is a run that failed, was aborted or was interrupted here.
 Exit print_started(Opened& opened, const Settings& settings, const Started& started, const Waiting& waiting);
 
-// Waits until the run has ended or only an answer or a signal moves it on, and prints what became of it. After a few
-// seconds a line on stderr says what it waits for, and again when that has changed.
+// Waits until the run has ended, is paused or only an answer or a signal moves it on, and prints what became of it.
+// After a few seconds, and when it is late, a line on stderr says what it waits for, and again when that has changed.
 Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting);
 
 // A sentence on stderr, if that is a terminal, when no worker is alive that could go on with a run.

@@ -29,7 +29,7 @@ Exit wait_for_run(const Settings& settings, const WaitOptions& options) {
 void add_wait(CommandLine& line) {
   auto& options = line.keep<WaitOptions>();
   CLI::App& command = add_command(
-      line, "wait", "Wait until a run has ended or only questions are left, and print what became of it",
+      line, "wait", "Wait until a run has ended, is paused or only questions are left, and print what became of it",
       "cairn wait RUN --timeout 10m", [&](const Settings& settings) { return wait_for_run(settings, options); });
   add_run(command, options.run);
   command.add_flag("--work", options.work, "Execute the run here meanwhile");

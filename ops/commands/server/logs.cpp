@@ -51,14 +51,17 @@ Exit show_logs(const Settings& settings, const LogsOptions& options) {
   const std::string folder = log_folder(choose_database(settings));
   const StopSignals signals;
   LogReader reader(folder);
+  bool is_shown = false;
   const auto print = [&](const LogLine& line) {
     if (line.level < options.level || (options.worker != 0 && line.pid != options.worker)) return;
+    is_shown = true;
     print_log_line(line, settings.json);
   };
   const bool is_any = reader.read(print);
   std::cout.flush();
   if (!is_any && !options.follow)
     return Error{Code::not_found, "Expected the logs of `cairn up` in " + folder + ", but there are none."};
+  if (!is_shown && !options.follow && !settings.json) std::cerr << "cairn: No line of the logs matches.\n";
   while (options.follow && !signals.arrived() && std::cout) {
     std::this_thread::sleep_for(read_pause);
     reader.read(print);

@@ -131,7 +131,7 @@ void print_up(const Settings& settings, const DatabaseChoice& choice, const std:
   } else {
     if (choice.is_embedded()) print_line("PostgreSQL  in " + choice.directory);
     print_line("Database    " + (dsn.empty() ? "as libpq's variables say" : public_dsn(dsn)));
-    print_line("Workers     " + std::to_string(workers) + " processes");
+    print_line("Workers     " + std::to_string(workers) + (workers == 1 ? " process" : " processes"));
     for (const std::string& one : places.metrics) print_line("Metrics     http://" + one + "/metrics");
     if (!places.api.empty()) {
       print_line("API         " + places.scheme + "://" + places.api + "/api/v1/");

@@ -55,6 +55,8 @@ TEST(CommandLine, what_is_no_command_is_usage) {
                  "Expected nothing more after the arguments of `cairn graph check`, but found two.json");
   expect_refused(cairn({"work", "--queue", ""}), 2, "Expected the name of a queue, but it is empty.");
   expect_refused(cairn({"up", "--listen", "here"}), 2, "Expected an address");
+  expect_refused(cairn({"start", "plan_runner", "--timeout", "5s"}), 2,
+                 "Expected --wait with --timeout, but found none");  // it limited nothing
   expect_refused(cairn({"runs", "--status", "sleeping"}), 2, "sleeping");
   expect_refused(cairn({"runs", "--since", "yesterday"}), 2, "yesterday");
   expect_refused(cairn({"show", nobody, "--at", "noon"}), 2, "noon");

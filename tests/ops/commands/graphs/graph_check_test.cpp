@@ -187,7 +187,8 @@ TEST(GraphTest, an_output_that_its_graph_does_not_promise_is_a_finding) {
   const Ran ran =
       cairn({"graph", "test", file_of({{"graph", "promising.json"}, {"cases", cases}}, "promising.test.json")});
   EXPECT_EQ(ran.exit, 1) << ran.out << ran.err;
-  EXPECT_NE(ran.out.find("In the output of graph coffee: Expected the value at /cup to fit"), std::string::npos)
+  EXPECT_NE(ran.out.find("In the output of graph coffee: Expected \"price\" in the value at /cup, but"),
+            std::string::npos)
       << ran.out;
 }
 
@@ -314,10 +315,14 @@ TEST(GraphTest, a_case_that_does_not_fit_its_graph_is_a_finding_and_the_others_r
     std::string says;
   };
   for (const Unfit& unfit :
-       {Unfit{{{"answers", {{"ask", {1}}}}}, "Expected the answers to name a node with \"ask\", but found \"ask\"."},
+       {Unfit{{{"input", Json::object()}}, "In the input of graph coffee: Expected \"name\" in the value"},
+        Unfit{{{"answers", {{"ask", {1}}}}}, "Expected the answers to name a node with \"ask\", but found \"ask\"."},
         Unfit{{{"answers", {{"ask_size", {"medium"}}}}}, "Of the answers to \"ask_size\": "},
         Unfit{{{"input", Json::object()}}, "name"},
-        Unfit{{{"expect", {{"path", {"ask_size", "mkae"}}}}}, "but found \"mkae\" (did you mean make?)."},
+        Unfit{{{"expect", {{"path", {"ask_size", "mkae"}}}}},
+              "Expected the path to name nodes, but found \"mkae\" (did you mean make?)."},
+        Unfit{{{"models", {{"mkae", {{{"value", 1}}}}}}},
+              "Expected the models to name nodes, but found \"mkae\" (did you mean make?)."},
         Unfit{{{"tools", {{"machines", Json::array({{{"outputs", Json::object()}}})}}}},
               "Expected the tools to name one that the graph calls, but found \"machines\"."}}) {
     const Ran ran = tested({a_case("unfit", unfit.more), sound}, {"--json"});
@@ -341,7 +346,12 @@ TEST(GraphTest, a_file_that_is_no_test_is_refused_in_a_sentence) {
   refused({{"graph", "coffee.json"}, {"cases", {a_case("x", {{"tool", 1}})}}}, 4, "it has \"tool\"");
   refused({{"graph", "coffee.json"}, {"cases", {a_case("x", {{"expect", {{"status", "ok"}}}})}}}, 4,
           "to be done, failed, aborted or waiting");
+  refused({{"graph", "coffee.json"}, {"cases", {a_case("x", {{"expects", Json::object()}})}}}, 4,
+          "it has \"expects\" (did you mean expect?).");
+  refused({{"graph", "coffee.json"}, {"cases", {a_case("x", {{"models", {{"make", {{{"valu", 1}}}}}}})}}}, 4,
+          "In the models of case \"x\", node \"make\": ");
   refused({{"graph", "none.json"}, {"cases", {a_case("x", Json::object())}}}, 3, "none.json");
+  expect_refused(cairn({"graph", "test", "no_such.test.json"}), 2, "Expected the cases at no_such.test.json");
 }
 
 }  // namespace

@@ -290,6 +290,9 @@ TEST(ExplainProgram, tells_the_lack_of_a_worker_of_a_tool_and_of_a_queue) {
   ASSERT_TRUE(wait_until([&] { return worker.out().find("ready") != std::string::npos; }));
   EXPECT_EQ(only_reason(run)["kind"], "no_worker") << "it serves another queue";
   EXPECT_NE(cairn_ok({"explain", run}).out.find("no_worker"), std::string::npos);
+  const Ran late = cairn({"wait", run, "--timeout", "1s"});
+  EXPECT_EQ(late.exit, 1);
+  EXPECT_NE(late.err.find("Waiting. work: No worker"), std::string::npos) << late.err;
   expect_refused(cairn({"explain", nobody}), 3, nobody);
   expect_refused(cairn({"explain", "nonsense"}), 3, "nonsense");
   cairn_ok({"cancel", run});

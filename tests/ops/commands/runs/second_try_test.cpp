@@ -94,6 +94,7 @@ TEST(SecondTry, F1_what_another_try_cannot_mend_is_refused_with_the_reason) {
   const std::string run = cairn({"start", "second_refused", "--wait", "--json"}).json()["run"];
   expect_refused(cairn({"retry", run}), 4, "failed without one: They differ.");
   expect_refused(cairn({"reset", run, "--to", "nowhere"}), 4, "Expected a node of graph second_refused");
+  expect_refused(cairn({"reset", run, "--to", "end"}), 4, "has left, but it has not left end.");
   expect_refused(cairn({"reset", run, "--to", "99"}), 4, "Expected an event from 1 to");
   expect_refused(cairn({"reset", run}), 2, "--to");
 }

@@ -139,6 +139,7 @@ TEST(Logs, of_up_are_kept_filtered_and_followed) {
   const Ran only = cairn_ok({"logs", "--data", data, "--worker", "78", "--json"});
   ASSERT_EQ(only.lines().size(), 1u) << only.out;
   EXPECT_EQ(only.lines()[0]["message"], "of another");
+  EXPECT_EQ(cairn_ok({"logs", "--data", data, "--worker", "999999999"}).err, "cairn: No line of the logs matches.\n");
   expect_refused(cairn({"logs", "--data", data, "--level", "loud"}), 2, "--level");
   up.signal(SIGTERM);
   EXPECT_EQ(up.wait(), 0);
