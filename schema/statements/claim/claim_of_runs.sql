@@ -1,8 +1,8 @@
 -- (offset 0: as in lock_runs.sql.)
--- Due jobs of these runs only. Parameters as in claim_limited.sql, $8 the runs, and $9 how many of each run's free jobs,
--- by their branches, are put in order: a commit that claims leaves a wide run's others to later ones, so that it costs
--- the same however many wait. Null: all. A commit that claims sends no begin_claim before it: nothing is taken of a
--- limited queue here either, and change_limits waits.
+-- Due jobs of these runs only. Parameters as in claim_limited.sql, $8 the runs, and $9 how many of each run's free
+-- jobs, by their branches, are put in order: a commit that claims leaves a wide run's others to later ones, so that it
+-- costs the same however many wait. Null: all. A commit that claims sends no begin_claim before it: nothing is taken of
+-- a limited queue here either, and change_limits waits.
 with bound as materialized (
   select q.name
   from cairn.queue q
