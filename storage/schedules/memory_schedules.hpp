@@ -20,6 +20,9 @@ class MemorySchedules {
   // As ScheduleCalls says.
   std::size_t decide_due(int limit, const DecideSchedules& decide);
   std::size_t decide_named(const std::vector<std::string>& names, const DecideSchedules& decide);
+  std::size_t confirm_named(const std::vector<std::string>& names, const DecideSchedules& decide) {
+    return decide_named(names, decide);
+  }
   bool add(const ScheduleWrite& write);
   NextDue next_due() const;
   void recall();  // as ScheduleTable

@@ -44,10 +44,14 @@ using DecideSchedules = std::function<std::vector<ScheduleWrite>(TimeUs now_us, 
 // The calls of a table. All throw StoreUnavailable; what they write may then be there or not.
 struct ScheduleCalls {
   // Locks at most `limit` rows whose time has come, which no other caller has locked, and writes what `decide` returns.
-  // Returns how many there were.
+  // Returns how many there were. A server that crashes may forget this as long as no run that was started after it is
+  // kept; they are decided again then.
   std::function<std::size_t(int limit, const DecideSchedules& decide)> decide_due;
   // The same for the rows of these names, as far as they are there; waits for other callers.
   std::function<std::size_t(const std::vector<std::string>& names, const DecideSchedules& decide)> decide_named;
+  // The same for what is confirmed of starts that were made: a server that crashes may forget it, and then it is
+  // confirmed again.
+  std::function<std::size_t(const std::vector<std::string>& names, const DecideSchedules& decide)> confirm_named;
   // False: there is one of that name.
   std::function<bool(const ScheduleWrite& write)> add;
   std::function<NextDue()> next_due;
@@ -61,6 +65,8 @@ ScheduleCalls schedule_calls_of(Table& table) {
   return {.decide_due = [&table](int limit, const DecideSchedules& decide) { return table.decide_due(limit, decide); },
           .decide_named = [&table](const std::vector<std::string>& names,
                                    const DecideSchedules& decide) { return table.decide_named(names, decide); },
+          .confirm_named = [&table](const std::vector<std::string>& names,
+                                    const DecideSchedules& decide) { return table.confirm_named(names, decide); },
           .add = [&table](const ScheduleWrite& write) { return table.add(write); },
           .next_due = [&table] { return table.next_due(); },
           .definition_of = [&table](const std::string& name,

@@ -1,7 +1,7 @@
 #include "storage/schedules/schedule_table.hpp"
 
-#include <algorithm>
 #include <array>
+#include <map>
 
 namespace cairn {
 namespace {
@@ -105,13 +105,14 @@ PgParameters kept_columns(const std::vector<ScheduleWrite>& writes) {
 // Within the transaction that has locked `rows`.
 void write_schedules(PgConnection& connection, TimeUs now_us, const std::vector<ScheduleRow>& rows,
                      const std::vector<ScheduleWrite>& writes) {
+  std::map<std::string_view, std::int64_t> last_notes;
+  for (const ScheduleRow& row : rows) last_notes[row.name] = row.notes;
   NoteColumns notes;
   std::vector<std::string> removed;
   for (const ScheduleWrite& write : writes) {
-    const auto row =
-        std::find_if(rows.begin(), rows.end(), [&write](const ScheduleRow& one) { return one.name == write.row.name; });
-    CHECK(row != rows.end());
-    std::int64_t number = row->notes;
+    const auto last_note = last_notes.find(write.row.name);
+    CHECK(last_note != last_notes.end());
+    std::int64_t number = last_note->second;
     for (const ScheduleNote& note : write.notes) notes.add(write.row.name, ++number, now_us, note);
     if (write.is_removed) removed.push_back(write.row.name);
   }
@@ -120,12 +121,19 @@ void write_schedules(PgConnection& connection, TimeUs now_us, const std::vector<
   if (!removed.empty()) connection.query(statement("remove_schedules"), PgParameters().add(text_array(removed)));
 }
 
-// Decides and writes the rows that `lock` finds, in one transaction.
-std::size_t decided(PgConnection& connection, const PgStatement& lock, const PgParameters& which,
-                    const DecideSchedules& decide) {
+// The rows to decide, and whether their transaction waits for the disk.
+struct Decided {
+  const PgStatement& lock;
+  PgParameters which;
+  bool waits_for_disk = true;
+};
+
+// Decides and writes the rows that the lock finds, in one transaction.
+std::size_t decide_rows(PgConnection& connection, const Decided& of, const DecideSchedules& decide) {
   connection.execute("BEGIN");
-  const std::vector<ScheduleRow> rows = schedule_rows(connection.query(lock, which));
+  const std::vector<ScheduleRow> rows = schedule_rows(connection.query(of.lock, of.which));
   if (!rows.empty()) {
+    if (!of.waits_for_disk) connection.query(statement("wait_for_no_disk"));
     const TimeUs now_us = connection.query(statement("database_time")).int8(0, 0);
     const std::vector<ScheduleWrite> writes = decide(now_us, rows);
     if (!writes.empty()) write_schedules(connection, now_us, rows, writes);
@@ -143,16 +151,22 @@ ScheduleTable::ScheduleTable(std::string dsn, const std::string& identity, std::
 
 ScheduleCalls ScheduleTable::calls() { return schedule_calls_of(*this); }
 
+// On a cluster the runs are in other logs than the schedules, which may lie on other disks.
+bool ScheduleTable::starts_are_in_one_log() { return !pool_.leads_to_cluster(); }
+
 std::size_t ScheduleTable::decide_due(int limit, const DecideSchedules& decide) {
-  return pool_.run([&](PgConnection& connection) {
-    return decided(connection, statement("lock_due_schedules"), PgParameters().add(std::int32_t{limit}), decide);
-  });
+  const Decided due{statement("lock_due_schedules"), PgParameters().add(std::int32_t{limit}), !starts_are_in_one_log()};
+  return pool_.run([&](PgConnection& connection) { return decide_rows(connection, due, decide); });
 }
 
 std::size_t ScheduleTable::decide_named(const std::vector<std::string>& names, const DecideSchedules& decide) {
-  return pool_.run([&](PgConnection& connection) {
-    return decided(connection, statement("lock_schedules"), PgParameters().add(text_array(names)), decide);
-  });
+  const Decided named{statement("lock_schedules"), PgParameters().add(text_array(names))};
+  return pool_.run([&](PgConnection& connection) { return decide_rows(connection, named, decide); });
+}
+
+std::size_t ScheduleTable::confirm_named(const std::vector<std::string>& names, const DecideSchedules& decide) {
+  const Decided named{statement("lock_schedules"), PgParameters().add(text_array(names)), !starts_are_in_one_log()};
+  return pool_.run([&](PgConnection& connection) { return decide_rows(connection, named, decide); });
 }
 
 bool ScheduleTable::add(const ScheduleWrite& write) {

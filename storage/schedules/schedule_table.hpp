@@ -17,11 +17,14 @@ class ScheduleTable {
   // a failing database is asked again.
   ScheduleTable(std::string dsn, const std::string& identity, std::int64_t patience_ms = 10'000);
 
-  // All functions throw StoreUnavailable and PostgresError as the store does; see ScheduleCalls.
+  // All functions throw StoreUnavailable and PostgresError as the store does; see ScheduleCalls. decide_due() and
+  // confirm_named() wait for no disk where the runs are in the same database: a start that is on disk has its decision
+  // there before it, and what a server that crashes forgets is decided again.
   ScheduleCalls calls();  // REQUIRES: this outlives them
 
   std::size_t decide_due(int limit, const DecideSchedules& decide);
   std::size_t decide_named(const std::vector<std::string>& names, const DecideSchedules& decide);
+  std::size_t confirm_named(const std::vector<std::string>& names, const DecideSchedules& decide);
   bool add(const ScheduleWrite& write);
   NextDue next_due();
   std::optional<std::string> definition_of(const std::string& name, std::int64_t revision);
@@ -43,6 +46,8 @@ class ScheduleTable {
   void recall();
 
  private:
+  bool starts_are_in_one_log();
+
   PostgresPool pool_;
 };
 

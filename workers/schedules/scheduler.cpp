@@ -159,7 +159,9 @@ ScheduleWrite Scheduler::write_of(ScheduleInHand schedule, ScheduleDecision deci
   ScheduleWrite write{schedule.row, schedule.definition.zone, std::move(decision.notes), schedule.is_removed};
   write.row.due_at = decision.due_at;
   write.row.zone_mark = schedule.zone->mark;
-  write.row.definition = canonical(schedule_json(schedule.definition));
+  const auto parsed = parsed_.find(name);
+  if (parsed == parsed_.end() || *parsed->second.definition != schedule.definition)
+    write.row.definition = canonical(schedule_json(schedule.definition));
   write.row.state = canonical(state_json(schedule.state));
   return write;
 }
@@ -185,7 +187,7 @@ std::vector<ScheduleNote> Scheduler::carry_out(Doings doings) {
     const Decide confirm = [&done](ScheduleInHand& schedule, const ScheduleView& view) {
       return confirm_starts(schedule.state, view, done.at(schedule.row.name));
     };
-    calls_.decide_named(names, [&](TimeUs now_us, const std::vector<ScheduleRow>& rows) {
+    calls_.confirm_named(names, [&](TimeUs now_us, const std::vector<ScheduleRow>& rows) {
       more = {};
       return decide_rows(now_us, rows, confirm, more);
     });

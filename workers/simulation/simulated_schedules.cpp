@@ -26,6 +26,9 @@ ScheduleCalls troubled_schedules(const ScheduleCalls& calls, CallTrouble& troubl
           [&calls, &trouble](const std::vector<std::string>& names, const DecideSchedules& decide) {
             return trouble.at([&] { return calls.decide_named(names, decide); });
           },
+          [&calls, &trouble](const std::vector<std::string>& names, const DecideSchedules& decide) {
+            return trouble.at([&] { return calls.confirm_named(names, decide); });
+          },
           [&calls, &trouble](const ScheduleWrite& write) { return trouble.at([&] { return calls.add(write); }); },
           [&calls] { return calls.next_due(); },
           [&calls, &trouble](const std::string& name, std::int64_t revision) {

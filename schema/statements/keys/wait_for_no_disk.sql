@@ -1,3 +1,4 @@
--- A claim that counts for no limit, only for turns: if the server crashes before it is on disk, the jobs are simply
--- claimed again, as those of unlimited queues (begin_claim.sql).
+-- In a transaction that a server's crash may forget. A claim that counts for no limit, only for turns: the jobs are
+-- simply claimed again, as those of unlimited queues (begin_claim.sql). Decisions of schedules: they are made again, as
+-- no run that was started by them is on disk before them.
 select set_config('synchronous_commit', 'off', true)

@@ -224,6 +224,34 @@ TEST(ScheduleTable, schedules_that_a_clock_which_was_ahead_has_left_are_looked_a
   expect_recalled(memory);
 }
 
+// The setting by which the transaction of a call is committed.
+template <class Call>
+std::string synchronous_commit_of(PgConnection& owner, const Call& call) {
+  owner.execute("truncate public.commits");
+  call();
+  return std::string(owner.query({"commits", "select setting from public.commits"}).text(0, 0));
+}
+
+TEST(ScheduleTable, what_a_crash_would_have_decided_again_waits_for_no_disk_and_what_a_person_changes_does) {
+  const std::string dsn = new_database(1);
+  ScheduleTable table(dsn, store_on(dsn)->identity());
+  ASSERT_TRUE(table.add(new_schedule("s", 10)));
+  PgConnection owner({.dsn = dsn, .application = "test", .prepared = false});
+  owner.execute(R"(
+    create table public.commits (setting text);
+    grant all on public.commits to public;
+    create function public.note_commit() returns trigger language plpgsql as
+      $$ begin insert into public.commits values (current_setting('synchronous_commit')); return null; end $$;
+    create trigger note_commit after update on cairn.schedule for each row execute function public.note_commit();)");
+  const DecideSchedules starts = [](TimeUs, const std::vector<ScheduleRow>& rows) {
+    return std::vector<ScheduleWrite>{started_at(rows.front(), 5, 10)};
+  };
+  EXPECT_EQ(synchronous_commit_of(owner, [&] { table.decide_due(1, starts); }), "off")
+      << "a start that is on disk has it there before it";
+  EXPECT_EQ(synchronous_commit_of(owner, [&] { table.confirm_named({"s"}, starts); }), "off");
+  EXPECT_EQ(synchronous_commit_of(owner, [&] { table.decide_named({"s"}, starts); }), "on");
+}
+
 TEST(ScheduleTable, notes_about_a_range_of_time_are_those_that_touch_it) {
   const std::string dsn = new_database(1);
   ScheduleTable table(dsn, store_on(dsn)->identity());
