@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "engine/decide.hpp"
 #include "engine/evolve.hpp"
@@ -28,6 +29,22 @@ std::string text_of(const HeldJob& held) {
   return "branch " + std::to_string(held.job.branch) + " step " + std::to_string(held.job.step) + " attempt " +
          std::to_string(held.job.attempt) + " in " + held.job.queue + " at " + time_text(held.job.run_at_us) +
          (held.session == 0 ? "" : " held by " + std::to_string(held.session));
+}
+
+std::string text_of(const QueueLimits& limits) { return "the queue " + limits.name; }
+std::string text_of(const QueueLimits& limits, const std::string& key) {
+  return "the key " + key + " of " + text_of(limits);
+}
+
+std::int64_t count_of(const std::map<std::string, std::int64_t>& counts, const std::string& key) {
+  const auto found_count = counts.find(key);
+  return found_count == counts.end() ? 0 : found_count->second;
+}
+
+// REQUIRES: the same budgets, with other caps.
+void raise_caps(std::vector<UnitBudget>& highest, const std::vector<UnitBudget>& now) {
+  CHECK(highest.size() == now.size());
+  for (std::size_t n = 0; n < now.size(); ++n) highest[n].cap = std::max(highest[n].cap, now[n].cap);
 }
 
 }  // namespace
@@ -109,29 +126,72 @@ std::string Checker::key_of(const QueueLimits& limits, const RunId& run) const {
   return limit_key(limits.key, folded.tags, parse_stored(folded.input));
 }
 
+void Checker::limit(const QueueLimits& limits) {
+  const auto [known, is_first] = limits_.try_emplace(limits.name, limits);
+  const QueueLimits before = std::exchange(known->second, limits);
+  QueueLimits& highest = highest_.try_emplace(limits.name, limits).first->second;
+  raise_caps(highest.budgets, limits.budgets);
+  raise_caps(highest.key_budgets, limits.key_budgets);
+  before_limit_[limits.name] = is_first ? HeldCounts{} : held_of(limits);
+  if (before.rate != limits.rate) queue_starts_.erase(limits.name);
+  if (before.key_rate != limits.key_rate || before.key != limits.key)
+    std::erase_if(key_starts_, [&](const auto& of) { return of.first.starts_with(limits.name + " "); });
+}
+
 void Checker::check_limits() {
   for (const auto& [queue, limits] : limits_)
     if (limits.is_counted()) check_held(limits);
 }
 
-void Checker::check_held(const QueueLimits& limits) {
-  std::int32_t held = 0;
-  std::map<std::string, std::int32_t> held_of_keys;
+Checker::HeldCounts Checker::held_of(const QueueLimits& limits) const {
+  HeldCounts held;
   for (const RunId& run : order_)
     for (const HeldJob& job : store_.jobs().of(run)) {
       if (job.session == 0 || job.job.queue != limits.name) continue;
-      ++held;
-      ++held_of_keys[key_of(limits, run)];
+      ++held.of_queue;
+      ++held.of_keys[key_of(limits, run)];
     }
-  const auto check = [&](std::int32_t count, std::int32_t limit, const std::string& of) {
-    if (count > limit)
-      found(std::to_string(count) + " jobs of " + of + " are held, but its limit is " + std::to_string(limit) + ".");
-  };
-  if (limits.concurrency) check(held, *limits.concurrency, "the queue " + limits.name);
+  return held;
+}
+
+void Checker::check_held(const QueueLimits& limits) {
+  const HeldCounts held = held_of(limits);
+  HeldCounts& before = before_limit_.at(limits.name);
+  before.of_queue = std::min(before.of_queue, held.of_queue);
+  for (auto& [key, count] : before.of_keys) count = std::min(count, count_of(held.of_keys, key));
+  if (limits.concurrency) check_held(held.of_queue, before.of_queue, *limits.concurrency, text_of(limits));
   if (!limits.key_concurrency) return;
-  for (const auto& [key, count] : held_of_keys) {
-    check(count, *limits.key_concurrency, "the key " + key + " of the queue " + limits.name);
+  for (const auto& [key, count] : held.of_keys) {
+    check_held(count, count_of(before.of_keys, key), *limits.key_concurrency, text_of(limits, key));
     if (count == *limits.key_concurrency) ++full_keys_;
+  }
+}
+
+void Checker::check_held(std::int64_t held, std::int64_t before, std::int64_t limit, const std::string& of) {
+  if (held <= limit) return;
+  ++held_before_looks_;
+  if (held > before)
+    found(std::to_string(held) + " jobs of " + of + " are held, but its limit is " + std::to_string(limit) +
+          (before == 0 ? "." : ", and " + std::to_string(before) + " are left from before."));
+}
+
+// A claim from the queue, of jobs with these keys, has left what the limits say.
+void Checker::check_reserved(const QueueLimits& limits, const std::set<std::string>& claimed_keys) const {
+  const HeldCounts held = held_of(limits);
+  check_reserved(limits.budgets, limits.reserves, held.of_queue, text_of(limits));
+  for (const std::string& key : claimed_keys)
+    check_reserved(limits.key_budgets, limits.reserves, count_of(held.of_keys, key), text_of(limits, key));
+}
+
+void Checker::check_reserved(const std::vector<UnitBudget>& budgets, const Reserves& reserves, std::int64_t held,
+                             const std::string& of) const {
+  for (const UnitBudget& budget : budgets) {
+    const auto found_use = tokens_.find({of, window_start(budget.per, store_.database_time())});
+    const std::int64_t used = found_use == tokens_.end() ? 0 : found_use->second;
+    const std::int64_t reserved = held * reserves.at(budget.unit);
+    if (used + reserved > budget.cap)
+      found("A claim leaves " + std::to_string(used) + " tokens used and " + std::to_string(reserved) +
+            " reserved by " + of + ", but its budget is " + std::to_string(budget.cap) + ".");
   }
 }
 
@@ -235,6 +295,7 @@ void Checker::check_queue(const RunId& run, Known& known) {
 }
 
 void Checker::claimed(std::span<const HeldJob> jobs) {
+  std::map<std::string, std::set<std::string>> keys;  // by limited queue
   for (const HeldJob& job : jobs) {
     std::int64_t& newest = known_.at(job.run).epochs[job.job.step];
     if (job.epoch <= newest)
@@ -243,14 +304,23 @@ void Checker::claimed(std::span<const HeldJob> jobs) {
     newest = job.epoch;
     if (has_rate(job.job.queue)) ++claims_[{job.run, job.job.step}];
     const auto limits = limits_.find(job.job.queue);
-    if (limits != limits_.end()) count_start(limits->second, key_of(limits->second, job.run));
+    if (limits == limits_.end()) continue;
+    const std::string key = key_of(limits->second, job.run);
+    count_start(limits->second, key);
+    keys[limits->first].insert(key);
+  }
+  for (const auto& [queue, claimed_keys] : keys) {
+    const QueueLimits& limits = limits_.at(queue);
+    if (limits.is_counted()) check_held(limits);
+    check_reserved(limits, claimed_keys);
   }
 }
 
 void Checker::taken(const std::string& queue, std::int64_t starts) {
   taken_[queue] += starts;
   const QueueLimits& limits = limits_.at(queue);
-  if (limits.has_keys()) found("Starts of the queue " + queue + " were taken without a key, although it has keys.");
+  if (limits.has_keys() && starts > 0)
+    found("Starts of the queue " + queue + " were taken without a key, although it has keys.");
   for (std::int64_t n = 0; n < starts; ++n) count_start(limits, "");
 }
 
@@ -272,10 +342,8 @@ void Checker::begun(const RunId& run, StepId step) {
 
 // A job of the queue is started now.
 void Checker::count_start(const QueueLimits& limits, const std::string& key) {
-  const std::string queue = "the queue " + limits.name;
-  if (limits.rate) count_start(queue_starts_[limits.name], *limits.rate, queue);
-  if (limits.key_rate)
-    count_start(key_starts_[limits.name + " " + key], *limits.key_rate, "the key " + key + " of " + queue);
+  if (limits.rate) count_start(queue_starts_[limits.name], *limits.rate, text_of(limits));
+  if (limits.key_rate) count_start(key_starts_[limits.name + " " + key], *limits.key_rate, text_of(limits, key));
 }
 
 void Checker::count_start(std::deque<TimeUs>& starts, const StartRate& rate, const std::string& of) {
@@ -300,9 +368,10 @@ void Checker::count_tokens(const RunId& run, const Event& event) {
   const auto found = limits_.find(job->job.queue);
   if (found == limits_.end() || !found->second.has_budgets()) return;
   const QueueLimits& limits = found->second;
+  const QueueLimits& highest = highest_.at(limits.name);
   const std::int64_t tokens = parse_stored(record->fields).at("tokens_in");
-  count_tokens(limits.budgets, "the queue " + limits.name, tokens);
-  count_tokens(limits.key_budgets, "the key " + key_of(limits, run) + " of the queue " + limits.name, tokens);
+  count_tokens(highest.budgets, text_of(limits), tokens);
+  count_tokens(highest.key_budgets, text_of(limits, key_of(limits, run)), tokens);
 }
 
 void Checker::count_tokens(const std::vector<UnitBudget>& budgets, const std::string& of, std::int64_t tokens) {

@@ -38,14 +38,17 @@ class Checker {
   // Each claimed job has an epoch newer than any that its step had.
   void claimed(std::span<const HeldJob> jobs);
 
-  // No more of the queue's jobs, and of each of its keys', may be held than the concurrency says. In no window of a
-  // rate's time may more of them be started than n and the burst: by a claim, or with a start that was taken for a job
-  // that was held already. In no window of a budget do the steps use more tokens than its cap, where each uses what it
-  // reserves.
-  void limit(const QueueLimits& limits) { limits_[limits.name] = limits; }
+  // These are the queue's limits from now on; called again with each change. No more of the queue's jobs, and of each
+  // of its keys', may be held than the concurrency says; of those that were held before it said so, as many as still
+  // are. In no window of a rate's time, since it was set, may more of them be started than n and the burst: by a claim,
+  // or with a start that was taken for a job that was held already. With each claim, what the window of a budget has
+  // used and what the held steps reserve is within its cap; and the steps never use more than the highest cap that
+  // there was, where each uses what it reserves.
+  void limit(const QueueLimits& limits);
   void taken(const std::string& queue, std::int64_t starts);
   std::int64_t full_windows() const { return full_windows_; }        // with more starts than a burst
   std::int64_t full_keys() const { return full_keys_; }              // of which as many jobs are held as may be
+  std::int64_t held_before() const { return held_before_looks_; }    // jobs beyond a limit that was set later
   std::int64_t full_budgets() const { return full_budgets_; }        // windows of which all is used
   std::int64_t kept_with_start() const { return kept_with_start_; }  // steps that were executed so
   void executed(const RunId& run, StepId step, std::int32_t attempt);
@@ -83,7 +86,16 @@ class Checker {
   void check_limits();
   bool has_rate(const std::string& queue) const;
   std::string key_of(const QueueLimits& limits, const RunId& run) const;
+  struct HeldCounts {
+    std::int64_t of_queue = 0;
+    std::map<std::string, std::int64_t> of_keys;
+  };
+  HeldCounts held_of(const QueueLimits& limits) const;
   void check_held(const QueueLimits& limits);
+  void check_held(std::int64_t held, std::int64_t before, std::int64_t limit, const std::string& of);
+  void check_reserved(const QueueLimits& limits, const std::set<std::string>& claimed_keys) const;
+  void check_reserved(const std::vector<UnitBudget>& budgets, const Reserves& reserves, std::int64_t held,
+                      const std::string& of) const;
   void count_start(const QueueLimits& limits, const std::string& key);
   void count_start(std::deque<TimeUs>& starts, const StartRate& rate, const std::string& of);
   void count_tokens(const RunId& run, const Event& event);
@@ -103,6 +115,9 @@ class Checker {
   std::map<std::pair<RunId, StepId>, std::int64_t> claims_;        // that no begun step has used, of queues with a rate
   std::map<std::string, std::int64_t> taken_;                      // starts that no begun step has used, by queue
   std::map<std::pair<std::string, TimeUs>, std::int64_t> tokens_;  // used in a budget's window that began then
+  std::map<std::string, HeldCounts> before_limit_;                 // held when the limits were set, and since; by queue
+  std::map<std::string, QueueLimits> highest_;  // with the highest caps that their budgets have had; by queue
+  std::int64_t held_before_looks_ = 0;
   std::int64_t full_budgets_ = 0;
   std::int64_t full_windows_ = 0;
   std::int64_t full_keys_ = 0;

@@ -155,6 +155,42 @@ void add_budgets(QueueLimits& limits, Chance& chance) {
   if (!is_of_keys || chance.one_in(2)) limits.budgets = {budget()};
 }
 
+// Other limits of the same kinds: a session hears of a change some seconds later, and so long it may go on as the kinds
+// of before allowed. A queue that had a rate keeps one, and one without gets none; the same for rates of keys, and for
+// budgets with their key. Where no step goes on without a start, it may get keys, and lose them.
+QueueLimits changed_limits(QueueLimits limits, Chance& chance) {
+  const bool may_change_key = !limits.has_budgets() && !limits.key_rate;
+  if (may_change_key && (limits.rate ? chance.one_in(3) : limits.has_keys())) {
+    limits.key = limits.has_keys() && limits.rate ? "" : chance.one_in(2) ? "/sum" : "/trace";
+    if (!limits.has_keys()) limits.key_concurrency.reset();
+    if (!limits.has_keys()) limits.weights.clear();
+  }
+  const auto some = [&] { return static_cast<std::int32_t>(chance.between(1, 3)); };
+  if (limits.concurrency || (limits.rate && chance.one_in(2))) limits.concurrency = some();
+  if (limits.has_keys() && chance.one_in(2)) limits.key_concurrency = some();
+  if (limits.rate && chance.one_in(2)) limits.rate = random_rate(chance);
+  if (limits.key_rate && chance.one_in(2)) limits.key_rate = random_rate(chance);
+  for (auto* budgets : {&limits.budgets, &limits.key_budgets})
+    for (UnitBudget& budget : *budgets) budget.cap = limits.reserves.at(budget.unit) * chance.between(1, 8);
+  if (limits.ageing_us > 0) limits.ageing_us = chance.between(10, 500) * ms;
+  limits.paused = chance.one_in(4);
+  return limits;
+}
+
+// The last one is not paused.
+void add_changes(Scenario& scenario, Chance& chance) {
+  if (!scenario.other_limits.is_bound() || chance.one_in(4)) return;
+  std::vector<TimeUs> times(static_cast<std::size_t>(chance.between(1, 8)));
+  for (TimeUs& at_us : times) at_us = chance.between(1, scenario.faults_end_us);
+  std::sort(times.begin(), times.end());
+  QueueLimits limits = scenario.other_limits;
+  for (const TimeUs at_us : times) {
+    limits = changed_limits(limits, chance);
+    scenario.other_changes.push_back({at_us, limits});
+  }
+  scenario.other_changes.back().limits.paused = false;
+}
+
 }  // namespace
 
 std::string_view to_string(Fault::Kind kind) {
@@ -197,6 +233,7 @@ Scenario random_scenario(std::uint64_t seed) {
   if (what.has_queues && chance.one_in(4)) scenario.other_limits.ageing_us = chance.between(10, 500) * ms;
   if (what.has_queues && !(scenario.is_comparable && what.has_times) && chance.one_in(4))
     add_budgets(scenario.other_limits, chance);
+  if (!(scenario.is_comparable && what.has_times)) add_changes(scenario, chance);  // a pause lets times pass
   return scenario;
 }
 
@@ -226,6 +263,10 @@ std::vector<std::string> lines_of(const Scenario& scenario) {
   const QueueLimits& limits = scenario.other_limits;
   if (limits.concurrency) lines.push_back("limit of the queue other: " + std::to_string(*limits.concurrency));
   if (limits.is_governed()) lines.push_back("the queue other is governed: " + limits_text(limits));
+  for (const auto& [at_us, changed] : scenario.other_changes)
+    lines.push_back("change of the queue other " + at(at_us) + (changed.paused ? ": paused" : "") +
+                    (changed.concurrency ? ", limit " + std::to_string(*changed.concurrency) : "") +
+                    (changed.is_governed() ? ", governed: " + limits_text(changed) : ""));
   for (const OutsideCommand& command : scenario.commands)
     lines.push_back("command " + std::string(to_string(command.kind)) + " for run " + std::to_string(command.run + 1) +
                     " " + at(command.at_us));

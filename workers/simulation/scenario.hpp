@@ -47,6 +47,12 @@ struct OutsideCommand {
   std::string name = {};  // of a cancel its reason; "": one of its own
 };
 
+// A change of the limits of the queue "other" by an operator, while all goes on.
+struct LimitsPlan {
+  TimeUs at_us = 0;
+  QueueLimits limits;
+};
+
 struct Fault {
   enum class Kind : std::uint8_t {
     lost_request,  // a store call fails and does not land
@@ -78,7 +84,8 @@ struct Scenario {
   TimeUs faults_end_us = 0;  // then everything heals
   std::size_t clients = 2;
   std::int64_t reopens_max = 0;               // of each failed run
-  QueueLimits other_limits{.name = "other"};  // across all sessions
+  QueueLimits other_limits{.name = "other"};  // across all sessions, at first
+  std::vector<LimitsPlan> other_changes;      // in their order
   bool is_bulky = false;                      // some outcomes are too large for an event
   bool may_rest = false;                      // a run may wait for what never comes; its history is kept
   bool is_comparable = false;                 // comes to the same end without its faults

@@ -20,6 +20,7 @@ class Shrinker {
     for (bool moved = true; moved && best_.tries < tries_max_;) {
       moved = drop_from(&Scenario::faults);
       moved = drop_from(&Scenario::commands) || moved;
+      moved = drop_from(&Scenario::other_changes) || moved;
       moved = drop_runs() || moved;
       moved = drop_sessions() || moved;
       moved = drop_nodes() || moved;

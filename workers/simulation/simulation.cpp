@@ -69,6 +69,7 @@ class Simulation {
     course.reached["keys with as many held as may be"] += world_.checker.full_keys();
     course.reached["windows of budgets that are used up"] += world_.checker.full_budgets();
     course.reached["kept steps with a start"] += world_.checker.kept_with_start();
+    course.reached["looks at what was held before its limit"] += world_.checker.held_before();
     course.story = std::move(world_.story);
     for (const RunId& run : world_.checker.runs()) {
       const RunState& state = *world_.checker.state(run);
@@ -88,6 +89,7 @@ class Simulation {
   void notify_workers();
   void start(std::size_t run);
   void give(const OutsideCommand& command);
+  void set(const QueueLimits& limits);
   void care();
   void care_for_all();
   bool is_cared_for(TimeUs last);
@@ -122,6 +124,8 @@ void Simulation::plan_all() {
     world_.agenda.at(scenario_.runs[n].starts_us, [this, n] { start(n); });
   for (const OutsideCommand& command : scenario_.commands)
     world_.agenda.at(command.at_us, [this, &command] { give(command); });
+  for (const LimitsPlan& change : scenario_.other_changes)
+    world_.agenda.at(change.at_us, [this, &change] { set(change.limits); });
   for (const Fault& fault : scenario_.faults)
     if (fault.call == 0) world_.agenda.at(fault.at_us, [this, &fault] { befall(fault); });
   world_.agenda.after(care_us, [this] { care(); });
@@ -240,6 +244,14 @@ void Simulation::give(const OutsideCommand& command) {
     case OutsideCommand::Kind::stray_signal:
       return ask(run, SendSignal{"nobody", 7, name});
   }
+}
+
+void Simulation::set(const QueueLimits& limits) {
+  world_.change_limits(limits);
+  if (world_.keeps_story)
+    world_.write("operator", "sets the queue " + limits.name + (limits.paused ? ", paused" : "") + ": limit " +
+                                 std::to_string(limits.concurrency.value_or(0)) + " " + limits_text(limits));
+  ++world_.reached["changes of limits"];
 }
 
 // The acts of people over time: runs that did not begin are started again, questions answered, signals sent, paused

@@ -40,7 +40,7 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
       tools(cast.tools) {
   add_handlers(cast);
   for (std::size_t n = 0; n < scenario.runs.size(); ++n) runs.push_back(new_run());
-  limit_queue();
+  if (scenario.other_limits.is_bound()) change_limits(scenario.other_limits);
   std::vector<GraphRef> all;
   for (const Json& graph : scenario.graphs) all.push_back(graphs.current(graph.at("name").get<std::string>()));
   const Reserves& reserves = scenario.other_limits.reserves;
@@ -52,10 +52,10 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
     conduct = drawn_conduct(scenario.seed, cast.says, all, cast.handlers, chance);
 }
 
-void World::limit_queue() {
-  if (!scenario.other_limits.is_bound()) return;
-  checker.limit(scenario.other_limits);
-  CHECK(store->limits().change_limits({scenario.other_limits, "the scenario"}).ok());
+void World::change_limits(QueueLimits limits) {
+  limits.revision = limits_of(store->limits(), limits.name).revision;
+  CHECK(store->limits().change_limits({limits, "the scenario"}).ok());
+  checker.limit(limits);
 }
 
 void World::add_handlers(const Cast& cast) {

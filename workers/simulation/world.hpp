@@ -55,6 +55,7 @@ class World {
   TimeUs now() const { return epoch_us + agenda.now(); }  // the database's
   RunId new_run();
   GraphRef graph(std::string_view name) const { return graphs.current(name); }
+  void change_limits(QueueLimits limits);  // whatever revision they are of
   Act act(const StepInput& input, std::int64_t timeout_ms);
   void write(const std::string& who, const std::string& what);
   bool is_out() const { return agenda.now() < outage_until; }
@@ -88,7 +89,6 @@ class World {
   void commit(Commit& call, const CallSite& at);
   void commit_locked(CommitLocked& call, const CallSite& at);
   void note(std::span<const Entry> entries, std::span<const Verdict> verdicts);
-  void limit_queue();
   void add_handlers(const Cast& cast);
 };
 
