@@ -27,6 +27,10 @@ constexpr Case cases[] = {
      measure_steps},
     {{"queue_limits", "Steps of a queue whose limit does not bind, in turns with the same steps without one", "0.9"},
      measure_queue_limits},
+    {{"exactness",
+      "Limits of a queue while three of its four workers are killed: the most started in any window, or held at once",
+      "0; nothing stays held"},
+     measure_exactness},
     {{"queue_keys",
       "A queue served by 10,000 keys of which one floods: how long the others' steps wait, with and without the flood",
       "at most twice"},
@@ -124,7 +128,8 @@ void print_rows(const Json& rows) {
   Table table(names);
   for (const Json& row : rows) {
     std::vector<std::string> cells;
-    for (const auto& [name, value] : row.items()) cells.push_back(value.dump());
+    for (const auto& [name, value] : row.items())
+      cells.push_back(value.is_string() ? value.get<std::string>() : value.dump());
     table.add(cells);
   }
   table.print();

@@ -39,6 +39,9 @@ Result<Json> measure_steps(const std::string& dsn, BenchServer& server, const Be
 // Durable steps of a queue whose limit does not bind, in turns with none.
 Result<Json> measure_queue_limits(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
+// The most that rates and concurrencies of a queue and of its keys let through while workers are killed.
+Result<Json> measure_exactness(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 // How long steps of 10,000 keys wait of which one floods, compared with the same without it.
 Result<Json> measure_queue_keys(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 

@@ -67,7 +67,7 @@ std::string table_text(const Json& rows) {
         head += " " + name + " |";
         rule += "---|";
       }
-      text += " " + number_text(value) + " |";
+      text += " " + (value.is_string() ? value.get<std::string>() : number_text(value)) + " |";
     }
     text += "\n";
   }

@@ -38,6 +38,8 @@ std::vector<Migration> migrations() {
 
 std::string_view embedded_login() { return schema_file("embedded_login.sql"); }
 
+std::string_view limit_notes() { return schema_file("limit_notes.sql"); }
+
 int newest_schema() { return migrations().back().number; }
 
 // The first of two numbers, or of three before version 10, are the major version.

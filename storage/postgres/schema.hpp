@@ -26,6 +26,10 @@ int newest_schema();
 // Makes the login of an embedded cluster that workers and commands use; may be run again.
 std::string_view embedded_login();
 
+// Makes triggers that note what limits of queues let through, for the benchmark and for tests; may be run again.
+// REQUIRES: the login owns the schema.
+std::string_view limit_notes();
+
 // The oldest PostgreSQL that will do, as `server_version_num` has it.
 inline constexpr std::int64_t server_version_min = 150'000;
 // Refuses `unavailable` an older one.

@@ -137,6 +137,7 @@ std::vector<Json> bench_graphs() {
           loop_graph("bench_replace", "bench.replace"),
           loop_graph("bench_append", "bench.append"),
           graph("bench_hold", "s1", {{"s1", node("bench.hold", "done")}}),
+          linear("bench_holds", {{"do", "bench.hold"}}, 2),
           graph("bench_one", "s1", {{"s1", node("bench.step", "done")}}),
           linear("bench_remote", {{"do", "bench.remote"}, {"queue", "remote"}, {"labels", {"ok"}}}, bench_steps),
           graph("bench_signals", "s1", {{"s1", {{"wait", signal}, {"on", {{"fired", "s1"}, {"timeout", "done"}}}}}}),

@@ -21,7 +21,7 @@ Result<std::unique_ptr<Catalogue>> bench_catalogue(const std::string& model_url 
 // bench_steps: no-op effects that leave 300 bytes each. bench_pure: the same nodes on a pure handler.
 // bench_audit: as bench_steps, but fewer, so that a run has ten events.
 // bench_loop: pure steps without end. bench_replace, bench_append: the same with 1 KB each, which is the whole channel
-// or is added to a list. bench_hold: one step that waits for `ms`. bench_one: a single step.
+// or is added to a list. bench_hold, bench_holds: one step and two that wait for `ms`. bench_one: a single step.
 // bench_remote: as bench_steps, for workers over HTTP: handler bench.remote in queue remote.
 // bench_signals: waits for the signal go, again and again.
 // bench_map: a plan of `width` sub-goals, run side by side and joined.

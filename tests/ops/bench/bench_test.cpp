@@ -78,6 +78,19 @@ TEST(Bench, A14_what_a_killed_worker_held_is_taken_over) {
   EXPECT_GE(line["executed_again_after_s"], line["noticed_after_s"]);
 }
 
+TEST(Bench, no_limit_lets_more_through_while_workers_are_killed) {
+  const Json line = measured({"exactness", "--runs", "80"});
+  EXPECT_EQ(line["value"], 0) << line;
+  EXPECT_EQ(line["killed"], 3);
+  EXPECT_EQ(line["left_held"], 0);
+  ASSERT_EQ(line["table"].size(), 4U);
+  for (const Json& row : line["table"]) {
+    EXPECT_GE(row["looked_at"], 160) << "each step at least once: " << row;
+    EXPECT_GT(row["most"], 0) << row;
+    EXPECT_LE(row["most"], row["allowed"]) << row;
+  }
+}
+
 TEST(Bench, of_many_keys_the_others_wait_little_longer_when_one_floods) {
   const Json line = measured({"queue_keys", "--seconds", "1", "--workers", "1"});
   EXPECT_GT(line["ratio_p99"], 0) << line;

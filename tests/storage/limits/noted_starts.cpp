@@ -1,25 +1,10 @@
 #include "tests/storage/limits/noted_starts.hpp"
 
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/schema.hpp"
 
 namespace cairn::test {
 namespace {
-
-constexpr std::string_view triggers = R"(
-create table if not exists public.claimed (tx bigint not null, key text);
-create table if not exists public.allowed
-  (nth bigserial, tx bigint, key text not null, at bigint not null, full_at bigint not null);
-grant all on public.claimed, public.allowed, public.allowed_nth_seq to public;
-create or replace function public.note_claimed() returns trigger language plpgsql as
-  $$ begin insert into public.claimed values (txid_current(), new.limit_key); return null; end $$;
-create or replace function public.note_allowed() returns trigger language plpgsql as
-  $$ begin insert into public.allowed (tx, key, at, full_at) values (txid_current(), new.key, new.at, new.full_at);
-           return null; end $$;
-create or replace trigger note_claimed after update of session on cairn.job
-  for each row when (old.session is null and new.session is not null) execute function public.note_claimed();
-create or replace trigger note_allowed after insert or update on cairn.rate
-  for each row execute function public.note_allowed();
-)";
 
 constexpr const char* by_claims =
     "select a.at from public.claimed c join public.allowed a on a.tx = c.tx and a.key = '' order by a.at";
@@ -47,7 +32,7 @@ std::vector<TimeUs> times_of(const std::string& dsn, const PgStatement& query, c
 
 void note_starts(const std::string& dsn) {
   PgConnection connection({.dsn = dsn, .application = "test", .prepared = false});
-  connection.execute(triggers);
+  connection.execute(limit_notes());
 }
 
 std::vector<TimeUs> noted_starts(const std::string& dsn) { return times_of(dsn, {"noted_starts", by_claims}, {}); }
