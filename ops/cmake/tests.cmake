@@ -339,6 +339,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/runs/refused_runs_test.cpp
   tests/ops/trials/checks_test.cpp
   tests/ops/trials/dataset_measure_test.cpp
+  tests/ops/trials/measured_figures_test.cpp
   tests/ops/trials/planners_measure_test.cpp
   tests/ops/clients/client_test.cpp
   tests/ops/clients/odd_server.cpp

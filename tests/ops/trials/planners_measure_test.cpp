@@ -78,7 +78,10 @@ TEST(PlannersTable, is_of_the_tasks_that_are_shipped) {
     ASSERT_TRUE(std::regex_search(page, found, row)) << planner << " has no row";
     const auto cell = [&found](std::size_t i) { return std::stoul(found[i]); };
     EXPECT_EQ(cell(1), tasks.size()) << planner;
+    EXPECT_EQ(cell(2), tasks.size()) << planner << ": with the stand-in";
+    EXPECT_EQ(cell(3), faulted) << planner << ": a fault that was not survived";
     EXPECT_EQ(cell(4), faulted) << planner;
+    EXPECT_EQ(cell(9), 0U) << planner << ": wrong without a doubt";
     EXPECT_EQ(cell(5) + cell(6) + cell(7) + cell(8) + cell(9), tasks.size()) << planner << ": offline";
   }
 }

@@ -210,6 +210,11 @@ struct Period {
   int year = 0;  // when it is just that
 };
 
+// "in 1910" after another word: "before 1910".
+std::string without_in(const std::string& says) {
+  return says.starts_with("in ") || says.starts_with("on ") ? says.substr(3) : says;
+}
+
 std::string unit_of(const std::string& word) {
   std::string unit = word;
   if (unit.ends_with('s')) unit.pop_back();
@@ -316,16 +321,23 @@ class Periods {
                   "in quarter " + std::to_string(number) + " of " + std::to_string(year), 0};
   }
 
+  // 1 to 31; 0.
+  int day_at(std::size_t i) const {
+    const std::optional<double> number = clauses_.number(i);
+    const bool is_day = number && year_at(i) == 0 && *number >= 1 && *number <= 31 && *number == std::floor(*number);
+    return is_day ? static_cast<int>(*number) : 0;
+  }
+
+  // "May 2024", "May 1, 2024", "1 May 2024"
   std::optional<Period> month(std::size_t i) const {
+    int day = i > 0 && clauses_.word(i - 1) == "top" ? 0 : day_at(i);
+    if (day > 0) i += clauses_.word(i + 1) == "of" ? 2 : 1;
+    if (i >= clauses_.size()) return std::nullopt;
     const int month = month_of(lower(i));
     const bool is_modal = lower(i) == "may" && !clauses_[i].token->is_capital;
     if (month == 0 || is_modal) return std::nullopt;
     std::size_t next = i + 1;
-    int day = 0;
-    if (const auto number = clauses_.number(next); number && year_at(next) == 0 && *number >= 1 && *number <= 31) {
-      day = static_cast<int>(*number);
-      ++next;
-    }
+    if (day == 0 && day_at(next) > 0) day = day_at(next++);
     if (clauses_.is(next, {",", "of", "in"}) && year_at(next + 1) > 0) ++next;
     const int year = year_at(next);
     if (year == 0) return std::nullopt;
@@ -345,7 +357,7 @@ class Periods {
     if (!high) return false;
     Period both = *low;
     both.end = high->end;
-    both.says = "between " + low->says + " and " + high->says;
+    both.says = "between " + without_in(low->says) + " and " + without_in(high->says);
     both.year = 0;
     clauses_.use(i);
     add(i, both, low->from, high->until, low->year, high->year);
@@ -360,7 +372,7 @@ class Periods {
       if (const std::optional<Period> high = at(period->end + 1)) {
         Period both = *period;
         both.end = high->end;
-        both.says = "from " + period->says + " to " + high->says;
+        both.says = "from " + without_in(period->says) + " to " + without_in(high->says);
         clauses_.use(i);
         add(i, both, period->from, high->until, period->year, high->year);
         return true;
@@ -368,7 +380,7 @@ class Periods {
     }
     clauses_.use(i);
     Period bounded = *period;
-    bounded.says = bound + " " + period->says;
+    bounded.says = bound + " " + without_in(period->says);
     if (bound == "before")
       add(i, bounded, "", period->from, 0, period->year == 0 ? 0 : period->year - 1);
     else if (bound == "until")
@@ -437,8 +449,9 @@ class Periods {
     };
     const auto named = [&](std::size_t k) -> std::optional<std::size_t> {
       if (clauses_[k].mention == nullptr) return std::nullopt;
-      const auto column = parts_.picker.column(*clauses_[k].mention, parts_.scope(), fits);
-      if (column) clauses_.use(k);
+      const Mention& mention = *clauses_[k].mention;
+      const auto column = parts_.picker.column(mention, parts_.scope(), fits);
+      if (column && !parts_.picker.table(mention)) clauses_.use(k);  // "orders in May": by order_date, of orders
       return column;
     };
     for (std::size_t k = first; k-- > 0 && first - k <= 5;)
@@ -453,7 +466,12 @@ class Periods {
       if (const auto column = only_in(table, fits)) return column;
     for (const SchemaLink& link : parts_.schema.links()) {
       if (!parts_.main || (link.table != *parts_.main && link.to_table != *parts_.main)) continue;
-      if (const auto column = only_in(link.table == *parts_.main ? link.to_table : link.table, fits)) return column;
+      const std::size_t beside = link.table == *parts_.main ? link.to_table : link.table;
+      if (const auto column = only_in(beside, fits)) {
+        parts_.sketch.doubts.push_back("The date was taken for " + parts_.schema.tables()[beside].name + "." +
+                                       parts_.schema.columns()[*column].name + ".");
+        return column;
+      }
     }
     return std::nullopt;
   }
@@ -548,7 +566,10 @@ class Values {
     clauses_.use(i);
     use_beside(i, *value);
     std::string text = value->value;
-    Condition condition{value->column, "", "", value->value, is_negated(i), has_earlier && is_either(i)};
+    const bool goes_on = earlier_ && earlier_->column == value->column && earlier_->is_negated && follows(i);
+    const bool is_either = has_earlier && !goes_on && follows_or(parts_, i);
+    Condition condition{value->column, "", "", value->value, goes_on || is_negated(i), is_either};
+    earlier_ = Earlier{value->column, i, condition.is_negated};
     if (!value->is_equal || parts_.finds_parts) {
       const std::string word = value->is_equal ? value->value : parts_.picker.text(mention);
       condition.sql = "ilike " + quoted_text("%" + escaped(word) + "%");
@@ -580,19 +601,18 @@ class Values {
   bool is_negated(std::size_t i) const {
     for (std::size_t k = i; k-- > 0 && i - k <= 3;) {
       if (clauses_[k].sentence != clauses_[i].sentence || clauses_.is(k, {"and", ","})) return false;
-      if (clauses_.is(k, {"not", "non", "never", "without"}) || clauses_[k].token->lower == "except" ||
-          clauses_[k].token->lower == "excluding")
+      if (clauses_.is(k, {"not", "non", "never", "without", "neither", "nor", "outside", "except", "excluding"}) ||
+          (clauses_.word(k) == "than" && k > 0 && clauses_.word(k - 1) == "other"))
         return true;
     }
     return false;
   }
 
-  bool is_either(std::size_t i) const {
-    for (std::size_t k = i; k-- > 0 && i - k <= 4;) {
-      if (clauses_[k].sentence != clauses_[i].sentence || clauses_.word(k) == "and") return false;
-      if (clauses_.word(k) == "or") return true;
-    }
-    return false;
+  // "not in A or B", "neither A nor B": nothing but such words since the value before.
+  bool follows(std::size_t i) const {
+    for (std::size_t k = earlier_->at + 1; k < i; ++k)
+      if (!clauses_.is(k, {"or", "nor", "and", ",", "in", "from", "of", "at", "for"})) return false;
+    return true;
   }
 
   // A text in quotes that the data does not have, in a column that is named next to it.
@@ -611,8 +631,15 @@ class Values {
     return Condition{*column, "ilike " + quoted_text(escaped(text)), "is " + text, text, false, false};
   }
 
+  struct Earlier {  // the value before
+    std::size_t column = 0;
+    std::size_t at = 0;
+    bool is_negated = false;
+  };
+
   QuestionParts& parts_;
   Clauses& clauses_;
+  std::optional<Earlier> earlier_ = {};
 };
 
 }  // namespace

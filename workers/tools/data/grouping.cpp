@@ -39,6 +39,8 @@ class Grouping : private TermReader {
           break;
       }
       if (at == first) continue;
+      if (clauses_.word(i) == "every" && !follows_figure(i))
+        sketch_.doubts.emplace_back("\"every\" was taken for \"each\".");
       clauses_.use(i, at - 1);
       if (i > 0 && clauses_.is(i - 1, {"for", "in", "by", "at", "of", "from", "to", "with"})) clauses_.use(i - 1);
     }

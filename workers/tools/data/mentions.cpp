@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/text.hpp"
+#include "workers/tools/data/adjectives.hpp"
 
 namespace cairn {
 namespace {
@@ -364,6 +365,9 @@ class Linking {
     // "total net amount": the net amount, and not the total net of something.
     const bool begins_with_quantity = words > 1 && quantity_words.contains(tokens_[first].lower);
     if (begins_with_quantity && best_score(first + 1, words) > candidates.front().score) return;
+    // "the longest ship": the ship, and not its length, unless a name has the very words.
+    const Adjective* adjective = adjective_of(tokens_[first].lower);
+    if (words > 1 && adjective != nullptr && !adjective->columns.empty() && candidates.front().score < 0.95) return;
     for (std::size_t i = first; i <= at->last; ++i) taken_[i] = true;
     found_.push_back({first, at->last, std::move(candidates)});
   }
@@ -385,11 +389,17 @@ class Linking {
     }
   }
 
+  // "qty" for a column "qty", whose stem is that of "quantity".
+  static bool is_literally(const Stems& phrase, const std::string& name) {
+    return phrase.size() == 1 && phrase[0] == stem_of(name);
+  }
+
   void add_names(std::vector<Candidate>& candidates, const Stems& phrase, std::size_t words) const {
     for (std::size_t t = 0; t < schema_.tables().size(); ++t) {
       const SchemaTable& table = schema_.tables()[t];
       double score = std::max(name_score(phrase, table.stems), 0.95 * name_score(phrase, table.core_stems));
       if (score < name_score_min && words == 1) score = about_score(phrase, table.about_stems);
+      if (is_literally(phrase, table.name.substr(table.schema.size()))) score = 1;
       if (!schemas_.empty() && !schemas_.contains(table.schema)) score *= 0.9;
       if (score > 0.3) candidates.push_back({MentionKind::table, t, 0, "", true, false, score});
     }
@@ -410,6 +420,7 @@ class Linking {
         });
         if (of_column) score = std::max(score, with_table);
       }
+      if (is_literally(phrase, column.name)) score = 1;
       if (score < name_score_min) score = std::max(score * 0.5, about_score(phrase, column.about_stems));
       if (score > 0.3) candidates.push_back({MentionKind::column, column.table, c, "", true, false, score});
     }

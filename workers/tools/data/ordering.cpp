@@ -35,7 +35,7 @@ class Ordering : private TermReader {
       const std::size_t last = clauses_.sentence_end(i);
       bool has_by = lower == "in";
       for (; end < last; ++end) {
-        has_by = has_by || clauses_[end].token->lower == "by";
+        has_by = has_by || clauses_[end].token->lower == "by" || direction_at(end, last);
         const bool is_verb_again = end > i + 2 && clauses_.is(end, {"give", "return", "show", "include", "list"});
         if (is_verb_again) break;
       }
@@ -47,7 +47,13 @@ class Ordering : private TermReader {
   }
 
   void place_order() {
-    if (!parts_.wanted_order || sketch_.order) return;
+    if (!parts_.wanted_order) return;
+    if (sketch_.order) {
+      const std::optional<Term>& wanted = parts_.wanted_order->term;
+      if (wanted && !is_same_term(*wanted, *sketch_.order))
+        sketch_.doubts.emplace_back("The rows are not in the order that is asked for.");
+      return;
+    }
     std::optional<Term> by = parts_.wanted_order->term;
     const auto is_figure = [](const Term& term) { return term.is_figure(); };
     if (!parts_.wanted_order->is_named && std::count_if(sketch_.outputs.begin(), sketch_.outputs.end(), is_figure) == 1)
@@ -56,6 +62,7 @@ class Ordering : private TermReader {
       sketch_.doubts.emplace_back("The rows are not in the order that is asked for.");
       return;
     }
+    if (by->column && !by->is_figure()) doubt_texts(*by->column);
     sketch_.order = std::move(by);
     sketch_.is_descending = parts_.wanted_order->is_descending.value_or(parts_.is_top);
     sketch_.sorts = !parts_.is_top;
@@ -81,6 +88,34 @@ class Ordering : private TermReader {
   }
 
  private:
+  // Dates and numbers in texts come in another order than their own.
+  void doubt_texts(std::size_t column) {
+    const SchemaColumn& of = schema_.columns()[column];
+    if (of.kind == ColumnKind::text && schema_.label_of(of.table) != column)
+      sketch_.doubts.push_back(schema_.tables()[of.table].name + "." + of.name + " was sorted as a text.");
+  }
+
+  // "from newest to oldest", "newest first"
+  std::optional<bool> direction_at(std::size_t k, std::size_t end) const {
+    const auto adjective = [&](std::size_t at) { return at < end ? adjective_of(clauses_[at].token->lower) : nullptr; };
+    const Adjective* first = clauses_.word(k) == "from"        ? adjective(k + 1)
+                             : clauses_.word(k + 1) == "first" ? adjective(k)
+                                                               : nullptr;
+    return first == nullptr ? std::nullopt : std::optional(first->is_most);
+  }
+
+  // "sorted by X and Y"
+  void doubt_left_out(std::size_t rest, std::size_t end) {
+    for (std::size_t k = rest; k < end; ++k) {
+      const std::string& lower = clauses_[k].token->lower;
+      const bool is_verb = k == rest && lower.ends_with("ed");  // "the number of papers cited"
+      const bool is_known =
+          is_verb || (clauses_[k].mention == nullptr &&
+                      (is_grammar(*clauses_[k].token) || adjective_of(lower) != nullptr || lower == "first"));
+      if (!is_known) sketch_.doubts.push_back("\"" + clauses_[k].token->text + "\" was left out of the order.");
+    }
+  }
+
   // The words of an order from `i` on; gives where they end: conditions that follow them are read as such.
   std::size_t read_wanted(std::size_t i, std::size_t end) {
     WantedOrder wanted;
@@ -88,6 +123,7 @@ class Ordering : private TermReader {
     for (std::size_t k = i; k < end; ++k) {
       if (clauses_.is(k, {"descending", "decreasing", "desc"})) wanted.is_descending = true;
       if (clauses_.is(k, {"ascending", "increasing", "asc"})) wanted.is_descending = false;
+      if (const std::optional<bool> direction = direction_at(k, end)) wanted.is_descending = direction;
       const bool names =
           clauses_.word(k) == "by" || (k > i && clauses_.word(k) == "of" && clauses_.word(k - 1) == "order");
       if (wanted.is_named || !names) continue;
@@ -107,6 +143,7 @@ class Ordering : private TermReader {
       const bool is_value = clauses_[k].mention != nullptr && picker_.is_value(*clauses_[k].mention);
       if (is_value || clauses_.number(k) || clauses_[k].token->kind == TokenKind::date) return rest;
     }
+    if (parts_.wanted_order->term) doubt_left_out(rest, end);
     return end;
   }
 
@@ -198,8 +235,15 @@ class Ordering : private TermReader {
       }
     }
     if (const auto counted_at = count_before(i)) {
-      sketch_.limit = static_cast<std::int64_t>(*clauses_.number(*counted_at));
-      parts_.is_top = true;
+      const auto count = static_cast<std::int64_t>(*clauses_.number(*counted_at));
+      if (is_ordinal(*clauses_[*counted_at].token)) {  // "the second largest"
+        sketch_.limit = 1;
+        sketch_.offset = count - 1;
+        if (count > 1) sketch_.doubts.emplace_back("Rows that share a place were counted one by one.");
+      } else {
+        sketch_.limit = count;
+        parts_.is_top = true;
+      }
       clauses_.use(*counted_at);
     }
     bool counts = false;

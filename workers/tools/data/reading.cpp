@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "workers/tools/data/clauses.hpp"
 #include "workers/tools/data/conditions.hpp"
@@ -12,6 +13,13 @@
 
 namespace cairn {
 namespace {
+
+// Words of the language that choose rows or ask for a figure: one that is left over is missed in the answer.
+const std::set<std::string, std::less<>> telling = {
+    "average", "mean",     "total",   "sum",   "number",   "count",     "ratio",  "maximum",   "minimum",
+    "largest", "smallest", "top",     "worst", "above",    "below",     "over",   "under",     "between",
+    "before",  "after",    "more",    "less",  "fewer",    "greater",   "only",   "same",      "every",
+    "each",    "per",      "exactly", "equal", "distinct", "different", "unique", "ascending", "descending"};
 
 constexpr std::size_t unread_max = 3;  // words without a meaning in the data; with more, another thing is asked
 
@@ -26,12 +34,16 @@ class Reading {
     read_order(parts_);
     if (!read_ratio(parts_)) read_plainly();
     add_conditions();
+    doubt_repeated();
     read_absence(parts_);
     read_flags(parts_);
     read_rest();
     place_order(parts_);
     if (!parts_.faults.empty()) return Error{Code::invalid, parts_.faults.front()};
-    if (!sketch().order) sketch().limit = 0;
+    if (!sketch().order && sketch().limit > 0) {
+      sketch().doubts.emplace_back("It is not clear which rows come first.");
+      sketch().limit = sketch().offset = 0;
+    }
     for (std::string& doubt : picker_.take_doubts()) sketch().doubts.push_back(std::move(doubt));
     drop_repeated_doubts();
     return std::move(sketch());
@@ -263,6 +275,19 @@ class Reading {
     }
   }
 
+  // "the orders of Smith", told by the customer's name alone.
+  void doubt_repeated() {
+    const auto is_given = [&](const Term& term) {
+      return !term.is_figure() &&
+             std::any_of(sketch().conditions.begin(), sketch().conditions.end(), [&](const auto& c) {
+               return c.column == term.column && !c.value.empty() && !c.is_negated && c.sql.starts_with("= ");
+             });
+    };
+    const std::vector<Term>& outputs = sketch().outputs;
+    if (!outputs.empty() && std::all_of(outputs.begin(), outputs.end(), is_given))
+      sketch().doubts.emplace_back("The answer has no more than what the question gives.");
+  }
+
   // --- what is left --------------------------------------------------------------------------------------------------
   void read_rest() {
     for (std::size_t i = 0; i < clauses_.size(); ++i)
@@ -285,6 +310,10 @@ class Reading {
         continue;
       }
       const Token& token = *clauses_[i].token;
+      if (telling.contains(token.lower))
+        sketch().doubts.push_back("\"" + token.text + "\" changed nothing.");
+      else if (clauses_.word(i) == "how" && clauses_.is(i + 1, {"many", "much"}))
+        sketch().doubts.push_back("\"How " + clauses_[i + 1].token->text + "\" changed nothing.");
       if (is_grammar(token) && !clauses_.is(i, {"not", "no", "without", "never", "both", "most", "highest", "lowest",
                                                 "least", "best", "latest", "last", "previous"}))
         continue;

@@ -346,11 +346,15 @@ class Writing {
     return "";
   }
 
-  std::string limit() const { return sketch_.limit > 0 ? "\nlimit " + std::to_string(sketch_.limit) : ""; }
+  std::string limit() const {
+    if (sketch_.limit == 0) return "";
+    const std::string skipped = sketch_.offset > 0 ? " offset " + std::to_string(sketch_.offset) : "";
+    return "\nlimit " + std::to_string(sketch_.limit) + skipped;
+  }
 
   std::string ties() const {
     if (sketch_.limit == 0 || !sketch_.order) return "";
-    const std::string most = std::to_string(sketch_.limit);
+    const std::string most = std::to_string(sketch_.limit + sketch_.offset);
     return "select count(*) > " + most + " as ties from (select" + from() + where() + group_by() + having() +
            order_by() + "\nfetch first " + most + " rows with ties) as q";
   }
@@ -397,6 +401,7 @@ class Writing {
     for (const Having& having : sketch_.havings) text += ", with " + term_says(having.term) + " " + having.sql;
     if (is_ordered_)
       text += ", by " + term_says(*sketch_.order) + (sketch_.is_descending ? ", largest first" : ", smallest first");
+    if (sketch_.offset > 0) text += ", at place " + std::to_string(sketch_.offset + 1);
     return text;
   }
 

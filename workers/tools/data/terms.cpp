@@ -1,5 +1,7 @@
 #include "workers/tools/data/terms.hpp"
 
+#include <algorithm>
+
 #include "workers/tools/data/adjectives.hpp"
 
 namespace cairn {
@@ -106,10 +108,39 @@ std::optional<Term> TermReader::term_at(std::size_t& i) {
   }
   const Mention* mention = clauses_.mention(at);
   if (mention == nullptr) return std::nullopt;
+  if (counts && picker_.is_value(*mention))
+    if (std::optional<Term> term = counted_behind_value(i, at)) return term;
   std::optional<Term> term = term_of(at, *mention, function, counts);
   if (!term) return std::nullopt;
   clauses_.use(i, at);
   i = at + 1;
+  return term;
+}
+
+// "how many red cards", "how many high severity faults": the value at `at` stays a condition.
+std::optional<Term> TermReader::counted_behind_value(std::size_t& i, std::size_t at) {
+  const auto is_next = [this](std::size_t k) {
+    return clauses_.mention(k + 1) != nullptr && clauses_[k + 1].sentence == clauses_[k].sentence;
+  };
+  std::size_t noun = at;
+  while (is_next(noun)) ++noun;
+  const Mention& mention = *clauses_.mention(noun);
+  if (noun == at || picker_.is_value(mention)) return std::nullopt;
+  std::optional<Term> term = term_of(noun, mention, "", true);
+  if (!term) return std::nullopt;
+  const std::vector<Candidate>& values = clauses_.mention(at)->candidates;
+  const bool is_of_value = std::any_of(values.begin(), values.end(), [&](const Candidate& candidate) {
+    return candidate.kind == MentionKind::value && candidate.column == term->column;
+  });
+  if (term->column && is_of_value) {  // one value among themselves are one
+    const std::size_t table = schema_.columns()[*term->column].table;
+    sketch_.doubts.push_back("Each row of " + schema_.tables()[table].name + " was counted as one of \"" +
+                             picker_.text(mention) + "\".");
+    term = counted_term(table);
+  }
+  clauses_.use(i, at - 1);
+  clauses_.use(noun);
+  i = noun + 1;
   return term;
 }
 

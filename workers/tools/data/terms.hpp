@@ -66,6 +66,7 @@ class TermReader {
  private:
   std::string function_at(std::size_t i) const;
   std::optional<Term> term_of(std::size_t at, const Mention& mention, const std::string& function, bool counts);
+  std::optional<Term> counted_behind_value(std::size_t& i, std::size_t at);
 };
 
 }  // namespace cairn

@@ -29,7 +29,7 @@ constexpr std::array<Pair, 48> irregular = {{
     {"status", "status"}, {"address", "address"}, {"addresses", "address"},
 }};
 
-constexpr std::array<Pair, 46> abbreviations = {{
+constexpr std::array<Pair, 70> abbreviations = {{
     {"tx", "transaction"},  {"txn", "transaction"},  {"trans", "transaction"}, {"cust", "customer"},
     {"qty", "quantity"},    {"amt", "amount"},       {"num", "number"},        {"no", "number"},
     {"nbr", "number"},      {"cnt", "count"},        {"addr", "address"},      {"dept", "department"},
@@ -41,7 +41,13 @@ constexpr std::array<Pair, 46> abbreviations = {{
     {"lang", "language"},   {"univ", "university"},  {"govt", "government"},   {"intl", "international"},
     {"min", "minimum"},     {"max", "maximum"},      {"pop", "population"},    {"dob", "birthdate"},
     {"freq", "frequency"},  {"inv", "inventory"},    {"rev", "revenue"},       {"ssn", "ssn"},
-    {"ts", "timestamp"},    {"pmt", "payment"},
+    {"ts", "timestamp"},    {"pmt", "payment"},      {"itm", "item"},          {"ord", "order"},
+    {"hdr", "header"},      {"ln", "line"},          {"whs", "warehouse"},     {"wh", "warehouse"},
+    {"prc", "price"},       {"unt", "unit"},         {"wgt", "weight"},        {"sts", "status"},
+    {"nm", "name"},         {"cd", "code"},          {"ctry", "country"},      {"stk", "stock"},
+    {"flg", "flag"},        {"lvl", "level"},        {"mth", "month"},         {"qtr", "quarter"},
+    {"wk", "week"},         {"vend", "vendor"},      {"supp", "supplier"},     {"bal", "balance"},
+    {"bldg", "building"},   {"curr", "currency"},
 }};
 
 // The words of each group stand for one another in a question on data.
@@ -352,6 +358,15 @@ std::optional<double> number_in_words(std::string_view lower) {
   if (lower == "million") return 1'000'000;
   if (lower == "billion") return 1'000'000'000;
   return std::nullopt;
+}
+
+bool is_ordinal(const Token& token) {
+  constexpr std::array<std::string_view, 4> in_words = {"first", "second", "third", "fourth"};
+  if (std::find(in_words.begin(), in_words.end(), token.lower) != in_words.end()) return true;
+  constexpr std::array<std::string_view, 4> endings = {"st", "nd", "rd", "th"};
+  return token.kind == TokenKind::number && std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) {
+           return token.lower.ends_with(ending);
+         });
 }
 
 int month_of(std::string_view lower) {

@@ -39,6 +39,9 @@ double likeness(const std::string& stem, const std::string& other);
 // "ten", "two", "hundred": their value.
 std::optional<double> number_in_words(std::string_view lower);
 
+// "second", "2nd": a place, not so many.
+bool is_ordinal(const Token& token);
+
 // 1 to 12 for "march" and "mar"; 0.
 int month_of(std::string_view lower);
 
