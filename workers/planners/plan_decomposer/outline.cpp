@@ -75,9 +75,9 @@ std::optional<Bullet> bullet_of(std::string_view line) {
   bullet.indent = indent_of(line);
   line = trimmed(line);
   std::size_t mark = 0;
-  if (line.starts_with("- ") || line.starts_with("* ") || line.starts_with("+ ")) {
-    mark = 1;
-  } else {
+  for (const std::string_view sign : {"-", "*", "+", "\u2022", "\u25E6", "\u2023", "\u2013"})
+    if (line.starts_with(sign) && line.substr(sign.size()).starts_with(' ')) mark = sign.size();
+  if (mark == 0) {
     while (mark < line.size() && mark < 9 && line[mark] >= '0' && line[mark] <= '9') ++mark;
     if (mark == 0 || mark + 1 >= line.size() || (line[mark] != '.' && line[mark] != ')') || line[mark + 1] != ' ')
       return std::nullopt;
@@ -276,6 +276,29 @@ std::string outdented(const Lines& lines, std::size_t from, std::size_t to) {
   return text;
 }
 
+// "Title" above "====" or "----" as "# Title" and "## Title"; without the mark that some editors put in front of a
+// text.
+std::string with_marked_headings(std::string_view text) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  const Lines lines = lines_of(text);
+  const std::vector<bool> is_code = code_lines(lines);
+  const auto underlines = [&](std::size_t i, char mark) {
+    const std::string_view line = trimmed(lines[i]);
+    return indent_of(lines[i]) <= 3 && line.size() >= 3 && line.find_first_not_of(mark) == std::string_view::npos;
+  };
+  std::string marked;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool is_title = !is_code[i] && !trimmed(lines[i]).empty() && indent_of(lines[i]) <= 3 &&
+                          !bullet_of(lines[i]) && heading_level(lines[i]) == 0 &&
+                          (i == 0 || trimmed(lines[i - 1]).empty()) && i + 1 < lines.size() && !is_code[i + 1];
+    const char* mark = !is_title ? "" : underlines(i + 1, '=') ? "# " : underlines(i + 1, '-') ? "## " : "";
+    marked += mark + std::string(lines[i]) + "\n";
+    if (*mark != '\0') ++i;
+  }
+  return marked;
+}
+
 // Whether line `i` still belongs to the list whose items stand at `indent`: blank, deeper, or directly below text.
 bool goes_on(const Lines& lines, std::size_t i, std::size_t indent) {
   return trimmed(lines[i]).empty() || indent_of(lines[i]) > indent || !trimmed(lines[i - 1]).empty();
@@ -287,9 +310,14 @@ std::vector<OutlineItem> list_of(const Lines& lines, const std::vector<bool>& is
   if (first == lines.size()) return {};
   const std::size_t indent = bullet_of(lines[first])->indent;
   std::vector<OutlineItem> items;
+  bool is_broken = true;  // by text: what comes then is another list
   for (std::size_t at = first; at < lines.size();) {
     const std::optional<Bullet> bullet = is_code[at] ? std::nullopt : bullet_of(lines[at]);
-    if (!bullet || bullet->indent > indent + 1) break;
+    if (!bullet || bullet->indent > indent + 1) {
+      is_broken = true;
+      ++at;
+      continue;
+    }
     std::size_t end = at + 1;
     const auto begins_another = [&](std::size_t line) {
       const std::optional<Bullet> next = is_code[line] ? std::nullopt : bullet_of(lines[line]);
@@ -297,7 +325,8 @@ std::vector<OutlineItem> list_of(const Lines& lines, const std::vector<bool>& is
     };
     while (end < lines.size() && !begins_another(end) && goes_on(lines, end, indent)) ++end;
     OutlineItem item = item_of(bullet->text, outdented(lines, at + 1, end));
-    item.follows = bullet->is_numbered && !items.empty();
+    item.follows = bullet->is_numbered && !is_broken;
+    is_broken = false;
     items.push_back(std::move(item));
     at = end;
   }
@@ -320,7 +349,8 @@ Result<std::string> outline_text(const Json& outline) {
 }  // namespace
 
 std::vector<OutlineItem> split_outline(std::string_view text) {
-  const Lines lines = lines_of(text);
+  const std::string marked = with_marked_headings(text);
+  const Lines lines = lines_of(marked);
   const std::vector<bool> is_code = code_lines(lines);
   std::vector<OutlineItem> items = sections_of(lines, is_code);
   if (items.empty()) items = list_of(lines, is_code);

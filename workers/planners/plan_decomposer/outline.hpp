@@ -20,8 +20,8 @@ struct OutlineItem {
   bool operator==(const OutlineItem&) const = default;
 };
 
-// The parts of a text: its sections by the largest heading in it, else the items of its first list; none if it has
-// neither. Headings are lines with "#"; code fences are skipped.
+// The parts of a text: its sections by the largest heading in it, else the items of its lists, all of the first one's
+// depth; none if it has neither. Headings are lines with "#", or above "===" or "---"; code fences are skipped.
 std::vector<OutlineItem> split_outline(std::string_view text);
 
 inline constexpr std::size_t outline_bytes_max = 256 * 1024;

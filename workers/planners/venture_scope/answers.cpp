@@ -13,6 +13,17 @@ namespace {
 constexpr std::size_t text_bytes_max = 1000;
 constexpr double no_limit = std::numeric_limits<double>::max();
 
+// "20 years" for a field in years, "1 year" too.
+std::string without_unit(const std::string& text, const std::string& unit) {
+  const std::string plain(trimmed(text));
+  const std::string lower = lowered(plain);
+  for (std::string_view name : {std::string_view(unit), std::string_view(unit).substr(0, unit.size() - 1)}) {
+    if (!lower.ends_with(" " + std::string(name))) continue;
+    return std::string(trimmed(std::string_view(plain).substr(0, plain.size() - name.size())));
+  }
+  return plain;
+}
+
 }  // namespace
 
 bool is_no_answer(const Json& answer) {
@@ -33,10 +44,14 @@ Result<Json> read_answer(const Venture& venture, const std::string& path, const 
     return refused("to be a text, but it is " + excerpt(answer, 60) + ".");
   }
   const Sought sought = sought_of(venture, path);
+  const std::string unit = lowered(text_of(*found, "unit"));
+  const std::string said = !answer.is_string() ? ""
+                           : unit.size() < 2   ? answer.get<std::string>()
+                                               : without_unit(answer.get<std::string>(), unit);
   Quantity quantity;
   if (answer.is_number()) {
     quantity.value = answer.get<double>();
-  } else if (const auto read = answer.is_string() ? read_quantity(answer.get<std::string>()) : std::nullopt) {
+  } else if (const auto read = answer.is_string() ? read_quantity(said) : std::nullopt) {
     quantity = *read;
   } else {
     return refused("to be one number that can be read in one way only, but it is " + excerpt(answer, 60) + ".");

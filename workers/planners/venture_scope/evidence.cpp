@@ -107,6 +107,19 @@ bool fits_rate(const Quantity& quantity, const Sought& sought) {
   return quantity.per.empty() || (!sought.per.empty() && rate_factor(quantity.per, sought.per) > 0);
 }
 
+// Whether the sentence may give its number to something else than what it speaks of.
+bool is_of_another(const std::string& sentence, const Sought& sought) {
+  if (mentions_phrase(sentence, "not|no|never|without|neither|nor|except|together|combined|respectively")) return true;
+  const bool foretells =
+      mentions_phrase(sentence, "will|forecast|expected to|is predicted|are predicted|is projected|are projected");
+  if (foretells && !sought.takes_forecasts) return true;
+  if (sought.kind == Sought::Kind::share) return false;
+  if (mentions_phrase(sentence, "for every|per thousand|per hundred|per 100|per 1,000|per 10,000|per 100,000"))
+    return true;
+  const std::string lower = lowered(sentence.substr(0, sizeof "of the"));
+  return sought.kind == Sought::Kind::number && (lower.starts_with("of the ") || lower.starts_with("among "));
+}
+
 }  // namespace
 
 bool mentions_phrase(std::string_view text, std::string_view phrase) {
@@ -138,11 +151,12 @@ std::vector<Evidence> find_evidence(const std::string& title, const std::string&
   std::vector<Evidence> found;
   if (sought.about.empty() || !mentions_all(title + "\n" + passage, sought.context)) return found;
   for (std::string& sentence : sentences_of(passage)) {
-    if (!mentions_all(sentence, sought.about)) continue;
+    if (!mentions_all(sentence, sought.about) || is_of_another(sentence, sought)) continue;
+    const bool has_scale_in_heading = mentions_phrase(sentence, "in thousands|in millions|in billions|in 1,000");
     const std::vector<Place> places = places_of(words_in(sentence), sought.about[0]);
     std::optional<std::pair<std::size_t, Quantity>> nearest;
     for (const Quantity& quantity : quantities_in(sentence)) {
-      if (!fits_sought(quantity, sought)) continue;
+      if (!fits_sought(quantity, sought) || (has_scale_in_heading && quantity.scale == 1)) continue;
       const std::size_t distance = distance_to(places, quantity);
       if (!nearest || distance < nearest->first) nearest = {distance, quantity};
     }

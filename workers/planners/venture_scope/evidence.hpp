@@ -24,6 +24,7 @@ struct Sought {
   double min = 0;
   double max = 0;
   std::string per = {};  // of a field that is a rate: "year" ...; "" none
+  bool takes_forecasts = false;
 };
 
 // Whether the quantity is of the kind that is sought, without doubt and within its limits.
@@ -37,7 +38,8 @@ struct Evidence {
   std::string says;  // the sentence
 };
 
-// The sentences that fit, and in each the nearest number that does.
+// The sentences that fit, and in each the nearest number that does. Passed over are those that deny, foretell, add
+// several up or count a part, and numbers whose scale is in a heading.
 std::vector<Evidence> find_evidence(const std::string& title, const std::string& passage, const Sought& sought);
 
 }  // namespace cairn

@@ -88,14 +88,30 @@ constexpr std::array<std::string_view, 12> measures_in_metres = {"long",  "high"
 constexpr std::array<std::string_view, 12> months = {"january",   "february", "march",    "april",
                                                      "may",       "june",     "july",     "august",
                                                      "september", "october",  "november", "december"};
-constexpr std::array<std::string_view, 7> rate_units = {"year", "month", "quarter", "week", "day", "hour", "annum"};
+constexpr std::array<Named, 8> rate_units = {{{"year", "year"},
+                                              {"yr", "year"},
+                                              {"annum", "year"},
+                                              {"month", "month"},
+                                              {"quarter", "quarter"},
+                                              {"week", "week"},
+                                              {"day", "day"},
+                                              {"hour", "hour"}}};
 constexpr std::array<std::string_view, 12> at_most = {"less than", "fewer than",   "under",         "below",
                                                       "up to",     "at most",      "no more than",  "not more than",
                                                       "max.",      "a maximum of", "just short of", "maximum"};
 constexpr std::array<std::string_view, 14> hedges = {"more than", "at least", "over",          "above",       "around",
                                                      "about",     "roughly",  "approximately", "nearly",      "almost",
                                                      "some",      "circa",    "ca.",           "an estimated"};
-constexpr std::array<std::string_view, 5> group_marks = {"\u00A0", "\u202F", "\u2009", "'", "\u2019"};
+constexpr std::array<std::string_view, 6> group_marks = {"\u00A0", "\u202F", "\u2009", "'", "\u2019", "\u00B4"};
+// A thousand in one language and a million in another.
+constexpr std::array<std::string_view, 4> unsettled_scales = {"mil", "mille", "mila", "mils"};
+constexpr std::array<std::string_view, 20> changes = {
+    "rise", "rises",  "rose",     "risen",     "grow",     "grew",      "grown",   "growth", "fall",    "falls",
+    "fell", "fallen", "increase", "increased", "decrease", "decreased", "dropped", "sank",   "climbed", "went"};
+constexpr std::string_view beginning_doubt = "a change began there";
+constexpr std::array<std::string_view, 5> products = {"\u00D7", "\u00B7", "\u2219", "^", "*"};
+constexpr std::array<std::string_view, 8> raised = {"\u00BD", "\u00BC", "\u00BE", "\u2153",
+                                                    "\u2154", "\u00B2", "\u00B3", "\u00B9"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -333,6 +349,8 @@ class QuantityReader {
       if (before > 0 && is_capital(sign[0]) && is_ascii_letter(text_[before - 1])) continue;
       if (sign == "$" && before > 0 && is_ascii_letter(text_[before - 1]))
         doubt(quantity, "its sign is of an unknown currency");
+      else if (before > 0 && is_ascii_letter(text_[before - 1]))
+        doubt(quantity, "letters stand before its sign");
       quantity.currency = code == "?" ? "" : code;
       return sign.size();
     }
@@ -352,8 +370,57 @@ class QuantityReader {
       if (ends_with(words)) doubt(quantity, "the text gives a limit, not a value");
     for (const std::string_view words : hedges)
       if (quantity.hedge.empty() && ends_with(words)) quantity.hedge = words;
+    if (quantity.hedge.empty() && (before.ends_with('~') || before.ends_with("\u2248"))) quantity.hedge = "about";
     for (const std::string_view words : {"by", "up", "down"})
       if (ends_with(words)) quantity.is_change = true;
+    const bool is_beginning = ends_with("from") && std::any_of(changes.begin(), changes.end(), [&](const auto& word) {
+                                return before.ends_with(std::string(word) + " from");
+                              });
+    if (is_beginning) doubt(quantity, beginning_doubt);
+  }
+
+  // ".5", "2 × 10", "Mio. € 5": what stands before the number belongs to it, and is not read.
+  void doubt_before(Quantity& quantity) const {
+    std::string_view before = std::string_view(lower_).substr(0, quantity.begin);
+    const bool is_fraction = before.ends_with(".") && (before.size() == 1 || !is_letter(before[before.size() - 2]) ||
+                                                       !quantity.currency.empty());
+    if (is_fraction) doubt(quantity, "nothing stands before its dot");
+    while (before.ends_with(' ')) before.remove_suffix(1);
+    for (const std::string_view product : products)
+      if (before.ends_with(product)) doubt(quantity, "it is a part of a product");
+    const bool is_dotted = before.ends_with('.');
+    if (is_dotted) before.remove_suffix(1);
+    if (before.size() <= last_end_) return;  // the scale of the number before
+    for (const Scale& scale : scale_words)
+      if (before.ends_with(scale.first) && (!is_dotted || scale.first.size() <= 4) &&
+          (before.size() == scale.first.size() || !is_letter(before[before.size() - scale.first.size() - 1])))
+        doubt(quantity, "its scale stands before it");
+  }
+
+  // "2½", "3億", "5+", "3-year", "4.2 × 10": what follows the digits, and is not read.
+  void doubt_after(Quantity& quantity) const {
+    const std::string_view next = rest();
+    const std::string_view spaced = next.substr(std::min(space(), next.size()));
+    const auto begins = [](std::string_view text, const auto& marks) {
+      return std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) { return text.starts_with(mark); });
+    };
+    if (begins(next, raised)) doubt(quantity, "a fraction or a power follows it");
+    if (begins(spaced, products)) doubt(quantity, "it is a part of a product");
+    if (next.starts_with('+')) doubt(quantity, "the text gives a limit, not a value");
+    if (next.starts_with('-') && next.size() > 1 && is_ascii_letter(next[1])) doubt(quantity, "it belongs to a word");
+    const auto first = static_cast<unsigned char>(ahead());
+    const bool is_foreign = first >= 0xC3 && first != 0xE2 && !next.starts_with("\u3000") && first != 0xEF;
+    if (is_foreign) doubt(quantity, "letters follow the digits");
+    if (is_among(unsettled_scales, word_ahead())) doubt(quantity, "its scale can be a thousand or a million");
+  }
+
+  // Whether a letter of scale ends there: "k€" does.
+  bool ends_scale(std::size_t at) const {
+    const std::string_view next = text_.substr(std::min(at, text_.size()));
+    if (next.empty() || (!is_letter(next[0]) && !is_digit(next[0]))) return true;
+    return std::any_of(signs.begin(), signs.end(), [next](const Named& sign) {
+      return !is_capital(sign.first[0]) && next.starts_with(sign.first);
+    });
   }
 
   // --- after the digits ---
@@ -393,10 +460,10 @@ class QuantityReader {
   void read_suffix(Quantity& quantity) {
     if (!is_ascii_letter(ahead())) return;
     for (const Suffix& suffix : suffixes) {
-      const char after = ahead(suffix.letters.size());
-      if (!rest().starts_with(suffix.letters) || is_letter(after) || is_digit(after)) continue;
+      if (!rest().starts_with(suffix.letters) || !ends_scale(at_ + suffix.letters.size())) continue;
       at_ += suffix.letters.size();
       quantity.scale *= suffix.scale;
+      doubt_thousand(quantity, suffix);
       if (suffix.needs_currency && !has_currency_around(quantity)) doubt(quantity, "its letter may be a unit");
       if (suffix.letters == "m" && quantity.currency.empty() && is_among(measures_in_metres, word_ahead()))
         doubt(quantity, "its letter is a unit of length");
@@ -407,14 +474,21 @@ class QuantityReader {
     doubt(quantity, "letters follow the digits");
   }
 
+  // "20 T€": thousands where German is written.
+  void doubt_thousand(Quantity& quantity, const Suffix& suffix) const {
+    if (suffix.scale == 1e12 && space() == 0 && rest().starts_with("\u20AC"))
+      doubt(quantity, "its letter can be a thousand or a trillion");
+  }
+
   // "5.2 m": metres as well as millions, unless it is money.
   void read_distant_suffix(Quantity& quantity) {
     const std::size_t from = space();
     for (const Suffix& suffix : suffixes) {
-      const char after = ahead(from + suffix.letters.size());
-      if (!text_.substr(at_ + from).starts_with(suffix.letters) || is_letter(after) || is_digit(after)) continue;
+      if (!text_.substr(at_ + from).starts_with(suffix.letters) || !ends_scale(at_ + from + suffix.letters.size()))
+        continue;
       at_ += from + suffix.letters.size();
       quantity.scale *= suffix.scale;
+      doubt_thousand(quantity, suffix);
       if (!has_currency_around(quantity)) doubt(quantity, "its letter may be a unit");
       return;
     }
@@ -497,7 +571,8 @@ class QuantityReader {
       while (!unit.empty() && (unit.back() == '.' || unit.back() == '!')) unit.remove_suffix(1);
       const std::string_view next = unit_at + 1 < words.size() ? words[unit_at + 1] : std::string_view();
       const bool is_distance = next == "ago" || next == "before" || next == "earlier" || next == "later";
-      if (is_among(rate_units, unit) && !is_distance) return set_rate(quantity, unit == "annum" ? "year" : unit);
+      for (const auto& [name, meant] : rate_units)
+        if (unit == name && !is_distance) return set_rate(quantity, meant);
       if (word == "per" || is_bare) continue;
     }
   }
@@ -546,7 +621,9 @@ class QuantityReader {
     const bool is_money = !quantity.currency.empty();
     const bool is_settled = digits.doubt == "it may be two numbers" && is_money;
     if (!is_settled && !digits.doubt.empty()) doubt_digits(quantity, digits.doubt);
+    doubt_before(quantity);
     read_company(quantity, digits.is_plain);
+    if (quantity.doubt.empty() || quantity.may_be_settled) doubt_after(quantity);
     read_scale(quantity);
     read_percent(quantity);
     read_currency_after(quantity);
@@ -560,7 +637,7 @@ class QuantityReader {
     quantity.low = quantity.high = quantity.value;
     quantity.may_be_a_year = digits.is_plain && digits.count == 4 && quantity.scale == 1 && !quantity.is_percent &&
                              quantity.currency.empty() && quantity.value >= 1500 && quantity.value < 2200;
-    quantity.end = at_;
+    quantity.end = last_end_ = at_;
     return quantity;
   }
 
@@ -572,6 +649,7 @@ class QuantityReader {
       Quantity& right = found[i + 1];
       // "From 2.1 billion in 2023 to 2.4 billion": a year, and no beginning of a range.
       if (left.may_be_a_year && (right.may_be_a_year || left.written[0] >= right.written[0])) continue;
+      if (left.doubt == beginning_doubt) continue;  // "grew from 2 to 3 million": no range
       const std::string between = lower_.substr(left.end, right.begin > left.end ? right.begin - left.end : 0);
       const std::string_view before = std::string_view(lower_).substr(0, left.begin);
       const bool is_between = before.ends_with("between ") && between == " and ";
@@ -616,6 +694,7 @@ class QuantityReader {
   std::string_view text_;
   std::string lower_;
   std::size_t at_ = 0;
+  std::size_t last_end_ = 0;  // of the number before
   bool is_negative_ = false;
   double fraction_ = 0;  // of the digits just read
 };

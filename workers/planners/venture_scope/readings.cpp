@@ -348,7 +348,8 @@ Json extract_by_rules(const Json& data) {
                       field.value("context", std::vector<std::string>{}),
                       field.value("min", kind == Sought::Kind::number ? -unbounded : 0.0),
                       field.value("max", kind == Sought::Kind::share ? 1.0 : unbounded),
-                      text_of(field, "per")};
+                      text_of(field, "per"),
+                      !text_of(data, "period").empty()};
   for (const Json& passage : data.value("passages", Json::array())) {
     const std::string title = text_of(passage, "title");
     const std::string text = text_of(passage, "text");

@@ -27,11 +27,24 @@ TEST(PlanOutline, sections_go_by_the_largest_heading) {
   EXPECT_EQ(names_in("#no heading\n    # neither\n####### nor this\n"), Names());
 }
 
-TEST(PlanOutline, the_first_list_is_taken_where_there_is_no_heading) {
-  EXPECT_EQ(names_in("Do this:\n\n* a\n* b\n  * b1\n* c\n\nAnd then:\n- d\n"), (Names{"a", "b", "c"}));
+TEST(PlanOutline, issue_20_5_all_lists_are_taken_where_there_is_no_heading) {
+  EXPECT_EQ(names_in("Do this:\n\n* a\n* b\n  * b1\n* c\n\nAnd then:\n- d\n"), (Names{"a", "b", "c", "d"}));
+  const std::vector<OutlineItem> phases = split_outline("First:\n1. a\n2. b\n\nLater:\n1. c\n2. d\n");
+  ASSERT_EQ(phases.size(), 4U);
+  EXPECT_TRUE(phases[1].follows);
+  EXPECT_FALSE(phases[2].follows) << "nothing says that the second list comes after the first";
+  EXPECT_TRUE(phases[3].follows);
   EXPECT_EQ(split_outline("- a\n- b\n  - b1\n    - b2\n")[1].body, "- b1\n  - b2\n");
   EXPECT_EQ(names_in("-no item\n1.neither\n- \n"), Names());
   EXPECT_EQ(names_in("\t- a\n\t- b\n"), (Names{"a", "b"}));
+}
+
+TEST(PlanOutline, issue_20_5_headings_may_be_underlined_and_bullets_of_other_shapes) {
+  EXPECT_EQ(names_in("Plan\n====\n\nOne\n---\n- a\n\nTwo\n-----\n- b\n"), (Names{"Plan"}));
+  EXPECT_EQ(names_in("One\n---\n- a\n\nTwo\n---\n- b\n"), (Names{"One", "Two"}));
+  EXPECT_EQ(names_in("a text\n\n---\n\n- a\n---\n"), (Names{"a"})) << "a rule is no heading";
+  EXPECT_EQ(names_in("\u2022 a\n\u2022 b\n  \u25E6 b1\n\u2013 c\n"), (Names{"a", "b", "c"}));
+  EXPECT_EQ(names_in("\uFEFF# A\r\n- x\r\n# B\r\n"), (Names{"A", "B"}));
 }
 
 TEST(PlanOutline, code_has_no_structure) {

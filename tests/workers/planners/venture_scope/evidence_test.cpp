@@ -65,6 +65,23 @@ TEST(Evidence, U1_growth_is_no_share_and_a_rate_is_no_stock) {
   EXPECT_EQ(value_in("", "They sold 100 bikes a day.", sales), -1) << "no year has a whole number of such";
 }
 
+TEST(Evidence, U1_a_number_that_may_be_of_something_else_is_passed_over) {
+  const Sought households{Sought::Kind::number, "", {"households"}, {}, 1000, 1e9};
+  for (const char* sentence :
+       {"Estmark and Norland together have 5 million households.",
+        "It is not true that Estmark has 9 million households.", "Of the households in Estmark 800,000 have a car.",
+        "Some 800,000 households have no car.", "Households in Estmark, in thousands: 2,500.",
+        "Estmark counts 4,120 households for every 10,000 inhabitants.",
+        "By 2040 there will be 3.1 million households in Estmark."})
+    EXPECT_EQ(value_in("Estmark", sentence, households), -1) << sentence;
+  EXPECT_DOUBLE_EQ(value_in("", "Households grew from 2.1 million to 2.5 million.", households), 2.5e6);
+  EXPECT_DOUBLE_EQ(value_in("", "Households, in millions: 2.5 million.", households), 2.5e6);
+  Sought later = households;
+  later.takes_forecasts = true;
+  EXPECT_DOUBLE_EQ(value_in("", "By 2040 there will be 3.1 million households.", later), 3.1e6);
+  EXPECT_DOUBLE_EQ(value_in("Norland", "Of the households in Norland 12 % own a car.", shares()), 0.12);
+}
+
 TEST(Evidence, every_sentence_that_fits_is_found) {
   const Sought people{Sought::Kind::number, "", {"inhabitants"}, {}, 0, 1e9};
   EXPECT_EQ(find_evidence("", "It has 5 million inhabitants. In 2010 it had 4 million inhabitants.", people).size(),

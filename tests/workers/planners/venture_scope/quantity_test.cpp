@@ -69,6 +69,11 @@ const std::vector<Reading> right = {
     {"3 million p.a.", 3e6, "", "year"},
     {"8 years before they", 8},
     {"1,990 a year ago", 1990},
+    {"20 k\u20AC in sales", 20e3, "EUR"},
+    {"20k\u20AC in sales", 20e3, "EUR"},
+    {"3 M\u20AC", 3e6, "EUR"},
+    {"5\u00B4200 CHF", 5200, "CHF"},
+    {"$0.5m/yr", 5e5, "USD", "year"},
 };
 
 TEST(Quantity, U1_numbers_are_read_as_they_are_written) {
@@ -121,6 +126,25 @@ TEST(Quantity, U1_numbers_with_two_readings_and_parts_of_other_things_are_refuse
   EXPECT_TRUE(quantities_in("number #5").empty());
 }
 
+TEST(Quantity, U1_numbers_with_a_part_that_is_not_read_are_refused) {
+  for (const char* text : {"2\u00BD million homes", "3\u00B2", "4.2 \u00D7 10^6 units", "4.2\u00D710^6", "JPY 3\u5104",
+                           "5 mil. homes", "R$ 5 mil", "5 mille euros", "5+ million homes", "k\u20AC 20", "T\u20AC 20",
+                           "20 T\u20AC", "Mio. \u20AC 5", "EUR million 20", ".5 million", "\u20AC .5", "a 3-year plan"})
+    for (const Quantity& quantity : quantities_in(text))
+      EXPECT_NE(quantity.doubt, "") << text << " read as " << quantity.value;
+  const std::vector<Quantity> change = quantities_in("sales grew from 2.1 million to 2.5 million");
+  ASSERT_EQ(change.size(), 2U);
+  EXPECT_EQ(change[0].doubt, "a change began there");
+  EXPECT_DOUBLE_EQ(change[1].value, 2.5e6);
+  EXPECT_EQ(change[1].doubt, "");
+  EXPECT_TRUE(quantities_in("they cost from 2 to 3 euros")[0].is_range());
+  const std::vector<Quantity> two = quantities_in("5 million 30 times");
+  EXPECT_EQ(two[0].doubt, "");
+  const std::vector<Quantity> sentences = quantities_in("It ended. 5 homes, ca. 20 million. 30 more.");
+  ASSERT_EQ(sentences.size(), 3U);
+  for (const Quantity& each : sentences) EXPECT_EQ(each.doubt, "");
+}
+
 TEST(Quantity, a_year_a_change_and_a_hedge_are_known_as_such) {
   EXPECT_TRUE(quantities_in("in 2024 it")[0].may_be_a_year);
   EXPECT_FALSE(quantities_in("2,024 of")[0].may_be_a_year);
@@ -129,6 +153,7 @@ TEST(Quantity, a_year_a_change_and_a_hedge_are_known_as_such) {
   EXPECT_TRUE(quantities_in("1.1 % more than a year before")[0].is_change);
   EXPECT_FALSE(quantities_in("12 % of them")[0].is_change);
   EXPECT_EQ(quantities_in("more than 5 million")[0].hedge, "more than");
+  EXPECT_EQ(quantities_in("~5 million")[0].hedge, "about");
   EXPECT_TRUE(quantities_in("5 to 6 years")[0].is_range());
   EXPECT_EQ(quantities_in("5 to 6 years")[0].low, 5);
 }

@@ -363,16 +363,29 @@ TEST(VentureScope, U3_what_was_said_or_given_is_never_overwritten_by_a_document)
   EXPECT_EQ(desk.data["last_calculation"]["result"], 6);
 }
 
+// What the field `a` has after an answer; null if it was refused.
+Json taken_for_a(VentureDesk& desk, const Json& answer) {
+  desk.data["fields"].erase("a");
+  desk.data["tries"] = Json::object();
+  desk.data["pending_question"] = {{"field", "a"}};
+  desk.outcome("observe_user", answer);
+  return desk.data["fields"].contains("a") ? desk.data["fields"]["a"]["value"] : Json();
+}
+
+TEST(VentureScope, S0_09_an_answer_may_end_with_the_unit_of_its_field) {
+  VentureDesk desk;
+  desk.data["profile"]["fields"]["a"]["unit"] = "years";
+  desk.outcome("prepare");
+  EXPECT_EQ(taken_for_a(desk, "20 years"), 20);
+  EXPECT_EQ(taken_for_a(desk, "1 Year"), 1);
+  EXPECT_EQ(taken_for_a(desk, "20 months"), nullptr);
+  EXPECT_EQ(taken_for_a(desk, "years"), nullptr);
+}
+
 TEST(VentureScope, answers_are_values_only_if_they_fit_the_field) {
   VentureDesk desk;
   desk.outcome("prepare");
-  const auto answered = [&desk](const Json& answer) {
-    desk.data["fields"].erase("a");
-    desk.data["tries"] = Json::object();
-    desk.data["pending_question"] = {{"field", "a"}};
-    desk.outcome("observe_user", answer);
-    return desk.data["fields"].contains("a") ? desk.data["fields"]["a"]["value"] : Json();
-  };
+  const auto answered = [&desk](const Json& answer) { return taken_for_a(desk, answer); };
   EXPECT_EQ(answered(7), 7);
   EXPECT_EQ(answered("0.5 thousand"), 500.0);
   EXPECT_EQ(answered("12 %"), nullptr);
