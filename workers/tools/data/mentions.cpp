@@ -391,7 +391,8 @@ class Linking {
 
   // "qty" for a column "qty", whose stem is that of "quantity".
   static bool is_literally(const Stems& phrase, const std::string& name) {
-    return phrase.size() == 1 && phrase[0] == stem_of(name);
+    if (phrase.size() != 1 || phrase[0].empty() || name.empty() || phrase[0][0] != lowered(name[0])) return false;
+    return phrase[0] == stem_of(name);
   }
 
   void add_names(std::vector<Candidate>& candidates, const Stems& phrase, std::size_t words) const {
