@@ -275,7 +275,7 @@ class Reading {
     }
   }
 
-  // "the orders of Smith", told by the customer's name alone.
+  // "the orders of Smith", shown by the name of the customer alone.
   void doubt_repeated() {
     const auto is_given = [&](const Term& term) {
       return !term.is_figure() &&

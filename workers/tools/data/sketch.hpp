@@ -49,7 +49,7 @@ struct Sketch {
   bool sorts = false;  // the order chooses no rows and none may come or go by it
   std::int64_t limit = 0;
   std::int64_t offset = 0;  // places before the first row
-  bool is_ratio = false;  // the last two outputs, the first by the second
+  bool is_ratio = false;    // the last two outputs, the first by the second
   double ratio_times = 1;
   bool is_distinct = false;
   std::vector<std::size_t> hints;   // tables that the question names by the way

@@ -363,7 +363,7 @@ TEST(VentureScope, U3_what_was_said_or_given_is_never_overwritten_by_a_document)
   EXPECT_EQ(desk.data["last_calculation"]["result"], 6);
 }
 
-// What the field `a` has after an answer; null if it was refused.
+// The value of the field `a` after an answer; null if it was refused.
 Json taken_for_a(VentureDesk& desk, const Json& answer) {
   desk.data["fields"].erase("a");
   desk.data["tries"] = Json::object();
