@@ -3,12 +3,14 @@
 import dataclasses
 import datetime
 import enum
+import json
+import logging
 import unittest
-from typing import Any, Dict, List, Literal, NewType, Optional, Tuple, TypedDict, Union
+from typing import Any, Dict, List, Literal, NewType, Optional, Tuple, TypedDict, Union, cast
 
 from cairn.failures import Again, Final
 from cairn.functions import decode, function_of, plain, schema_of
-from cairn.worker import Worker, _failure
+from cairn.worker import Worker, _failure, _report_bytes
 
 
 class Size(enum.Enum):
@@ -196,6 +198,34 @@ class Functions(unittest.TestCase):
         self.assertEqual(plain(Model("t")), {"text": "t", "mode": "json"})
         self.assertEqual(plain([1]), [1])
 
+    def test_what_json_becomes_within_settings_becomes_json_within_a_result(self) -> None:
+        order = Order(7, [Part("a")], Size.SMALL)
+        shown = {"id": 7, "parts": [{"name": "a", "weight": 1.0}], "size": "small", "note": None, "more": {},
+                 "mode": "fast", "either": 0, "anything": None}
+        result: Any = {"claim": "c", "patch": plain({"orders": [order], "model": Model("t"), "some": {Size.SMALL}})}
+        self.assertEqual(json.loads(_report_bytes(result))["patch"],
+                         {"orders": [shown], "model": {"text": "t", "mode": "json"}, "some": ["small"]})
+        self.assertEqual(decode(Order, json.loads(_report_bytes({"claim": "c", "patch": plain(order)}))["patch"], ""),
+                         order)
+
+    def test_an_outcome_that_is_no_json_fails_the_step_whatever_its_methods_raise(self) -> None:
+        class Raising(Model):
+            def model_dump(self, mode: str) -> Dict[str, str]:
+                raise RuntimeError("no")
+
+        for value, says in ((object(), "Object of type object is not JSON serializable"), (Raising("t"), "no"),
+                            (Part, "Object of type type is not JSON serializable"), (float("nan"), "Out of range")):
+            report = json.loads(_report_bytes({"claim": "c", "patch": {"x": value}}))
+            self.assertEqual((report["claim"], report["error"], report["again"]), ("c", "invalid", False))
+            self.assertIn(says, report["message"])
+
+    def test_a_callable_object_whose_call_is_async_is_awaited(self) -> None:
+        class Counts:
+            async def __call__(self, settings: Any) -> None: ...
+
+        self.assertTrue(function_of(Counts(), {}).is_async)
+        self.assertFalse(function_of(Model, {}).is_async)
+
 
 class Schemas(unittest.TestCase):
     def test_a_dataclass_is_the_schema_of_what_it_is_made_of(self) -> None:
@@ -235,6 +265,25 @@ class Failures(unittest.TestCase):
     def test_a_pause_that_is_longer_than_the_server_takes_is_cut_to_that(self) -> None:
         context: Any = None
         self.assertEqual(_failure(Again("busy", retry_ms=7_200_000), context)["retry_ms"], 3_600_000)
+
+    def test_a_pause_that_is_no_whole_number_does_not_make_the_failure_final(self) -> None:
+        given: List[Any] = [(1.6, 2), (-5, 0), (float("nan"), 0), (float("inf"), 3_600_000), (None, 0), ("5", 0)]
+        for retry_ms, sent in given:
+            failure = _failure(Again("busy", retry_ms=retry_ms), cast(Any, None))
+            self.assertEqual((failure["again"], failure["retry_ms"]), (True, sent))
+
+    def test_a_failure_is_reported_whatever_its_text_is(self) -> None:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError("no")
+
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        for thrown, says in ((OSError("bad \udcff name\0"), "bad ? name\ufffd"), (OSError("x" * 99_999), "x" * 32_768),
+                             (Mute(), "Mute, whose text raises RuntimeError"), (KeyError(), "KeyError")):
+            self.assertEqual(_failure(thrown, cast(Any, None)), {"error": "error", "message": says, "again": True})
+        self.assertEqual(_failure(Final("no", error=cast(Any, 5)), cast(Any, None)),
+                         {"error": "error", "message": "no", "again": False})
 
 
 if __name__ == "__main__":

@@ -107,6 +107,43 @@ class WorkerAtWrongServers(unittest.TestCase):
             stops_after(server, self.worker(server), 2)
             self.assertEqual(self.reports(server)[0], {"release": True, "retry_ms": 1000, "claim": "c1"})
 
+    def test_a_worker_outlives_what_its_functions_raise(self) -> None:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError("no")
+
+        names = ["mute", "leaves", "interrupted", "coroutine", "fine"]
+        claims = [answered({**claim(f"c{at}"), "handler": name}) for at, name in enumerate(names)]
+        with ScriptedServer(*claims, answered()) as server:
+            worker = Worker(server.url, concurrency=1, grace=1.0)
+
+            @worker.handler("mute")
+            def mute(settings: Any) -> None:
+                raise Mute()
+
+            @worker.handler("leaves")
+            async def leaves(settings: Any) -> None:
+                raise SystemExit(3)
+
+            @worker.handler("interrupted")
+            async def interrupted(settings: Any) -> None:
+                raise KeyboardInterrupt()
+
+            @worker.handler("coroutine")
+            def coroutine(settings: Any) -> Any:
+                return interrupted(settings)
+
+            @worker.handler("fine")
+            async def fine(settings: Any) -> Dict[str, int]:
+                return {"n": 1}
+
+            stops_after(server, worker, len(names) + 1)
+            reports = {one["claim"]: one for one in self.reports(server)}
+        self.assertEqual([reports[f"c{at}"].get("message") for at in range(3)],
+                         ["Mute, whose text raises RuntimeError", "3", "KeyboardInterrupt"])
+        self.assertIn("found a coroutine", reports["c3"]["message"])
+        self.assertEqual(reports["c4"]["patch"], {"n": 1})
+
     def test_settings_of_a_worker_that_are_none_are_refused(self) -> None:
         worker = Worker("http://127.0.0.1:1")
         worker.handler("h")(lambda settings: {})

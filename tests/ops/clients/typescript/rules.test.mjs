@@ -25,6 +25,7 @@ class Api {
   claimed = []; // [session, claim]
   asked = undefined; // the last request for claims
   reported = [];
+  reports = {}; // by their claims
   beats = [];
   failed = [];
   results = () => "committed";
@@ -95,6 +96,7 @@ class Api {
     const claims = this.steps.splice(0, body.max);
     for (const one of claims) this.claimed.push([session, one.claim]);
     this.reported.push(...finished.map((one) => one.claim));
+    for (const one of finished) this.reports[one.claim] = one;
     const results = finished.map((one) => ({ claim: one.claim, status: this.results(one), says: "It says no." }));
     return [200, { session, heartbeat_ms: 50, results, claims }];
   }
@@ -171,6 +173,59 @@ test("a session that is lost with three requests under way is replaced by one", 
   assert.ok(api.claimed.every(([session, one]) => session === (one.startsWith("later") ? "2" : "1")));
   assert.deepEqual([...seen].sort(), ["a", "b", ...later].sort());
 });
+
+// What the steps of these functions report, all claimed by one request.
+async function reportsOf(functions) {
+  const worker = new Worker({ url: api.url, graceMs: 500, log: (line) => log.push(line) });
+  const names = Object.keys(functions);
+  for (const name of names) worker.handler(name, functions[name]);
+  api.steps = names.map((name) => ({ ...claim(name), handler: name }));
+  const running = worker.run();
+  ends.push(() => (worker.stop(), running));
+  await until(() => names.every((name) => name in api.reports));
+  return api.reports;
+}
+
+test("a step whose function throws anything at all is reported, and the others of its request go on", async () => {
+  const thrown = {
+    bare: Object.create(null),
+    unread: { get error() { throw new Error("no"); } },
+    unshown: Object.assign(new Error("no"), { message: Symbol("no") }),
+    dead: (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; })(),
+    halved: new Error("bad \udcff name\0"),
+    huge: new Error("x".repeat(3_000_000)),
+  };
+  const functions = {};
+  for (const [name, one] of Object.entries(thrown)) {
+    functions[name] = () => { throw one; };
+    functions[`${name} later`] = async () => { throw one; };
+  }
+  const reports = await reportsOf({ ...functions, fine: () => ({ n: 1 }) });
+  assert.deepEqual(reports.fine.patch, { n: 1 });
+  for (const name of Object.keys(functions)) {
+    assert.equal(reports[name].error, "error", name);
+    assert.equal(reports[name].again, true, name);
+  }
+  assert.equal(reports.bare.message, "an object that cannot be shown");
+  assert.equal(reports.halved.message, "bad \ufffd name\ufffd");
+  assert.equal(reports.huge.message.length, 32 * 1024);
+});
+
+test("an outcome with a promise that is not awaited fails, and one that is a promise of another library is awaited",
+  async () => {
+    const reports = await reportsOf({
+      forgotten: () => ({ n: Promise.resolve(1) }),
+      fault: () => ({ n: new Error("no") }),
+      pattern: () => ({ n: /x/ }),
+      thenable: () => ({ then: (resolve) => resolve({ n: 1 }) }),
+    });
+    for (const name of ["forgotten", "fault", "pattern"]) {
+      assert.equal(reports[name].error, "invalid", name);
+      assert.match(reports[name].message, /^Expected an outcome that is JSON, but: n is /);
+    }
+    assert.match(reports.forgotten.message, /is an await missing\?$/);
+    assert.deepEqual(reports.thenable.patch, { n: 1 });
+  });
 
 test("a progress that is no text is shown as one, and a long one by its end", async () => {
   const [one, two, three, four] = await atWork(4);

@@ -43,8 +43,8 @@ def function_of(call: Callable[..., Any], declared: Mapping[str, Json]) -> Funct
               and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     if not positional or any(one not in positional[:2] for one in needed):
         raise TypeError(f"Expected a function of settings, or of settings and a context, but {_name(call)} is none.")
-    return Function(call, declared, len(positional) >= 2, _settings_type(call, positional[0].name),
-                    inspect.iscoroutinefunction(call))
+    is_async = any(inspect.iscoroutinefunction(one) for one in (call, getattr(call, "__call__", None)))
+    return Function(call, declared, len(positional) >= 2, _settings_type(call, positional[0].name), is_async)
 
 
 def _name(call: Callable[..., Any]) -> str:
@@ -301,10 +301,27 @@ def _decode_typed_dict(kind: Any, value: Json, place: str) -> Any:
 
 
 def plain(value: Any) -> Json:
-    """Dataclasses and pydantic models as JSON; nothing is an empty object."""
-    if value is None:
-        return {}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
+    """An outcome as JSON but for what is within it; nothing is an empty object."""
+    return {} if value is None else _plain_object(value)
+
+
+def plain_inner(value: Any) -> Json:
+    """A value within an outcome that JSON has not: those types that decode() makes. Raises TypeError for others."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    made = _plain_object(value)
+    if made is value:
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return made
+
+
+def _plain_object(value: Any) -> Any:
+    """A dataclass or a pydantic model as an object; any other value as it is."""
+    if isinstance(value, type):
+        return value
+    if dataclasses.is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
     dump = getattr(value, "model_dump", None)
     return dump(mode="json") if callable(dump) else value

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import json
 import logging
 import queue
@@ -20,7 +21,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 from .context import AsyncContext, Context, Label, Models, StepContext
 from .failures import Again, Final
-from .functions import Function, function_of, plain, schema_of
+from .functions import Function, function_of, plain, plain_inner, schema_of
 from .gateway import Answered, Gateway
 from .rules import Api, Broken, CairnError, Json, Refused, Unavailable
 from .threads import Threads
@@ -119,7 +120,7 @@ class Worker:
             self.stop()
         handlers = self._catch_signals()
         reporting = [_thread(self._report) for _ in range(_REPORTERS)]
-        claiming, *others = [_thread(one) for one in (self._claim, self._beat, self._loop.run_forever)]
+        claiming, *others = [_thread(one) for one in (self._claim, self._beat, self._run_loop)]
         wakes.recv(1)
         for number, former in handlers.items():
             signal.signal(number, former or signal.SIG_DFL)  # a second signal ends it at once
@@ -269,6 +270,14 @@ class Worker:
             report = _failure(thrown, context)
         self._end(context, report)
 
+    def _run_loop(self) -> None:
+        """Goes on after a SystemExit or KeyboardInterrupt of a coroutine, which leaves the loop and is its task's."""
+        while True:
+            try:
+                return self._loop.run_forever()
+            except BaseException as thrown:
+                log.warning("A coroutine raised %s.", type(thrown).__name__)
+
     async def _run_async(self, function: Function, context: StepContext) -> None:
         try:
             left = max(context.deadline - time.monotonic(), 0)
@@ -372,31 +381,51 @@ def _news(running: Sequence[StepContext]) -> Dict[str, str]:
 
 
 def _outcome(result: Any, context: StepContext) -> Dict[str, Json]:
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise Final(f"Expected an outcome, but found a {type(result).__name__}: a function that returns one is to be "
+                    f"declared with async def.", error="invalid")
     if isinstance(result, Label):
         return {"label": result.label, "patch": plain(result.patch)}
     return {"outputs" if context.tool is not None else "patch": plain(result)}
 
 
-# The longest pause that the server takes.
+# The longest pause that the server takes, and about as much of a message as it keeps.
 _RETRY_MS_MAX = 3_600_000
+_MESSAGE_MAX = 32 * 1024
 
 
 def _failure(thrown: BaseException, context: StepContext) -> Dict[str, Json]:
-    if isinstance(thrown, Final):
-        return {"error": thrown.error, "message": str(thrown), "again": False}
-    if isinstance(thrown, Again):
-        retry_ms = min(thrown.retry_ms, _RETRY_MS_MAX)
-        return {"error": thrown.error, "message": str(thrown), "again": True, "retry_ms": retry_ms}
+    message = _message(thrown)
+    if isinstance(thrown, (Again, Final)):
+        error = thrown.error if isinstance(thrown.error, str) else "error"
+        said: Dict[str, Json] = {"error": error, "message": message, "again": isinstance(thrown, Again)}
+        return {**said, "retry_ms": _retry_ms(thrown.retry_ms)} if isinstance(thrown, Again) else said
     if isinstance(thrown, asyncio.TimeoutError) and time.monotonic() >= context.deadline:
         return {"error": "timeout", "message": "Expected an outcome in time."}
-    message = str(thrown) or type(thrown).__name__
-    log.warning("A step failed: %s", message, exc_info=thrown)
+    with contextlib.suppress(Exception):  # a formatter that shows the exception fails where str() does
+        log.warning("A step failed: %s", message, exc_info=thrown)
     return {"error": "error", "message": message, "again": True}
+
+
+def _message(thrown: BaseException) -> str:
+    """What the API takes of any exception's text: the report of a failure must not fail by it."""
+    try:
+        text = str(thrown)[:_MESSAGE_MAX] or type(thrown).__name__
+    except Exception as unshown:
+        text = f"{type(thrown).__name__}, whose text raises {type(unshown).__name__}"
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+
+
+def _retry_ms(given: Any) -> int:
+    """What is no number of at least 0 counts as none."""
+    return round(min(given, _RETRY_MS_MAX)) if isinstance(given, (int, float)) and given > 0 else 0
 
 
 def _report_bytes(report: Dict[str, Json]) -> bytes:
     try:
-        return json.dumps(report, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as fault:
-        said = f"Expected an outcome that is JSON, but: {fault}"
+        return json.dumps(report, allow_nan=False, default=plain_inner).encode()
+    except Exception as fault:  # also what a value's own methods raise
+        said = f"Expected an outcome that is JSON, but: {_message(fault)}"
         return json.dumps({"claim": report["claim"], "error": "invalid", "again": False, "message": said}).encode()

@@ -22,14 +22,25 @@ export class Final extends Error {
   }
 }
 
+// True also for promises of other realms and libraries.
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
+  return isObject && typeof (value as { then?: unknown }).then === "function";
+}
+
 // What JSON.stringify would leave out or replace without a word.
+const lostObjects = [Map, Set, Error, RegExp];
+
+function isLost(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value);
+  if (typeof value === "function" || typeof value === "symbol") return true;
+  return isPromise(value) || lostObjects.some((kind) => value instanceof kind);
+}
+
 function refuseLoss(name: string, value: unknown): unknown {
-  const isLost =
-    typeof value === "number"
-      ? !Number.isFinite(value)
-      : typeof value === "function" || typeof value === "symbol" || value instanceof Map || value instanceof Set;
-  if (isLost) throw new TypeError(`${name || "it"} is ${Object.prototype.toString.call(value)} (${String(value)})`);
-  return value;
+  if (!isLost(value)) return value;
+  const hint = isPromise(value) ? ": is an await missing?" : "";
+  throw new TypeError(`${name || "it"} is ${Object.prototype.toString.call(value)} (${String(value)})${hint}`);
 }
 
 // Throws for a value that JSON would change.

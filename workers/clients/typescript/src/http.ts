@@ -207,10 +207,15 @@ export function newId(): string {
   return Array.from({ length: 4 }, () => Math.floor(Math.random() * 2 ** 32).toString(16).padStart(8, "0")).join("");
 }
 
+// Whatever was thrown: an object's own methods may throw when it is shown.
 export function sentenceOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return String(thrown);
-  const cause = thrown.cause instanceof Error ? `: ${thrown.cause.message}` : "";
-  return (thrown.message || thrown.name) + cause;
+  try {
+    if (!(thrown instanceof Error)) return String(thrown);
+    const cause = thrown.cause instanceof Error ? `: ${thrown.cause.message}` : "";
+    return `${thrown.message || thrown.name}${cause}`;
+  } catch {
+    return `an ${typeof thrown} that cannot be shown`;
+  }
 }
 
 async function refusalOf(response: Response): Promise<Refused> {

@@ -141,16 +141,39 @@ function notJson(message: string): Said {
 }
 
 const retryMsMax = 3_600_000; // the longest pause that the server takes
+const messageMax = 32 * 1024; // about as much of a message as it keeps
 
+// Of anything that may be thrown: the report of a failure must not fail by it.
 export function failureOf(thrown: unknown): Said {
-  const given = (thrown as { error?: unknown } | null | undefined)?.error;
-  const retryMs = thrown instanceof Again ? Math.min(Math.round(thrown.retryMs), retryMsMax) : 0;
-  return {
-    error: typeof given === "string" ? given : "error",
-    message: sentenceOf(thrown),
-    again: !(thrown instanceof Final),
-    ...(retryMs > 0 ? { retry_ms: retryMs } : {}),
-  };
+  const message = messageOf(sentenceOf(thrown));
+  try {
+    const given = (thrown as { error?: unknown } | null | undefined)?.error;
+    const retryMs = thrown instanceof Again ? Math.min(Math.round(thrown.retryMs), retryMsMax) : 0;
+    return {
+      error: typeof given === "string" ? given : "error",
+      message,
+      again: !(thrown instanceof Final),
+      ...(retryMs > 0 ? { retry_ms: retryMs } : {}),
+    };
+  } catch {
+    return { error: "error", message, again: true };
+  }
+}
+
+// With the place where it was thrown, if that is known; "": the function meant it.
+export function bugOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Again || thrown instanceof Final) return "";
+    const stack = (thrown as { stack?: unknown } | null | undefined)?.stack;
+    return typeof stack === "string" ? stack : sentenceOf(thrown);
+  } catch {
+    return sentenceOf(thrown);
+  }
+}
+
+// The API takes no half of a pair of surrogates, and no NUL.
+function messageOf(text: string): string {
+  return new TextDecoder().decode(new TextEncoder().encode(text.slice(0, messageMax))).replaceAll("\0", "\ufffd");
 }
 
 export function reportText(step: Step, said: Said): string {
@@ -158,7 +181,7 @@ export function reportText(step: Step, said: Said): string {
   try {
     return exactJson({ claim: step.claim, ...said, ...facts });
   } catch (fault) {
-    const message = `Expected an outcome that is JSON, but: ${sentenceOf(fault)}`;
+    const message = messageOf(`Expected an outcome that is JSON, but: ${sentenceOf(fault)}`);
     return JSON.stringify({ claim: step.claim, ...notJson(message) });
   }
 }

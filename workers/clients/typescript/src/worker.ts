@@ -4,10 +4,10 @@
 // answered.
 import type { Claim, ClaimsAnswer, DeclaredHandler, DeclaredTool, Fields } from "./api.js";
 import type { HeartbeatAnswer, HeartbeatBody } from "./api.js";
-import { Again, Final } from "./failures.js";
+import { isPromise } from "./failures.js";
 import { type Address, aborted, pause, Refused, sentenceOf, Transport, Unavailable } from "./http.js";
 import { hostName, onSignals, turn } from "./process.js";
-import { type Context, failureOf, type Label, outcomeOf, reportText, Step, timeout } from "./step.js";
+import { bugOf, type Context, failureOf, type Label, outcomeOf, reportText, Step, timeout } from "./step.js";
 
 // The `with` of a node, or the inputs of a sub-goal. A type of your own may take its place.
 export type HandlerFunction<Settings = Fields> = (settings: Settings, context: Context) => Patch | Promise<Patch>;
@@ -297,17 +297,17 @@ export class Worker {
     const step = new Step(claim);
     this.#held.set(claim.claim, step);
     const found = step.isTool ? this.#tools.get(claim.tool!) : this.#handlers.get(claim.handler ?? "");
-    if (!found || this.#isStopping) return this.#end(step, { release: true, retry_ms: 1_000 });
+    if (!found || this.#isStopping) return this.#end(step, { release: true, retry_ms: this.#isStopping ? 0 : 1_000 });
     try {
       const result = found.call(claim.input as never, step);
-      if (result instanceof Promise) void this.#follow(step, result);
+      if (isPromise(result)) void this.#follow(step, result);
       else this.#end(step, outcomeOf(result, step.isTool));
     } catch (thrown) {
       this.#fail(step, thrown);
     }
   }
 
-  async #follow(step: Step, result: Promise<unknown>): Promise<void> {
+  async #follow(step: Step, result: PromiseLike<unknown>): Promise<void> {
     const late = () => {
       step.abort();
       this.#end(step, timeout);
@@ -321,8 +321,8 @@ export class Worker {
   }
 
   #fail(step: Step, thrown: unknown): void {
-    const isMeant = thrown instanceof Again || thrown instanceof Final || step.cancelled;
-    if (!isMeant) this.#log(`A step failed: ${(thrown as Error | undefined)?.stack ?? String(thrown)}`);
+    const bug = step.cancelled ? "" : bugOf(thrown);
+    if (bug !== "") this.#log(`A step failed: ${bug}`);
     this.#end(step, failureOf(thrown));
   }
 
