@@ -17,7 +17,11 @@ Json resource_template(const std::string& uri, const std::string& name, const st
   return {{"uriTemplate", uri}, {"name", name}, {"description", says}, {"mimeType", json_type}};
 }
 
-RpcError failed(const ApiResponse& response, int code) { return {code, refusal_of(response)}; }
+RpcError failed(const ApiResponse& response, int code) {
+  if (response.status >= http_status::failures_begin)
+    return {rpc::internal_error, refusal_of(response), response.status};
+  return {code, refusal_of(response)};
+}
 
 // The request whose answer the resource is; nothing: there is no such kind.
 std::optional<ApiRequest> request_for(const std::string& uri) {

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "ops/commands/command_options.hpp"
@@ -30,14 +31,16 @@ struct McpOptions {
 // The lines of stdin, as far as they have come.
 class InputLines {
  public:
-  // Waits for at most so long. False: there will be no more.
+  // Waits for at most so long. False: there will be no more, and what has come is the last line.
   bool read(int wait_ms) {
     pollfd ready{STDIN_FILENO, POLLIN, 0};
     if (::poll(&ready, 1, wait_ms) <= 0) return true;
     char bytes[read_bytes];
     const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
     if (got > 0) text_.append(bytes, static_cast<std::size_t>(got));
-    return got > 0 || (got < 0 && errno == EINTR);
+    const bool goes_on = got > 0 || (got < 0 && errno == EINTR);
+    if (!goes_on) text_ += '\n';
+    return goes_on;
   }
 
   struct Line {
@@ -87,12 +90,27 @@ class StdioDoor {
           nullptr, {rpc::invalid_request,
                     "Expected a message of at most " + std::to_string(line_bytes_max) + " bytes, but it has more."}));
     if (line.text.find_first_not_of(" \t\r") == std::string::npos) return;
-    McpReply reply = answer_message(host_, line.text, {}, session_);
+    McpReply reply = answer(line.text);
     if (!reply.session.empty()) session_ = reply.session;
     if (reply.message) say(*reply.message);
     if (reply.declined) decline(*reply.declined);
     if (!reply.cancelled.is_null()) cancel(reply.cancelled);
     if (reply.call) begin(std::move(reply.call));
+  }
+
+  // A database that is away fails the request: the client would not start another process.
+  McpReply answer(const std::string& text) const {
+    try {
+      return answer_message(host_, text, {}, session_);
+    } catch (const std::exception& failure) {
+      spdlog::warn("A message of the client is not answered: {}", failure.what());
+    }
+    McpReply reply;
+    const Result<RpcMessage, RpcRefusal> message = parse_message(text);
+    if (message && message->kind == RpcMessage::Kind::request)
+      reply.message = error_message(
+          message->id, {rpc::internal_error, "Expected the database to answer, but it does not; try again."});
+    return reply;
   }
 
   void begin(std::unique_ptr<RunCall> call) {

@@ -1,7 +1,9 @@
 // The doors of the Model Context Protocol: what a token may see and do, Cairn's own tools, resources, and bad input.
 #include <gtest/gtest.h>
+#include <sstream>
 
 #include "tests/ops/mcp/mcp_client.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn::program {
 namespace {
@@ -266,6 +268,32 @@ TEST(McpDoors, stdio_refuses_the_same_and_goes_on) {
   EXPECT_EQ(said[3]["error"]["code"], -32601);
   EXPECT_EQ(said[4]["result"]["supportedVersions"][0], "2026-07-28");
   EXPECT_EQ(said[5]["result"], Json::object());
+}
+
+TEST(McpDoors, stdio_outlives_a_database_that_is_away_and_hears_a_last_line_without_an_end) {
+  const std::string data = (directory() / "mcp_away").string(), out = data + ".out";
+  const std::string program = testing::cairn_program() + " --data " + data;
+  ASSERT_EQ(run_program("/bin/bash", {"-c", program + " migrate"}).exit, 0);
+  write_file("mcp_away.out", "");
+  const auto ask = [](int id, const std::string& method) {
+    return "printf '%s' '" + rpc_request(id, method).dump() + "'; ";
+  };
+  const auto await = [&out](int answers) {
+    return "for i in $(seq 300); do [ $(wc -l < " + out + ") -ge " + std::to_string(answers) +
+           " ] && break; sleep 0.1; done; ";
+  };
+  const std::string script = "{ " + ask(1, "tools/list") + "echo; " + await(1) + program + " down >&2; " +
+                             ask(2, "tools/list") + "echo; " + ask(3, "resources/list") + "echo; " + await(3) +
+                             program + " doctor >&2; " + ask(4, "tools/list") + "} | " + program + " mcp > " + out;
+  const Ran ran = run_program("/bin/bash", {"-c", script});
+  run_program("/bin/bash", {"-c", program + " down"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  std::istringstream text(read_file(out));
+  std::vector<Json> said;
+  for (std::string line; std::getline(text, line);) said.push_back(Json::parse(line));
+  ASSERT_EQ(said.size(), 4u) << ran.err;
+  for (const std::size_t away : {1u, 2u}) EXPECT_EQ(said[away]["error"]["code"], -32603) << said[away];
+  EXPECT_FALSE(said[3]["result"]["tools"].empty()) << said[3];
 }
 
 TEST(McpDoors, a_graph_is_refused_whose_expose_is_not_as_it_should_be) {
