@@ -253,7 +253,7 @@ Result<Ask::Report> release_body(const ApiRequest& request, const ClaimId& claim
 Result<ClaimsHeard> heartbeat_body(const ApiRequest& request) {
   Fields fields(request, {"session", "claims", "progress"});
   ClaimsHeard heard;
-  fields.needed("session");
+  fields.needed_text("session");
   heard.session = session_of(fields);
   for (const std::string& text : fields.texts("claims")) {
     const Result<ClaimId> claim = parse_claim_id(text);

@@ -67,7 +67,7 @@ std::string Fields::text(const char* name) {
 }
 
 std::string Fields::needed_text(const char* name) {
-  if (needed(name).is_null() && !fields_.contains(name)) return "";
+  if (needed(name).is_null() && fields_.contains(name)) refuse_kind(name, "a text");
   return text(name);
 }
 

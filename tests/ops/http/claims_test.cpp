@@ -254,6 +254,8 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
   }
   EXPECT_EQ(server.post(claims + "/nothing/complete").status, 400);
   EXPECT_EQ(server.post(claims + "/heartbeat", {{"session", "77"}, {"claims", Json::array()}}).status, 404);
+  EXPECT_EQ(server.post(claims + "/heartbeat", {{"session", nullptr}, {"claims", Json::array()}}).status, 400);
+  EXPECT_EQ(server.post(claims + "/" + claim + "/fail", {{"error", nullptr}}).status, 400) << "it is needed";
   const Json says_nothing = {{"session", answer["session"]}, {"claims", {claim}}, {"progress", {{"x", "half"}}}};
   EXPECT_EQ(server.post(claims + "/heartbeat", says_nothing).status, 400) << "no claim has that name";
   const Json both = {{"patch", {{"letters", 1}}}, {"outputs", {{"a", 1}}}};
