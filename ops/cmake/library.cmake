@@ -9,6 +9,7 @@ add_library(cairn_library STATIC
   ops/library/engine.cpp
   ops/library/http_transport.cpp
   ops/library/own_work.cpp
+  ops/library/plain_json.cpp
   ops/library/run_state.cpp
   ops/library/worker.cpp
 )

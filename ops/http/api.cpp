@@ -145,7 +145,7 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/runs/{run}/plan", show_plan, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/explain", explain_run, ApiRole::read},
     {"GET", "/api/v1/runs/{run}/diff", diff_run, ApiRole::read, Kind::lags},
-    {"GET", "/api/v1/runs/{run}/verify", verify_run, ApiRole::read},
+    {"GET", "/api/v1/runs/{run}/verify", verify_run, ApiRole::read, Kind::asked, true},
     {"GET", "/api/v1/runs/{run}/replay", replay_run, ApiRole::read},
     {"POST", "/api/v1/runs/{run}/replay", replay_run_otherwise, ApiRole::operate},
     {"GET", "/api/v1/runs/{run}/events", show_events, ApiRole::read, Kind::lags},
@@ -347,13 +347,17 @@ struct Api::Parts : ApiParts {
     return guarded(request, [&]() -> RouteReply {
       if (routed.route->kind == Kind::ready)
         return is_in_memory() ? json_response({{"ready", true}}) : readiness(primary.opened.dsn);
-      if (routed.route->needs_database && is_in_memory())
-        return Error{Code::unsupported, "Expected a database for this, but all is in memory here."};
+      if (const Status there = check_database(*routed.route); !there) return there.error();
       if (ApiStatus passed = check_bytes(*caller, request); !passed) return std::move(passed).error();
       if (routed.route->kind == Kind::mcp) return speak_mcp(caller, request);
       if (std::optional<RouteReply> old = of_replica(routed, caller, request)) return *std::move(old);
       return counted_answer(routed, caller, request);
     });
+  }
+
+  Status check_database(const Route& route) const {
+    if (!route.needs_database || !is_in_memory()) return Done{};
+    return Error{Code::unsupported, "Expected a database for this, but all is in memory here."};
   }
 
   // That of the database that takes writes; a new run is taken from the caller's quota.
@@ -403,6 +407,7 @@ struct Api::Parts : ApiParts {
     if (routed.route == nullptr)
       return error_response(404, "not_found", "Expected the id of a run or the name of a graph, but there is none.");
     if (!caller->access.may(routed.route->role)) return role_refusal(*caller, routed.route->role);
+    if (const Status there = check_database(*routed.route); !there) return error_response(there.error());
     ApiAnswer answer = guarded(request, [&] { return counted_answer(routed, caller, request); });
     if (auto* response = std::get_if<ApiResponse>(&answer)) return std::move(*response);
     return error_response(400, "invalid", "Expected a request that is answered at once, but it waits.");

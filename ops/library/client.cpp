@@ -5,6 +5,7 @@
 #include "ops/http/transport/message.hpp"
 #include "ops/library/http_transport.hpp"
 #include "ops/library/library.hpp"
+#include "ops/library/plain_json.hpp"
 #include "ops/library/run_state.hpp"
 #include "ops/library/transport.hpp"
 #include "workers/ids.hpp"
@@ -68,8 +69,15 @@ Asked read_of(const std::string& run, const std::string& part, Query query = {})
   return {"GET", {"runs", run, part}, std::move(query)};
 }
 
+// Throws Refused `invalid`: what JSON has not.
+std::string body_of(const Json& document) {
+  if (const std::string found = beyond_json(document); !found.empty())
+    throw Refused(400, "invalid", "Expected a request that is JSON, but found " + found + " in it.");
+  return document.dump();
+}
+
 Asked command_of(const std::string& run, const std::string& part, const Json& body, bool is_repeatable = false) {
-  return {"POST", {"runs", run, part}, {}, body.dump(), is_repeatable};
+  return {"POST", {"runs", run, part}, {}, body_of(body), is_repeatable};
 }
 
 // The query of the list's next page, as the answer's Link says; empty: there is none.
@@ -145,7 +153,7 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 
 std::string Client::add_graph(const Json& graph) {
-  return text_of(ask(*transport_, {"POST", {"graphs"}, {}, graph.dump()}), "version");
+  return text_of(ask(*transport_, {"POST", {"graphs"}, {}, body_of(graph)}), "version");
 }
 
 // A start has always a key, as its request may have to go twice.
@@ -154,7 +162,7 @@ std::string Client::start(const std::string& graph, const Json& input, const Sta
   body["graph"] = graph;
   body["input"] = input;
   body["key"] = options.key.empty() ? to_string(new_run_id()) : options.key;
-  return text_of(ask(*transport_, {"POST", {"runs"}, {}, body.dump()}), "run");
+  return text_of(ask(*transport_, {"POST", {"runs"}, {}, body_of(body)}), "run");
 }
 
 Json Client::state(const std::string& run, const std::string& at) {

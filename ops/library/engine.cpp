@@ -110,8 +110,7 @@ class DirectWay {
     ApiRequest request;
     request.method = asked.method;
     request.segments = {"api", "v1"};
-    for (const std::string& segment : asked.path)
-      if (!segment.empty()) request.segments.push_back(segment);
+    request.segments.insert(request.segments.end(), asked.path.begin(), asked.path.end());
     request.query = asked.query;
     request.headers = {{"host", "127.0.0.1"}, {"content-type", "application/json"}, {"accept", "application/json"}};
     request.body = asked.body;

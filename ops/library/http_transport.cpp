@@ -97,8 +97,7 @@ class HttpWay {
  private:
   HttpRequest request_for(const Asked& asked) const {
     boost::urls::url url = base_;
-    for (const std::string& segment : asked.path)
-      if (!segment.empty()) url.segments().push_back(segment);
+    for (const std::string& segment : asked.path) url.segments().push_back(segment);
     HttpRequest request;
     request.url = std::string(url.buffer()) + query_of(asked.query);
     request.method = asked.method;

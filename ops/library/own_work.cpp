@@ -4,6 +4,7 @@
 #include <boost/asio.hpp>
 #include <utility>
 
+#include "ops/library/plain_json.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/threads.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -122,8 +123,10 @@ Step step_of(const ToolCall& call) {
 }
 
 // A failure as it stands on record: text of the program, cut to a line.
-Failure failed(const std::string& error, const char* sentence, bool retryable, std::chrono::milliseconds pause = {}) {
-  Failure failure = cairn::failure(error, readable_line(sentence, sentence_bytes_max), retryable);
+Failure failed(const std::string& error, std::string_view sentence, bool retryable,
+               std::chrono::milliseconds pause = {}) {
+  const std::string word = error.empty() ? "error" : readable_line(error, name_bytes_max);
+  Failure failure = cairn::failure(word, readable_line(sentence, sentence_bytes_max), retryable);
   failure.pause_ms = std::clamp<std::int64_t>(pause.count(), 0, pause_ms_max);
   return failure;
 }
@@ -153,6 +156,8 @@ StepResult outcome_of(const StepFunction& function, const std::string& first_lab
     if (outcome.patch.is_null()) outcome.patch = Json::object();  // as {} means it
     if (!outcome.patch.is_object())
       return failed("bad_outcome", "Expected channels to change as a JSON object, but found another value.", false);
+    if (const std::string found = beyond_json(outcome.patch); !found.empty())
+      return failed("bad_outcome", "Expected channels to change as JSON, but found " + found + ".", false);
     return cairn::Outcome{outcome.label.empty() ? first_label : outcome.label, std::move(outcome.patch), {}};
   });
 }
@@ -191,8 +196,11 @@ ToolSpec tool_of(const OwnTool& own) {
   spec.does = NativeTool([function = own.function](const ToolCall& call) {
     return attempt<Json>([&]() -> ToolAnswer {
       Json outputs = function(step_of(call));
-      if (outputs.is_object()) return outputs;
-      return failed("bad_output", "Expected outputs as a JSON object, but found another value.", false);
+      if (!outputs.is_object())
+        return failed("bad_output", "Expected outputs as a JSON object, but found another value.", false);
+      if (const std::string found = beyond_json(outputs); !found.empty())
+        return failed("bad_output", "Expected outputs as JSON, but found " + found + ".", false);
+      return outputs;
     });
   });
   spec.timeout_ms = own.options.timeout.count();

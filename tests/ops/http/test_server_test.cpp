@@ -120,6 +120,7 @@ TEST_F(TestServer, what_needs_a_database_and_what_is_wrong_is_said) {
   EXPECT_EQ(server.get("/readyz").status, 200);
   EXPECT_EQ(server.get("/api/v1/consumers").status, 501);
   EXPECT_EQ(server.get("/metrics").status, 501);
+  EXPECT_EQ(server.get(runs + "/" + start() + "/verify").status, 501) << "no other database is asked";
   EXPECT_EQ(server.get("/api/v1/test/time").status, 405);
   EXPECT_EQ(server.post("/api/v1/test/time", {{"ms", -1}}).status, 400);
   EXPECT_EQ(server.post("/api/v1/test/crash", {{"session", "x"}}).status, 400);

@@ -1,5 +1,6 @@
 // The library's client against the real server, call by call, and against servers that are away, busy or cut the line.
 #include <chrono>
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "ops/library/library.hpp"
@@ -104,6 +105,17 @@ TEST_F(LibraryClient, refusals_have_their_status_code_and_sentence) {
   const std::string run = client_.start("library_slow");
   EXPECT_THROW(client_.wait(run, milliseconds(50)), library::Unavailable);
   client_.cancel(run);
+  EXPECT_THROW(client_.state(""), library::Refused) << "it is no list of runs";
+  EXPECT_THROW(client_.wait("", milliseconds(50)), library::Refused);
+  for (const Json& input : {Json("\xff"), Json(std::nan("")), Json::binary({1})}) {
+    try {
+      client_.start("library_slow", {{"a", {input}}});
+      ADD_FAILURE() << "JSON has it not";
+    } catch (const library::Refused& refused) {
+      EXPECT_EQ(refused.code(), "invalid");
+      EXPECT_EQ(std::string(refused.what()).find("Expected a request that is JSON, but found "), 0u) << refused.what();
+    }
+  }
   for (const char* url : {"ftp://127.0.0.1", "http://user@127.0.0.1", "http://127.0.0.1/?a=b", "nowhere"})
     EXPECT_THROW(library::Client({.url = url}), library::Refused) << url;
   EXPECT_THROW(library::Client({.url = "http://127.0.0.1", .token = "two words"}), library::Refused);

@@ -46,8 +46,9 @@ struct ForkOptions {
 
 struct Transport;  // private
 
-// All functions throw Refused for what the API refuses, and Unavailable where no answer comes within the patience. A
-// request that would have another effect the second time is sent again only if it has not arrived.
+// All functions throw Refused for what the API refuses and for what JSON cannot hold, and Unavailable where no answer
+// comes within the patience. A request that would have another effect the second time is sent again only if it has not
+// arrived.
 class Client {
  public:
   // Throws Refused `invalid`: an address or a token that is none.

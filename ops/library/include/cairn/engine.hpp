@@ -32,7 +32,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Everything that a client can do, without a server: start, wait, answer, fork, state as of, diff ...
+  // Everything that a client can do, without a server: start, wait, answer, fork, state as of, diff ... Not `verify`,
+  // which needs a database.
   Client& client();
 
   // The run's state once it has ended, or once no clock brings it on: it waits for an answer, a signal, another run.

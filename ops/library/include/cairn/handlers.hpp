@@ -32,7 +32,8 @@ struct Step {
   std::chrono::milliseconds timeout{0};  // for the attempt; 0: there is none
 };
 
-// The outcome of a step: channels to change (of a tool: its outputs), and the label by which it leaves its node.
+// The outcome of a step: channels to change (of a tool: its outputs), and the label by which it leaves its node. One
+// that JSON cannot hold (text that is no UTF-8, a number that is not finite, bytes) fails the attempt for good.
 struct Outcome {
   Outcome() = default;
   Outcome(Json changed) : patch(std::move(changed)) {}

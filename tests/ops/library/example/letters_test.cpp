@@ -1,4 +1,5 @@
 #include <cairn/engine.hpp>
+#include <cmath>
 #include <fstream>
 #include <future>
 #include <iostream>
@@ -100,6 +101,28 @@ void test_rules_and_tools() {
          "rules and tools hold under faults");
 }
 
+// What a program's JSON holds and JSON has not fails the attempt in one sentence, of a rule as of any other function.
+void test_outcomes_that_are_no_json() {
+  const cairn::Json graph = cairn::Json::parse(R"({
+    "name": "odd", "start": "odd", "limits": { "steps": 9 }, "channels": { "said": { "reducer": "last" } },
+    "nodes": { "odd": { "do": "letters.odd", "on": { "ok": "done" } }, "done": { "end": "done" } } })");
+  for (const bool is_rule : {false, true})
+    for (const cairn::Json& odd :
+         {cairn::Json("\xff"), cairn::Json{{"\xff", 1}}, cairn::Json(std::nan("")), cairn::Json::binary({1})}) {
+      cairn::Handlers handlers;
+      const auto says = [&odd](const cairn::Step&) { return cairn::Json{{"said", {odd}}}; };
+      is_rule ? handlers.add_rule("letters.odd", says) : handlers.add("letters.odd", says);
+      cairn::Engine engine(handlers);
+      const cairn::Json ended = engine.execute(graph);
+      expect(ended.value("status", "") == "failed", "it fails the run: " + ended.value("status", ""));
+      bool is_said = false;
+      for (const cairn::Json& event : engine.client().events(ended.value("run", "")))
+        is_said =
+            is_said || event.value("message", "").rfind("Expected channels to change as JSON, but found ", 0) == 0;
+      expect(is_said, "the attempt says why");
+    }
+}
+
 template <class Call>
 void expect_refused(const Call& call, const std::string& what) {
   try {
@@ -140,6 +163,7 @@ int main(int, char** argv) {
   test_engine(graph);
   test_crash(graph);
   test_rules_and_tools();
+  test_outcomes_that_are_no_json();
   test_refusals();
   test_simulation(graph);
   return faults == 0 ? 0 : 1;

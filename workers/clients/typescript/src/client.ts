@@ -78,7 +78,7 @@ export class Run<Output = Any> {
       signal?.throwIfAborted();
       try {
         const headers = { "Last-Event-ID": String(after) };
-        const response = await this.#transport.stream(`/runs/${this.id}/events`, headers, signal);
+        const response = await this.#transport.stream(`${this.#path}/events`, headers, signal);
         if (response.body) {
           for await (const frame of framesOf(response.body)) {
             if (frame.event !== "message") continue;
