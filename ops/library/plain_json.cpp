@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* no_text = "text that is no UTF-8";
 
-// What this value itself is, without what is in it.
+// The same for this value alone, without those in it.
 std::string beyond_json_alone(const Json& value) {
   if (value.is_string()) return is_utf8(value.get_ref<const std::string&>()) ? "" : no_text;
   if (value.is_number_float()) return std::isfinite(value.get<double>()) ? "" : "a number that is not finite";

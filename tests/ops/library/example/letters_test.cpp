@@ -101,7 +101,7 @@ void test_rules_and_tools() {
          "rules and tools hold under faults");
 }
 
-// What a program's JSON holds and JSON has not fails the attempt in one sentence, of a rule as of any other function.
+// An outcome that JSON cannot hold fails the attempt in one sentence, of a rule as of any other function.
 void test_outcomes_that_are_no_json() {
   const cairn::Json graph = cairn::Json::parse(R"({
     "name": "odd", "start": "odd", "limits": { "steps": 9 }, "channels": { "said": { "reducer": "last" } },
