@@ -222,7 +222,10 @@ constexpr Route routes[] = {
 Json caller_json(const Caller& caller) {
   Json roles = Json::array();
   for (const ApiRole role : caller.access.roles) roles.push_back(to_string(role));
-  return {{"actor", caller.actor}, {"roles", std::move(roles)}, {"all_runs", caller.access.scope.covers_all_runs()}};
+  return {{"actor", caller.actor},
+          {"roles", std::move(roles)},
+          {"all_runs", caller.access.scope.covers_all_runs()},
+          {"all_queues", caller.access.scope.queues.empty()}};
 }
 
 // This table is what the address of the API shows when it is opened.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/covered_runs.hpp"
@@ -44,6 +45,31 @@ class BulkOutcome {
   std::size_t bytes_ = 0;
 };
 
+Json listed(const std::vector<RunId>& runs) {
+  Json ids = Json::array();
+  for (const RunId& run : runs) ids.push_back(to_string(run));
+  return ids;
+}
+
+// Those of the named runs that match, looked for from the newest of them to the oldest.
+std::vector<RunRow> only_these(const RouteCall& call, RunFilter filter, const std::set<RunId>& only) {
+  std::set<TimeUs> starts;
+  for (const RunId& run : only)
+    if (const std::optional<RunRow> row = call.store().run(run)) starts.insert(row->started_at);
+  std::vector<RunRow> found;
+  if (starts.empty()) return found;
+  filter.since = std::max(filter.since.value_or(*starts.begin()), *starts.begin());
+  filter.until = std::min(filter.until.value_or(*starts.rbegin() + 1), *starts.rbegin() + 1);
+  for (bool goes_on = true; goes_on;) {
+    const std::vector<RunRow> rows = covered_runs(call, filter);
+    for (const RunRow& row : rows)
+      if (only.contains(row.id)) found.push_back(row);
+    goes_on = rows.size() == static_cast<std::size_t>(filter.limit) && found.size() < only.size();
+    if (goes_on) filter.after = {rows.back().started_at, rows.back().id};
+  }
+  return found;
+}
+
 }  // namespace
 
 RouteReply command_many_runs(RouteCall& call) {
@@ -56,7 +82,8 @@ RouteReply command_many_runs(RouteCall& call) {
   }
   const Result<RunFilter> where = filter_meant(call, bulk->where);
   if (!where) return where.error();
-  const std::vector<RunRow> rows = covered_runs(call, *where);
+  const bool is_named = !bulk->only.empty();
+  const std::vector<RunRow> rows = is_named ? only_these(call, *where, bulk->only) : covered_runs(call, *where);
   std::vector<RunId> runs;
   for (const RunRow& row : rows) runs.push_back(row.id);
   ForksOfCaller forks(call);
@@ -66,8 +93,9 @@ RouteReply command_many_runs(RouteCall& call) {
   if (is_quota && !is_any_done) return std::move(forks.answer()).error();
   BulkOutcome outcome;
   for (std::size_t i = 0; i < runs.size(); ++i) outcome.add(runs[i], results[i]);
-  const bool may_be_more = static_cast<std::int64_t>(runs.size()) == where->limit;
+  const bool may_be_more = !is_named && static_cast<std::int64_t>(runs.size()) == where->limit;
   Json answer = outcome.json();
+  if (bulk->lists) answer["listed"] = listed(runs);
   answer["runs"] = runs.size();
   answer["next"] = may_be_more ? Json(cursor_of(rows.back())) : Json(nullptr);
   return json_response(answer);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,8 @@ struct BulkRequest {
   ControlRequest control;
   std::optional<Json> graph = {};  // of a move, as it was sent
   RunQuery where;                  // its limit bounds this request
+  std::set<RunId> only = {};       // of those that match; empty: all of them
+  bool lists = false;              // the answer names the runs
 };
 
 struct SignalRequest {

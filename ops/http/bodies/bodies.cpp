@@ -294,6 +294,22 @@ Result<ReplayRequest> replay_body(const ApiRequest& request) {
 
 namespace {
 
+void add_only(BulkRequest& bulk, Fields& body) {
+  constexpr std::size_t only_max = 1'000;
+  if (!body.has("only")) return;
+  const std::vector<std::string> ids = body.texts("only");
+  if (ids.empty() || ids.size() > only_max)
+    body.refuse(bad_request("Expected 1 to 1000 runs in only, but found " + std::to_string(ids.size()) + "."));
+  if (body.has("after") || body.has("limit"))
+    body.refuse(bad_request("Expected either only or after and limit, but found both."));
+  for (const std::string& id : ids) {
+    if (const std::optional<RunId> run = parse_run_id(id))
+      bulk.only.insert(*run);
+    else
+      body.refuse(bad_request("Expected ids of runs in only, but \"" + id + "\" is none."));
+  }
+}
+
 // A field that one command takes alone is refused in the body of another one.
 Status check_taken(const Fields& body, ControlRequest::Kind kind, const std::string& command) {
   using Kind = ControlRequest::Kind;
@@ -317,7 +333,8 @@ Result<BulkRequest> bulk_body(const ApiRequest& request) {
                                                     {"resume", Kind::resume}, {"retry", Kind::retry},
                                                     {"reset", Kind::reset},   {"move", Kind::move}};
   constexpr std::int64_t runs_max = 10'000;
-  Fields body(request, {"command", "where", "after", "limit", "reason", "now", "to", "graph", "dry_run"});
+  Fields body(request,
+              {"command", "where", "after", "limit", "only", "list", "reason", "now", "to", "graph", "dry_run"});
   BulkRequest bulk;
   const std::string command = body.needed_name("command");
   bulk.control.reason = body.text("reason");
@@ -327,6 +344,8 @@ Result<BulkRequest> bulk_body(const ApiRequest& request) {
   bulk.where.filter.limit = 1'000;
   if (body.has("limit")) bulk.where.filter.limit = static_cast<std::int32_t>(std::min(body.number("limit"), runs_max));
   if (body.has("graph")) bulk.graph = body.needed("graph");
+  bulk.lists = body.flag("list");
+  add_only(bulk, body);
   const Json where = body.object("where");
   const std::string after = body.text("after");
   if (const auto read = body.result(Done{}); !read) return read.error();

@@ -50,6 +50,23 @@ test("what is acted on is what was counted, in several pieces, and what comes la
   await page.context().close();
 });
 
+test("a run that came to match since the count is left alone, also where it began before those that were counted", async () => {
+  await many(4, "h");
+  await until(async () => (await countOf("tag=team%3Dh&status=waiting")) === 4, "four runs that wait");
+  const oldest = (await world.api("runs?tag=team%3Dh")).at(-1).run;
+  await world.api(`runs/${oldest}/pause`, {});
+  const page = await opened("tag.team=h,status=waiting");
+  await page.getByText("3 runs match.").waitFor();
+  await world.api(`runs/${oldest}/resume`, {});
+  await world.isStatus(oldest, "waiting");
+  await page.getByRole("button", { name: "Cancel 3 runs" }).click();
+  await page.getByText("3 of 3 runs").waitFor();
+  await page.getByText("Now 3 aborted.").waitFor();
+  assert.equal((await world.api(`runs/${oldest}`)).status, "waiting");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("it is stopped between pieces, and says how many were left", async () => {
   await many(450, "c");
   const page = await opened("tag.team=c");

@@ -204,6 +204,40 @@ TEST(SecondTry, all_that_a_bulk_command_was_refused_are_listed_up_to_a_bound_tha
   EXPECT_EQ(piece["refused_more"], 0);
 }
 
+TEST(SecondTry, a_bulk_command_acts_on_those_alone_that_its_count_listed) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("second_listed"))});
+  const auto start = [] { return cairn_ok({"start", "second_listed", "--wait", "--json"}).json()["run"]; };
+  const Json older = start();
+  const Json counted = start();
+  const Server server;
+  const Json where = {{"graph", "second_listed"}, {"status", "waiting"}};
+  ASSERT_EQ(server.post("/api/v1/runs/" + older.get<std::string>() + "/pause").status, 200);
+  const Json count = {{"command", "cancel"}, {"where", where}, {"list", true}, {"dry_run", true}};
+  const Json listed = server.post("/api/v1/bulk", count).json()["listed"];
+  EXPECT_EQ(listed, Json::array({counted}));
+  ASSERT_EQ(server.post("/api/v1/runs/" + older.get<std::string>() + "/resume").status, 200);
+
+  Json cancel = {{"command", "cancel"}, {"where", where}, {"only", listed}};
+  const Json done = server.post("/api/v1/bulk", cancel).json();
+  EXPECT_EQ(done["runs"], 1) << done;
+  EXPECT_EQ(done["next"], nullptr);
+  EXPECT_FALSE(done.contains("listed"));
+  EXPECT_EQ(cairn_ok({"show", older, "--json"}).json()["status"], "waiting") << "it came to match after the count";
+  EXPECT_EQ(server.post("/api/v1/bulk", cancel).json()["runs"], 0) << "a run that no longer matches is left alone";
+
+  cancel["only"] = Json::array({older, counted, "00000000-0000-7000-8000-000000000000"});
+  EXPECT_EQ(server.post("/api/v1/bulk", cancel).json()["statuses"], Json({{"aborted", 1}}));
+  const auto refusal = [&](const Json& body) { return server.post("/api/v1/bulk", body).message(); };
+  Json bad = cancel;
+  bad["limit"] = 2;
+  EXPECT_EQ(refusal(bad), "Expected either only or after and limit, but found both.");
+  bad = cancel;
+  bad["only"] = Json::array();
+  EXPECT_EQ(refusal(bad), "Expected 1 to 1000 runs in only, but found 0.");
+  bad["only"] = {"order"};
+  EXPECT_EQ(refusal(bad), "Expected ids of runs in only, but \"order\" is none.");
+}
+
 TEST(SecondTry, many_runs_are_tried_again_once_over_the_api_too) {
   Json graph = flaky_graph("second_many");
   graph["nodes"]["make"]["with"] = {{"tool", "fail"}, {"inputs", {{"message", "x"}}}, {"into", "cup"}};

@@ -1,5 +1,5 @@
 // A command to all runs that match the filter: first how many they are, then the command, in pieces that can be
-// stopped. The runs that were counted are those that are acted on: later ones are kept out by the time of the newest.
+// stopped. The runs that were counted are those that are acted on: they are named, and later ones are not counted.
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { Refusal } from "../../api/client";
@@ -10,7 +10,8 @@ import { shortId } from "../../parts/status";
 import { link } from "../../router";
 import { curlLine } from "../../shell/command_lines";
 import {
-  act, bodyOf, cairnLine, commands, isWhole, pinned, type Bulk, type BulkCommand, type Progress,
+  act, bodyOf, cairnLine, commands, count as countAll, isWhole, pinned, type Bulk, type BulkCommand, type Counted,
+  type Progress,
 } from "./bulk_work";
 
 function Sums({ progress, isDry }: { progress: Progress; isDry: boolean }) {
@@ -75,8 +76,6 @@ function Working({ bulk, counted, progress, isOver, onStop }: WorkingProps) {
       )}
       {isOver && left > 0 && <p class="muted">{left.toLocaleString()} were left as they are: it was stopped, or they
         did not match any more.</p>}
-      {isOver && left < 0 && <p class="refusal">{(-left).toLocaleString()} more had come to match since they were
-        counted, and were acted on as well.</p>}
     </div>
   );
 }
@@ -120,14 +119,14 @@ const typingMs = 300;
 
 // Counts again whenever what is asked changes, and not at each letter of it.
 function useCount(terms: Term[], bulk: Bulk) {
-  const counted = useSignal<Progress | undefined>(undefined);
+  const counted = useSignal<Counted | undefined>(undefined);
   const fault = useSignal("");
   useEffect(() => {
     const aborter = new AbortController();
     counted.value = undefined;
     fault.value = "";
-    const count = () => act(terms, bulk, { isDry: true, signal: aborter.signal }).then(
-      (progress) => (counted.value = progress),
+    const count = () => countAll(terms, bulk, aborter.signal).then(
+      (found) => (counted.value = found),
       (refusal: unknown) => {
         if (!aborter.signal.aborted) fault.value = refusal instanceof Refusal ? refusal.message : String(refusal);
       },
@@ -154,7 +153,8 @@ export function BulkDialog({ where, newest, onClose }: { where: string; newest: 
     event.preventDefault();
     progress.value = { runs: 0, statuses: {}, refused: 0, refusals: [] };
     try {
-      await act(terms, bulk.value, { isDry: false, stop: stop.signal, onProgress: (now) => (progress.value = now) });
+      const { listed } = counted.value!;
+      await act(terms, bulk.value, listed, { stop: stop.signal, onProgress: (now) => (progress.value = now) });
     } catch (refusal) {
       fault.value = refusal instanceof Refusal ? refusal.message : String(refusal);
     }

@@ -1,4 +1,5 @@
-// The work of a bulk command: page after page through POST /bulk, the same way for counting and for acting.
+// The work of a bulk command: the runs that match are counted and noted page after page through POST /bulk, then those
+// are acted on in pieces, as far as they still match.
 import { post } from "../../api/client";
 import { textOf, whereOf, type Term } from "../../api/filter";
 import type { BulkAnswer } from "../../api/types";
@@ -26,11 +27,8 @@ export interface Progress {
   refusals: { run: string; message: string }[];
 }
 
-interface Way {
-  isDry: boolean;
-  signal?: AbortSignal; // ends it at once
-  stop?: AbortSignal; // ends it after the piece that is under way
-  onProgress?: (progress: Progress) => void;
+export interface Counted extends Progress {
+  listed: string[]; // the ids of the runs, the newest first
 }
 
 const piece = 200;
@@ -79,19 +77,42 @@ function parsed(text: string): unknown {
   }
 }
 
-export async function act(terms: Term[], bulk: Bulk, way: Way): Promise<Progress> {
-  const progress: Progress = { runs: 0, statuses: {}, refused: 0, refusals: [] };
+const nothing = (): Progress => ({ runs: 0, statuses: {}, refused: 0, refusals: [] });
+
+function add(progress: Progress, answer: BulkAnswer): void {
+  progress.runs += answer.runs;
+  progress.refused += answer.refused;
+  for (const [status, count] of Object.entries(answer.statuses as Record<string, number>))
+    progress.statuses[status] = (progress.statuses[status] ?? 0) + count;
+  progress.refusals.push(...answer.refusals.slice(0, refusalsKept - progress.refusals.length));
+}
+
+// What the command would do, and to which runs.
+export async function count(terms: Term[], bulk: Bulk, signal: AbortSignal): Promise<Counted> {
+  const counted: Counted = { ...nothing(), listed: [] };
   let after: string | null = null;
   do {
-    const body = { ...bodyOf(terms, bulk, way.isDry), limit: way.isDry ? pieceCounted : piece };
-    const answer: BulkAnswer = await post<BulkAnswer>("bulk", after === null ? body : { ...body, after }, way.signal);
-    progress.runs += answer.runs;
-    progress.refused += answer.refused;
-    for (const [status, count] of Object.entries(answer.statuses as Record<string, number>))
-      progress.statuses[status] = (progress.statuses[status] ?? 0) + count;
-    progress.refusals.push(...answer.refusals.slice(0, refusalsKept - progress.refusals.length));
-    way.onProgress?.({ ...progress });
+    const body = { ...bodyOf(terms, bulk, true), limit: pieceCounted, list: true };
+    const answer: BulkAnswer = await post<BulkAnswer>("bulk", after === null ? body : { ...body, after }, signal);
+    add(counted, answer);
+    counted.listed.push(...(answer.listed ?? []));
     after = answer.next;
-  } while (after !== null && way.stop?.aborted !== true);
+  } while (after !== null);
+  return counted;
+}
+
+interface Way {
+  stop: AbortSignal; // ends it after the piece that is under way
+  onProgress: (progress: Progress) => void;
+}
+
+// The command to those of the counted runs that still match: one that came to match since then is left alone.
+export async function act(terms: Term[], bulk: Bulk, listed: string[], way: Way): Promise<Progress> {
+  const progress = nothing();
+  for (let at = 0; at < listed.length && !way.stop.aborted; at += piece) {
+    const body = { ...bodyOf(terms, bulk, false), only: listed.slice(at, at + piece) };
+    add(progress, await post<BulkAnswer>("bulk", body));
+    way.onProgress({ ...progress });
+  }
   return progress;
 }

@@ -4,6 +4,7 @@ import { Lasted, Time } from "../../parts/time";
 import { link } from "../../router";
 
 function Tags({ tags }: { tags: Record<string, string> }) {
+  if (Object.keys(tags).length === 0) return null;
   return (
     <span class="tags">
       {Object.entries(tags).map(([key, value]) => <span class="tag" key={key}><bdi>{key}={value}</bdi></span>)}
@@ -21,7 +22,7 @@ function Row({ run, index, isChosen }: { run: RunListed; index: number; isChosen
       <td class="name"><a href={link(["run", run.run])}><bdi>{run.graph}</bdi></a></td>
       <td class="id" title={run.run}>{shortId(run.run)}</td>
       <td class="says">{run.reason !== null && <bdi>{run.reason + cause}</bdi>}<Tags tags={run.tags} /></td>
-      <td class="number">{run.events}</td>
+      <td class="number">{run.events.toLocaleString()}</td>
       <td class="number"><Lasted from={run.started_at} to={isOver(run.status) ? run.updated_at : undefined} /></td>
       <td class="when"><Time at={run.started_at} /></td>
     </tr>
