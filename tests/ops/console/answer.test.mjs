@@ -56,6 +56,23 @@ test("a link answers its question at 390 pixels, once", async () => {
   await second.context().close();
 });
 
+test("a link's page has the lines that show and answer its question elsewhere", async () => {
+  const run = await asking("dot");
+  const link = await linkTo(run);
+  const page = await openPage(browser, link);
+  await page.getByText("As commands").click();
+  const lines = page.locator(".command-lines");
+  await lines.getByText(`cairn answer ${run} --question q2 --value JSON`).waitFor();
+  const token = new URLSearchParams(new URL(link).hash.split("?")[1]).get("token");
+  const [, address, body] = /curl -s (\S+) -H 'Content-Type: application\/json' -d '(.*)'/.exec(await lines.innerText());
+  assert.equal(body, JSON.stringify({ token }));
+  const headers = { "Content-Type": "application/json" };
+  const answer = await (await fetch(address, { method: "POST", headers, body })).json();
+  assert.equal(answer.run, run);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("a link that was changed opens nothing", async () => {
   const link = await linkTo(await asking("bob"));
   const page = await openPage(browser, `${link}x`);
@@ -139,6 +156,28 @@ test("pages that a token with a scope is refused are not offered", async () => {
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: link }).click();
     await page.waitForLoadState("networkidle");
   }
+  assert.deepEqual(refused, []);
+  await page.context().close();
+});
+
+test("a token with a scope of queues is not offered changes of schedules, nor asks for what it is refused", async () => {
+  const headers = { Authorization: `Bearer ${tokens.operates}`, "Content-Type": "application/json" };
+  const body = JSON.stringify({ name: "weekly", graph: "order", cron: ["0 9 * * MON"], input: { customer: "ann" } });
+  assert.equal((await fetch(`${world.url}api/v1/schedules`, { method: "POST", headers, body })).status, 201);
+  const roles = ["read", "operate"].flatMap((role) => ["--role", role]);
+  const printed = await world.cairn("token", "add", "queued", ...roles, "--scope", "queue=default");
+  const page = await openPage(browser, world.url, {}, printed.split("\n")[0]);
+  const refused = [];
+  page.on("response", (response) => response.status() === 403 && refused.push(response.url()));
+  await page.locator("table.runs").waitFor();
+  await page.waitForLoadState("networkidle");
+  await page.evaluate(() => (location.hash = "#/schedules"));
+  await page.locator("table.schedules").getByText("weekly").waitFor();
+  assert.equal(await page.getByRole("button", { name: "New schedule…" }).count(), 0);
+  await page.evaluate(() => (location.hash = "#/schedules/weekly"));
+  await page.getByRole("heading", { name: "Next times" }).waitFor();
+  for (const name of ["Run now…", "Pause…", "Edit…", "Backfill…", "Remove…"])
+    assert.equal(await page.getByRole("button", { name }).count(), 0, name);
   assert.deepEqual(refused, []);
   await page.context().close();
 });

@@ -128,6 +128,56 @@ test("a text that is being changed stays when another version is added", async (
   await page.context().close();
 });
 
+test("a text that is being changed stays while other parts and pages are looked at, until it is undone", async () => {
+  const page = await opened("#/graph/order?show=text");
+  await page.getByText("No fault").waitFor();
+  const text = await area(page).inputValue();
+  await area(page).fill(text.replace("Approve the order?", "Mine still?"));
+  await page.getByRole("link", { name: "Versions" }).click();
+  await page.locator("table.versions").waitFor();
+  await page.getByRole("link", { name: "Text changed" }).click();
+  await page.waitForFunction(() => document.querySelector(".code-area textarea")?.value.includes("Mine still?"));
+  await page.getByRole("link", { name: "Inbox" }).click();
+  await page.getByRole("heading", { name: "Inbox" }).waitFor();
+  await page.evaluate(() => (location.hash = "#/graph/order?show=text"));
+  await page.waitForFunction(() => document.querySelector(".code-area textarea")?.value.includes("Mine still?"));
+  await page.getByRole("button", { name: "Undo all changes" }).click();
+  assert.equal(await area(page).inputValue(), text);
+  await page.getByRole("link", { name: "Text", exact: true }).waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("which runs are under a version is read again while it is looked at", async () => {
+  const page = await opened("#/graph/order?show=versions");
+  const counts = page.locator("table.versions .run-counts");
+  await counts.getByText(/waiting/).first().waitFor();
+  assert.equal(await counts.getByText(/aborted/).count(), 0);
+  await world.api(`runs/${run}/cancel`, { reason: "not needed" });
+  await counts.getByText(/1.*aborted/).first().waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("a picture that is too small to be read is shown in its own size", async () => {
+  const names = Array.from({ length: 14 }, (_, n) => `branch_number_${n}`);
+  const call = (tool) => ({ do: "tool.call", with: { tool, inputs: {} } });
+  const branches = names.map((name) => [name, { ...call("echo"), on: { ok: "over", error: "over" } }]);
+  const nodes = { split: { ...call("echo"), on: { ok: names[0], error: names.slice(1) } } };
+  await world.addGraph({ name: "broad", start: "split", limits: { steps: 40 },
+    nodes: { ...nodes, ...Object.fromEntries(branches), over: { end: "done" } } });
+  const page = await opened("#/graph/broad");
+  const widthOf = () => page.locator(".drawing svg").evaluate((svg) => svg.getBoundingClientRect().width);
+  await page.getByRole("button", { name: "Readable size" }).waitFor();
+  const whole = await widthOf();
+  await page.getByRole("button", { name: "Readable size" }).click();
+  await page.getByRole("button", { name: "Whole picture" }).waitFor();
+  assert.ok(await widthOf() > whole * 1.2);
+  await isAccessible(page);
+  await picturesOf(page, "graph-broad");
+  await page.context().close();
+});
+
 test("a run is started by the form of the graph's input", async () => {
   const page = await opened("#/graph/order?show=start");
   await page.getByRole("button", { name: "Start a run" }).click();

@@ -5,6 +5,25 @@ import { openBrowser, openPage } from "./browser.mjs";
 import { chat, order } from "./graphs.mjs";
 import { World } from "./world.mjs";
 
+const round = {
+  name: "round",
+  start: "again",
+  limits: { steps: 3 },
+  nodes: {
+    again: { do: "tool.call", with: { tool: "echo", inputs: {} }, on: { ok: "again", error: "over" } },
+    over: { end: "done" },
+  },
+};
+const sleeper = {
+  name: "sleeper",
+  start: "work",
+  limits: { steps: 3 },
+  nodes: {
+    work: { do: "tool.call", with: { tool: "sleep", inputs: { ms: 60_000 } }, on: { ok: "over", error: "over" } },
+    over: { end: "done" },
+  },
+};
+
 let world;
 let browser;
 let done;
@@ -78,7 +97,7 @@ test("events are words, filtered by kind and node, and say by whom", async () =>
   await page.getByRole("region", { name: "Event 5" }).getByText("fine").waitFor();
   await page.getByRole("button", { name: "all", exact: true }).click();
   await node(page, "check").click();
-  await page.getByText("1 events").waitFor();
+  await page.getByText("1 event", { exact: true }).waitFor();
   await page.keyboard.press("1");
   await page.locator(".line", { hasText: "check" }).waitFor();
   await closed(page);
@@ -122,6 +141,73 @@ test("a fork that cannot be is refused in the dialog", async () => {
   await dialog.getByRole("alert").getByText("Expected").first().waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
+  await closed(page);
+});
+
+test("a fork inside of a commit is offered the ends that are near, and keeps what was edited", async () => {
+  const page = await opened(done, "?at=5");
+  await page.getByRole("button", { name: "Fork from event 5" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("combobox").first().selectOption("customer");
+  await dialog.getByRole("textbox", { name: "customer" }).fill('"kim"');
+  await dialog.getByRole("button", { name: "Fork", exact: true }).click();
+  await dialog.getByRole("alert").getByText("stands inside one").waitFor();
+  await dialog.getByRole("button", { name: "From event 4" }).click();
+  await dialog.getByRole("heading", { name: "Fork from event 4" }).waitFor();
+  assert.equal(await dialog.getByRole("textbox", { name: "customer" }).inputValue(), '"kim"');
+  await dialog.getByRole("button", { name: "Fork", exact: true }).click();
+  await page.waitForFunction((run) => location.hash.startsWith("#/run/") && !location.hash.includes(run), done);
+  const fork = new URL(page.url()).hash.split("/")[2].split("?")[0];
+  assert.equal((await world.api(`runs/${fork}`)).channels.customer, "kim");
+  await closed(page);
+});
+
+test("a run that has ended is not offered a fork at its end, where none can be", async () => {
+  const page = await opened(done);
+  const fork = page.getByRole("button", { name: /^Fork from event/ });
+  await fork.waitFor();
+  assert.ok(await fork.isDisabled());
+  await slideTo(page, 4);
+  await page.getByRole("button", { name: "Fork from event 4" }).click();
+  await page.getByRole("dialog").waitFor();
+  await closed(page);
+});
+
+test("nothing is open in a run that has ended, also where its end closed a step", async () => {
+  await world.addGraph(round);
+  const run = await world.startRun("round");
+  await world.isStatus(run, "failed");
+  const page = await opened(run);
+  await hasClass(page, "again", "been");
+  await page.getByText(/^\d steps$/).waitFor();
+  assert.equal(await page.locator(".line.open").count(), 0);
+  assert.equal(await page.locator(".drawing .node.open").count(), 0);
+  await page.keyboard.press("[");
+  await page.locator(".line.open").waitFor(); // before its end the step was open
+  await closed(page);
+});
+
+test("a map that ended with failures is lit along the way it took", async () => {
+  const sub_goals = [{ id: "a", tool: "fail", inputs: { message: "No water.", times: 9 } }];
+  const run = await world.startRun("plan_runner", { goal: "g", sub_goals });
+  await world.isStatus(run, "failed");
+  const page = await opened(run);
+  await page.locator('[data-edge="run->close"][data-label="joined"].been').waitFor();
+  await closed(page);
+});
+
+test("a step that is executed says where, and the line has its time without a fold", async () => {
+  await world.addGraph(sleeper);
+  const run = await world.startRun("sleeper");
+  const page = await opened(run);
+  await page.locator(".line.open", { hasText: /runs on \S+ \d+/ }).waitFor();
+  const why = page.getByRole("list", { name: "Why" });
+  await why.getByText("It is held by session").waitFor();
+  assert.doesNotMatch(await why.innerText(), /\dT\d\d:/); // times are the reader's
+  assert.match(await why.locator("time").first().getAttribute("title"), /\dT\d\d:\d\d:.*Z\)/);
+  await page.waitForFunction(() => parseFloat(document.querySelector(".line-took.number")?.innerText) >= 2);
+  assert.equal(await page.locator(".axis .fold").count(), 0);
+  await world.api(`runs/${run}/cancel`, {});
   await closed(page);
 });
 

@@ -22,6 +22,9 @@ export const seesAll = () => caller.value?.all_runs !== false;
 // The same for what concerns all runs, which a token with a scope may not do.
 export const mayForAll = (role: Role) => may(role) && caller.value?.all_runs === true;
 
+// The same for what concerns all queues as well, as a schedule does: a token with a scope of queues alone may not.
+export const hasNoScope = () => caller.value?.all_runs === true && caller.value.all_queues;
+
 // A sentence of the server, with its code; "lost": the server did not answer.
 export class Refusal extends Error {
   constructor(readonly code: string, message: string, readonly status: number, readonly faults: string[] = []) {

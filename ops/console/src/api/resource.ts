@@ -20,6 +20,8 @@ export function reloadAll(): void {
 
 const retryMs = [500, 1000, 2000, 4000];
 
+const restOfAnswer = 4; // what takes long is asked for less often
+
 // Reads again when the key changes, every so many milliseconds while the page is visible, and until the server is back.
 export function useResource<T>(key: string, load: (signal: AbortSignal) => Promise<T>, everyMs = 0): Resource<T> {
   return useRead(key, key, load, everyMs);
@@ -41,8 +43,10 @@ function useRead<T>(of: string, key: string, load: (signal: AbortSignal) => Prom
     const aborter = new AbortController();
     let timer = 0;
     let failures = 0;
+    let tookMs = 0;
     const read = async () => {
       clearTimeout(timer);
+      const began = performance.now();
       try {
         const found = await load(aborter.signal);
         if (aborter.signal.aborted) return;
@@ -54,11 +58,13 @@ function useRead<T>(of: string, key: string, load: (signal: AbortSignal) => Prom
         failures += 1;
         resource.error.value = fault instanceof Refusal ? fault : new Refusal("internal", String(fault), 0);
       }
+      tookMs = performance.now() - began;
       plan();
     };
     const plan = () => {
       const isAway = resource.error.value?.code === "lost" || resource.error.value?.code === "unavailable";
-      const pause = isAway ? retryMs[Math.min(failures, retryMs.length) - 1]! : everyMs;
+      const pause = isAway ? retryMs[Math.min(failures, retryMs.length) - 1]! :
+        everyMs > 0 ? Math.max(everyMs, restOfAnswer * tookMs) : 0;
       if (pause > 0 && (isAway || !document.hidden)) timer = window.setTimeout(() => void read(), pause);
     };
     const onVisible = () => {

@@ -66,3 +66,9 @@ export function Lasted({ from, to }: { from: string; to?: string | undefined }) 
   const end = to === undefined ? now.value : Date.parse(to);
   return <span class="number">{duration(Math.max(0, end - Date.parse(from)))}</span>;
 }
+
+// A sentence of the server in which some of these times stand: each as the reader's clock has it.
+export function Timed({ text, times }: { text: string; times: (string | undefined)[] }) {
+  const parts = text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/);
+  return <>{parts.map((part) => (times.includes(part) ? <Exact at={part} /> : part))}</>;
+}

@@ -8,6 +8,7 @@ import { AnswerForm, Expiry, Prompt } from "../../parts/answer_form";
 import { Bare, Empty, Failure, Loading } from "../../parts/states";
 import { Exact } from "../../parts/time";
 import { route } from "../../router";
+import { CommandLines, curlLine, useCommandLines } from "../../shell/command_lines";
 
 const everyMs = 5000; // so that a reader sees when another one was first
 
@@ -28,6 +29,7 @@ function Linked({ token }: { token: string }) {
   const read = useResource<LinkedQuestion>(`link ${token}`, (signal) =>
     post<LinkedQuestion>("links/question", { token }, signal), isDone.value ? 0 : everyMs);
   const found = read.data.value;
+  useLines(token, found);
   if (read.error.value?.code === "closed" && !isDone.value && !isSending.value)
     return <Empty title="This question is closed"><p><bdi>{read.error.value.message}</bdi></p></Empty>;
   if (found === undefined) return read.error.value === undefined ? <Loading /> : <Failure error={read.error.value} />;
@@ -49,6 +51,17 @@ function Linked({ token }: { token: string }) {
       <AnswerForm run={found.run} question={found.question} send={send} />
       <p class="muted small">This link holds until <Exact at={found.expires_at} />, for this question and one
         answer.</p>
+      <details class="as-commands-of">
+        <summary class="muted small">As commands</summary>
+        <CommandLines />
+      </details>
     </article>
   );
+}
+
+// The link's own way needs nothing but the link; who has the database answers by `cairn`.
+function useLines(token: string, found: LinkedQuestion | undefined): void {
+  const answer = found === undefined ? "cairn questions"
+    : `cairn answer ${found.run} --question ${found.question.id} --value JSON`;
+  useCommandLines(curlLine("links/question", {}, { token }), answer);
 }

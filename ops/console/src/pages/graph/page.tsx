@@ -1,5 +1,4 @@
 // One graph: its picture, its text, its versions and how they differ, and a start.
-import { useSignal } from "@preact/signals";
 import { get, may, Refusal } from "../../api/client";
 import { useResource, type Resource } from "../../api/resource";
 import type { Graph, GraphListed } from "../../api/types";
@@ -9,6 +8,7 @@ import { Time } from "../../parts/time";
 import { amend, link, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { Difference } from "./difference";
+import { draftOf, dropDraft, versionInWork } from "./drafts";
 import { Picture } from "./picture";
 import { Start } from "./start";
 import { GraphText, NewGraph } from "./text";
@@ -54,8 +54,8 @@ interface FoundProps {
 
 function Found({ name, list, versions }: FoundProps) {
   const current = versions.find((line) => line.current) ?? versions[0];
-  const held = useSignal<string | undefined>(undefined); // the version whose text is being changed, whatever is added
-  const version = route.value.query.get("version") ?? held.value ?? current?.version ?? "";
+  const held = versionInWork(name); // stays, whatever is added
+  const version = route.value.query.get("version") ?? held ?? current?.version ?? "";
   const graph = useResource<Graph>(version, (signal) => get<Graph>(`graphs/${version}`, {}, signal));
   useLines(name, version, version === current?.version);
   if (current === undefined)
@@ -72,26 +72,23 @@ function Found({ name, list, versions }: FoundProps) {
         <h1><bdi>{name}</bdi></h1>
         <code class="muted" title={version}>{version.slice(0, 12)}</code>
         {line?.current === true ? <span class="status is-done"><span aria-hidden="true">✓</span>current</span>
-          : <a href={link(["graph", name], { show: viewOf() })} onClick={() => (held.value = undefined)}>not current:
+          : <a href={link(["graph", name], { show: viewOf() })} onClick={() => dropDraft(name, version)}>not current:
             show the current version</a>}
         {line?.at !== undefined && (
           <span class="muted">since <Time at={line.at} />{line.actor && <> by <bdi>{line.actor}</bdi></>}</span>
         )}
         <a class="graph-runs" href={link(["runs"], { where: `graph=${name}` })}>Runs</a>
       </div>
-      <Tabs />
+      <Tabs isChanged={draftOf(name, version) !== undefined} />
       <Read from={graph}>
         {(text) => <Body shown={{ name, version, isCurrent: line?.current === true, graph: text, versions }}
-          onAdded={() => {
-            held.value = undefined;
-            list.reload();
-          }} onChanged={(isChanged) => (held.value = isChanged ? version : undefined)} />}
+          onAdded={list.reload} />}
       </Read>
     </>
   );
 }
 
-function Tabs() {
+function Tabs({ isChanged }: { isChanged: boolean }) {
   const shown = viewOf() === "difference" ? "versions" : viewOf();
   const offered = Object.entries(views).filter(([view]) => view !== "start" || may("run"));
   const step = (by: number) => {
@@ -107,7 +104,9 @@ function Tabs() {
     <nav class="tabs" aria-label="Parts of the graph">
       {offered.map(([view, title]) => (
         <a key={view} href={link([page, ...rest], { version: query.get("version"), show: view })}
-          aria-current={view === shown ? "page" : undefined}>{title}</a>
+          aria-current={view === shown ? "page" : undefined}>
+          {title}{view === "text" && isChanged && <span class="muted"> changed</span>}
+        </a>
       ))}
     </nav>
   );
@@ -116,12 +115,11 @@ function Tabs() {
 interface BodyProps {
   shown: Shown;
   onAdded: () => void;
-  onChanged: (isChanged: boolean) => void; // the text
 }
 
-function Body({ shown, onAdded, onChanged }: BodyProps) {
+function Body({ shown, onAdded }: BodyProps) {
   switch (viewOf()) {
-    case "text": return <GraphText key={shown.version} shown={shown} onAdded={onAdded} onChanged={onChanged} />;
+    case "text": return <GraphText key={shown.version} shown={shown} onAdded={onAdded} />;
     case "versions": return <Versions shown={shown} onAdded={onAdded} />;
     case "difference": return <Difference shown={shown} />;
     case "start": return <Start key={shown.version} shown={shown} />;

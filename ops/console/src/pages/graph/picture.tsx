@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { address, send } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { svgOf } from "../../parts/drawing";
+import { DrawingSize } from "../../parts/drawing_size";
 import { Read } from "../../parts/states";
 import { pretty } from "../../parts/code/pretty";
 import { amend, route } from "../../router";
@@ -42,11 +43,14 @@ function Drawing({ text, chosen }: { text: string; chosen: string }) {
     if (node !== undefined && node !== ".") amend({ node: node === chosen ? null : node });
   };
   return (
-    <div ref={place} class="drawing whole card" onClick={(event) => choose(event.target)} onKeyDown={(event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      choose(event.target);
-    }} />
+    <div class="card">
+      <DrawingSize place={place} drawn={isDrawn.value ? text : ""} />
+      <div ref={place} class="drawing whole" onClick={(event) => choose(event.target)} onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        choose(event.target);
+      }} />
+    </div>
   );
 }
 

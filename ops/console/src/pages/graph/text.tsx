@@ -8,6 +8,7 @@ import { pretty } from "../../parts/code/pretty";
 import { go } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { say, sayRefusal } from "../../shell/notices";
+import { draftOf, dropDraft, keepDraft } from "./drafts";
 import { faultsIn, syntaxFault, type Fault } from "./faults";
 import { inOrder } from "./graph_schema";
 import { KeysHere } from "./keys_here";
@@ -33,7 +34,7 @@ export function NewGraph() {
   return (
     <>
       <div class="page-head"><h1>New graph</h1></div>
-      <Editor start={first} onAdded={() => undefined} />
+      <Editor name="" version="" start={first} onAdded={() => undefined} />
     </>
   );
 }
@@ -41,11 +42,10 @@ export function NewGraph() {
 interface TextProps {
   shown: Shown;
   onAdded: () => void;
-  onChanged: (isChanged: boolean) => void;
 }
 
-export function GraphText({ shown, onAdded, onChanged }: TextProps) {
-  return <Editor start={pretty(inOrder(shown.graph)) + "\n"} onAdded={onAdded} onChanged={onChanged} />;
+export function GraphText({ shown: { name, version, graph }, onAdded }: TextProps) {
+  return <Editor name={name} version={version} start={pretty(inOrder(graph)) + "\n"} onAdded={onAdded} />;
 }
 
 const quietMs = 400; // after the last key, before the text is checked
@@ -86,38 +86,43 @@ function useReview(text: string): Fault[] | undefined {
 }
 
 interface EditorProps {
+  name: string;
+  version: string;
   start: string;
   onAdded: () => void;
-  onChanged?: (isChanged: boolean) => void;
 }
 
-function Editor({ start, onAdded, onChanged }: EditorProps) {
-  const text = useSignal(start);
-  const isChanged = text.value !== start;
-  useEffect(() => onChanged?.(isChanged), [isChanged]);
-  useEffect(() => () => onChanged?.(false), []);
+function Editor({ name, version, start, onAdded }: EditorProps) {
+  const text = draftOf(name, version) ?? start;
+  const undo = () => dropDraft(name, version);
   const cursor = useSignal(0);
   const place = useRef<HTMLTextAreaElement>(null);
-  const faults = useReview(text.value);
+  const faults = useReview(text);
   const mayWrite = may("operate");
   const marks = new Map((faults ?? []).filter((fault) => !fault.isWarning && fault.line !== undefined)
     .map((fault) => [fault.line!, fault.says]));
   return (
     <div class="graph-text">
       <div>
-        <CodeArea place={place} aria-label="The graph's text" value={text.value} marks={marks} rows={28}
+        <CodeArea place={place} aria-label="The graph's text" value={text} marks={marks} rows={28}
           readOnly={!mayWrite} aria-describedby="graph-faults"
           onInput={(event) => {
-            text.value = event.currentTarget.value;
+            const written = event.currentTarget.value;
+            if (written === start) undo();
+            else keepDraft(name, version, written);
             cursor.value = event.currentTarget.selectionStart;
           }}
           onSelect={(event) => (cursor.value = event.currentTarget.selectionStart)} />
-        {mayWrite && <Actions text={text.value} start={start} onAdded={onAdded} onUndo={() => (text.value = start)}
-          isSound={faults !== undefined && faults.every((fault) => fault.isWarning)} />}
+        {mayWrite && (
+          <Actions text={text} start={start} onUndo={undo} onAdded={() => {
+            undo();
+            onAdded();
+          }} isSound={faults !== undefined && faults.every((fault) => fault.isWarning)} />
+        )}
       </div>
       <aside class="at-text" aria-label="About the text">
         <Faults faults={faults} onGo={(fault) => goTo(place.current!, fault)} />
-        {mayWrite && <KeysHere text={text.value} at={cursor.value} place={place} />}
+        {mayWrite && <KeysHere text={text} at={cursor.value} place={place} />}
       </aside>
     </div>
   );

@@ -16,7 +16,7 @@ export function Versions({ shown, onAdded }: { shown: Shown; onAdded: () => void
   const lines = shown.versions.slice(0, count.value);
   return (
     <>
-      <table class="list versions">
+      <table class="list cards versions">
         <thead>
           <tr>
             <th scope="col">Version</th><th scope="col">Since</th><th scope="col">By</th><th scope="col">Runs</th>
@@ -54,7 +54,7 @@ function Row({ line, before, onAdded }: RowProps) {
       </td>
       <td data-label="Since">{line.at === undefined ? "–" : <Time at={line.at} />}</td>
       <td data-label="By"><bdi>{line.actor ?? "–"}</bdi></td>
-      <td data-label="Runs"><Runs version={version} /></td>
+      <td data-label="Runs"><Runs version={version} isCurrent={line.current} /></td>
       <td class="row-actions">
         {before !== undefined && (
           <a href={link(["graph", name], { show: "difference", from: before.version, version })}>
@@ -67,9 +67,17 @@ function Row({ line, before, onAdded }: RowProps) {
   );
 }
 
-// The runs under this version by status.
-function Runs({ version }: { version: string }) {
-  const report = useResource<UseReport>(version, (signal) => get<UseReport>("report", { version }, signal));
+const againMs = 5000;
+const over = ["done", "failed", "aborted"];
+
+// The runs under this version by status. They change where it is current or a run of it is open.
+function Runs({ version, isCurrent }: { version: string; isCurrent: boolean }) {
+  const isLive = useSignal(isCurrent);
+  const report = useResource<UseReport>(version, async (signal) => {
+    const found = await get<UseReport>("report", { version }, signal);
+    isLive.value = isCurrent || Object.entries(found.statuses).some(([status, n]) => n > 0 && !over.includes(status));
+    return found;
+  }, isLive.value ? againMs : 0);
   const refusal = report.error.value;
   if (refusal !== undefined)
     return refusal.code === "not_found" ? <span class="muted">none</span>

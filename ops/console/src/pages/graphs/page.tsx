@@ -60,7 +60,7 @@ function List({ graphs, isFiltered }: { graphs: Named[]; isFiltered: boolean }) 
       <Empty title="No graph is here"><pre>cairn graph add order.json</pre></Empty>
     );
   return (
-    <table class="list graphs">
+    <table class="list cards graphs">
       <thead>
         <tr>
           <th scope="col">Graph</th><th scope="col">Current version</th><th scope="col" class="number">Versions</th>

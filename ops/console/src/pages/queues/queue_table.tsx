@@ -16,7 +16,7 @@ interface Props {
 
 export function QueueTable({ queues, workers, chosen, onChange }: Props) {
   return (
-    <table class="list queues">
+    <table class="list cards queues">
       <thead>
         <tr>
           <th scope="col">Queue</th><th scope="col">Held</th><th scope="col">Ready</th>
@@ -60,7 +60,7 @@ function Row({ queue, workers, isChosen, onChange }: RowProps) {
       </td>
       <td data-label="Held"><Gauge used={queue.held} most={queue.concurrency} label={`Held of ${name}`} /></td>
       <td data-label="Ready" class="ready">{queue.ready.toLocaleString()}</td>
-      <td class="spark">
+      <td class="spark" data-label="Ready lately">
         <Sparkline samples={samples.of(name).value} of="ready" width={140} height={26} spanMs={spanMs()}
           label={`Ready in ${name}`} />
       </td>

@@ -100,7 +100,7 @@ export function Events() {
             <bdi>{node}</bdi> ×
           </button>
         )}
-        <span class="muted number">{count.toLocaleString()} events</span>
+        <span class="muted number">{count.toLocaleString()} {count === 1 ? "event" : "events"}</span>
       </div>
       {count === 0 ? <p class="muted none">No such event until now.</p> : (
         <Rows count={count} height={height} label="List of events" class="events" at={place} row={(index) => {

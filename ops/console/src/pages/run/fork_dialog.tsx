@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { get, post, type Refusal } from "../../api/client";
 import type { EventOf, Graph, Run, Started } from "../../api/types";
-import { useResource } from "../../api/resource";
+import { useFollowed, useResource } from "../../api/resource";
 import { Dialog } from "../../parts/dialog";
 import { Read } from "../../parts/states";
 import { go } from "../../router";
@@ -67,8 +67,7 @@ const parsed = (edits: Edits) => Object.fromEntries(
   Object.entries(edits).map(([name, text]) => [name, JSON.parse(text) as unknown]),
 );
 
-interface Asking {
-  at: number;
+interface Edited {
   channels: Edits;
   answers: Edits;
   graph: string;
@@ -76,13 +75,13 @@ interface Asking {
   reason: string;
 }
 
-function bodyOf(asking: Asking): Record<string, unknown> {
-  const body: Record<string, unknown> = { at: asking.at };
-  if (Object.keys(asking.channels).length > 0) body.set = parsed(asking.channels);
-  if (Object.keys(asking.answers).length > 0) body.answer = parsed(asking.answers);
-  if (asking.graph.trim() !== "") body.graph = JSON.parse(asking.graph) as unknown;
-  if (asking.isRecorded) body.recorded = true;
-  if (asking.reason !== "") body.reason = asking.reason;
+function bodyOf(at: number, edits: Edited): Record<string, unknown> {
+  const body: Record<string, unknown> = { at };
+  if (Object.keys(edits.channels).length > 0) body.set = parsed(edits.channels);
+  if (Object.keys(edits.answers).length > 0) body.answer = parsed(edits.answers);
+  if (edits.graph.trim() !== "") body.graph = JSON.parse(edits.graph) as unknown;
+  if (edits.isRecorded) body.recorded = true;
+  if (edits.reason !== "") body.reason = edits.reason;
   return body;
 }
 
@@ -121,13 +120,16 @@ function GraphField({ version, text, onChange }: { version: string; text: string
   );
 }
 
-// At the event where it was opened, wherever the run or the slider go meanwhile.
-export function ForkDialog({ at, onClose }: { at: number; onClose: () => void }) {
+// At the event where it was opened, wherever the run or the slider go meanwhile, until another one is chosen here.
+export function ForkDialog({ at: first, onClose }: { at: number; onClose: () => void }) {
   const view = useRun();
-  const read = useResource<Run>(`fork ${view.run} ${at}`, (signal) => view.stateAt(at, signal));
+  const chosen = useSignal(first);
+  const at = chosen.value;
+  const read = useFollowed<Run>(`fork ${view.run}`, `fork ${view.run} ${at}`, (signal) => view.stateAt(at, signal));
+  const move = (to: number) => (chosen.value = to);
   return (
-    <Dialog title={`Fork from event ${at}`} onClose={onClose}>
-      <Read from={read}>{(run) => <ForkForm at={at} run={run} onClose={onClose} />}</Read>
+    <Dialog title={`Fork from event ${at.toLocaleString()}`} onClose={onClose}>
+      <Read from={read}>{(run) => <ForkForm at={at} run={run} onMove={move} onClose={onClose} />}</Read>
     </Dialog>
   );
 }
@@ -139,19 +141,44 @@ function useChannels(run: Run): string[] {
   return [...new Set([...Object.keys(run.channels), ...Object.keys(channels)])];
 }
 
-function ForkForm({ at, run, onClose }: { at: number; run: Run; onClose: () => void }) {
+interface FormProps {
+  at: number;
+  run: Run; // as of that event
+  onMove: (at: number) => void;
+  onClose: () => void;
+}
+
+// Events of one commit came together, and the run never stood between them: where it was forked inside of one, the
+// refusal names the ends that are near.
+const endsIn = (refusal: Refusal) => [.../nearest ends are (\d+)(?: and (\d+))?/.exec(refusal.message) ?? []].slice(1)
+  .filter((seq) => seq !== undefined).map(Number);
+
+function Refused({ refusal, last, onMove }: { refusal: Refusal; last: number; onMove: (at: number) => void }) {
+  return (
+    <div class="refusal" role="alert">{refusal.message}
+      <ul>{refusal.faults.map((one) => <li key={one}>{one}</li>)}</ul>
+      <span class="buttons">
+        {endsIn(refusal).filter((seq) => seq !== last).map((seq) => (
+          <button type="button" key={seq} onClick={() => onMove(seq)}>From event {seq.toLocaleString()}</button>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+function ForkForm({ at, run, onMove, onClose }: FormProps) {
   const view = useRun();
-  const asking = useSignal<Asking>({ at, channels: {}, answers: {}, graph: "", isRecorded: false, reason: "" });
+  const edits = useSignal<Edited>({ channels: {}, answers: {}, graph: "", isRecorded: false, reason: "" });
   const fault = useSignal<Refusal | undefined>(undefined);
   const isBusy = useSignal(false);
   const answers = useAnswers(view, at, run);
   const names = useChannels(run);
-  const change = (part: Partial<Asking>) => (asking.value = { ...asking.value, ...part });
+  const change = (part: Partial<Edited>) => (edits.value = { ...edits.value, ...part });
   const submit = async (event: Event) => {
     event.preventDefault();
     isBusy.value = true;
     try {
-      const begun = await post<Started>(`runs/${view.run}/fork`, bodyOf(asking.value));
+      const begun = await post<Started>(`runs/${view.run}/fork`, bodyOf(at, edits.value));
       say(`A fork goes on from event ${at}.`);
       onClose();
       go(["run", begun.run]);
@@ -160,7 +187,7 @@ function ForkForm({ at, run, onClose }: { at: number; run: Run; onClose: () => v
     }
     isBusy.value = false;
   };
-  const { channels, graph, isRecorded } = asking.value;
+  const { channels, graph, isRecorded } = edits.value;
   return (
     <form class="fork" onSubmit={submit}>
       <p class="muted">Another run begins with this history and goes its own way. This one stays as it is.</p>
@@ -168,7 +195,7 @@ function ForkForm({ at, run, onClose }: { at: number; run: Run; onClose: () => v
         first={(name) => run.channels[name]} onChange={(edits) => change({ channels: edits })} />
       {answers.size > 0 && (
         <EditValues title="Answers" says="Answer a question otherwise…" names={[...answers.keys()]}
-          edits={asking.value.answers} first={(name) => answers.get(name)}
+          edits={edits.value.answers} first={(name) => answers.get(name)}
           onChange={(edits) => change({ answers: edits })} />
       )}
       <fieldset class="group">
@@ -183,23 +210,24 @@ function ForkForm({ at, run, onClose }: { at: number; run: Run; onClose: () => v
           onChange={() => change({ isRecorded: true })} /> say what they said in this run</label>
       </fieldset>
       {fault.value !== undefined && (
-        <div class="refusal" role="alert">{fault.value.message}
-          <ul>{fault.value.faults.map((one) => <li key={one}>{one}</li>)}</ul>
-        </div>
+        <Refused refusal={fault.value} last={view.isOver.value ? view.last.value : 0} onMove={(to) => {
+          fault.value = undefined;
+          onMove(to);
+        }} />
       )}
       <label>Reason, for the record
-        <input type="text" maxLength={500} value={asking.value.reason}
+        <input type="text" maxLength={500} value={edits.value.reason}
           onInput={(event) => change({ reason: event.currentTarget.value })} />
       </label>
-      <ForkLine asking={asking.value} run={view.run} />
+      <ForkLine at={at} edits={edits.value} run={view.run} />
       <button type="submit" class="primary" disabled={isBusy.value}>Fork</button>
     </form>
   );
 }
 
-function ForkLine({ asking, run }: { asking: Asking; run: string }) {
+function ForkLine({ at, edits, run }: { at: number; edits: Edited; run: string }) {
   try {
-    return <code class="fork-line">{curlLine(`runs/${run}/fork`, {}, bodyOf(asking))}</code>;
+    return <code class="fork-line">{curlLine(`runs/${run}/fork`, {}, bodyOf(at, edits))}</code>;
   } catch {
     return null;
   }

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { address, send } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { svgOf } from "../../parts/drawing";
+import { DrawingSize } from "../../parts/drawing_size";
 import { Failure, Loading } from "../../parts/states";
 import { useRun, type RunView } from "./moment";
 import { wayOf } from "./steps";
@@ -23,7 +24,7 @@ export function drawingOf(version: string): Promise<string> {
 
 function openNodes(view: RunView): Map<string, string> {
   const nodes = new Map<string, string>();
-  for (const step of view.shown.value?.steps ?? [])
+  for (const step of view.open.value)
     if (step.sub_goal === undefined) nodes.set(step.node, step.waits_for);
   return nodes;
 }
@@ -34,9 +35,11 @@ function colour(place: Element, view: RunView): void {
   const at = view.at.value;
   const open = openNodes(view);
   const reached = new Map<string, number>();
-  for (const edge of place.querySelectorAll<SVGGElement>("[data-edge]")) {
+  const edges = [...place.querySelectorAll<SVGGElement>("[data-edge]")];
+  const drawn = new Set(edges.map((edge) => wayOf(edge.dataset.edge!, edge.dataset.label ?? "")));
+  for (const edge of edges) {
     const way = edge.dataset.edge!;
-    const first = way.startsWith(".->") ? 1 : steps.ways.get(wayOf(way, edge.dataset.label ?? "")) ?? Infinity;
+    const first = way.startsWith(".->") ? 1 : steps.firstOn(way, edge.dataset.label ?? "", drawn) ?? Infinity;
     edge.classList.toggle("been", first <= at);
     const to = way.slice(way.indexOf("->") + 2);
     reached.set(to, Math.min(first, reached.get(to) ?? Infinity));
@@ -85,6 +88,7 @@ export function GraphPicture({ onNode, chosen }: { onNode: (node: string) => voi
     <>
       {read.error.value !== undefined && text === undefined && <Failure error={read.error.value} />}
       {read.error.value === undefined && drawn.value === 0 && <Loading />}
+      <DrawingSize place={place} drawn={drawn.value} />
       <div ref={place} class="drawing" onClick={(event) => choose(event.target)} onKeyDown={(event) => {
         if (event.key !== "Enter" && event.key !== " ") return;
         event.preventDefault();

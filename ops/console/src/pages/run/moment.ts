@@ -3,7 +3,7 @@ import { computed, effect, signal, type ReadonlySignal, type Signal } from "@pre
 import { createContext } from "preact";
 import { useContext, useEffect, useMemo, useRef } from "preact/hooks";
 import { get, Refusal } from "../../api/client";
-import type { Explanation, Run } from "../../api/types";
+import type { Explanation, Run, Step } from "../../api/types";
 import { attempts } from "../../api/resource";
 import { amend, route } from "../../router";
 import { History } from "./history";
@@ -22,6 +22,11 @@ export class RunView {
   readonly at = computed(() => Math.min(this.asked.value ?? this.last.value, Math.max(this.last.value, 1)));
   readonly rested = signal(0); // the event where the slider came to rest
   readonly isNow = computed(() => this.asked.value === undefined);
+  // Steps that wait or are executed at the moment; none of a run that has ended, which its end closed.
+  readonly open: ReadonlySignal<Step[]> = computed(() => {
+    const run = this.shown.value;
+    return run === undefined || ended.includes(run.status) ? [] : run.steps;
+  });
   readonly isOver: ReadonlySignal<boolean> = computed(() => ended.includes(this.head.value?.status ?? ""));
   private readonly aborter = new AbortController();
   private timer = 0;

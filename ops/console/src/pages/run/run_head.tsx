@@ -5,7 +5,7 @@ import type { Controlled, Reason } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { JsonTree } from "../../parts/json_tree";
 import { Status } from "../../parts/status";
-import { Lasted, Time } from "../../parts/time";
+import { Lasted, Time, Timed } from "../../parts/time";
 import { go, link } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { say, sayRefusal } from "../../shell/notices";
@@ -49,6 +49,7 @@ function Actions() {
   const asked = useSignal<Command | undefined>(undefined);
   const isBusy = useSignal(false);
   const status = view.head.value!.status;
+  const isAtEnd = view.isOver.value && view.at.value === view.last.value;
   const act = async (command: Command, reason: string) => {
     isBusy.value = true;
     try {
@@ -77,7 +78,9 @@ function Actions() {
         </button>
       ))}
       {may("run") && view.last.value > 0 && (
-        <button type="button" class="primary" onClick={() => (forkAt.value = view.at.value)}>
+        <button type="button" class="primary" disabled={isAtEnd}
+          title={isAtEnd ? "The run ended here: move the slider to an event before" : undefined}
+          onClick={() => (forkAt.value = view.at.value)}>
           Fork from event {view.at.value.toLocaleString()}
         </button>
       )}
@@ -92,9 +95,10 @@ function Actions() {
 
 function ReasonLine({ reason }: { reason: Reason }) {
   const place = reason.node === null ? "" : `${reason.node}, step ${reason.step}: `;
+  const times = [reason.since, reason.deadline, reason.last_beat, reason.expires_at, reason.due, reason.at];
   return (
     <li>
-      <bdi>{place}{reason.says}</bdi>
+      <bdi>{place}<Timed text={reason.says} times={times} /></bdi>
       {reason.child !== undefined && <> <a href={link(["run", reason.child])}>The run it waits for</a></>}
     </li>
   );

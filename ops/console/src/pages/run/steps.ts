@@ -140,6 +140,16 @@ export class StepBook {
     }
   }
 
+  // The first event that went along an edge of the drawing. A map that ended "partial" leaves by "joined" where its graph
+  // has no way of its own for that.
+  firstOn(ends: string, label: string, drawn: ReadonlySet<string>): number | undefined {
+    const partial = wayOf(ends, "partial");
+    const first = [this.ways.get(wayOf(ends, label))];
+    if (label === "joined" && !drawn.has(partial)) first.push(this.ways.get(partial));
+    const known = first.filter((seq) => seq !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
+  }
+
   costUntil(seq: number): number {
     return this.costs[countUpTo(this.costSeqs, seq) - 1] ?? 0;
   }

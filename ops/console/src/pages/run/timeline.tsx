@@ -1,7 +1,7 @@
 // Steps and attempts over time, as of the slider's moment: what is open stands on top, with how long it has been so.
 // Stretches in which nothing was executed are folded.
 import { useComputed, useSignal } from "@preact/signals";
-import type { Step } from "../../api/types";
+import type { Reason, Step } from "../../api/types";
 import { Rows } from "../../parts/rows";
 import { duration, exactTime, Lasted, now } from "../../parts/time";
 import { amend, route } from "../../router";
@@ -14,14 +14,23 @@ const height = 28;
 const colours = ["status", "cost", "model"] as const;
 type Colour = (typeof colours)[number];
 
+// Which process executes the step now.
+function holderOf(view: RunView, step: number): Reason | undefined {
+  const reasons = view.isOver.value ? [] : view.explanation.value?.reasons ?? [];
+  return reasons.find((reason) => reason.kind === "held" && reason.step === step);
+}
+
 function useScale(view: RunView) {
   return useComputed<TimeScale>(() => {
-    void view.history.known.value;
     const { rows } = view.history.steps;
-    const busy = rows.flatMap((row) => row.attempts.filter((one) => one.kind === "work" || one.kind === "cached"));
     const start = Date.parse(view.head.value!.started_at);
     const end = view.isOver.value ? Date.parse(view.head.value!.updated_at) : now.value;
-    return timeScale(busy, start, end);
+    const held = view.head.value!.steps.filter((step) => holderOf(view, step.step) !== undefined)
+      .map((step) => ({ from: Date.parse(holderOf(view, step.step)!.since ?? step.opened_at), to: end }));
+    const { known } = view.history;
+    if (known.value < view.last.value) held.push({ from: view.history.timeAt(known.value), to: end }); // not read yet
+    const busy = rows.flatMap((row) => row.attempts.filter((one) => one.kind === "work" || one.kind === "cached"));
+    return timeScale([...busy, ...held], start, end);
   });
 }
 
@@ -79,9 +88,11 @@ function OpenLine({ step, scale, view }: { step: Step; scale: TimeScale; view: R
   const isLive = view.isNow.value && !view.isOver.value;
   const end = isLive ? now.value : view.history.timeAt(view.at.value);
   const from = scale.place(Date.parse(step.opened_at));
+  const holder = isLive ? holderOf(view, step.step) : undefined;
+  const says = holder === undefined ? `waits for ${step.waits_for}` : `runs on ${holder.host} ${holder.pid}`;
   return (
     <div class="line open" title={`Step ${step.step}, since ${exactTime(step.opened_at)}`}>
-      <span class="line-name"><bdi>{step.sub_goal ?? step.node}</bdi> <span class="muted">waits for {step.waits_for}
+      <span class="line-name"><bdi>{step.sub_goal ?? step.node}</bdi> <span class="muted"><bdi>{says}</bdi>
         {step.attempt > 1 ? `, attempt ${step.attempt}` : ""}</span></span>
       <span class="line-bars">
         <span class={`bar open is-${step.waits_for}`}
@@ -131,7 +142,7 @@ export function Timeline() {
         (!onlyFailed.value || row.attempts.some((attempt) => !attempt.ok && attempt.seq <= at)))
     : steps.rows;
   const count = isFiltered ? rows.length : begun;
-  const open = (view.shown.value?.steps ?? []).filter((step) => node === "" || step.node === node);
+  const open = view.open.value.filter((step) => node === "" || step.node === node);
   useEventKeys(view);
   return (
     <div class="timeline">
@@ -150,7 +161,7 @@ export function Timeline() {
             <bdi>{node}</bdi> ×
           </button>
         )}
-        <span class="muted number">{count.toLocaleString()} steps
+        <span class="muted number">{count.toLocaleString()} {count === 1 ? "step" : "steps"}
           {cost > 0 ? `, cost ${cost.toPrecision(3)}` : ""}</span>
       </div>
       <Axis scale={scale} view={view} />

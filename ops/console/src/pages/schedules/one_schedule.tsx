@@ -1,12 +1,12 @@
 // One schedule: its next times, what happened to it, why it did or did not run, and what can be done with it.
 import { useSignal } from "@preact/signals";
-import { get, may } from "../../api/client";
+import { get, hasNoScope, may } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Schedule, ScheduleTime } from "../../api/types";
 import { JsonTree } from "../../parts/json_tree";
 import { Read } from "../../parts/states";
 import { Paused } from "../../parts/status";
-import { Time, Until } from "../../parts/time";
+import { duration, Time, Until } from "../../parts/time";
 import { link } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { ActionDialog, actions, type ActionName } from "./actions";
@@ -54,7 +54,7 @@ function Found({ schedule, path, onChange }: FoundProps) {
         <p class="schedule-paused">Paused <Time at={schedule.paused.at} /> by <bdi>{schedule.paused.by}</bdi>
           {schedule.paused.reason !== "" && <>: <bdi>{schedule.paused.reason}</bdi></>}</p>
       )}
-      {may("operate") && (
+      {hasNoScope() && may("operate") && (
         <div class="buttons schedule-actions">
           {offered(schedule).map((name) => (
             <button key={name} type="button" onClick={() => (action.value = name)}>
@@ -120,7 +120,7 @@ function Definition({ schedule }: { schedule: Schedule }) {
     ["Zone", schedule.zone],
     ["Not on", schedule.exclude.join(", ")],
     ["Overlap", schedule.overlap.replaceAll("_", " ")],
-    ["Catch up", `${schedule.catch_up_ms / 1000} s`],
+    ["Catch up", duration(schedule.catch_up_ms)],
     ["Jitter", schedule.jitter_ms === 0 ? "" : `${schedule.jitter_ms / 1000} s`],
     ["Tags", Object.entries(schedule.tags).map(([key, value]) => `${key}=${value}`).join(", ")],
   ];

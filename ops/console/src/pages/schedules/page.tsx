@@ -1,7 +1,7 @@
 // The schedules: their times in words, what each starts, and when next; one of them with all that is on record of it.
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { get, mayForAll } from "../../api/client";
+import { get, hasNoScope, may } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Schedule } from "../../api/types";
 import { useKeys } from "../../keys";
@@ -29,7 +29,7 @@ function AllSchedules() {
     <>
       <div class="page-head">
         <h1>Schedules</h1>
-        {mayForAll("operate") && <button type="button" onClick={() => (isAdding.value = true)}>New schedule…</button>}
+        {hasNoScope() && may("operate") && <button type="button" onClick={() => (isAdding.value = true)}>New schedule…</button>}
         <div class="page-filter">
           <input ref={field} type="text" aria-label="Names with these letters" placeholder="Name" value={word}
             spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />

@@ -56,7 +56,7 @@ function Workers({ workers, chosen }: { workers: Session[]; chosen: string | und
     );
   return (
     <>
-      <table class="list workers">
+      <table class="list cards workers">
         <thead>
           <tr>
             <th scope="col">Worker</th><th scope="col">State</th><th scope="col">Held</th>

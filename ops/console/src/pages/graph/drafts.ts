@@ -1,0 +1,29 @@
+// Texts of graphs that are being changed, by the graph's name ("" for a new one) and the version that they began with:
+// they stay while other parts and other pages are looked at, until they are added or undone, or this tab is closed.
+import { signal } from "@preact/signals";
+
+interface Draft {
+  name: string;
+  version: string;
+  text: string;
+}
+
+const drafts = signal<readonly Draft[]>([]); // the one that was written to last is the last one
+
+const isOf = (draft: Draft, name: string, version: string) => draft.name === name && draft.version === version;
+
+export const draftOf = (name: string, version: string): string | undefined =>
+  drafts.value.find((draft) => isOf(draft, name, version))?.text;
+
+// Whose text is being changed.
+export const versionInWork = (name: string): string | undefined =>
+  drafts.value.findLast((draft) => draft.name === name)?.version;
+
+export function keepDraft(name: string, version: string, text: string): void {
+  dropDraft(name, version);
+  drafts.value = [...drafts.value, { name, version, text }];
+}
+
+export function dropDraft(name: string, version: string): void {
+  if (draftOf(name, version) !== undefined) drafts.value = drafts.value.filter((draft) => !isOf(draft, name, version));
+}
