@@ -118,6 +118,7 @@ test("a run is forked before its answer, answered otherwise, and compared", asyn
   await page.waitForFunction((run) => location.hash.startsWith("#/run/") && !location.hash.includes(run), done);
   await hasClass(page, "over", "been");
   const [, , fork] = new URL(page.url()).hash.split("/");
+  await page.locator('[data-edge="check->approve"][data-label="ok"].been').waitFor(); // in the run that it came from
   const [begun] = await world.api(`runs/${fork}/events`);
   assert.equal(begun.reason, "what if <b>");
   assert.deepEqual((await world.api(`runs/${fork}`)).channels.notes, ["late"]);
@@ -245,7 +246,7 @@ test("a call of a model is shown with its prompt, its reply, and what it cost", 
   await call.click();
   await page.locator(".goal-detail").getByText("What is the sky?").waitFor();
   assert.ok(await call.evaluate((button) => button === document.activeElement), "the keyboard lost its place");
-  await page.locator(".goal-detail").getByText("blue <b>").first().waitFor();
+  await page.locator(".goal-detail .text").getByText("blue <b>").waitFor(); // the text of a message, not its JSON
   await page.getByRole("button", { name: "Show this moment" }).click();
   await page.waitForFunction(() => /at=2/.test(location.hash));
   for (const colour of ["cost", "model"]) {

@@ -93,6 +93,21 @@ test("it says why it did not run on a day, also by its address", async () => {
   await page.context().close();
 });
 
+test("the runs that an explanation names are links to them", async () => {
+  const every = { name: "yearly", graph: "order", every_ms: 3_600_000, input: { customer: "ann" } };
+  await world.api("schedules", every);
+  await world.cairn("schedule", "trigger", "yearly");
+  const [started] = await world.api("runs?tag=schedule%3Dyearly");
+  const page = await opened("#/schedules/yearly");
+  await page.getByLabel("A day or a time in its zone").fill(new Date(started.started_at).toISOString().slice(0, 10));
+  await press(page, "Explain");
+  await part(page, "Why").getByRole("link", { name: started.run }).click();
+  await page.waitForFunction((run) => location.hash === `#/run/${run}`, started.run);
+  await world.cairn("schedule", "remove", "yearly");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("an edit is refused if another one came before it", async () => {
   const page = await opened("#/schedules/weekly");
   await press(page, "Edit…");

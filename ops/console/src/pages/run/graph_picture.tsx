@@ -69,10 +69,10 @@ export function GraphPicture({ onNode, chosen }: { onNode: (node: string) => voi
     place.current?.replaceChildren(svgOf(text));
     drawn.value += 1;
   }, [text]);
-  const { at, history: { known } } = view;
+  const { at, history: { inherited, known } } = view;
   useEffect(() => {
     if (place.current !== null && drawn.value > 0) colour(place.current, view);
-  }, [drawn.value, at.value, known.value, view.shown.value]);
+  }, [drawn.value, at.value, known.value, inherited.value, view.shown.value]);
   useEffect(() => {
     for (const node of place.current?.querySelectorAll<SVGGElement>("[data-node]") ?? []) {
       const name = node.dataset.node!;

@@ -3,11 +3,12 @@
 // themselves are kept only while they were looked at last.
 import { signal } from "@preact/signals";
 import { get, Refusal } from "../../api/client";
-import type { Event, EventType } from "../../api/types";
+import type { Event, EventOf, EventType } from "../../api/types";
 import { StepBook } from "./steps";
 
 export const pageEvents = 1000;
 const pagesKept = 12;
+const inheritedMax = 20_000; // events of the runs that a fork came from; those before them show no other ways as a rule
 
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 1000));
 
@@ -54,6 +55,8 @@ function subjectOf(event: Event): string {
   return "";
 }
 
+type Origin = NonNullable<EventOf<"run_started">["forked_from"]>;
+
 export function isFailure(event: Event): boolean {
   if (event.type === "step_failed" || event.type === "decomposition_failed") return true;
   if (event.type === "run_finished") return event.status === "failed";
@@ -78,6 +81,7 @@ export class History {
   private readonly extra = new Map<number, Event>(); // of pages that were too large to come whole
   private readonly asked = new Set<number>();
   readonly arrived = signal(0); // counts the ends of what rows asked for; a row whose event is not at hand looks again
+  readonly inherited = signal(false); // the ways that led to a fork are known
   private readonly aborter = new AbortController();
   private isReading = false;
   private wanted = 0;
@@ -158,6 +162,29 @@ export class History {
     if (event.type === "model_called") this.models.push(event.seq);
     if (event.type === "question_asked") this.questions.push(event.seq);
     this.steps.add(event);
+    if (event.type === "run_started" && event.forked_from !== undefined)
+      this.inherit(event.forked_from).catch(() => undefined); // the origin may be erased, or not be this reader's
+  }
+
+  // The ways that led to the event where a fork began are its own as well.
+  private async inherit(first: Origin): Promise<void> {
+    let origin: Origin | undefined = first;
+    for (let left = inheritedMax; origin !== undefined && left > 0;) {
+      const { run, seq }: Origin = origin;
+      origin = undefined;
+      for (let from = 1; from <= seq && left > 0;) {
+        const query = { from, limit: Math.min(pageEvents, seq - from + 1), raw: true };
+        const events: Event[] = await get<Event[]>(`runs/${run}/events`, query, this.aborter.signal);
+        if (events.length === 0) return;
+        for (const event of events) {
+          this.steps.inherit(event);
+          if (event.type === "run_started") origin = event.forked_from;
+        }
+        from += events.length;
+        left -= events.length;
+      }
+    }
+    this.inherited.value = true;
   }
 
   typeAt(seq: number): EventType {

@@ -40,6 +40,18 @@ function Prompt({ request }: { request: unknown }) {
   );
 }
 
+// A message that the model said, with what it has besides its text, as calls of tools.
+function Reply({ reply }: { reply: unknown }) {
+  const { role, content, ...more } = (reply ?? {}) as Record<string, unknown>;
+  if (typeof role !== "string" || typeof content !== "string") return <Text value={reply} />;
+  return (
+    <>
+      {content !== "" && <Text value={content} />}
+      {Object.keys(more).length > 0 && <JsonTree value={more} open={2} />}
+    </>
+  );
+}
+
 // With `raw` without what is large.
 function useCall(seq: number, raw: boolean) {
   const { run } = useRun();
@@ -55,7 +67,7 @@ function Said({ seq }: { seq: number }) {
         <h3>Prompt</h3>
         <Prompt request={call.request} />
         <h3>Reply</h3>
-        <Text value={call.reply} />
+        <Reply reply={call.reply} />
       </>
     )}</Read>
   );

@@ -64,6 +64,12 @@ export class StepBook {
     }
   }
 
+  // What a fork has from the run that it came from: the ways that were taken, which hold since its first event.
+  inherit(event: Event): void {
+    if (event.type !== "step_succeeded" && event.type !== "step_failed") return;
+    for (const to of event.next ?? []) this.ways.set(wayOf(`${event.node}->${to}`, event.label ?? "error"), 1);
+  }
+
   private row(event: Event): StepRow {
     let row = this.byStep.get(event.step);
     if (row === undefined) {

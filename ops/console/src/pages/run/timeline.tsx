@@ -105,19 +105,22 @@ function OpenLine({ step, scale, view }: { step: Step; scale: TimeScale; view: R
   );
 }
 
+const edge = 0.15; // of the line: a fold's words there would stand on those of the end
+
 function Axis({ scale, view }: { scale: TimeScale; view: RunView }) {
   const start = Date.parse(view.head.value!.started_at);
   const end = view.isOver.value ? Date.parse(view.head.value!.updated_at) : now.value;
+  const isFolded = (test: (place: number) => boolean) => scale.folds.some((fold) => test(fold.place));
   return (
     <div class="axis" aria-hidden="true">
       <span class="line-name muted">since the start</span>
       <span class="line-bars">
-        <span class="tick" style={{ left: "0%" }}>0</span>
+        {!isFolded((place) => place < edge) && <span class="tick first">0</span>}
         {scale.folds.map((fold) => (
           <span key={fold.from} class="fold" title="Nothing was executed"
-            style={{ left: `${fold.place * 100}%` }}>≈ {duration(fold.to - fold.from)}</span>
+            style={{ left: `${fold.place * 100}%`, transform: `translateX(-${fold.place * 100}%)` }}>≈ {duration(fold.to - fold.from)}</span>
         ))}
-        <span class="tick last">{duration(end - start)}</span>
+        {!isFolded((place) => place > 1 - edge) && <span class="tick last">{duration(end - start)}</span>}
         <span class="cursor" style={{ left: `${scale.place(view.history.timeAt(view.at.value)) * 100}%` }} />
       </span>
       <span class="line-took" />

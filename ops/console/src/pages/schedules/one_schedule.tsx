@@ -120,7 +120,7 @@ function Definition({ schedule }: { schedule: Schedule }) {
     ["Zone", schedule.zone],
     ["Not on", schedule.exclude.join(", ")],
     ["Overlap", schedule.overlap.replaceAll("_", " ")],
-    ["Catch up", duration(schedule.catch_up_ms)],
+    ["Catch up", duration(schedule.catch_up_ms).replace(/ 0 \w+$/, "")],
     ["Jitter", schedule.jitter_ms === 0 ? "" : `${schedule.jitter_ms / 1000} s`],
     ["Tags", Object.entries(schedule.tags).map(([key, value]) => `${key}=${value}`).join(", ")],
   ];

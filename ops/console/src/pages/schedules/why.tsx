@@ -4,7 +4,7 @@ import { get, Refusal } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { ScheduleExplanation } from "../../api/types";
 import { Read } from "../../parts/states";
-import { amend, route } from "../../router";
+import { amend, link, route } from "../../router";
 
 export function Why({ path }: { path: string }) {
   const at = route.value.query.get("why") ?? "";
@@ -28,6 +28,16 @@ export function Why({ path }: { path: string }) {
   );
 }
 
+const runId = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/;
+
+// A sentence in which runs are named.
+function Linked({ text }: { text: string }) {
+  return (
+    <bdi>{text.split(runId).map((part, index) => index % 2 === 0 ? part : <a href={link(["run", part])}>{part}</a>)}
+    </bdi>
+  );
+}
+
 function Answer({ path, at }: { path: string; at: string }) {
   const answer = useResource<ScheduleExplanation>(
     at, (signal) => get<ScheduleExplanation>(`${path}/explain`, { at }, signal));
@@ -36,7 +46,7 @@ function Answer({ path, at }: { path: string; at: string }) {
   return (
     <Read from={answer}>
       {({ says }) => (
-        <ul class="why-says" role="status">{says.map((line) => <li key={line}><bdi>{line}</bdi></li>)}</ul>
+        <ul class="why-says" role="status">{says.map((line) => <li key={line}><Linked text={line} /></li>)}</ul>
       )}
     </Read>
   );
