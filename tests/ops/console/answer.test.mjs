@@ -64,7 +64,8 @@ test("a link's page has the lines that show and answer its question elsewhere", 
   const lines = page.locator(".command-lines");
   await lines.getByText(`cairn answer ${run} --question q2 --value JSON`).waitFor();
   const token = new URLSearchParams(new URL(link).hash.split("?")[1]).get("token");
-  const [, address, body] = /curl -s (\S+) -H 'Content-Type: application\/json' -d '(.*)'/.exec(await lines.innerText());
+  const shown = await lines.innerText();
+  const [, address, body] = /curl -s (\S+) -H 'Content-Type: application\/json' -d '(.*)'/.exec(shown);
   assert.equal(body, JSON.stringify({ token }));
   const headers = { "Content-Type": "application/json" };
   const answer = await (await fetch(address, { method: "POST", headers, body })).json();
@@ -160,7 +161,7 @@ test("pages that a token with a scope is refused are not offered", async () => {
   await page.context().close();
 });
 
-test("a token with a scope of queues is not offered changes of schedules, nor asks for what it is refused", async () => {
+test("a token with a scope of queues is offered no change of schedules, nor asks for what it is refused", async () => {
   const headers = { Authorization: `Bearer ${tokens.operates}`, "Content-Type": "application/json" };
   const body = JSON.stringify({ name: "weekly", graph: "order", cron: ["0 9 * * MON"], input: { customer: "ann" } });
   assert.equal((await fetch(`${world.url}api/v1/schedules`, { method: "POST", headers, body })).status, 201);

@@ -50,7 +50,7 @@ test("what is acted on is what was counted, in several pieces, and what comes la
   await page.context().close();
 });
 
-test("a run that came to match since the count is left alone, also where it began before those that were counted", async () => {
+test("a run that came to match since the count is left alone, also one that began before those counted", async () => {
   await many(4, "h");
   await until(async () => (await countOf("tag=team%3Dh&status=waiting")) === 4, "four runs that wait");
   const oldest = (await world.api("runs?tag=team%3Dh")).at(-1).run;

@@ -146,8 +146,8 @@ export class StepBook {
     }
   }
 
-  // The first event that went along an edge of the drawing. A map that ended "partial" leaves by "joined" where its graph
-  // has no way of its own for that.
+  // The first event that went along an edge of the drawing. A map that ended "partial" leaves by "joined" where its
+  // graph has no way of its own for that.
   firstOn(ends: string, label: string, drawn: ReadonlySet<string>): number | undefined {
     const partial = wayOf(ends, "partial");
     const first = [this.ways.get(wayOf(ends, label))];

@@ -118,9 +118,13 @@ function Axis({ scale, view }: { scale: TimeScale; view: RunView }) {
         {!isFolded((place) => place < edge) && <span class="tick first">0</span>}
         {scale.folds.map((fold) => (
           <span key={fold.from} class="fold" title="Nothing was executed"
-            style={{ left: `${fold.place * 100}%`, transform: `translateX(-${fold.place * 100}%)` }}>≈ {duration(fold.to - fold.from)}</span>
+            style={{ left: `${fold.place * 100}%`, transform: `translateX(-${fold.place * 100}%)` }}>
+            ≈ {duration(fold.to - fold.from)}
+          </span>
         ))}
-        {!isFolded((place) => place > 1 - edge) && <span class="tick last">{duration(end - start)}</span>}
+        {!isFolded((place) => place > 1 - edge) && (
+          <span class="tick last">{duration(end - start)}</span>
+        )}
         <span class="cursor" style={{ left: `${scale.place(view.history.timeAt(view.at.value)) * 100}%` }} />
       </span>
       <span class="line-took" />

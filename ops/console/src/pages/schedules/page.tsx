@@ -29,7 +29,9 @@ function AllSchedules() {
     <>
       <div class="page-head">
         <h1>Schedules</h1>
-        {hasNoScope() && may("operate") && <button type="button" onClick={() => (isAdding.value = true)}>New schedule…</button>}
+        {hasNoScope() && may("operate") && (
+          <button type="button" onClick={() => (isAdding.value = true)}>New schedule…</button>
+        )}
         <div class="page-filter">
           <input ref={field} type="text" aria-label="Names with these letters" placeholder="Name" value={word}
             spellcheck={false} autocomplete="off" onInput={(event) => amend({ name: event.currentTarget.value })} />
