@@ -131,6 +131,23 @@ test("a run is forked before its answer, answered otherwise, and compared", asyn
   await closed(page);
 });
 
+test("a moment that a run does not have is refused, and another one can be given", async () => {
+  const page = await openPage(browser, `${world.url}#/compare/${done}/${done}`);
+  const second = page.getByLabel(/^Event of/).nth(1);
+  await second.fill("999");
+  await second.press("Enter");
+  await page.getByRole("alert").getByText("999").waitFor();
+  await second.fill("4");
+  await second.press("Enter");
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  await page.waitForFunction(() => location.hash.endsWith("with_at=4"));
+  await page.goto("about:blank");
+  await page.goto(`${world.url}#/compare/${done}/${done}?with_at=999`);
+  await page.getByRole("link", { name: "Compare them at their last events" }).click();
+  await page.getByLabel(/^Event of/).first().waitFor();
+  await closed(page);
+});
+
 test("a fork that cannot be is refused in the dialog", async () => {
   const page = await opened(done, "?at=4");
   await page.getByRole("button", { name: "Fork from event 4" }).click();

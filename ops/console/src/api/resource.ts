@@ -29,8 +29,10 @@ export function useResource<T>(key: string, load: (signal: AbortSignal) => Promi
 
 // The same of something that changes with its key, as a run does with its events: what was there stays until the next
 // answer, and with it what a reader has opened.
-export function useFollowed<T>(of: string, key: string, load: (signal: AbortSignal) => Promise<T>): Resource<T> {
-  return useRead(of, key, load, 0);
+export function useFollowed<T>(
+  of: string, key: string, load: (signal: AbortSignal) => Promise<T>, everyMs = 0,
+): Resource<T> {
+  return useRead(of, key, load, everyMs);
 }
 
 function useRead<T>(of: string, key: string, load: (signal: AbortSignal) => Promise<T>, everyMs: number): Resource<T> {

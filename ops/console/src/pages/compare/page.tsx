@@ -1,7 +1,7 @@
 // Two runs, or two moments of one, side by side: what `cairn diff` says.
 import type { ComponentChildren } from "preact";
 import { get } from "../../api/client";
-import { useResource } from "../../api/resource";
+import { useFollowed } from "../../api/resource";
 import type { Change, Difference, Event } from "../../api/types";
 import { JsonTree } from "../../parts/json_tree";
 import { Bare, Empty, Read } from "../../parts/states";
@@ -23,8 +23,10 @@ function Compared({ a, b }: { a: string; b: string }) {
   const at = route.value.query.get("at") ?? undefined;
   const withAt = route.value.query.get("with_at") ?? undefined;
   const query = { with: b === a ? undefined : b, at: at ?? (a === b ? "1" : undefined), with_at: withAt };
-  const read = useResource<Difference>(`compare ${a} ${b} ${at} ${withAt}`, (signal) =>
+  const pair = `compare ${a} ${b}`; // stays while another moment is asked for, which may be refused
+  const read = useFollowed<Difference>(pair, `${pair} ${at} ${withAt}`, (signal) =>
     get<Difference>(`runs/${a}/diff`, query, signal), 5000);
+  const isStuck = read.data.value === undefined && read.error.value !== undefined && (at ?? withAt) !== undefined;
   const option = (name: string, seq: string | undefined) => (seq === undefined ? "" : ` --${name} ${seq}`);
   const moments = option("from", query.at) + option("to", withAt);
   useWalk(".compared", "part");
@@ -33,6 +35,7 @@ function Compared({ a, b }: { a: string; b: string }) {
     <>
       <h1>Compare</h1>
       <Read from={read}>{(found) => <Whole found={found} />}</Read>
+      {isStuck && <p><a href={link(["compare", a, b])}>Compare them at their last events</a></p>}
     </>
   );
 }
