@@ -35,7 +35,7 @@ function Compared({ a, b }: { a: string; b: string }) {
     <>
       <h1>Compare</h1>
       <Read from={read}>{(found) => <Whole found={found} />}</Read>
-      {isStuck && <p><a href={link(["compare", a, b])}>Compare them at their last events</a></p>}
+      {isStuck && <p class="more"><a href={link(["compare", a, b])}>Compare them at their last events</a></p>}
     </>
   );
 }
