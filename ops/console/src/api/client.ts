@@ -22,7 +22,7 @@ export const seesAll = () => caller.value?.all_runs !== false;
 // The same for what concerns all runs, which a token with a scope may not do.
 export const mayForAll = (role: Role) => may(role) && caller.value?.all_runs === true;
 
-// The same for what concerns all queues as well, as a schedule does: a token with a scope of queues alone may not.
+// What concerns all queues as well, as schedules do, is refused to a token with a scope of queues alone, too.
 export const hasNoScope = () => caller.value?.all_runs === true && caller.value.all_queues;
 
 // A sentence of the server, with its code; "lost": the server did not answer.
