@@ -48,6 +48,13 @@ std::string text_at_creation(const Migration& migration, bool has_schema) {
   return text;
 }
 
+// As it moves a schema that is there: the commands of a block, one at a time. A Citus cluster sends the change of a
+// distributed table on to its shards in the words of the text that it was given, where only one statement may stand.
+std::string as_block(const Migration& migration) {
+  CHECK(migration.text.find("$migration$") == std::string_view::npos);
+  return "do $migration$ begin\n" + std::string(migration.text) + "\nend $migration$";
+}
+
 // The name after "if not exists".
 std::string index_of(const Migration& migration) {
   constexpr std::string_view before = " concurrently if not exists ";
@@ -160,7 +167,7 @@ class Migrator {
       number = next.number;
       if (is_built_beside_writers(next)) return built(next, *found);
       limit_lock_wait();
-      database_.execute(std::string(next.text));
+      database_.execute(as_block(next));
       record(next, found->shards);
     } else {
       grant();
