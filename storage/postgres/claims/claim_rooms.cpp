@@ -6,6 +6,24 @@
 #include "storage/postgres/rows.hpp"
 
 namespace cairn {
+namespace {
+
+// What claims of the queues have used in one database.
+void send_uses_query(PgConnection& connection, const std::vector<std::string>& queues) {
+  const PgParameters parameters = PgParameters().add(text_array(queues));
+  for (const std::string_view name : {"retire_permits", "permit_counts", "queue_rates"})
+    connection.send(statement(name), parameters);
+  connection.send(statement("budget_uses"), budgets_of_queues(queues));
+}
+
+void receive_uses(PgConnection& connection, LimitUses& uses) {
+  connection.receive();
+  add_permits(connection.receive(), uses);
+  add_rates(connection.receive(), uses);
+  add_budget_uses(connection.receive(), false, uses);
+}
+
+}  // namespace
 
 ClaimRooms rooms_of(const PgResult& limits, const LimitUses& uses, TimeUs now_us) {
   ClaimRooms rooms{{}, {}, now_us};
@@ -18,33 +36,33 @@ ClaimRooms rooms_of(const PgResult& limits, const LimitUses& uses, TimeUs now_us
 
 // The clock is read when the locks are held, so that the starts of all claims are in its order.
 void send_rooms_query(PgConnection& connection, const std::vector<std::string>& queues) {
-  const PgParameters parameters = PgParameters().add(text_array(queues));
-  for (const std::string_view name : {"lock_queues", "retire_permits", "permit_counts", "queue_rates"})
-    connection.send(statement(name), parameters);
-  connection.send(statement("budget_uses"), budgets_of_queues(queues));
+  connection.send(statement("lock_queues"), PgParameters().add(text_array(queues)));
+  send_uses_query(connection, queues);
   connection.send(statement("database_time"));
 }
 
 ClaimRooms receive_rooms(PgConnection& connection) {
   connection.receive();  // of BEGIN
   const PgResult limits = connection.receive();
-  connection.receive();
   LimitUses uses;
-  add_permits(connection.receive(), uses);
-  add_rates(connection.receive(), uses);
-  add_budget_uses(connection.receive(), false, uses);
+  receive_uses(connection, uses);
   return rooms_of(limits, uses, connection.receive().int8(0, 0));
 }
 
+// One round trip to each placement: all other claims from these queues wait meanwhile.
 ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues) {
-  const PgParameters parameters = PgParameters().add(text_array(queues));
-  const PgResult limits = lock.query(statement("lock_queues"), parameters);
-  placements.query_each("retire_permits", parameters);
+  const PgResult limits = lock.query(statement("lock_queues"), PgParameters().add(text_array(queues)));
   LimitUses uses;
-  for (const PgResult& part : placements.query_each("permit_counts", parameters)) add_permits(part, uses);
-  for (const PgResult& part : placements.query_each("queue_rates", parameters)) add_rates(part, uses);
-  for (const PgResult& part : placements.query_each("budget_uses", budgets_of_queues(queues)))
-    add_budget_uses(part, false, uses);
+  for (const Shard shard : placements.one_shard_of_each())
+    uses = placements.run(shard, [&](PgConnection& connection) {
+      LimitUses more = uses;  // an attempt that fails adds nothing
+      connection.begin_pipeline();
+      send_uses_query(connection, queues);
+      connection.sync();
+      receive_uses(connection, more);
+      connection.finish();
+      return more;
+    });
   return rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
 }
 
