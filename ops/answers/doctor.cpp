@@ -31,6 +31,7 @@ Check is_on(const std::string& name, const std::string& setting) { return {name,
 std::string holder_text(const HolderFacts& holder) {
   std::string text = holder.kind + " of " + holder.who;
   if (!holder.pid.empty()) text += " (process " + holder.pid + ")";
+  if (!holder.node.empty()) text += " on " + holder.node;
   return text;
 }
 

@@ -67,8 +67,10 @@ struct HolderFacts {
   std::string who;                // application, name of the prepared transaction or of the slot
   std::int64_t transactions = 0;  // begun since its snapshot; 0: it has no snapshot
   std::int64_t seconds = 0;
+  std::string node = {};  // of a Citus cluster, if it is not the one that the DSN names
 };
 
+// On a Citus cluster of all nodes together.
 struct TableFacts {
   std::string name;
   std::int64_t live = 0;

@@ -128,7 +128,7 @@ using Layout = std::map<Node, std::map<std::int64_t, std::int64_t>>;
 Layout layout_of(Administration& database, std::int32_t shards) {
   Layout layout;
   const AdminRows nodes = database.query("cluster_nodes");
-  nodes.expect_columns({"host", "port"});
+  nodes.expect_columns({"host", "port", "is_here"});
   for (std::size_t row = 0; row < nodes.size(); ++row) layout[{nodes.text(row, 0), nodes.text(row, 1)}];
   const AdminRows rows = database.query("placements", {std::to_string(shards)});
   rows.expect_columns({"shard", "name", "citus_shard", "host", "port"});
@@ -201,8 +201,12 @@ std::vector<ClusterNode> cluster_nodes(const std::string& dsn) {
   if (!database.query("are_tables_distributed").boolean(0, 0)) return nodes;
   const Result<SchemaFound> found = find_schema(database);
   if (!found) return nodes;
-  for (const auto& [node, shards] : layout_of(database, found->shards))
-    nodes.push_back({node.host, node.port, count_of(shards), reach_node(dsn, node)});
+  Layout layout = layout_of(database, found->shards);
+  const AdminRows rows = database.query("cluster_nodes");
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const Node node{rows.text(row, 0), rows.text(row, 1)};
+    nodes.push_back({node.host, node.port, count_of(layout[node]), reach_node(dsn, node), rows.boolean(row, 2)});
+  }
   return nodes;
 }
 

@@ -23,6 +23,7 @@ struct ClusterNode {
   std::string port;
   std::int64_t shards = 0;
   Status reached = Done{};  // an attempt to connect to it; refuses `unavailable`
+  bool is_here = false;     // the DSN names it
 };
 // Empty where the tables are not distributed. Throws PostgresError.
 std::vector<ClusterNode> cluster_nodes(const std::string& dsn);

@@ -97,6 +97,11 @@ std::string public_dsn(const std::string& dsn) {
   return text;
 }
 
+// libpq takes what stands last.
+std::string with_host(const std::string& dsn, const std::string& host, const std::string& port) {
+  return with_network_limits(dsn) + " host=" + in_quotes(host) + " hostaddr='' port=" + in_quotes(port);
+}
+
 // https://www.postgresql.org/docs/15/libpq-connect.html: seconds, and milliseconds for tcp_user_timeout, which bounds
 // what was sent and not acknowledged; keepalives bound the wait for an answer.
 std::string with_network_limits(const std::string& dsn) {

@@ -20,6 +20,9 @@ std::string public_dsn(const std::string& dsn);
 // connection to a machine that is gone is waited for two hours. A text that cannot be read is returned as it is.
 std::string with_network_limits(const std::string& dsn);
 
+// The DSN, with another host and port; one that names several hosts then names this one alone.
+std::string with_host(const std::string& dsn, const std::string& host, const std::string& port);
+
 // The pooler between this program and the server, as CAIRN_POOLER says: `transaction`, a pooler that gives each
 // transaction another connection of the server; `session`, one that does not. Without it a pooler is found out, and
 // taken for the first kind. Refuses `invalid` any other word.

@@ -66,12 +66,45 @@ std::vector<RoleFacts> read_roles(Administration& database) {
 
 std::vector<TableFacts> read_tables(Administration& database) {
   const AdminRows rows = database.query("doctor_tables");
-  rows.expect_columns({"relname", "n_live_tup", "n_dead_tup", "", ""});
+  rows.expect_columns({"name", "live", "dead", "vacuumed", "is_off"});
   std::vector<TableFacts> tables;
   for (std::size_t row = 0; row < rows.size(); ++row)
     tables.push_back(
         {rows.text(row, 0), rows.number(row, 1), rows.number(row, 2), rows.number(row, 3), rows.boolean(row, 4)});
   return tables;
+}
+
+void add_tables(const std::vector<TableFacts>& more, std::vector<TableFacts>& tables) {
+  for (const TableFacts& table : more) {
+    const auto same =
+        std::find_if(tables.begin(), tables.end(), [&table](const TableFacts& one) { return one.name == table.name; });
+    if (same == tables.end()) {
+      tables.push_back(table);
+      continue;
+    }
+    same->live += table.live;
+    same->dead += table.dead;
+    same->vacuumed_seconds_ago = std::max(same->vacuumed_seconds_ago, table.vacuumed_seconds_ago);
+    same->autovacuum_off = same->autovacuum_off || table.autovacuum_off;
+  }
+}
+
+// The rows of runs lie on the nodes of a cluster, and what keeps vacuum from them is there.
+void read_nodes(const std::string& dsn, DoctorFacts& facts) {
+  facts.nodes = cluster_nodes(dsn);
+  if (facts.nodes.empty() || !facts.schema) return;
+  facts.schema->tables.clear();
+  for (const ClusterNode& node : facts.nodes) {
+    if (!node.reached) continue;
+    Administration database(with_host(dsn, node.host, node.port), "cairn doctor");
+    database.execute("set citus.override_table_visibility to off");  // it hides the tables of shards
+    add_tables(read_tables(database), facts.schema->tables);
+    if (node.is_here) continue;
+    for (HolderFacts& holder : read_holders(database)) {
+      holder.node = node.host + ":" + node.port;
+      facts.holders.push_back(std::move(holder));
+    }
+  }
 }
 
 ArchiveFacts read_archive(Administration& database) {
@@ -216,7 +249,7 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     facts.written = try_to_write(database);
     facts.disk = read_disk(choice);
     facts.folders = kept_folders(choice, *checkpoints);
-    facts.nodes = cluster_nodes(dsn);
+    read_nodes(dsn, facts);
     read_ways(dsn, facts);
     const ServerWay way = way_to_server(dsn);
     facts.is_local = way.is_local;

@@ -289,6 +289,10 @@ const Ill ills[] = {
      [](DoctorFacts& f) {
        f.holders = {{"transaction", "42", "psql", 5, 400}, {"transaction", "41", "young", 3, 1}};
      }},
+    {"oldest_snapshot", "transaction of psql (process 42) on east:5432, 5 transactions and 6 min old",
+     [](DoctorFacts& f) {
+       f.holders = {{"transaction", "42", "psql", 5, 400, "east:5432"}};
+     }},
     {"long_transactions", "psql (process 42), open for 16 min",
      [](DoctorFacts& f) {
        f.holders = {{"transaction", "42", "psql", 0, 1'000}};
@@ -379,6 +383,14 @@ TEST(Dsn, has_limits_on_a_silent_network_unless_it_brings_its_own) {
   for (const char* several : {"host=a,b", "postgresql://u@a:1,b:2/d", "hostaddr=10.0.0.1,10.0.0.2"})
     EXPECT_NE(with_network_limits(several).find("connect_timeout='3'"), std::string::npos) << several;
   EXPECT_EQ(with_network_limits("postgresql://u@[::1"), "postgresql://u@[::1");
+}
+
+TEST(Dsn, is_led_to_another_host_whatever_it_named) {
+  for (const char* dsn : {"host=a,b hostaddr=10.0.0.1,10.0.0.2 port=1,2 dbname=d", "postgresql://u@a:1,b:2/d", "d"}) {
+    const std::string led = with_host(dsn, "/tmp/it's", "9701");
+    EXPECT_TRUE(led.ends_with(" host='/tmp/it\\'s' hostaddr='' port='9701'")) << led;
+    EXPECT_NE(led.find("dbname='d'"), std::string::npos) << led;
+  }
 }
 
 // libpq quotes what it cannot read, and that was printed.
