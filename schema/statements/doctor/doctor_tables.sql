@@ -1,5 +1,5 @@
--- Rows, dead rows, seconds since the last vacuum (-1: never yet) and whether autovacuum is off, of each table; on a node
--- of a Citus cluster of all shards that lie there.
+-- Rows, dead rows, seconds since the last vacuum (-1: never yet) and whether autovacuum is off, of each table. On a
+-- node of a Citus cluster: of all shards that lie there.
 select t.name, sum(t.live)::bigint as live, sum(t.dead)::bigint as dead,
        coalesce(max(extract(epoch from clock_timestamp() - t.vacuumed_at)), -1)::bigint as vacuumed,
        bool_or(t.is_off) as is_off

@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-// What claims of the queues have used in one database.
+// The use of the queues in one database: what is sent, and what is received of it after a sync.
 void send_uses_query(PgConnection& connection, const std::vector<std::string>& queues) {
   const PgParameters parameters = PgParameters().add(text_array(queues));
   for (const std::string_view name : {"retire_permits", "permit_counts", "queue_rates"})

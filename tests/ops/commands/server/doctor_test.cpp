@@ -285,13 +285,9 @@ const Ill ills[] = {
      [](DoctorFacts& f) {
        f.holders = {{"transaction", "41", "young", 3, 1}, {"transaction", "42", "psql", 5, 400}};
      }},
-    {"oldest_snapshot", "transaction of psql (process 42), 5 transactions and 6 min old",
-     [](DoctorFacts& f) {
-       f.holders = {{"transaction", "42", "psql", 5, 400}, {"transaction", "41", "young", 3, 1}};
-     }},
     {"oldest_snapshot", "transaction of psql (process 42) on east:5432, 5 transactions and 6 min old",
      [](DoctorFacts& f) {
-       f.holders = {{"transaction", "42", "psql", 5, 400, "east:5432"}};
+       f.holders = {{"transaction", "42", "psql", 5, 400, "east:5432"}, {"transaction", "41", "young", 3, 1}};
      }},
     {"long_transactions", "psql (process 42), open for 16 min",
      [](DoctorFacts& f) {
