@@ -76,21 +76,6 @@ TEST(Migrator, a_check_names_what_would_run_and_writes_nothing) {
   EXPECT_TRUE(check_migrations(dsn)->missing.empty());
 }
 
-TEST(Migrator, snapshots_that_earlier_releases_left_of_ended_runs_go) {
-  const std::string dsn = database_of_the_first_release();
-  ask(dsn, "update cairn.run set status = 'running'");
-  const std::string some = "(select r.run_id from cairn.run r order by r.run_id limit 1)";
-  ASSERT_GT(ask_number(dsn, "select count(*) from cairn.run"), 1);
-  ask(dsn, "update cairn.run set status = 'done' where run_id = " + some);
-  ask(dsn,
-      "insert into cairn.snapshot (shard, run_id, fold_version, seq, chain_hash, state) "
-      "select shard, run_id, 1, 5, '', '' from cairn.run on conflict do nothing");
-  ASSERT_TRUE(migrate(dsn, 0));
-  EXPECT_EQ(ask_number(dsn, "select count(*) from cairn.snapshot where run_id = " + some), 0);
-  EXPECT_EQ(ask_number(dsn, "select count(distinct run_id) from cairn.snapshot"),
-            ask_number(dsn, "select count(*) - 1 from cairn.run"));
-}
-
 TEST(Migrator, a_check_of_an_empty_database_leaves_it_empty) {
   const std::string dsn = new_empty_database();
   const Result<MigrationCheck> check = check_migrations(dsn);

@@ -64,7 +64,8 @@ TEST(ApiConsole, the_index_of_the_api_says_what_the_caller_may_do) {
   const std::string token = new_token(dsn, "web", {"--role", "read", "--role", "answer", "--scope", "graph=order"});
   const Server server({"--dsn", dsn});
   const Json caller = server.get("/api/v1", bearer(token)).json()["caller"];
-  EXPECT_EQ(caller, (Json{{"actor", "token:web"}, {"roles", {"read", "answer"}}, {"all_runs", false}}));
+  EXPECT_EQ(caller,
+            (Json{{"actor", "token:web"}, {"roles", {"read", "answer"}}, {"all_runs", false}, {"all_queues", true}}));
 }
 
 // --- views and links -------------------------------------------------------------------------------------------------
