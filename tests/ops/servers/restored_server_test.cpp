@@ -13,7 +13,7 @@ namespace {
 
 using namespace program;
 
-// Of the sub-goal: the steps before it pass on their holds in a moment.
+// The sub-goal is held: the steps before it pass on their holds in a moment.
 constexpr const char* held = "select count(*) from cairn.job where session > 0 and branch > 1";
 
 // A server that has a run whose one step sleeps.
