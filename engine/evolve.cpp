@@ -10,8 +10,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t composed_every = 256;  // events
-
 [[noreturn]] void corrupt(const RunState& state, const Event& event, const std::string& says) {
   throw CorruptHistory("Expected event " + std::to_string(event.seq) + " of run " + to_string(state.id) +
                        " to follow, but " + says + ".");
@@ -57,8 +55,8 @@ void Fold::operator()(const RunStarted& started) {
     state_.last_branch = root_branch;
     Branch& root = state_.branches[root_branch];
     root.id = root_branch;
-    root.data.add(started.input);
-    if (started.history) root.data.add(R"({"history":)" + *started.history + "}");
+    root.data.add(started.input, *graph);
+    if (started.history) root.data.add(R"({"history":)" + *started.history + "}", *graph);
   }
   state_.counted_from = event_.at_us;
   if (!is_ended(state_.status)) state_.is_overdue = false;
@@ -341,7 +339,7 @@ void Fold::operator()(const StepSucceeded& succeeded) {
   Branch& in = branch(step.branch);
   in.step = 0;
   if (auto cause = cause_of(step, succeeded)) in.cause = std::move(cause);
-  in.data.add(succeeded.patch);
+  in.data.add(succeeded.patch, *state_.graph);
   if (!step.map.items.is_null()) in.data.add(mapped_patch(step), *state_.graph);
   if (!succeeded.cache_key.empty())
     in.cache.emplace(succeeded.cache_key, CachedOutcome{step.id, succeeded.label, succeeded.patch});
@@ -418,15 +416,6 @@ void Fold::close_question(const std::string& id, std::string label) {
   touch(step.branch);
 }
 
-namespace {
-
-// Unread patches are composed now and then, so that they do not grow with the length of the run.
-void compose_data(const RunState& state) {
-  for (const auto& [id, branch] : state.branches) branch.data.composed(*state.graph);
-}
-
-}  // namespace
-
 void evolve(RunState& state, const Event& event, const Graphs& graphs, std::vector<BranchId>& touched) {
   if (event.seq != state.seq + 1) corrupt(state, event, "the last one was " + std::to_string(state.seq));
   if (event.seq == 1 && !std::holds_alternative<RunStarted>(event.body))
@@ -434,7 +423,6 @@ void evolve(RunState& state, const Event& event, const Graphs& graphs, std::vect
   if (event.at_us < state.last_at) corrupt(state, event, "it is earlier than the one before it");
   try {
     std::visit(Fold(state, event, graphs, touched), event.body);
-    if (event.seq % composed_every == 0) compose_data(state);
   } catch (const Json::exception& bad) {  // a value inside the event that is not of its kind
     corrupt(state, event, bad.what());
   }

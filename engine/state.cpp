@@ -187,8 +187,11 @@ Status check_patch(const Json& data, const Json& patch, const Graph& graph) {
   return Done{};
 }
 
-void Data::add(JsonText patch) {
-  if (patch != "{}") pending_.push_back(std::move(patch));
+void Data::add(JsonText patch, const Graph& graph) {
+  constexpr std::size_t unread_max = 64;
+  if (patch == "{}") return;
+  pending_.push_back(std::move(patch));
+  if (pending_.size() >= unread_max) composed(graph);
 }
 
 void Data::add(const Json& patch, const Graph& graph) {

@@ -26,7 +26,8 @@ namespace cairn {
 // differ in their last digits).
 class Data {
  public:
-  void add(JsonText patch);
+  // Is read with the others when data is, or when many are unread: they do not grow with the length of a run.
+  void add(JsonText patch, const Graph& graph);
   void add(const Json& patch, const Graph& graph);
   void set(const Json& channels, const Graph& graph);  // replaces whole channels
   // Applies another part's patches after ours.

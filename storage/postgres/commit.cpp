@@ -20,7 +20,7 @@ namespace cairn {
 namespace {
 
 constexpr std::string_view data_corrupted = "XX001";
-constexpr std::int64_t jobs_ordered = 64;  // for a claim by a commit, besides two for each that it wants
+constexpr std::int64_t jobs_ordered = 16;  // for a claim by a commit, besides two for each that it wants
 
 // One batch's commit, over as many attempts as it takes. Hashes and rows are made once, before anything is locked: an
 // attempt after a lost connection sends the same bytes, by which the log shows whether an earlier COMMIT landed.

@@ -105,8 +105,8 @@ RunState full_state(const Graphs& graphs) {
   root.fan = {2, 3};
   root.arrived = 1;
   root.cache["key"] = {2, "ok", R"({"n":1})"};
-  root.data.add(R"({"list":[1],"total":2,"best":3,"all":{"x":1},"free":null})");
-  root.data.add(R"({"list":[2],"total":2,"best":1,"all":{"y":2}})");
+  root.data.add(JsonText(R"({"list":[1],"total":2,"best":3,"all":{"x":1},"free":null})"), *state.graph);
+  root.data.add(JsonText(R"({"list":[2],"total":2,"best":1,"all":{"y":2}})"), *state.graph);
   Branch odd;
   odd.id = 2;
   odd.parent = 1;
