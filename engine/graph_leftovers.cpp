@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -163,17 +164,28 @@ void add_unused_channels(const Graph& graph, const Handlers& handlers, Warnings&
   }
 }
 
+using NodeSet = std::set<NodeIndex>;
+using LeavesBy = std::function<bool(const Node&, std::string_view label)>;
+
+// The nodes that a walk comes to which leaves each of them by these edges.
+NodeSet reach_of(const Graph& graph, NodeIndex first, const LeavesBy& leaves_by) {
+  NodeSet reached;
+  for (std::vector<NodeIndex> open{first}; !open.empty();) {
+    const NodeIndex at = open.back();
+    open.pop_back();
+    if (!reached.insert(at).second) continue;
+    const Node& node = graph.node(at);
+    for (const auto& [label, targets] : node.on)
+      if (leaves_by(node, label)) open.insert(open.end(), targets.begin(), targets.end());
+  }
+  return reached;
+}
+
 // Its run ends as failed, although all that was held may have been given back.
 void add_failed_cleanups(const Graph& graph, Warnings& warnings) {
   if (graph.finally < 0) return;
-  std::vector<bool> seen(graph.nodes.size());
-  std::vector<NodeIndex> open{graph.finally};
   Warnings ends;
-  while (!open.empty()) {
-    const NodeIndex at = open.back();
-    open.pop_back();
-    if (seen[static_cast<std::size_t>(at)]) continue;
-    seen[static_cast<std::size_t>(at)] = true;
+  for (const NodeIndex at : reach_of(graph, graph.finally, [](const Node&, std::string_view) { return true; })) {
     const Node& node = graph.node(at);
     const auto* end = node.as<EndNode>();
     if (end != nullptr && end->status == RunStatus::done) return;
@@ -181,7 +193,6 @@ void add_failed_cleanups(const Graph& graph, Warnings& warnings) {
       ends.push_back("Expected an end of the cleanup that is done, but " + in_quotes(node.name) + " is " +
                      std::string(to_string(end->status)) +
                      ": however it went, it would count as a cleanup that failed.");
-    for (const auto& [label, targets] : node.on) open.insert(open.end(), targets.begin(), targets.end());
   }
   std::sort(ends.begin(), ends.end());
   warnings.insert(warnings.end(), ends.begin(), ends.end());
@@ -194,20 +205,11 @@ bool calls_itself(const Graph& graph, const Node& node) {
 
 // A node that calls the graph is passed only where it may leave without having called it.
 bool has_way_without_itself(const Graph& graph) {
-  std::vector<bool> seen(graph.nodes.size());
-  std::vector<NodeIndex> open{graph.start};
-  while (!open.empty()) {
-    const NodeIndex at = open.back();
-    open.pop_back();
-    if (seen[static_cast<std::size_t>(at)]) continue;
-    seen[static_cast<std::size_t>(at)] = true;
-    const Node& node = graph.node(at);
-    if (node.as<EndNode>() != nullptr) return true;
-    for (const auto& [label, targets] : node.on)
-      if (!calls_itself(graph, node) || label == "error" || label == "exhausted")
-        open.insert(open.end(), targets.begin(), targets.end());
-  }
-  return false;
+  const NodeSet reached = reach_of(graph, graph.start, [&](const Node& node, std::string_view label) {
+    return !calls_itself(graph, node) || label == "error" || label == "exhausted";
+  });
+  return std::any_of(reached.begin(), reached.end(),
+                     [&](NodeIndex at) { return graph.node(at).as<EndNode>() != nullptr; });
 }
 
 // --- maps and branches ----------------------------------------------------------------------------------------------
@@ -221,18 +223,11 @@ void add_lost_results(const Graph& graph, Warnings& warnings) {
   }
 }
 
-using NodeSet = std::set<NodeIndex>;
-
 // The nodes that one branch may come to before it joins others.
-NodeSet reach_of(const Graph& graph, NodeIndex first) {
-  NodeSet reached;
-  for (std::vector<NodeIndex> open{first}; !open.empty();) {
-    const NodeIndex at = open.back();
-    open.pop_back();
-    if (graph.node(at).join || !reached.insert(at).second) continue;
-    for (const auto& [label, targets] : graph.node(at).on) open.insert(open.end(), targets.begin(), targets.end());
-  }
-  return reached;
+NodeSet nodes_of_branch(const Graph& graph, NodeIndex first) {
+  NodeSet nodes = reach_of(graph, first, [](const Node& node, std::string_view) { return !node.join; });
+  std::erase_if(nodes, [&](NodeIndex at) { return graph.node(at).join; });
+  return nodes;
 }
 
 ChannelNames written_in(const Graph& graph, const Handlers& handlers, const NodeSet& nodes) {
@@ -276,7 +271,7 @@ class ForgottenJoins {
   // Two of the branches are enough: it is not about how many there are.
   void check(const std::vector<NodeIndex>& targets) {
     if (walked_ > walked_nodes_max) return;  // the first ones are enough for a warning
-    const NodeSet one = reach_of(graph_, targets[0]), other = reach_of(graph_, targets[1]);
+    const NodeSet one = nodes_of_branch(graph_, targets[0]), other = nodes_of_branch(graph_, targets[1]);
     walked_ += one.size() + other.size();
     NodeSet common, of_one, of_other;
     for (const NodeIndex at : one) (other.contains(at) ? common : of_one).insert(at);
