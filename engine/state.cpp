@@ -189,9 +189,11 @@ Status check_patch(const Json& data, const Json& patch, const Graph& graph) {
 
 void Data::add(JsonText patch, const Graph& graph) {
   constexpr std::size_t unread_max = 64;
+  constexpr std::size_t unread_bytes_max = 64 << 10;
   if (patch == "{}") return;
+  pending_bytes_ += patch.size();
   pending_.push_back(std::move(patch));
-  if (pending_.size() >= unread_max) composed(graph);
+  if (pending_.size() >= unread_max || pending_bytes_ >= unread_bytes_max) composed(graph);
 }
 
 void Data::add(const Json& patch, const Graph& graph) {
@@ -213,6 +215,7 @@ const Json& Data::composed(const Graph& graph) const {
   leave_out_superseded(pending_, graph);
   for (const JsonText& patch : pending_) apply_patch(composed_, parse_stored_object(patch), graph);
   pending_.clear();
+  pending_bytes_ = 0;
   return composed_;
 }
 

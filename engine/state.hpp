@@ -37,6 +37,7 @@ class Data {
  private:
   mutable Json composed_ = Json::object();
   mutable std::vector<JsonText> pending_;
+  mutable std::size_t pending_bytes_ = 0;  // of pending_
 };
 
 // Applies `patch` to `data` channel by channel by the graph's reducers. Never refuses: what does not fit replaces.

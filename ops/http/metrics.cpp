@@ -103,16 +103,16 @@ void add_runs(std::vector<Gauge>& to, const Tallied& found) {
                            seconds_of(found.at_us - found.runs->oldest_us)));
 }
 
-// Where a database of ours is, its disk is; nothing is known of another one's.
-void add_space(std::vector<Gauge>& to, const std::string& dsn, const Tallied& found) {
-  to.push_back(plain_gauge("cairn_database_bytes", "Size of the database.", static_cast<double>(found.database_bytes)));
+// Where a database of ours is, its disk is; nothing is known of another one's. It asks the disk alone: a full one may
+// have stopped the database.
+std::string free_space_text(const std::string& dsn) {
   const std::string folder = socket_folder_of(dsn);
-  if (folder.empty() || !is_cluster(folder)) return;
+  if (folder.empty() || !is_cluster(folder)) return "";
   std::error_code fault;
   const std::filesystem::space_info space = std::filesystem::space(folder, fault);
-  if (fault) return;
-  to.push_back(plain_gauge("cairn_data_free_bytes", "Bytes that are free where the embedded database is.",
-                           static_cast<double>(space.available)));
+  if (fault) return "";
+  return gauges_text({plain_gauge("cairn_data_free_bytes", "Bytes that are free where the embedded database is.",
+                                  static_cast<double>(space.available))});
 }
 
 // The first so many names of a list have labels of their own, unless they are long.
@@ -226,7 +226,8 @@ std::string metrics_text(Store& store, const std::string& dsn, const CountedTabl
   std::vector<Gauge> gauges;
   add_runs(gauges, found);
   add_jobs(gauges, found, now_us);
-  add_space(gauges, dsn, found);
+  gauges.push_back(
+      plain_gauge("cairn_database_bytes", "Size of the database.", static_cast<double>(found.database_bytes)));
   add_budgets(gauges, store.limits(), now_us);
   add_sessions(gauges, store, now_us);
   add_feed(gauges, tables.feed, now_us);
@@ -258,8 +259,10 @@ std::string CachedMetrics::counted() {
   } catch (const StoreUnavailable& failure) {
     warning_.say(std::string("The metrics have no gauges; the database is away: ") + failure.what());
   } catch (const PostgresError& failure) {
-    warning_.say(std::string("The metrics have no gauges; they cannot be counted: ") + failure.what());
+    if (!failure.is_transient()) throw;
+    warning_.say(std::string("The metrics have no gauges; the database is away: ") + failure.what());
   }
+  text += free_space_text(dsn_);
   const auto now = RareCount::Clock::now();
   const std::lock_guard lock(mutex_);
   text_ = text;

@@ -102,14 +102,20 @@ class StdioDoor {
   McpReply answer(const std::string& text) const {
     try {
       return answer_message(host_, text, {}, session_);
-    } catch (const std::exception& failure) {
+    } catch (const StoreUnavailable& failure) {
       spdlog::warn("A message of the client is not answered: {}", failure.what());
+      return not_answered(text, "Expected the database to answer, but it does not; try again.");
+    } catch (const std::exception& failure) {
+      spdlog::error("A message of the client broke: {}", failure.what());
+      return not_answered(text, "Expected an answer, but the request broke; the log of cairn mcp says why.");
     }
+  }
+
+  static McpReply not_answered(const std::string& text, const std::string& says) {
     McpReply reply;
     const Result<RpcMessage, RpcRefusal> message = parse_message(text);
     if (message && message->kind == RpcMessage::Kind::request)
-      reply.message = error_message(
-          message->id, {rpc::internal_error, "Expected the database to answer, but it does not; try again."});
+      reply.message = error_message(message->id, {rpc::internal_error, says});
     return reply;
   }
 

@@ -32,6 +32,7 @@ with bound as materialized (
       and j.queue = any($2::text[]) and j.run_at <= $4::bigint and j.session is null
       and (j.offered or exists (select from cairn.home h where h.shard = j.shard and h.run_id = j.run_id
                                   and h.session = $5::bigint))
+      and j.queue <> all (array(select b.name from bound b))
     for update of j skip locked
   ) j
   limit $3::int

@@ -67,6 +67,7 @@ std::vector<bool> code_lines(const Lines& lines) {
 struct Bullet {
   std::size_t indent = 0;
   bool is_numbered = false;
+  bool is_first = false;  // its number is 0 or 1
   std::string_view text;
 };
 
@@ -82,6 +83,7 @@ std::optional<Bullet> bullet_of(std::string_view line) {
     if (mark == 0 || mark + 1 >= line.size() || (line[mark] != '.' && line[mark] != ')') || line[mark + 1] != ' ')
       return std::nullopt;
     bullet.is_numbered = true;
+    bullet.is_first = mark == 1 && line[0] <= '1';
     ++mark;
   }
   bullet.text = trimmed(line.substr(mark));
@@ -310,7 +312,7 @@ std::vector<OutlineItem> list_of(const Lines& lines, const std::vector<bool>& is
   if (first == lines.size()) return {};
   const std::size_t indent = bullet_of(lines[first])->indent;
   std::vector<OutlineItem> items;
-  bool is_broken = true;  // by text: what comes then is another list
+  bool is_broken = true;  // by text: a bullet, or a number that begins again, is then another list
   for (std::size_t at = first; at < lines.size();) {
     const std::optional<Bullet> bullet = is_code[at] ? std::nullopt : bullet_of(lines[at]);
     if (!bullet || bullet->indent > indent + 1) {
@@ -325,7 +327,7 @@ std::vector<OutlineItem> list_of(const Lines& lines, const std::vector<bool>& is
     };
     while (end < lines.size() && !begins_another(end) && goes_on(lines, end, indent)) ++end;
     OutlineItem item = item_of(bullet->text, outdented(lines, at + 1, end));
-    item.follows = bullet->is_numbered && !is_broken;
+    item.follows = !items.empty() && bullet->is_numbered && (!is_broken || !bullet->is_first);
     is_broken = false;
     items.push_back(std::move(item));
     at = end;

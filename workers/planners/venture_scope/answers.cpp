@@ -17,7 +17,8 @@ constexpr double no_limit = std::numeric_limits<double>::max();
 std::string without_unit(const std::string& text, const std::string& unit) {
   const std::string plain(trimmed(text));
   const std::string lower = lowered(plain);
-  for (std::string_view name : {std::string_view(unit), std::string_view(unit).substr(0, unit.size() - 1)}) {
+  const bool is_plural = unit.size() > 3 && unit.ends_with('s');
+  for (std::string_view name : {std::string_view(unit), std::string_view(unit).substr(0, unit.size() - is_plural)}) {
     if (!lower.ends_with(" " + std::string(name))) continue;
     return std::string(trimmed(std::string_view(plain).substr(0, plain.size() - name.size())));
   }

@@ -114,6 +114,23 @@ constexpr std::array<std::string_view, 8> raised = {"\u00BD", "\u00BC", "\u00BE"
                                                     "\u2154", "\u00B2", "\u00B3", "\u00B9"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A mark of a product and a factor stand at that end; a "*" alone is Markdown's.
+bool ends_with_factor(std::string_view text) {
+  return std::any_of(products.begin(), products.end(), [text](std::string_view mark) {
+    if (!text.ends_with(mark)) return false;
+    const std::size_t last = text.substr(0, text.size() - mark.size()).find_last_not_of(' ');
+    return last != std::string_view::npos && is_digit(text[last]);
+  });
+}
+bool begins_with_factor(std::string_view text) {
+  return std::any_of(products.begin(), products.end(), [text](std::string_view mark) {
+    if (!text.starts_with(mark)) return false;
+    const std::size_t first = text.find_first_not_of(' ', mark.size());
+    return first != std::string_view::npos && is_digit(text[first]);
+  });
+}
+
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_letter(char c) { return is_ascii_letter(c) || (c & 0x80) != 0; }
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
@@ -386,8 +403,7 @@ class QuantityReader {
                                                        !quantity.currency.empty());
     if (is_fraction) doubt(quantity, "nothing stands before its dot");
     while (before.ends_with(' ')) before.remove_suffix(1);
-    for (const std::string_view product : products)
-      if (before.ends_with(product)) doubt(quantity, "it is a part of a product");
+    if (ends_with_factor(before)) doubt(quantity, "it is a part of a product");
     const bool is_dotted = before.ends_with('.');
     if (is_dotted) before.remove_suffix(1);
     if (before.size() <= last_end_) return;  // the scale of the number before
@@ -405,7 +421,7 @@ class QuantityReader {
       return std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) { return text.starts_with(mark); });
     };
     if (begins(next, raised)) doubt(quantity, "a fraction or a power follows it");
-    if (begins(spaced, products)) doubt(quantity, "it is a part of a product");
+    if (begins_with_factor(spaced)) doubt(quantity, "it is a part of a product");
     if (next.starts_with('+')) doubt(quantity, "the text gives a limit, not a value");
     if (next.starts_with('-') && next.size() > 1 && is_ascii_letter(next[1])) doubt(quantity, "it belongs to a word");
     const auto first = static_cast<unsigned char>(ahead());

@@ -328,9 +328,19 @@ class Periods {
     return is_day ? static_cast<int>(*number) : 0;
   }
 
-  // "May 2024", "May 1, 2024", "1 May 2024"
+  // "1st", "on 1": in "the first May order" and "list 10 May orders" the number counts.
+  bool is_day_before_month(std::size_t i) const {
+    const std::string_view word = clauses_.word(i);
+    if (word.empty() || word.front() < '0' || word.front() > '9') return false;
+    for (const std::string_view ending : {"st", "nd", "rd", "th"})
+      if (word.ends_with(ending)) return true;
+    return i > 0 && clauses_.is(i - 1, {"on", "of", "since", "before", "after", "until", "till", "from", "to",
+                                        "through", "between", "and", "by"});
+  }
+
+  // "May 2024", "May 1, 2024", "on 1 May 2024"
   std::optional<Period> month(std::size_t i) const {
-    int day = i > 0 && clauses_.word(i - 1) == "top" ? 0 : day_at(i);
+    int day = is_day_before_month(i) ? day_at(i) : 0;
     if (day > 0) i += clauses_.word(i + 1) == "of" ? 2 : 1;
     if (i >= clauses_.size()) return std::nullopt;
     const int month = month_of(lower(i));

@@ -34,6 +34,9 @@ TEST(PlanOutline, issue_20_5_all_lists_are_taken_where_there_is_no_heading) {
   EXPECT_TRUE(phases[1].follows);
   EXPECT_FALSE(phases[2].follows) << "nothing says that the second list comes after the first";
   EXPECT_TRUE(phases[3].follows);
+  const std::vector<OutlineItem> noted = split_outline("1. a\n\nA note on it.\n\n2. b\n");
+  ASSERT_EQ(noted.size(), 2U);
+  EXPECT_TRUE(noted[1].follows) << "its number says that it goes on";
   EXPECT_EQ(split_outline("- a\n- b\n  - b1\n    - b2\n")[1].body, "- b1\n  - b2\n");
   EXPECT_EQ(names_in("-no item\n1.neither\n- \n"), Names());
   EXPECT_EQ(names_in("\t- a\n\t- b\n"), (Names{"a", "b"}));

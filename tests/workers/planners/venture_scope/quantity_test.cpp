@@ -132,6 +132,8 @@ TEST(Quantity, U1_numbers_with_a_part_that_is_not_read_are_refused) {
                            "20 T\u20AC", "Mio. \u20AC 5", "EUR million 20", ".5 million", "\u20AC .5", "a 3-year plan"})
     for (const Quantity& quantity : quantities_in(text))
       EXPECT_NE(quantity.doubt, "") << text << " read as " << quantity.value;
+  for (const char* text : {"**5 million** homes", "* 5 million homes", "\u00B7 5 million homes", "83* of 100"})
+    EXPECT_EQ(quantities_in(text).at(0).doubt, "") << text << ": a mark of Markdown or of a footnote";
   const std::vector<Quantity> change = quantities_in("sales grew from 2.1 million to 2.5 million");
   ASSERT_EQ(change.size(), 2U);
   EXPECT_EQ(change[0].doubt, "a change began there");

@@ -394,6 +394,13 @@ TEST(DataReading, issue_20_2_a_day_may_stand_before_its_month) {
               "make_date(2021, 5, 1) + 1")
         << question;
   EXPECT_TRUE(contains(read_query("How many calls were there before May 2021?")["says"], "is before may 2021"));
+  for (const char* counted :
+       {"List the first May 2021 calls", "List 10 May 2021 calls", "Which three May 2021 calls came?"}) {
+    const Json query = read_query(counted);
+    EXPECT_FALSE(contains(query["text"], "make_date(2021, 5, 10)")) << counted << query;
+    EXPECT_FALSE(contains(query["text"], "make_date(2021, 5, 1) + 1")) << counted << query;
+    EXPECT_FALSE(contains(query["text"], "make_date(2021, 5, 3)")) << counted << query;
+  }
 }
 
 TEST(DataReading, issue_20_2_a_table_that_gives_its_dates_their_name_is_still_counted) {

@@ -8,7 +8,7 @@ import { Time } from "../../parts/time";
 import { amend, link, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
 import { Difference } from "./difference";
-import { draftOf, dropDraft, versionInWork } from "./drafts";
+import { draftOf, versionInWork } from "./drafts";
 import { Picture } from "./picture";
 import { Start } from "./start";
 import { GraphText, NewGraph } from "./text";
@@ -72,8 +72,8 @@ function Found({ name, list, versions }: FoundProps) {
         <h1><bdi>{name}</bdi></h1>
         <code class="muted" title={version}>{version.slice(0, 12)}</code>
         {line?.current === true ? <span class="status is-done"><span aria-hidden="true">✓</span>current</span>
-          : <a href={link(["graph", name], { show: viewOf() })} onClick={() => dropDraft(name, version)}>not current:
-            show the current version</a>}
+          : <a href={link(["graph", name], { show: viewOf(), version: current.version })}>not current: show the current
+            version</a>}
         {line?.at !== undefined && (
           <span class="muted">since <Time at={line.at} />{line.actor && <> by <bdi>{line.actor}</bdi></>}</span>
         )}

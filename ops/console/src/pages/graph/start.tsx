@@ -12,8 +12,10 @@ export function Start({ shown }: { shown: Shown }) {
   const tags = useSignal("");
   const key = useSignal("");
   if (!may("run")) return <p class="refusal">Your token may not start runs.</p>;
+  const current = shown.versions.find((line) => line.current)?.version;
   if (!shown.isCurrent)
-    return <p>New runs take the current version: <a href={link(["graph", shown.name], { show: "start" })}>start that
+    return <p>New runs take the current version: <a
+      href={link(["graph", shown.name], { show: "start", version: current })}>start that
       one</a>.</p>;
   const { input } = shown.graph as { input?: Json };
   const send = async (value: Json) => {

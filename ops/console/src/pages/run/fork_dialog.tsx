@@ -31,6 +31,9 @@ interface EditProps {
   onChange: (edits: Edits) => void;
 }
 
+const without = (edits: Edits, name: string): Edits =>
+  Object.fromEntries(Object.entries(edits).filter(([other]) => other !== name));
+
 // Named values, of which some are given again as JSON.
 function EditValues({ title, says, names, first, edits, onChange }: EditProps) {
   const left = names.filter((name) => !(name in edits));
@@ -38,14 +41,17 @@ function EditValues({ title, says, names, first, edits, onChange }: EditProps) {
     <fieldset class="group">
       <legend>{title}</legend>
       {Object.entries(edits).map(([name, text]) => (
-        <label key={name}>
-          <bdi>{name}</bdi>
-          <textarea rows={Math.min(10, text.split("\n").length + 1)} spellcheck={false} value={text}
-            onInput={(event) => {
-              event.currentTarget.setCustomValidity(faultOf(event.currentTarget.value));
-              onChange({ ...edits, [name]: event.currentTarget.value });
-            }} />
-        </label>
+        <div key={name} class="edit">
+          <label>
+            <bdi>{name}</bdi>
+            <textarea rows={Math.min(10, text.split("\n").length + 1)} spellcheck={false} value={text}
+              onInput={(event) => {
+                event.currentTarget.setCustomValidity(faultOf(event.currentTarget.value));
+                onChange({ ...edits, [name]: event.currentTarget.value });
+              }} />
+          </label>
+          <button type="button" onClick={() => onChange(without(edits, name))}>Take <bdi>{name}</bdi> back</button>
+        </div>
       ))}
       {left.length > 0 && (
         <label class="inline">
@@ -193,7 +199,7 @@ function ForkForm({ at, run, onMove, onClose }: FormProps) {
       <p class="muted">Another run begins with this history and goes its own way. This one stays as it is.</p>
       <EditValues title="Channels" says="Change a channel…" names={names} edits={channels}
         first={(name) => run.channels[name]} onChange={(edits) => change({ channels: edits })} />
-      {answers.size > 0 && (
+      {(answers.size > 0 || Object.keys(edits.value.answers).length > 0) && (
         <EditValues title="Answers" says="Answer a question otherwise…" names={[...answers.keys()]}
           edits={edits.value.answers} first={(name) => answers.get(name)}
           onChange={(edits) => change({ answers: edits })} />

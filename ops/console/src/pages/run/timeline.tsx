@@ -14,10 +14,11 @@ const height = 28;
 const colours = ["status", "cost", "model"] as const;
 type Colour = (typeof colours)[number];
 
-// Which process executes the step now.
-function holderOf(view: RunView, step: number): Reason | undefined {
+// Which process executes each step now.
+function holders(view: RunView): Map<number, Reason> {
   const reasons = view.isOver.value ? [] : view.explanation.value?.reasons ?? [];
-  return reasons.find((reason) => reason.kind === "held" && reason.step === step);
+  return new Map(reasons.flatMap((reason) =>
+    reason.kind === "held" && reason.step !== undefined ? [[reason.step, reason] as const] : []));
 }
 
 function useScale(view: RunView) {
@@ -25,8 +26,11 @@ function useScale(view: RunView) {
     const { rows } = view.history.steps;
     const start = Date.parse(view.head.value!.started_at);
     const end = view.isOver.value ? Date.parse(view.head.value!.updated_at) : now.value;
-    const held = view.head.value!.steps.filter((step) => holderOf(view, step.step) !== undefined)
-      .map((step) => ({ from: Date.parse(holderOf(view, step.step)!.since ?? step.opened_at), to: end }));
+    const holding = holders(view);
+    const held = view.head.value!.steps.flatMap((step) => {
+      const reason = holding.get(step.step);
+      return reason === undefined ? [] : [{ from: Date.parse(reason.since ?? step.opened_at), to: end }];
+    });
     const { known } = view.history;
     if (known.value < view.last.value) held.push({ from: view.history.timeAt(known.value), to: end }); // not read yet
     const busy = rows.flatMap((row) => row.attempts.filter((one) => one.kind === "work" || one.kind === "cached"));
@@ -88,7 +92,7 @@ function OpenLine({ step, scale, view }: { step: Step; scale: TimeScale; view: R
   const isLive = view.isNow.value && !view.isOver.value;
   const end = isLive ? now.value : view.history.timeAt(view.at.value);
   const from = scale.place(Date.parse(step.opened_at));
-  const holder = isLive ? holderOf(view, step.step) : undefined;
+  const holder = isLive ? holders(view).get(step.step) : undefined;
   const says = holder === undefined ? `waits for ${step.waits_for}` : `runs on ${holder.host} ${holder.pid}`;
   return (
     <div class="line open" title={`Step ${step.step}, since ${exactTime(step.opened_at)}`}>
