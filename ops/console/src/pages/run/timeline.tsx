@@ -18,7 +18,7 @@ type Colour = (typeof colours)[number];
 function holders(view: RunView): Map<number, Reason> {
   const reasons = view.isOver.value ? [] : view.explanation.value?.reasons ?? [];
   return new Map(reasons.flatMap((reason) =>
-    reason.kind === "held" && reason.step !== undefined ? [[reason.step, reason] as const] : []));
+    reason.kind === "held" && typeof reason.step === "number" ? [[reason.step, reason] as const] : []));
 }
 
 function useScale(view: RunView) {
