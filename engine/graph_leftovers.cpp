@@ -181,7 +181,7 @@ NodeSet reach_of(const Graph& graph, NodeIndex first, const LeavesBy& leaves_by)
   return reached;
 }
 
-// Its run ends as failed, although all that was held may have been given back.
+// A run whose cleanup has no done end is one that failed to clean up, although all that was held may be given back.
 void add_failed_cleanups(const Graph& graph, Warnings& warnings) {
   if (graph.finally < 0) return;
   Warnings ends;

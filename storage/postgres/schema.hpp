@@ -26,7 +26,7 @@ int newest_schema();
 // Makes the login of an embedded cluster that workers and commands use; may be run again.
 std::string_view embedded_login();
 
-// Makes triggers that note what limits of queues let through, for the benchmark and for tests; may be run again.
+// Makes triggers that record each claim under a limit of a queue, for the benchmark and for tests; may be run again.
 // REQUIRES: the login owns the schema.
 std::string_view limit_notes();
 

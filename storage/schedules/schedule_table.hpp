@@ -18,8 +18,8 @@ class ScheduleTable {
   ScheduleTable(std::string dsn, const std::string& identity, std::int64_t patience_ms = 10'000);
 
   // All functions throw StoreUnavailable and PostgresError as the store does; see ScheduleCalls. decide_due() and
-  // confirm_named() wait for no disk where the runs are in the same database: a start that is on disk has its decision
-  // there before it, and what a server that crashes forgets is decided again.
+  // confirm_named() wait for no disk where the runs are in the same database: the start between them waits, and the log
+  // has one order. A server that crashes may forget them, and they are decided again; decision 0118 names the one gap.
   ScheduleCalls calls();  // REQUIRES: this outlives them
 
   std::size_t decide_due(int limit, const DecideSchedules& decide);
