@@ -312,6 +312,7 @@ TEST(Monitoring, a_server_whose_database_is_away_says_what_it_has_counted_itself
   const Reply away = metrics();
   EXPECT_EQ(away.status, 200) << away.body;
   EXPECT_NE(away.body.find("\nprocess_open_fds "), std::string::npos) << away.body;
+  EXPECT_NE(away.body.find("\ncairn_data_free_bytes "), std::string::npos) << "a full disk may have stopped it";
   static const std::regex failed("\ncairn_database_faults_total\\{call=\"other\"\\} [1-9]");
   EXPECT_TRUE(std::regex_search(away.body, failed)) << away.body;
 }
