@@ -442,6 +442,7 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/patroni_cluster.cpp
   tests/faults/patroni_test.cpp
   tests/faults/process_faults_test.cpp
+  tests/faults/proof_faults_test.cpp
   tests/faults/results.cpp
   tests/faults/rough_path.cpp
   tests/faults/server.cpp

@@ -41,6 +41,19 @@ TEST(Faults, half_of_the_backends_killed) {
                });
 }
 
+TEST(Faults, processes_of_the_server_itself_are_killed_and_it_is_restarted) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  break_server("helpless", "SIGKILL of the checkpointer, the WAL writer, the autovacuum launcher; a fast restart", {},
+               [](OwnServer& server, Load& load) {
+                 for (const char* kind : {"checkpointer", "walwriter", "autovacuum launcher", ""})
+                   load.under(2, milliseconds(700), [&] {
+                     load.lose(Unwritten::claims,
+                               [&] { *kind == 0 ? server.restart_fast() : server.kill_process(kind); });
+                   });
+                 return 8;
+               });
+}
+
 TEST(Faults, the_postmaster_alone_is_killed) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   break_server("headless", "SIGKILL of the postmaster alone, started again by hand", {},

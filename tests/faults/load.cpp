@@ -111,7 +111,9 @@ Load::Load(LoadOptions options) : options_(std::move(options)), ledger_(director
   setenv("CAIRN_LOG", "info", 1);  // the log says how commits in doubt were resolved
   // One folder for each database: those who name the server and those who do not sign with one key.
   const std::string signed_in = options_.dsn.empty() ? "embedded" : options_.name;
-  setenv("CAIRN_CHECKPOINTS", (directory() / (signed_in + "_checkpoints")).c_str(), 1);
+  const std::filesystem::path folder =
+      options_.checkpoints.empty() ? directory() / (signed_in + "_checkpoints") : options_.checkpoints;
+  setenv("CAIRN_CHECKPOINTS", folder.c_str(), 1);
   write_tools();
   cairn_ok(with_dsn({"migrate"}));
   for (int i = 0; i < options_.workers; ++i) workers_.emplace_back(work(static_cast<std::size_t>(i)));

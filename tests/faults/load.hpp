@@ -31,6 +31,7 @@ struct LoadOptions {
   int workers = 3;
   std::vector<std::string> worker_dsns = {};  // which the workers take in turn; none: `dsn`
   std::string dsn = {};                       // "": the embedded cluster
+  std::filesystem::path checkpoints = {};     // their folder; empty: one of the test's
   int work_ms = 100;                          // of a sub-goal
   int batch = 900;                            // plans that keep the workers busy in full, before the faults
   int batch_after = 300;                      // and after them, for the seconds of a measurement

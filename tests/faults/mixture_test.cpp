@@ -22,11 +22,16 @@ class Mixture {
  public:
   Mixture(Load& load, OwnServer& server, const SmallDisk& disk, test::CuttingProxy& proxy, RoughPath& path,
           std::uint64_t seed)
-      : load_(load), server_(server), disk_(disk), proxy_(proxy), path_(path), random_(seed) {}
+      : load_(load),
+        server_(server),
+        disk_(disk),
+        proxy_(proxy),
+        path_(path),
+        random_(seed),
+        kinds_(kinds_of(disk.is_there(), OwnServer::can_set_clock())) {}
 
   void inject() {
-    const auto& kinds = all();
-    const auto& [name, how] = kinds[random_() % kinds.size()];
+    const auto& [name, how] = kinds_[random_() % kinds_.size()];
     std::cout << name << std::endl;
     (this->*how)();
   }
@@ -36,11 +41,13 @@ class Mixture {
     const char* name;
     void (Mixture::*how)();
   };
-  static const std::vector<Kind>& all() {
-    static const std::vector<Kind> kinds = {
+  // Those that this machine can have: a disk of its own needs root, a clock of its own a library.
+  static std::vector<Kind> kinds_of(bool has_disk, bool has_clock) {
+    std::vector<Kind> kinds = {
         {"a worker is killed", &Mixture::kill_worker},
         {"a worker is killed", &Mixture::kill_worker},
         {"a worker sleeps", &Mixture::stop_worker},
+        {"a worker sleeps past its time-to-live", &Mixture::stop_worker_for_long},
         {"a commit does not arrive", &Mixture::cut_before},
         {"a commit's answer is lost", &Mixture::cut_after},
         {"the server is killed", &Mixture::restart_server},
@@ -48,8 +55,6 @@ class Mixture {
         {"half of its backends are killed", &Mixture::kill_backends},
         {"its connections are terminated", &Mixture::terminate},
         {"it takes no writes", &Mixture::forbid_writes},
-        {"its disk is full", &Mixture::fill_disk},
-        {"its clock is set", &Mixture::set_clock},
         {"it stands still", &Mixture::freeze},
         {"a transaction sleeps on rows", &Mixture::lock_rows},
         {"the network swallows", &Mixture::swallow},
@@ -58,17 +63,21 @@ class Mixture {
         {"a tool misbehaves", &Mixture::poison},
         {"a start comes again", &Mixture::start_again},
     };
+    if (has_disk) kinds.push_back({"the server's disk is full", &Mixture::fill_disk});
+    if (has_clock) kinds.push_back({"the server's clock is set", &Mixture::set_clock});
     return kinds;
   }
 
   static void pause(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
   void kill_worker() { load_.replace_worker(random_()); }
-  void stop_worker() {
+  void stop_worker(int ms) {
     Beside& worker = load_.worker(random_());
     worker.signal(SIGSTOP);
-    pause(static_cast<int>(random_() % 2'000));
+    pause(ms);
     worker.signal(SIGCONT);
   }
+  void stop_worker() { stop_worker(static_cast<int>(random_() % 2'000)); }
+  void stop_worker_for_long() { stop_worker(12'000); }
   void cut_before() { proxy_.cut_next_commit(test::CuttingProxy::Cut::before_it_arrives); }
   void cut_after() { proxy_.cut_next_commit(test::CuttingProxy::Cut::after_it_landed); }
   void restart_server() {
@@ -100,7 +109,6 @@ class Mixture {
     owner.execute("select pg_reload_conf()");
   }
   void fill_disk() {
-    if (!disk_.is_there()) return;
     load_.lose(Unwritten::claims, [&] {
       disk_.fill();
       pause(1'000);
@@ -109,7 +117,6 @@ class Mixture {
     });
   }
   void set_clock() {
-    if (!OwnServer::can_set_clock()) return;
     server_.set_clock(random_() % 2 == 0 ? 3 : -3'600);
     pause(1'500);
     server_.set_clock(0);
@@ -152,6 +159,7 @@ class Mixture {
   test::CuttingProxy& proxy_;
   RoughPath& path_;
   std::mt19937_64 random_;
+  std::vector<Kind> kinds_;
 };
 
 TEST(Faults, a_mixture_by_seed) {

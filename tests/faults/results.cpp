@@ -130,6 +130,13 @@ constexpr const char* explanations = R"(
 - A run of 200 MB (14): no test, as it takes minutes and gigabytes. What is bounded of such a run:
   `ApiDoors.D14_an_answer_about_a_large_run_is_bounded_and_a_channel_is_read_alone`,
   `Archive.A13_goes_on_past_a_run_that_cannot_be_archived_and_names_it`.
+- A promotion within the mixture (N3): its server has no standby; promotions stand alone in the table.
+- A first host that says nothing, and a database that hangs (7e, 7f): `HangingDatabase.*`. A login that may only read
+  (8a): `Embedded.D8a_a_login_that_may_only_read_is_told_once`. Closed streams (9f):
+  `Follow.a_closed_stdout_is_told_and_harms_nothing`. A migration beside a long report (12a):
+  `Migrator.writers_pass_while_a_migration_waits_for_a_report`.
+- 5,000 tools at once (9c) and runs of 100,000 steps (14b): the slots of a worker and the limits of a graph bound both,
+  and the second is measured by `cairn bench --case scale.appends`.
 - Workers that lack descriptors, threads or address space: `Shortage.*`. Stale and empty pid files, two `up` on one
   folder, replaced programs of the server: `ClusterTest.D10_*`, `ClusterTest.D6_*`, `Embedded.*`.
 )";

@@ -131,6 +131,22 @@ int OwnServer::signal_backends(int number, int one_of) {
 
 int OwnServer::kill_backends(int one_of) {
   const int killed = signal_backends(SIGKILL, one_of);
+  await_recovery();
+  return killed;
+}
+
+void OwnServer::kill_process(const std::string& kind) {
+  const PgResult process = test::ask(dsn(), "select pid from pg_stat_activity where backend_type = '" + kind + "'");
+  ASSERT_EQ(process.rows(), 1) << kind;
+  kill(process.int4(0, 0), SIGKILL);
+  await_recovery();
+}
+
+void OwnServer::restart_fast() {
+  run("pg_ctl", {"-D", data_.string(), "-l", (data_ / "log").string(), "-w", "-t", "60", "-m", "fast", "restart"});
+}
+
+void OwnServer::await_recovery() const {
   const auto is_up = [this] {
     try {
       return test::ask_number(dsn(), "select 1") == 1;
@@ -140,7 +156,6 @@ int OwnServer::kill_backends(int one_of) {
   };
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the postmaster has noticed
   EXPECT_TRUE(wait_until(is_up)) << "no recovery";
-  return killed;
 }
 
 void OwnServer::back_up() {

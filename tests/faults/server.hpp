@@ -30,6 +30,8 @@ class OwnServer {
   void kill_postmaster();  // SIGKILL to that process alone; returns when the others have noticed and are gone
   // SIGKILL to one backend of so many, and to one at least; returns, when the server has recovered, to how many.
   int kill_backends(int one_of);
+  void kill_process(const std::string& kind);  // likewise, one such as `walwriter`, as pg_stat_activity names it
+  void restart_fast();                         // as `pg_ctl restart -m fast`: transactions under way are ended
   void signal_all(int number);
   int signal_backends(int number, int one_of);  // to one backend of a client of so many; returns to how many
   void promote();
@@ -49,6 +51,7 @@ class OwnServer {
 
  private:
   void run(const std::string& program, const std::vector<std::string>& arguments) const;
+  void await_recovery() const;
 
   std::string name_;
   std::filesystem::path data_;

@@ -153,12 +153,12 @@ TEST(Faults, the_disk_of_the_log_is_full_and_the_server_gone) {
 }
 
 // The primary's machine is gone; the standby has all that was acknowledged.
-TEST(Faults, a_synchronous_standby_takes_over) {
-  if (!is_full()) GTEST_SKIP() << left_to_full;
-  OwnServer primary("sync_primary");
-  OwnServer standby("sync_standby", primary);
+void promote_synchronous_standby(const std::string& name, const std::string& commit, const std::string& fault) {
+  OwnServer primary(name + "_primary");
+  OwnServer standby(name + "_standby", primary);
+  primary.set("synchronous_commit", commit);
   primary.set("synchronous_standby_names", "*");
-  Load load({.name = "sync", .dsn = primary.dsn_with(standby)});
+  Load load({.name = name, .dsn = primary.dsn_with(standby)});
   load.start_plans(6);
   load.measure_before();
   load.start_plans(3);
@@ -170,7 +170,17 @@ TEST(Faults, a_synchronous_standby_takes_over) {
   load.start_plans(3);
   load.measure_after();
   load.wait_until_ended();
-  load.expect_nothing_lost_or_doubled("synchronous standby promoted", 1);
+  load.expect_nothing_lost_or_doubled(fault, 1);
+}
+
+TEST(Faults, a_synchronous_standby_takes_over) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  promote_synchronous_standby("sync", "on", "synchronous standby promoted");
+}
+
+TEST(Faults, a_synchronous_standby_that_applies_takes_over) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  promote_synchronous_standby("applied", "remote_apply", "synchronous standby promoted, remote_apply");
 }
 
 // It stopped following some seconds ago. Runs that were started since are gone, others go on from where it knows them,

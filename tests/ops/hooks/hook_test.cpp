@@ -273,8 +273,11 @@ TEST(Hooks, a_command_of_this_machine_gets_the_event_and_one_for_another_databas
   const std::string run =
       cairn_ok({"start", "plan_runner", "--input", R"({"goal": "g", "sub_goals": []})", "--wait", "--json"})
           .json()["run"];
-  ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(file); }));
-  const std::string received = read_file(file);
+  std::string received;  // of this run: one that another test left may end first
+  ASSERT_TRUE(wait_until([&] {
+    received = std::filesystem::exists(file) ? read_file(file) : "";
+    return received.find(run) != std::string::npos;
+  }));
   const std::string id = run + "/" + cairn_ok({"show", run, "--json"}).json()["seq"].dump();
   EXPECT_NE(received.find(run + " dev.cairn.run.finished " + id + " \n"), std::string::npos) << received;
   EXPECT_EQ(Json::parse(received.substr(0, received.find_last_of('}') + 1))["id"], id);
