@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/faults/load.hpp"
+#include "tests/faults/server.hpp"
 #include "tests/ops/small_disk.hpp"
 
 namespace cairn::program {
@@ -50,12 +51,13 @@ std::uintmax_t bytes_below(const std::filesystem::path& folder) {
   return bytes;
 }
 
-// Runs go on. What could not be written is written when there is room, so that the files are whole.
+// Runs go on. The checkpoints that found no room are written when there is some, so that the files are whole.
 TEST(Faults, the_disk_of_the_checkpoints_is_full_for_a_while) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   const SmallDisk disk("small_checkpoints", 4);
   if (!disk.is_there()) GTEST_SKIP() << "mounting a disk of its own needs root";
-  Load load({.name = "unsigned", .checkpoints = disk.place()});
+  OwnServer server("unsigned");  // whose runs no other folder's key has signed
+  Load load({.name = "unsigned", .dsn = server.dsn(), .checkpoints = disk.place()});
   load.start_plans(6);
   load.measure_before();
   EXPECT_TRUE(wait_until([&] { return bytes_below(disk.place()) > 0; }, seconds(30)));
