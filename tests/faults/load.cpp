@@ -334,6 +334,17 @@ std::vector<std::string> Load::runs() const {
   return runs;
 }
 
+// The last ten faults, by the microseconds from their end to `at`.
+std::string Load::ended_before(TimeUs at) const {
+  std::string text;
+  for (std::size_t n = outages_.size(), count = 0; n > 0 && count < 10; --n) {
+    if (outages_[n - 1].ended_at > at) continue;
+    text += " " + std::to_string(at - outages_[n - 1].ended_at);
+    ++count;
+  }
+  return text;
+}
+
 // An attempt's second execution has a reason if the first one's claim may have been lost.
 void Load::count_executions(const std::vector<Execution>& ledger) {
   std::map<std::pair<std::string, int>, TimeUs> first;
@@ -341,7 +352,9 @@ void Load::count_executions(const std::vector<Execution>& ledger) {
     const auto [before, is_first] = first.emplace(std::pair(one.key, one.attempt), one.at);
     if (is_first || tried_again_.contains(one.key.substr(0, one.key.find('/')))) continue;
     ++line_.executed_twice;
-    EXPECT_TRUE(is_in_lapse(before->second, Unwritten::claims)) << one.key << " was executed twice";
+    EXPECT_TRUE(is_in_lapse(before->second, Unwritten::claims))
+        << one.key << " was executed twice: at " << before->second << " and " << one.at << " us, after faults"
+        << ended_before(one.at);
   }
 }
 

@@ -115,6 +115,7 @@ class Load {
   std::vector<std::string> runs() const;
   void compare();
   void count_executions(const std::vector<Execution>& ledger);
+  std::string ended_before(TimeUs at) const;
   void note_start(std::string run);
   void check_database() const;
 
