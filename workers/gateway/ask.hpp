@@ -20,7 +20,7 @@ struct Ask {
   };
   std::string caller;
   SessionId session = 0;   // 0: none yet
-  RemoteWorkerRef worker;  // null: it only reports
+  RemoteWorkerRef worker;  // null: it only reports, and the session's counts
   std::vector<Report> finished;
   std::int32_t max = 0;       // steps it takes
   TimeUs wait_us = 0;         // how long it waits for one, if it reports nothing

@@ -80,6 +80,7 @@ bool Asks::opened(const OpenRemote& open) {
     return false;
   }
   if (open.answer.session != 0) sessions_.opened(open);
+  if (open.answer.worker) asked->worker = open.answer.worker;
   asked->at = Asked::At::begins;
   return true;
 }

@@ -87,7 +87,7 @@ class Asks {
   GatewayContext& context_;
   RemoteSessions& sessions_;
   AskLines lines_;
-  const RemoteWorkerRef idle_;  // stands in for the worker of an ask that brings none
+  const RemoteWorkerRef idle_;  // stands in for the worker of a session that is gone
   std::map<AskId, Asked> asks_;
   std::deque<AskId> gone_;      // with reports, the oldest first
   std::size_t gone_bytes_ = 0;  // of them

@@ -67,9 +67,11 @@ void OpenRemote::carry_out(const CallSite& at) {
     const bool is_there = found != rows.end();
     answer.is_unknown = is_there ? found->caller != caller : worker != nullptr;
     if (is_there && !answer.is_unknown) answer.session = named;
+    if (answer.session != 0 && worker == nullptr) answer.worker = declared_worker(*found);
   }
   if (worker == nullptr || answer.is_unknown) return;
   if (named == 0) answer.session = fresh;
+  answer.worker = worker;
   SessionRow row = worker->row(answer.session);
   row.started_at = row.beat_at = at.store.database_time();
   at.store.sessions().open(row);

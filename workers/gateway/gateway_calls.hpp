@@ -27,6 +27,7 @@ struct OpenRemote {
   struct Answer {
     SessionId session = 0;    // 0: it is gone
     bool is_unknown = false;  // the one that was named is another caller's, or gone, and a worker asks by it
+    RemoteWorkerRef worker;   // of the session, as it asks or by its row; null: there is no session
   };
   Answer answer = {};
   static const char* purpose() { return "open a remote worker's session"; }

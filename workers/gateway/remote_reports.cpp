@@ -154,7 +154,9 @@ bool RemoteReports::end_found(const FindEnd& found) {
   if (entry == reports_.end()) return true;
   const Report& report = entry->second;
   if (!found.answer.event && is_being_written(report.claim)) return false;
-  end(found.ticket, judge_report(*report.command, found.answer, report.claim.fence.session));
+  const Asked& asked = asks_.at(report.ask);
+  const HandlerTable* declared = asked.answer.session == 0 ? nullptr : &asked.worker->handlers();
+  end(found.ticket, judge_report(*report.command, found.answer, report.claim.fence.session, declared));
   return true;
 }
 

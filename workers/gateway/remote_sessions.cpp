@@ -37,10 +37,8 @@ bool RemoteSessions::recognizes(Ask& ask) {
   const auto found = remotes_.find(ask.session);
   if (found == remotes_.end() || found->second.caller != ask.caller) return false;
   Remote& remote = found->second;
-  if (ask.worker) {
-    if (!remote.worker || !(remote.worker->declared() == ask.worker->declared())) return false;
-    ask.worker = remote.worker;
-  }
+  if (ask.worker && !(remote.worker->declared() == ask.worker->declared())) return false;
+  ask.worker = remote.worker;
   remote.contact_at = context_.steady;
   return true;
 }
@@ -54,7 +52,7 @@ void RemoteSessions::opened(const OpenRemote& open) {
   }
   remote.opened_at = context_.steady;
   remote.caller = open.caller;
-  if (open.worker) remote.worker = open.worker;
+  if (is_new || open.worker) remote.worker = open.answer.worker;
   remote.contact_at = context_.steady;
 }
 
@@ -86,7 +84,7 @@ std::vector<SessionId> RemoteSessions::beating(const std::set<SessionId>& asking
 QueueNames RemoteSessions::queues() const {
   QueueNames queues;
   for (const auto& [session, remote] : remotes_)
-    if (remote.worker) queues.insert(remote.worker->declared().queues.begin(), remote.worker->declared().queues.end());
+    queues.insert(remote.worker->declared().queues.begin(), remote.worker->declared().queues.end());
   return queues;
 }
 

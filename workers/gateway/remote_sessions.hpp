@@ -20,8 +20,8 @@ class RemoteSessions {
   // --- who asks ---
   void heard() { contact_at_ = context_.steady; }  // of any worker
   bool is_served() const { return context_.steady - contact_at_ < context_.options.contact_ms * 1'000; }
-  // True: the ask's session is known here, is its caller's, and its worker says what it said before; the worker of the
-  // ask is the known one then. False: the store has to be asked.
+  // True: the ask's session is known here, is its caller's, and its worker, if it brings one, says what it said before;
+  // the worker of the ask is the known one then. False: the store has to be asked.
   bool recognizes(Ask& ask);
   void opened(const OpenRemote& open);
   void close(SessionId session);
@@ -78,7 +78,7 @@ class RemoteSessions {
   };
   struct Remote {
     std::string caller;
-    RemoteWorkerRef worker;                   // null: it is not known what it has
+    RemoteWorkerRef worker;                   // never null
     TimeUs contact_at = 0;                    // steady
     std::map<std::string, Given> given = {};  // claims by their id
     TimeUs opened_at = 0;                     // steady; the last time that its row was seen to be there

@@ -1,5 +1,7 @@
 #include "workers/gateway/remote_worker.hpp"
 
+#include "engine/json.hpp"
+
 namespace cairn {
 namespace {
 
@@ -87,6 +89,23 @@ SessionRow RemoteWorker::row(SessionId id) const {
                         {"schema", one.schema}});
   row.declares = canonical({{"handlers", std::move(handlers)}, {"tools", std::move(tools)}});
   return row;
+}
+
+RemoteWorkerRef declared_worker(const SessionRow& row) {
+  CHECK(row.caller && row.declares);
+  const Json declared = parse_stored(*row.declares);
+  RemoteWorkerSays says{row.host, *row.caller, row.queues, {}, {}};
+  for (const Json& one : declared.value("handlers", Json::array()))
+    says.handlers.push_back({.name = one.at("name").get<std::string>(),
+                             .version = one.at("version").get<std::int32_t>(),
+                             .labels = one.at("labels").get<std::vector<std::string>>(),
+                             .schema = one.value("schema", Json())});
+  for (const Json& one : declared.value("tools", Json::array()))
+    says.tools.push_back({.name = one.at("name").get<std::string>(),
+                          .queue = one.at("queue").get<std::string>(),
+                          .about = one.at("about").get<std::string>(),
+                          .schema = one.value("schema", Json())});
+  return std::make_shared<const RemoteWorker>(std::move(says));
 }
 
 }  // namespace cairn

@@ -66,4 +66,8 @@ class RemoteWorker {
 
 using RemoteWorkerRef = std::shared_ptr<const RemoteWorker>;
 
+// The worker that opened the session, as far as its row has it: what a handler reads is not on record, so that this one
+// completes reports, and prepares no step. REQUIRES: it is a session of a worker that claims over HTTP.
+RemoteWorkerRef declared_worker(const SessionRow& row);
+
 }  // namespace cairn

@@ -1,6 +1,7 @@
 #include "workers/gateway/report_rules.hpp"
 
 #include <new>
+#include <set>
 #include <utility>
 
 #include "engine/bounds.hpp"
@@ -17,9 +18,18 @@ bool is_refused(const Outcome& outcome, const std::string& refused) {
   return !refused.empty() && refused == outcome.digest;
 }
 
-bool is_same_outcome(const Outcome& outcome, const FoundEnd& end) {
+// The step has ended, and its handler is not at hand: a report without a label has "ok", or the only one of a handler.
+bool is_same_label(const std::string& label, const std::string& recorded, const HandlerTable* declared) {
+  if (!label.empty()) return label == recorded;
+  if (declared == nullptr || recorded == no_label) return true;
+  for (const auto& [name, one] : declared->labels())
+    if (one.labels == std::set<std::string>{recorded}) return true;
+  return false;
+}
+
+bool is_same_outcome(const Outcome& outcome, const FoundEnd& end, const HandlerTable* declared) {
   if (const auto* succeeded = std::get_if<StepSucceeded>(&*end.event))
-    return (outcome.label.empty() || succeeded->label == outcome.label) && end.has_same_values;
+    return is_same_label(outcome.label, succeeded->label, declared) && end.has_same_values;
   if (const auto* failed = std::get_if<StepFailed>(&*end.event)) return is_refused(outcome, failed->refused);
   const auto* closed = std::get_if<SubGoalClosed>(&*end.event);
   if (closed == nullptr) return false;
@@ -38,8 +48,9 @@ bool is_same_failure(const Failure& failure, const EventBody& end) {
   return closed != nullptr && closed->error == error && closed->message == message && closed->refused.empty();
 }
 
-bool is_same(const Command& report, const FoundEnd& end) {
-  if (const auto* complete = std::get_if<CompleteStep>(&report)) return is_same_outcome(complete->outcome, end);
+bool is_same(const Command& report, const FoundEnd& end, const HandlerTable* declared) {
+  if (const auto* complete = std::get_if<CompleteStep>(&report))
+    return is_same_outcome(complete->outcome, end, declared);
   return is_same_failure(std::get<FailStep>(report).failure, *end.event);
 }
 
@@ -78,12 +89,12 @@ void complete_report(StepResult& result, const RunState& state, const Step& step
   if (handler != nullptr) result = Executor::made_by(*handler, std::move(result));
 }
 
-ReportReply judge_report(const Command& report, const FoundEnd& end, SessionId session) {
+ReportReply judge_report(const Command& report, const FoundEnd& end, SessionId session, const HandlerTable* declared) {
   if (!end.event) return {ReportStatus::stale, "The hold was lost, or the step was cancelled."};
   if (is_with_run(*end.event)) return {ReportStatus::closed, "The run has ended, or its end has begun."};
   if (is_lost(*end.event) || worker_of(*end.event) != session)
     return {ReportStatus::stale, "The hold was lost, and another attempt counts."};
-  if (is_same(report, end)) return {ReportStatus::already, ""};
+  if (is_same(report, end, declared)) return {ReportStatus::already, ""};
   return {ReportStatus::conflict, "The attempt has ended by another report of this claim."};
 }
 

@@ -16,7 +16,9 @@ void add_digest(StepResult& result);
 // Adds to an outcome, as the worker has declared the handler: its version, and its label if it has only one.
 void complete_report(StepResult& result, const RunState& state, const Step& step, const HandlerTable& handlers);
 
-// A report that was not written; its attempt may have ended with its run. REQUIRES: it completes or fails a step.
-ReportReply judge_report(const Command& report, const FoundEnd& end, SessionId session);
+// A report that was not written; its attempt may have ended with its run. `declared`: the handlers of its session,
+// whose only label a report without one has; null: the session is gone, and no one knows them. REQUIRES: it completes
+// or fails a step.
+ReportReply judge_report(const Command& report, const FoundEnd& end, SessionId session, const HandlerTable* declared);
 
 }  // namespace cairn

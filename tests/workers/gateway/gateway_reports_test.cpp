@@ -47,6 +47,61 @@ TEST_F(GatewayTest, the_same_report_again_is_already_there_for_ever_and_another_
   EXPECT_EQ(store_->run(run)->head, 4);
 }
 
+TEST(ReportRules, a_report_without_a_label_is_the_same_as_ok_and_as_the_only_label_of_a_handler) {
+  const RemoteWorker worker({"w", "", {"py"}, {{.name = "a", .labels = {"counted"}}, {"b", 1, {"other", "none"}}}, {}});
+  const auto status_of = [](const char* recorded, const HandlerTable* declared) {
+    StepSucceeded ended;
+    ended.label = recorded;
+    ended.worker = 7;
+    return judge_report(CompleteStep{1, 1, Outcome{}, 7, 0, 0}, {ended, true}, 7, declared).status;
+  };
+  EXPECT_EQ(status_of("ok", &worker.handlers()), ReportStatus::already);
+  EXPECT_EQ(status_of("counted", &worker.handlers()), ReportStatus::already);
+  EXPECT_EQ(status_of("other", &worker.handlers()), ReportStatus::conflict);
+  EXPECT_EQ(status_of("other", nullptr), ReportStatus::already)
+      << "no one knows the handlers of a session that is gone";
+}
+
+// One by one, reports come without the worker's declaration.
+TEST_F(GatewayTest, a_report_by_itself_counts_as_its_session_declared_and_after_another_label_it_is_a_conflict) {
+  EXPECT_TRUE(client_->add_graph(parse_stored(R"({"name": "counts", "start": "a", "limits": {"steps": 20}, "channels":
+        {"count": {"reducer": "sum"}}, "nodes": {
+        "a": {"do": "py.a", "queue": "py", "labels": ["counted"], "on": {"counted": "b"}},
+        "b": {"do": "py.b", "queue": "py", "labels": ["one", "other"], "on": {"one": "z", "other": "z"}},
+        "z": {"end": "done"}}})")));
+  StartRun command;
+  command.graph = "counts";
+  command.input = Json::object();
+  const RunId run = client_->start(std::move(command), "")->run;
+  const auto claimed = [this](SessionId session) {
+    Ask ask = ask_of(session, 1);
+    ask.worker = std::make_shared<RemoteWorker>(
+        RemoteWorkerSays{"w", "token:ann", {"py"}, {{"py.a", 3, {"counted"}}, {"py.b", 1, {"one", "other"}}}, {}});
+    return answered(here_, std::move(ask));
+  };
+  const auto alone = [this](Process& process, SessionId session, Ask::Report report) {
+    Ask ask = reports_of(session, {std::move(report)});
+    ask.worker = nullptr;
+    return answered(process, std::move(ask)).results.at(0).status;
+  };
+  const AskAnswer first = claimed(0);
+  ASSERT_EQ(first.claims.size(), 1u);
+  EXPECT_EQ(alone(there_, first.session, done(first.claims[0].id)), ReportStatus::committed);
+  const Result<Event> event = event_of(store_->events(run, 1, 1).at(0));
+  ASSERT_TRUE(event);
+  EXPECT_EQ(std::get<StepSucceeded>(event->body).handler_version, 3);
+  const AskAnswer second = claimed(first.session);
+  ASSERT_EQ(second.claims.size(), 1u);
+  const ClaimId claim = second.claims[0].id;
+  EXPECT_EQ(alone(here_, first.session, {claim, Outcome{"other", {{"count", 1}}, {}}}), ReportStatus::committed);
+  ASSERT_EQ(status(run), RunStatus::done);
+  for (Process* process : {&here_, &there_}) {
+    EXPECT_EQ(alone(*process, first.session, {claim, Outcome{"other", {{"count", 1}}, {}}}), ReportStatus::already);
+    EXPECT_EQ(alone(*process, first.session, done(claim)), ReportStatus::conflict);
+    EXPECT_EQ(alone(*process, first.session, done(first.claims[0].id)), ReportStatus::already);
+  }
+}
+
 TEST_F(GatewayTest, the_same_failure_with_a_long_message_is_already_there) {
   const RunId run = start();
   const AskAnswer first = answered(here_, ask_of(0, 1));
@@ -93,12 +148,12 @@ TEST(ReportRules, outputs_that_their_sub_goal_did_not_take_are_already_there_and
   closed.refused = outputs("x").digest;
   ASSERT_FALSE(closed.refused.empty());
   const auto status_of = [&closed](Outcome outcome) {
-    return judge_report(CompleteStep{1, 1, std::move(outcome), 7, 0, 0}, {closed, false}, 7).status;
+    return judge_report(CompleteStep{1, 1, std::move(outcome), 7, 0, 0}, {closed, false}, 7, nullptr).status;
   };
   EXPECT_EQ(status_of(outputs("x")), ReportStatus::already);
   EXPECT_EQ(status_of(outputs("y")), ReportStatus::conflict);
   const Command failure = FailStep{1, 1, Failure{"invalid", "", true, {}}, 7, 0};
-  EXPECT_EQ(judge_report(failure, {closed, false}, 7).status, ReportStatus::conflict);
+  EXPECT_EQ(judge_report(failure, {closed, false}, 7, nullptr).status, ReportStatus::conflict);
   closed.refused.clear();
   EXPECT_EQ(status_of(outputs("x")), ReportStatus::conflict) << "the worker had said so itself";
 }
