@@ -32,12 +32,10 @@ std::vector<std::string> tool_queues(const RemoteWorkerSays& says) {
   return queues;
 }
 
-ApiResponse unknown_response() {
-  return error_response(404, "not_found", "Expected a session of this caller, but there is no such one.");
-}
+Error unknown_session() { return {Code::not_found, "Expected a session of this caller, but there is no such one."}; }
 
 ApiResponse claims_response(const std::vector<ClaimId>& reported, const AskAnswer& answer) {
-  if (answer.is_unknown) return unknown_response();
+  if (answer.is_unknown) return error_response(unknown_session());
   Json said = {{"session", std::to_string(answer.session)},
                {"heartbeat_ms", heartbeat_ms},
                {"results", Json::array()},
@@ -51,7 +49,7 @@ ApiResponse claims_response(const std::vector<ClaimId>& reported, const AskAnswe
 
 // 200 if it counts now or did before; otherwise 409, or 400 for one that the run does not take.
 ApiResponse single_response(const ClaimId& claim, const AskAnswer& answer) {
-  if (answer.is_unknown) return unknown_response();
+  if (answer.is_unknown) return error_response(unknown_session());
   const ReportReply& reply = answer.results.front();
   const bool counts = reply.status == ReportStatus::committed || reply.status == ReportStatus::already;
   if (counts) return json_response(report_json(claim, reply));
@@ -104,17 +102,6 @@ RouteReply report_by(RouteCall& call, const Body& body) {
   return report_one(call, body(call.request, *claim));
 }
 
-// The shard of the run whose step the request's ?claim= is about. Refuses `invalid`; `conflict`: it is held no more.
-Result<Shard> shard_of_claim(const RouteCall& call) {
-  if (const Status known = only_query(call.request, {"claim"}); !known) return known.error();
-  const Result<ClaimId> claim = parse_claim_id(query_text(call.request, "claim"));
-  if (!claim) return claim.error();
-  const std::vector<std::pair<RunId, Fence>> hold = {{claim->run, claim->fence}};
-  if (call.store().jobs().standing(hold).front() != HoldStanding::held)
-    return Error{Code::conflict, "Expected a claim that is held, but this one is not, or no more."};
-  return call.shard(claim->run);
-}
-
 Result<Hash> hash_asked(const RouteCall& call) {
   const std::optional<Hash> hash = parse_hash(call.name);
   if (!hash) return bad_request("Expected a SHA-256 of 64 digits, but found " + excerpt(Json(call.name), 80) + ".");
@@ -134,6 +121,19 @@ bool finds_session(GatewayDriver& gateway, SessionId session, const std::string&
   if (answer.wait_for(session_patience) == std::future_status::ready) return answer.get();
   gateway.gone(id);
   throw StoreUnavailable("the session cannot be read");
+}
+
+// The shard of the run whose step the request's ?claim= is about. Refuses `invalid`; `not_found`: a claim of another
+// caller; `conflict`: it is held no more.
+Result<Shard> shard_of_claim(const RouteCall& call) {
+  if (const Status known = only_query(call.request, {"claim"}); !known) return known.error();
+  const Result<ClaimId> claim = parse_claim_id(query_text(call.request, "claim"));
+  if (!claim) return claim.error();
+  if (!finds_session(call.parts.gateway, claim->fence.session, call.caller->actor)) return unknown_session();
+  const std::vector<std::pair<RunId, Fence>> hold = {{claim->run, claim->fence}};
+  if (call.store().jobs().standing(hold).front() != HoldStanding::held)
+    return Error{Code::conflict, "Expected a claim that is held, but this one is not, or no more."};
+  return call.shard(claim->run);
 }
 
 ProgressRow progress_row(const ClaimId& claim, const std::string& node, const std::string& text) {
@@ -177,7 +177,7 @@ RouteReply hear_claims(RouteCall& call) {
   const std::string& caller = call.caller->actor;
   std::optional<std::vector<std::string>> nodes = gateway.hears(heard->session, caller, heard->claims);
   if (!nodes) {
-    if (!finds_session(gateway, heard->session, caller)) return unknown_response();
+    if (!finds_session(gateway, heard->session, caller)) return error_response(unknown_session());
     nodes = gateway.hears(heard->session, caller, heard->claims);
   }
   std::vector<std::pair<RunId, Fence>> holds;

@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "storage/digest.hpp"
 #include "tests/ops/api_client.hpp"
 
 namespace cairn::program {
@@ -124,6 +125,8 @@ TEST_F(Claims, one_by_one_the_same_report_is_already_there_and_another_is_a_conf
   const Json answer = one_claim();
   const std::string at = claims + "/" + answer["claims"][0]["claim"].get<std::string>();
   EXPECT_EQ(ok(server.post(at + "/complete", {{"label", "ok"}, {"patch", {{"letters", 2}}}}))["status"], "committed");
+  const Json ended = server.get(runs + "/" + run + "/events").json().at(1);
+  EXPECT_EQ(ended.value("handler_version", 0), 3) << ended;
   EXPECT_EQ(ok(server.post(at + "/complete", {{"patch", {{"letters", 2}}}}))["status"], "already");
   const Reply other = server.post(at + "/complete", {{"patch", {{"letters", 9}}}});
   EXPECT_EQ(other.status, 409);
@@ -140,6 +143,32 @@ TEST_F(Claims, one_by_one_the_same_report_is_already_there_and_another_is_a_conf
   EXPECT_EQ(again["claims"][0]["attempt"], 1) << "a release is no attempt";
   EXPECT_EQ(ok(server.post(third + "/fail", {{"error", "It broke."}, {"again", false}}))["status"], "committed");
   EXPECT_EQ(status_of(run), "failed");
+}
+
+TEST_F(Claims, one_by_one_an_outcome_counts_as_its_worker_declared_through_any_server) {
+  Json graph = py_graph("py_counted");
+  for (const char* node : {"one", "two"}) graph["nodes"][node]["labels"] = {"counted"};
+  graph["nodes"]["one"]["on"] = {{"counted", "two"}};
+  graph["nodes"]["two"]["on"] = {{"counted", "end"}};
+  ASSERT_EQ(server.post("/api/v1/graphs", graph).status, 201);
+  const Server other;
+  const Json start = {{"graph", "py_counted"}, {"input", {{"text", "hi"}}}};
+  const std::string run = server.post(runs, start).json().at("run");
+  std::string session;
+  for (const Server* at : {&other, static_cast<const Server*>(&server)}) {
+    Json body = asked(session, 1, 5'000);
+    body["handlers"][0]["labels"] = {"counted"};
+    const Json answer = ok(server.post(claims, body));
+    ASSERT_EQ(answer["claims"].size(), 1u) << answer;
+    session = answer["session"];
+    const std::string claim = answer["claims"][0]["claim"];
+    EXPECT_EQ(ok(at->post(claims + "/" + claim + "/complete", {{"patch", {{"letters", 2}}}}))["status"], "committed");
+  }
+  EXPECT_EQ(status_of(run), "done");
+  std::size_t counted = 0;
+  for (const Json& event : server.get(runs + "/" + run + "/events").json())
+    if (event["type"] == "step_succeeded" && event.value("handler_version", 0) == 3) ++counted;
+  EXPECT_EQ(counted, 2u) << "through each of them";
 }
 
 TEST_F(Claims, a_server_that_is_killed_is_followed_by_another_one) {
@@ -289,6 +318,16 @@ TEST(ClaimTokens, a_worker_s_token_claims_from_its_queues_and_uses_its_own_sessi
   EXPECT_EQ(
       server.post(claims + "/heartbeat", {{"session", answer["session"]}, {"claims", {claim}}}, bearer(eve)).status,
       404);
+  const std::string value = "/api/v1/blobs/" + hex(sha256(std::string("1"))) + "?claim=" + claim;
+  const auto put_by = [&](const std::string& token) {
+    Headers headers = bearer(token);
+    headers.emplace_back("Content-Type", "application/json");
+    return ApiConnection(server.port()).ask("PUT", value, "1", headers).status;
+  };
+  EXPECT_EQ(put_by(eve), 404) << "another token's claim";
+  EXPECT_EQ(put_by(ann), 200);
+  EXPECT_EQ(server.get(value, bearer(eve)).status, 404);
+  EXPECT_EQ(server.get(value, bearer(ann)).body, "1");
   EXPECT_EQ(server.post(claims + "/" + claim + "/complete", {{"patch", {{"letters", 1}}}}, bearer(ann)).status, 200);
 }
 
