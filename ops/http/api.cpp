@@ -121,6 +121,8 @@ struct Route {
   bool has_role() const { return !is_open() && kind != Kind::mcp; }
   // Not logged.
   bool is_probe() const { return kind == Kind::alive || kind == Kind::ready || kind == Kind::scraped; }
+  // An Idempotency-Key; messages of /mcp have ids of their own.
+  bool takes_key() const { return answer == start_run || answer == signal_run || kind == Kind::mcp; }
   // HEAD is a GET whose answer is sent without its body.
   bool takes(const std::string& asked) const { return method == (asked == "HEAD" ? "GET" : asked); }
 };
@@ -307,6 +309,13 @@ void note_request(const ApiRequest& request, const Caller& caller, const ApiAnsw
              {"took_ms", ms}});
 }
 
+// A command that is asked for again is carried out again: passed over, the header would promise something else.
+Status check_key(const Route& route, const ApiRequest& request) {
+  if (route.method != "POST" || route.takes_key() || request.header("idempotency-key").empty()) return Done{};
+  return bad_request(
+      "Expected an Idempotency-Key at starts and signals alone, but found one here, where each request counts.");
+}
+
 bool is_json(std::string type) {
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ')) type.pop_back();
@@ -351,6 +360,7 @@ struct Api::Parts : ApiParts {
       if (routed.route->kind == Kind::ready)
         return is_in_memory() ? json_response({{"ready", true}}) : readiness(primary.opened.dsn);
       if (const Status there = check_database(*routed.route); !there) return there.error();
+      if (const Status passed = check_key(*routed.route, request); !passed) return passed.error();
       if (ApiStatus passed = check_bytes(*caller, request); !passed) return std::move(passed).error();
       if (routed.route->kind == Kind::mcp) return speak_mcp(caller, request);
       if (std::optional<RouteReply> old = of_replica(routed, caller, request)) return *std::move(old);

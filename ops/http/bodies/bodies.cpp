@@ -67,13 +67,6 @@ Status take_key(std::string& key, const ApiRequest& request, const char* as) {
   return Done{};
 }
 
-// The command is carried out each time that it is asked: passed over, the header would promise something else.
-Status refuse_key(const ApiRequest& request) {
-  if (request.header("idempotency-key").empty()) return Done{};
-  return bad_request(
-      "Expected an Idempotency-Key at starts and signals alone, but found one here, where each request counts.");
-}
-
 }  // namespace
 
 Result<StartRequest> start_body(const ApiRequest& request) {
@@ -130,7 +123,6 @@ Result<std::vector<StartRequest>> starts_body(const ApiRequest& request) {
 }
 
 Result<ForkRequest> fork_body(const ApiRequest& request) {
-  if (const Status none = refuse_key(request); !none) return none.error();
   Fields body(request, {"at", "set", "answer", "graph", "tags", "recorded", "reason"});
   ForkRequest fork;
   fork.at = body.number("at");
@@ -170,14 +162,12 @@ Result<ControlRequest> cancel_body(const ApiRequest& request) {
 }
 
 Result<ControlRequest> reason_body(const ApiRequest& request, ControlRequest::Kind kind) {
-  if (const Status none = refuse_key(request); !none && kind == ControlRequest::Kind::retry) return none.error();
   Fields body(request, {"reason"});
   ControlRequest control{.kind = kind, .reason = body.text("reason")};
   return body.result(std::move(control));
 }
 
 Result<ControlRequest> reset_body(const ApiRequest& request) {
-  if (const Status none = refuse_key(request); !none) return none.error();
   Fields body(request, {"to", "reason"});
   ControlRequest reset{
       .kind = ControlRequest::Kind::reset, .reason = body.text("reason"), .to = body.needed_name("to")};
@@ -414,8 +404,8 @@ Result<std::int64_t> number_query(const ApiRequest& request, std::string_view na
 
 constexpr std::int64_t lines_max = 1'000;  // of a page
 
-Result<PageWanted> page_query(const ApiRequest& request) {
-  if (const Status known = only_query(request, {"limit", "after"}); !known) return known.error();
+Result<PageWanted> page_query(const ApiRequest& request, FieldNames known_names) {
+  if (const Status known = only_query(request, known_names); !known) return known.error();
   PageWanted wanted{.after = query_text(request, "after")};
   const std::string limit = query_text(request, "limit");
   if (limit.empty()) return wanted;

@@ -23,10 +23,9 @@ Result<StartRequest> start_body(const ApiRequest& request);
 bool has_runs(const ApiRequest& request);
 Result<std::vector<StartRequest>> starts_body(const ApiRequest& request);
 inline constexpr std::size_t starts_max = 1'000;
-// The header is refused by fork_body(), reset_body() and for a retry; that of a signal is its id.
-Result<ForkRequest> fork_body(const ApiRequest& request);                                  // without the run
-Result<AnswerRequest> answer_body(const ApiRequest& request);                              // without the run
-Result<SignalRequest> signal_body(const ApiRequest& request);                              // without the run
+Result<ForkRequest> fork_body(const ApiRequest& request);      // without the run
+Result<AnswerRequest> answer_body(const ApiRequest& request);  // without the run
+Result<SignalRequest> signal_body(const ApiRequest& request);  // without the run; its id may stand in that header, too
 Result<ControlRequest> reason_body(const ApiRequest& request, ControlRequest::Kind kind);  // {"reason"?}
 Result<ControlRequest> cancel_body(const ApiRequest& request);                             // {"reason"?, "now"?}
 Result<ControlRequest> reset_body(const ApiRequest& request);                              // {"to", "reason"?}
@@ -76,7 +75,7 @@ struct PageWanted {
   std::optional<std::int32_t> limit = {};  // all
   std::string after = {};                  // the cursor of the page before; "": from the beginning
 };
-Result<PageWanted> page_query(const ApiRequest& request);
+Result<PageWanted> page_query(const ApiRequest& request, FieldNames known = {"limit", "after"});
 
 // The part of a history that is wanted, newest first.
 inline constexpr std::int32_t history_limit = 100;

@@ -153,10 +153,15 @@ TEST(ApiExchange, an_idempotency_key_is_the_id_of_a_signal_and_refused_where_eac
   EXPECT_EQ(server.post(path + "/signals", signal, key).status, 409) << "it is there";
   const Reply differ = server.post(path + "/signals", {{"name", "exchanged"}, {"value", 1}, {"id", "scan-6"}}, key);
   EXPECT_EQ(differ.status, 400) << differ.body;
-  for (const auto& [part, body] : std::vector<std::pair<std::string, Json>>{
-           {"/fork", {{"at", 1}}}, {"/reset", {{"to", "1"}}}, {"/retry", Json::object()}}) {
-    const Reply refused = server.post(path + part, body, key);
-    EXPECT_EQ(refused.status, 400) << part;
+  for (const auto& [target, body] : std::vector<std::pair<std::string, Json>>{
+           {path + "/fork", {{"at", 1}}},
+           {path + "/reset", {{"to", "1"}}},
+           {path + "/retry", Json::object()},
+           {path + "/answers", {{"value", 1}}},
+           {"/api/v1/bulk", {{"command", "retry"}, {"where", {{"status", "failed"}}}}},
+           {"/api/v1/schedules/daily/trigger", Json::object()}}) {
+    const Reply refused = server.post(target, body, key);
+    EXPECT_EQ(refused.status, 400) << target;
     EXPECT_NE(refused.body.find("Expected an Idempotency-Key at starts and signals alone"), std::string::npos)
         << refused.body;
   }
