@@ -58,6 +58,10 @@ Json goal_json(const SubGoal& goal) {
   return shown;
 }
 
+Json rejected_json(const RejectedGoal& goal) {
+  return {{"id", goal.id}, {"tool", goal.tool}, {"status", "rejected"}, {"reason", goal.reason}};
+}
+
 Json question_json(const Question& question) {
   Json shown = {{"id", question.id}, {"step", question.step}, {"kind", question.kind}, {"prompt", question.prompt}};
   if (!question.schema.is_null()) shown["schema"] = question.schema;
@@ -71,13 +75,22 @@ Json reason_json(const std::string& reason) { return reason.empty() ? Json(nullp
 
 }  // namespace
 
+void each_plan_line(const RunState& state, std::size_t after, const std::function<bool(Json line)>& take) {
+  std::size_t place = 0;
+  for (const auto& [id, branch] : state.branches) {
+    for (const SubGoal& goal : branch.plan.goals)
+      if (place++ >= after && !take(goal_json(goal))) return;
+    for (const RejectedGoal& goal : branch.plan.rejected)
+      if (place++ >= after && !take(rejected_json(goal))) return;
+  }
+}
+
 Json plan_json(const RunState& state) {
   Json plan = Json::array();
-  for (const auto& [id, branch] : state.branches) {
-    for (const SubGoal& goal : branch.plan.goals) plan.push_back(goal_json(goal));
-    for (const RejectedGoal& goal : branch.plan.rejected)
-      plan.push_back(Json{{"id", goal.id}, {"tool", goal.tool}, {"status", "rejected"}, {"reason", goal.reason}});
-  }
+  each_plan_line(state, 0, [&plan](Json line) {
+    plan.push_back(std::move(line));
+    return true;
+  });
   return plan;
 }
 

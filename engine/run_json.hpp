@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "engine/event.hpp"
@@ -17,6 +18,8 @@ Json state_json(const RunState& state);
 
 // Its part `plan`.
 Json plan_json(const RunState& state);
+// The same line by line, without the first `after` of them, as long as `take` returns true.
+void each_plan_line(const RunState& state, std::size_t after, const std::function<bool(Json line)>& take);
 
 // One line of `cairn events --json`: run, seq, type, at, step, actor, then the payload's own fields. Times are RFC
 // 3339; a plan's version is `plan_version`.

@@ -43,10 +43,28 @@ Result<Json> bounded_state(Client& client, const RunState& state, Shard shard, b
   return client.expand_blobs(std::move(shown), shard, room.left());
 }
 
-Result<Json> bounded_plan(Client& client, const RunState& state, Shard shard) {
+Result<PlanPage> bounded_plan(Client& client, const RunState& state, Shard shard, const PlanPart& part) {
   AnswerRoom room;
-  if (!plan_fits(room, state)) return too_large(state);
-  return client.expand_blobs(plan_json(state), shard, room.left());
+  PlanPage page{Json::array(), {}};
+  bool fits = true;
+  each_plan_line(state, part.after, [&](Json line) {
+    AnswerRoom rest = room;
+    const bool has_all = part.limit && std::ssize(page.lines) >= *part.limit;
+    fits = has_all || rest.take(line);
+    if (has_all || !fits) {
+      page.next = part.after + page.lines.size();
+      return false;
+    }
+    room = rest;
+    page.lines.push_back(std::move(line));
+    return true;
+  });
+  if (!fits && (!part.limit || page.lines.empty()))
+    return Error{Code::limit, "Expected a plan of at most " + std::to_string(answer_bytes_max) +
+                                  " bytes, but that of run " + to_string(state.id) +
+                                  " takes more; read a part of it: ?limit=N."};
+  page.lines = client.expand_blobs(std::move(page.lines), shard, room.left());
+  return page;
 }
 
 Result<Json> bounded_channel(Client& client, const RunState& state, Shard shard, const std::string& channel) {

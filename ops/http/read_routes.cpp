@@ -36,6 +36,7 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t progress_shown_max = 4u << 20;  // with a run's state
+constexpr std::int64_t plan_lines_max = 1'000'000'000;
 
 Result<GraphRef> covered_graph(const RouteCall& call) {
   Result<GraphRef> graph = find_graph(call.client, call.name);
@@ -142,8 +143,23 @@ RouteReply show_run(RouteCall& call) {
   return response;
 }
 
+namespace {
+
+// The pages that follow are of the same moment, whatever becomes of the plan meanwhile.
+std::string link_to_rest(const RunState& state, std::int32_t limit, std::size_t after) {
+  return "<" +
+         query_of(
+             {{"at", std::to_string(state.seq)}, {"limit", std::to_string(limit)}, {"after", std::to_string(after)}}) +
+         ">; rel=\"next\"";
+}
+
+}  // namespace
+
 RouteReply show_plan(RouteCall& call) {
-  if (const Status known = only_query(call.request, {"at"}); !known) return known.error();
+  const Result<PageWanted> wanted = page_query(call.request, {"at", "limit", "after"});
+  if (!wanted) return wanted.error();
+  const Result<std::int64_t> after = number_query(call.request, "after", {0, plan_lines_max});
+  if (!after) return after.error();
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
   const Result<Moment> at = moment_query(call.request);
@@ -151,9 +167,12 @@ RouteReply show_plan(RouteCall& call) {
   Result<RunState> state = state_at(call.client, *run, *at);
   if (!state) return state.error();
   if (const Status known = project_plan_status(call.client, *state); !known) return known.error();
-  const Result<Json> plan = bounded_plan(call.client, *state, call.shard(*run));
-  if (!plan) return plan.error();
-  return json_response(*plan);
+  const PlanPart part{static_cast<std::size_t>(*after), wanted->limit};
+  const Result<PlanPage> page = bounded_plan(call.client, *state, call.shard(*run), part);
+  if (!page) return page.error();
+  ApiResponse response = json_response(page->lines);
+  if (page->next) response.headers.emplace_back("Link", link_to_rest(*state, *wanted->limit, *page->next));
+  return response;
 }
 
 RouteReply explain_run(RouteCall& call) {

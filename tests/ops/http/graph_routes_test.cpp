@@ -186,17 +186,26 @@ TEST(ApiGraphs, short_lists_have_pages_too) {
   cairn_ok({"queue", "set", "two", "--concurrency", "2", "--dsn", dsn});
   const Beside worker({"work", "--dsn", dsn}), another({"work", "--dsn", dsn});
   ASSERT_TRUE(wait_until([&] { return server.get("/api/v1/workers").json().size() == 2; }));
-  for (const auto& [path, least] : {std::pair{"/api/v1/graphs", 3U}, {"/api/v1/queues", 3U}, {"/api/v1/workers", 2U}}) {
+  Json sub_goals = Json::array();
+  for (const char* id : {"c", "a", "b"}) sub_goals.push_back({{"id", id}, {"tool", "echo"}, {"inputs", {{"n", 1}}}});
+  const Json planned = {{"graph", "plan_runner"}, {"input", {{"goal", "g"}, {"sub_goals", sub_goals}}}};
+  const std::string run = runs + "/" + server.post(runs, planned).json().at("run").get<std::string>();
+  ASSERT_EQ(server.get(run + "?wait_ms=30000").json()["status"], "done");
+  for (const auto& [path, least] : std::vector<std::pair<std::string, std::size_t>>{
+           {"/api/v1/graphs", 3}, {"/api/v1/queues", 3}, {"/api/v1/workers", 2}, {run + "/plan", 3}}) {
     const Json all = server.get(path).json();
     ASSERT_GE(all.size(), least) << path;
     std::set<std::string> seen, known;
     const auto name_of = [](const Json& line) {
       return line.value("name", "") + line.value("version", "") + line.value("session", Json()).dump() +
-             line.value("queue", "");
+             line.value("queue", "") + line.value("id", "");
     };
     for (const Json& line : all) known.insert(name_of(line));
+    if (path == run + "/plan") {
+      EXPECT_EQ(server.get(path + "?after=1").json().size(), all.size() - 1);
+    }
     std::size_t pages = 0;
-    for (std::string at = std::string(path) + "?limit=1"; !at.empty(); ++pages) {
+    for (std::string at = path + "?limit=1"; !at.empty(); ++pages) {
       const Reply page = server.get(at);
       ASSERT_EQ(page.status, 200) << page.body;
       ASSERT_EQ(page.json().size(), 1U) << at;
@@ -206,8 +215,8 @@ TEST(ApiGraphs, short_lists_have_pages_too) {
     }
     EXPECT_EQ(pages, all.size()) << path;
     EXPECT_EQ(seen, known) << path;
-    EXPECT_EQ(server.get(std::string(path) + "?limit=0").status, 400);
-    EXPECT_EQ(server.get(std::string(path) + "?color=red").status, 400);
+    EXPECT_EQ(server.get(path + "?limit=0").status, 400);
+    EXPECT_EQ(server.get(path + "?color=red").status, 400);
   }
 }
 

@@ -238,6 +238,19 @@ class Lists(unittest.TestCase):
                 self.assertEqual(server.paths()[1], "/api/v1/questions?after=a")
 
 
+    def test_a_plan_that_is_too_large_for_one_answer_comes_page_by_page(self) -> None:
+        large = answer({"error": {"code": "limit", "message": "Expected a plan of at most 1 bytes."}}, 409)
+        first = answer([{"id": "a"}], Link='<?at=7&limit=500&after=1>; rel="next"')
+        for client in BOTH:
+            with ScriptedServer(large, first, answer([{"id": "b"}])) as server:
+                self.assertEqual(asked(client, server.url, lambda one: one.run("r").plan()), [{"id": "a"}, {"id": "b"}])
+                self.assertEqual(server.paths(), ["/api/v1/runs/r/plan", "/api/v1/runs/r/plan?limit=500",
+                                                  "/api/v1/runs/r/plan?at=7&limit=500&after=1"])
+            with ScriptedServer(answer({"error": {"code": "not_found", "message": "No run."}}, 404)) as server:
+                with self.assertRaisesRegex(Refused, "No run"):
+                    asked(client, server.url, lambda one: one.run("r").plan())
+
+
 class Names(unittest.TestCase):
     def test_both_clients_have_the_same_methods_with_the_same_parameters(self) -> None:
         for plain, other in ((Client, AsyncClient), (Run, AsyncRun)):

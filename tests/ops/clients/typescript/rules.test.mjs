@@ -379,6 +379,16 @@ test("pages follow each other until there is no next one, and a limit ends them"
     ["GET /api/v1/runs?limit=3", "GET /api/v1/runs?reason=a,b;c&after=b"]);
 });
 
+test("a plan that is too large for one answer comes page by page", async () => {
+  const large = { status: 409, body: { error: { code: "limit", message: "Expected a plan of at most 1 bytes." } } };
+  const first = { body: [{ id: "a" }], headers: { Link: '<?at=7&limit=500&after=1>; rel="next"' } };
+  const asked = scripted(large, first, { body: [{ id: "b" }] });
+  const run = new Client({ url: api.url }).run("r");
+  assert.deepEqual(await run.plan(), [{ id: "a" }, { id: "b" }]);
+  assert.deepEqual(asked.map((one) => one.line), ["GET /api/v1/runs/r/plan", "GET /api/v1/runs/r/plan?limit=500",
+    "GET /api/v1/runs/r/plan?at=7&limit=500&after=1"]);
+});
+
 test("a start that still waits has events to come", async () => {
   const notYet = { status: 404, body: { error: { code: "not_found", message: "Expected run r to have begun." } } };
   let begun = false;

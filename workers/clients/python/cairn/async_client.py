@@ -85,7 +85,7 @@ class AsyncRun:
 
     async def plan(self, at: Where = None) -> List[Goal]:
         """As Run.plan()."""
-        return await self._ask(calls.plan(self.id, at))
+        return await self._transport.run(calls.plan(self._api, self.id, at, self._patience))
 
     async def diff(self, other: Union[AsyncRun, str]) -> Difference:
         """As Run.diff()."""

@@ -106,10 +106,6 @@ def explain(run: str) -> Call[Explanation]:
     return Call("GET", _run_path(run, "/explain"), _object_with("reasons"))
 
 
-def plan(run: str, at: Where) -> Call[List[Goal]]:
-    return Call("GET", _run_path(run, "/plan" + _query({"at": at})), _rows)
-
-
 def diff(run: str, other: str) -> Call[Difference]:
     return Call("GET", _run_path(run, "/diff" + _query({"with": other})), _object_with("same", "first"))
 
@@ -278,7 +274,26 @@ def rows(api: Api, path: str, where: Mapping[str, Json], limit: Optional[int], p
         query = following
 
 
-def _page(answer: Answer, value: Json) -> Tuple[List[Dict[str, Json]], str]:
+def plan(api: Api, run: str, at: Where, patience: Patience) -> Rules[List[Goal]]:
+    """The sub-goals, in one answer if they fit; else page by page, all as of the moment of the first."""
+    path = _run_path(run, "/plan")
+    whole: Call[List[Goal]] = Call("GET", path + _query({"at": at}), _rows)
+    try:
+        return (yield from ask(api, whole, patience))
+    except Refused as refusal:
+        if refusal.code != "limit":
+            raise
+    goals: List[Goal] = []
+    query = _query({"at": at, "limit": _PAGE_ROWS})
+    while query:
+        call: Call[Tuple[List[Goal], str]] = Call("GET", path + query, _page)
+        found, following = yield from ask(api, call, patience)
+        goals += found
+        query = following
+    return goals
+
+
+def _page(answer: Answer, value: Json) -> Tuple[List[Any], str]:
     return _rows(answer, value), _next_query(answer.headers.get("link", ""))
 
 

@@ -91,7 +91,7 @@ class Run:
 
     def plan(self, at: Where = None) -> List[Goal]:
         """The sub-goals of its plan."""
-        return self._ask(calls.plan(self.id, at))
+        return self._transport.run(calls.plan(self._api, self.id, at, self._patience))
 
     def diff(self, other: Union[Run, str]) -> Difference:
         """This run and another one, compared from the first event that differs."""

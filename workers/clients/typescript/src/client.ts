@@ -62,9 +62,17 @@ export class Run<Output = Any> {
     return this.#ask("GET", "/explain");
   }
 
-  // The sub-goals of its plan: now, or as of an event or a time.
-  plan({ at }: { at?: number | string } = {}): Promise<Goal[]> {
-    return this.#ask("GET", "/plan" + query({ at }));
+  // The sub-goals of its plan: now, or as of an event or a time. Those that are too large for one answer come page by
+  // page, all as of one moment.
+  async plan({ at }: { at?: number | string } = {}): Promise<Goal[]> {
+    try {
+      return await this.#ask<Goal[]>("GET", "/plan" + query({ at }));
+    } catch (thrown) {
+      if (!(thrown instanceof Refused && thrown.code === "limit")) throw thrown;
+    }
+    const goals: Goal[] = [];
+    for await (const goal of this.#transport.rows<Goal>(`${this.#path}/plan`, { at })) goals.push(goal);
+    return goals;
   }
 
   // This run and another one, compared from the first event that differs.

@@ -64,7 +64,7 @@ export class Transport {
   }
 
   // The rows of a list, page by page; at most `limit`.
-  async *rows<Row>(path: string, { limit = Infinity, ...where }: { limit?: number }): AsyncGenerator<Row> {
+  async *rows<Row>(path: string, { limit = Infinity, ...where }: Listed): AsyncGenerator<Row> {
     let parameters = query({ ...where, limit: Math.max(Math.min(limit, pageRows), 1) });
     for (let left = limit; left > 0; ) {
       const { answer, link } = await this.#answered<Row[]>("GET", path + parameters, {});
@@ -134,6 +134,11 @@ export class Transport {
       limit.end();
     }
   }
+}
+
+interface Listed {
+  limit?: number;
+  [more: string]: unknown;
 }
 
 interface Answered<T> {

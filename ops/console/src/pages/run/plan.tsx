@@ -1,6 +1,6 @@
 // The plan: sub-goals under their parents, each with its status as of the moment.
 import { useSignal } from "@preact/signals";
-import { get } from "../../api/client";
+import { getPage } from "../../api/client";
 import { useFollowed } from "../../api/resource";
 import type { SubGoal } from "../../api/types";
 import { JsonTree } from "../../parts/json_tree";
@@ -48,10 +48,21 @@ function Tree({ plan }: { plan: SubGoal[] }) {
   return <ul class="plan">{roots.map((goal) => <Goal key={goal.id} goal={goal} children={children} />)}</ul>;
 }
 
+// Page by page: a plan may be too large for one answer. All pages are of one event.
+async function planOf(run: string, at: number | undefined, signal: AbortSignal): Promise<SubGoal[]> {
+  const goals: SubGoal[] = [];
+  let after: string | undefined;
+  do {
+    const page = await getPage<SubGoal>(`runs/${run}/plan`, { at, limit: 1000, after }, "after", signal);
+    goals.push(...page.items);
+    after = page.next;
+  } while (after !== undefined);
+  return goals;
+}
+
 export function Plan() {
   const view = useRun();
   const at = view.shown.value?.seq ?? view.at.value;
-  const read = useFollowed<SubGoal[]>(`plan ${view.run}`, String(at), (signal) =>
-    get<SubGoal[]>(`runs/${view.run}/plan`, { at }, signal));
+  const read = useFollowed<SubGoal[]>(`plan ${view.run}`, String(at), (signal) => planOf(view.run, at, signal));
   return <Read from={read}>{(plan) => <Tree plan={plan} />}</Read>;
 }
