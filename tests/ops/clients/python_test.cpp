@@ -219,6 +219,47 @@ TEST_F(PythonClient, settings_become_the_type_that_the_function_asks_for) {
   EXPECT_EQ(shown(run)["output"], (Json{{"letters", 9}})) << cairn_ok({"explain", run}).out;
 }
 
+TEST_F(PythonClient, pydantic_models_come_in_go_out_and_are_the_schema_of_settings) {
+  if (python("import pydantic; assert pydantic.VERSION.startswith('2.')").exit != 0)
+    GTEST_SKIP() << "pydantic 2: the python3 of this machine has none";
+  const Beside working("/usr/bin/env", {"python3", write_file("validated.py", R"(
+from typing import List
+from pydantic import BaseModel, Field
+from cairn import Worker
+
+worker = Worker(queues=["py"])
+
+class Part(BaseModel):
+    name: str
+    weight: float = 1.0
+
+class Settings(BaseModel):
+    text: str = Field(min_length=1)
+    parts: List[Part] = [Part(name="a")]
+
+class Counted(BaseModel):
+    letters: int
+
+@worker.handler("py.validated", labels=["ok", "other"], schema=Settings)
+def validated(settings: Settings):
+    assert isinstance(settings.parts[0], Part)
+    return Counted(letters=len(settings.text) + len(settings.parts))
+
+worker.run()
+)")});
+  Json graph = counted_graph("py_validated", "py", "py.validated", "py.validated");
+  cairn_ok({"graph", "add", write_file("validated.json", graph.dump())});
+  const std::string good = start("four", "py_validated"), empty = start("", "py_validated");
+  for (const std::string& run : {good, empty}) EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_EQ(shown(good)["output"], (Json{{"letters", 10}})) << working.err();
+  EXPECT_EQ(shown(empty)["cause"]["error"], "invalid");
+  EXPECT_EQ(shown(empty)["cause"]["attempt"], 1) << "it is not tried again";
+  graph["nodes"]["count"]["with"] = {{"text", "x"}, {"parts", {{{"weight", 2}}}}};
+  const Ran checked = cairn({"graph", "check", "--deployed", write_file("validated.json", graph.dump())});
+  EXPECT_NE((checked.out + checked.err).find("the settings of py.validated: Expected \"name\""), std::string::npos)
+      << checked.out << checked.err;
+}
+
 TEST_F(PythonClient, a_model_is_asked_again_after_its_pause_and_each_call_is_on_record) {
   std::atomic<int> asked = 0;
   const testing::LoopbackServer model([&asked](const auto&) {
