@@ -1,11 +1,14 @@
-// Cairn: one `cairn serve`, `--workers` worker processes, and this process, which starts the runs: `--starts batched`
-// starts many in one request, `--starts single` each by a request of its own, and waits for its end by another.
+// Cairn: one `cairn serve`, `--workers` worker processes of a `--language`, and this process, which starts the runs:
+// `--starts batched` starts many in one request, `--starts single` each by a request of its own, and waits for its end
+// by another.
 import { execFileSync } from "node:child_process";
 import { Client, Refused } from "cairn-client";
-import { callers, feeder, firstLine, freshDatabase, measure, options, packageVersion } from "./measure.mjs";
-import { pause, program, script, stepsOfWorkflow } from "./measure.mjs";
+import { besides, callers, feeder, firstLine, freshDatabase, measure, onLines, options } from "./measure.mjs";
+import { packageVersion, pause, program, script, stepsOfWorkflow } from "./measure.mjs";
 
-const { workers, at_once, starts } = options({ workers: 1, at_once: 1_000, starts: "batched" });
+const defaults = { workers: 1, at_once: 1_000, starts: "batched", language: "typescript" };
+const { workers, at_once, starts, language } = options(defaults);
+const isPython = language === "python";
 const cairn = process.env.CAIRN_PROGRAM;
 const version = execFileSync(cairn, ["--version"], { encoding: "utf8" }).trim().split(" ").at(-1);
 
@@ -13,7 +16,7 @@ function graph() {
   const nodes = { done: { end: "done" } };
   for (let n = 1; n <= stepsOfWorkflow; ++n) {
     const next = n < stepsOfWorkflow ? `s${n + 1}` : "done";
-    nodes[`s${n}`] = { do: "ts.nothing", queue: "ts", labels: ["ok"], on: { ok: next } };
+    nodes[`s${n}`] = { do: "bench.nothing", queue: "bench", labels: ["ok"], on: { ok: next } };
   }
   return { name: "ten", start: "s1", limits: { steps: 20 }, nodes };
 }
@@ -28,10 +31,14 @@ await client.addGraph(graph());
 
 const concurrency = Math.ceil(at_once / workers);
 let ended = 0; // runs whose last step was executed
-const working = Array.from({ length: workers }, () =>
-  script("cairn_worker.mjs", [url, String(concurrency), `s${stepsOfWorkflow}`]),
-);
-for (const worker of working) worker.on("message", (more) => (ended += more));
+const words = [url, String(concurrency), `s${stepsOfWorkflow}`];
+const working = Array.from({ length: workers }, () => {
+  const count = (more) => (ended += Number(more));
+  if (!isPython) return script("cairn_worker.mjs", words).on("message", count);
+  const worker = program("python3", [besides("cairn_worker.py"), ...words]);
+  onLines(worker, count);
+  return worker;
+});
 
 async function start(count) {
   const starts = Array.from({ length: count }, (_, n) => ({ input: { n } }));
@@ -57,9 +64,12 @@ async function load(seconds) {
   return count;
 }
 
+const versionOfPython = () => execFileSync("python3", ["--version"], { encoding: "utf8" }).trim();
+
 await measure({
-  system: `Cairn, ${workers} worker process${workers > 1 ? "es" : ""}`,
-  version: `${version}, client ${packageVersion("cairn-client")}`,
+  system: `Cairn, ${workers} worker process${workers > 1 ? "es" : ""}${isPython ? " in Python" : ""}`,
+  version: isPython ? `${version}, ${versionOfPython()}` : `${version}, client ${packageVersion("cairn-client")}`,
+  must: isPython ? 5_000 : undefined,
   settings: `${at_once} at once; ${startsText}; concurrency ${concurrency} a process`,
   load,
   steps: () => database.count("select count(*) from cairn.event where type = 8"), // step_succeeded

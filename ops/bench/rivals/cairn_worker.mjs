@@ -3,9 +3,9 @@
 import { Worker } from "cairn-client";
 
 const [url, concurrency, last] = process.argv.slice(2);
-const worker = new Worker({ url, queues: ["ts"], concurrency: Number(concurrency) });
+const worker = new Worker({ url, queues: ["bench"], concurrency: Number(concurrency) });
 let ended = 0;
-worker.handler("ts.nothing", (settings, context) => {
+worker.handler("bench.nothing", (settings, context) => {
   if (context.node === last) ++ended;
 });
 setInterval(() => {

@@ -50,10 +50,16 @@ export function program(file, words, environment = {}) {
   return ours(spawn(file, words, { stdio, env: { ...process.env, ...environment } }), file);
 }
 
+// The path of a file next to this one.
+export const besides = (name) => new URL(name, import.meta.url).pathname;
+
 // A script next to this one, in a process of its own; it sends messages to this one.
 export function script(name, words = []) {
-  const path = new URL(name, import.meta.url).pathname;
-  return ours(fork(path, words), name);
+  return ours(fork(besides(name), words), name);
+}
+
+export function onLines(child, take) {
+  createInterface({ input: child.stdout }).on("line", take);
 }
 
 export function firstLine(child) {
@@ -183,8 +189,9 @@ function processorTime(parts) {
 
 // --- the measurement ---
 
-// Takes the load twice, first to warm up, and prints the result. `steps` counts what the system has on record.
-export async function measure({ system, version, settings, load, steps, parts = {} }) {
+// Takes the load twice, first to warm up, and prints the result. `steps` counts what the system has on record. `must`:
+// so many steps a second at least, apart from what the others have.
+export async function measure({ system, version, settings, load, steps, must, parts = {} }) {
   let done = await load(warmingSeconds);
   const before = await steps();
   const spentBefore = processorTime(parts);
@@ -199,7 +206,7 @@ export async function measure({ system, version, settings, load, steps, parts = 
   for (const name of Object.keys(spent)) cores[name] = (spent[name] - spentBefore[name]) / seconds;
   const { machine, ...known } = cores;
   const others = machine - Object.values(known).reduce((sum, one) => sum + one);
-  const line = { system, version, settings, workflows: done, steps: counted, seconds, cores: known, others };
+  const line = { system, version, settings, must, workflows: done, steps: counted, seconds, cores: known, others };
   console.log(JSON.stringify({ ...line, node: process.version, machine: machineOf(), postgres }));
   process.exit(0);
 }

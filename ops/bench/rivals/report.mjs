@@ -39,7 +39,7 @@ const rows = [...groups.values()].map((of) => {
   return { of, ...of[0], isOurs, median: median(rates), least: Math.min(...rates), most: Math.max(...rates) };
 });
 const best = (some) => some.sort((a, b) => b.median - a.median)[0];
-const ours = best(rows.filter((row) => row.isOurs));
+const ours = best(rows.filter((row) => row.isOurs && row.must === undefined));
 const rival = best(rows.filter((row) => !row.isOurs));
 
 function rowText(row) {
@@ -80,8 +80,10 @@ ${rows.map(rowText).join("\n")}
 `);
 console.log(readFileSync(new URL("compared.md", import.meta.url), "utf8").trimEnd());
 
-if (ratio < must) {
-  const found = `Cairn has ${ratio.toFixed(1)} times as many`;
-  console.error(`rivals: Expected ${must} times the steps of ${rival.system}, but ${found}.`);
-  process.exit(1);
-}
+const faults = rows
+  .filter((row) => row.median < row.must)
+  .map((row) => `${number(row.must)} steps/s of ${row.system}, but it has ${number(row.median)}`);
+if (ratio < must)
+  faults.push(`${must} times the steps of ${rival.system}, but Cairn has ${ratio.toFixed(1)} times as many`);
+for (const fault of faults) console.error(`rivals: Expected ${fault}.`);
+if (faults.length > 0) process.exit(1);
