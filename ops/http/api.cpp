@@ -94,7 +94,9 @@ ApiAnswer guarded(const ApiRequest& request, Work&& work) {
 
 // Whether something new came of a request: a run, or a start that waits to become one.
 bool has_created(const RouteReply& reply) {
-  const ApiResponse* response = reply ? std::get_if<ApiResponse>(&*reply) : nullptr;
+  if (!reply) return false;
+  if (const auto* later = std::get_if<ApiLater>(&*reply)) return later->is_new;
+  const auto* response = std::get_if<ApiResponse>(&*reply);
   return response != nullptr && (response->status == 201 || response->status == 202);
 }
 
@@ -361,6 +363,7 @@ struct Api::Parts : ApiParts {
         return is_in_memory() ? json_response({{"ready", true}}) : readiness(primary.opened.dsn);
       if (const Status there = check_database(*routed.route); !there) return there.error();
       if (const Status passed = check_key(*routed.route, request); !passed) return passed.error();
+      if (!request.started.empty()) return answer_from(primary, routed, caller, request);
       if (ApiStatus passed = check_bytes(*caller, request); !passed) return std::move(passed).error();
       if (routed.route->kind == Kind::mcp) return speak_mcp(caller, request);
       if (std::optional<RouteReply> old = of_replica(routed, caller, request)) return *std::move(old);

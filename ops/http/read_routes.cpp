@@ -73,11 +73,11 @@ RouteReply list_runs(RouteCall& call) {
   return reply;
 }
 
-namespace {
+Result<std::int64_t> wait_asked(const ApiRequest& request) {
+  constexpr std::int64_t wait_ms_max = 60'000;
+  return number_query(request, "wait_ms", {0, wait_ms_max});
+}
 
-constexpr std::int64_t wait_ms_max = 60'000;
-
-// The request is answered when the run has ended, or the time is over.
 ApiLater once_it_has_ended(const RouteCall& call, const RunId& run, std::int64_t wait_ms, bool is_to_begin) {
   RunWatch& watch = call.side.watch;
   const auto id = std::make_shared<RunWatch::WaitId>();
@@ -91,9 +91,11 @@ ApiLater once_it_has_ended(const RouteCall& call, const RunId& run, std::int64_t
   return later;
 }
 
+namespace {
+
 // The list goes on where the children that a run is shown with end.
-std::string link_to_children(const RunId& run, const RunRow& last) {
-  return "<../runs" +
+std::string link_to_children(const ApiRequest& request, const RunId& run, const RunRow& last) {
+  return (request.started.empty() ? "<../runs" : "<runs") +
          query_of(
              {{"parent", to_string(run)}, {"limit", std::to_string(called_runs_max)}, {"after", cursor_of(last)}}) +
          ">; rel=\"next\"";
@@ -113,33 +115,38 @@ RouteReply show_run(RouteCall& call) {
   if (const Status known = only_query(call.request, {"at", "raw", "channel", "wait_ms"}); !known) return known.error();
   const Result<RunId> run = run_of(call);
   if (!run) return run.error();
-  const Result<std::int64_t> wait_ms = number_query(call.request, "wait_ms", {0, wait_ms_max});
+  const Result<std::int64_t> wait_ms = wait_asked(call.request);
   if (!wait_ms) return wait_ms.error();
   if (*wait_ms > 0 && !call.request.has_waited) {
     const std::optional<RunHead> head = call.store().all_runs().heads({&*run, 1}).front();
     const bool is_to_begin = !head && start_to_come(call.store(), *run);
     if (is_to_begin || (head && !is_ended(head->status))) return once_it_has_ended(call, *run, *wait_ms, is_to_begin);
   }
+  return state_response(call, *run);
+}
+
+RouteReply state_response(RouteCall& call, const RunId& run) {
   const Result<Moment> at = moment_query(call.request);
   if (!at) return at.error();
-  const Result<RunState> state = state_at(call.client, *run, *at);
-  if (!state) return run_to_come_or(call, *run, state.error());
+  const Result<RunState> state = state_at(call.client, run, *at);
+  if (!state) return run_to_come_or(call, run, state.error());
   const Result<bool> raw = query_flag(call.request, "raw");
   if (!raw) return raw.error();
   const std::string channel = query_text(call.request, "channel");
-  Result<Json> shown = channel.empty() ? bounded_state(call.client, *state, call.shard(*run), *raw)
-                                       : bounded_channel(call.client, *state, call.shard(*run), channel);
+  Result<Json> shown = channel.empty() ? bounded_state(call.client, *state, call.shard(run), *raw)
+                                       : bounded_channel(call.client, *state, call.shard(run), channel);
   if (!shown) return shown.error();
   const std::optional<RunFilter> calls = channel.empty() ? called_filter(*state) : std::nullopt;
   const std::vector<RunRow> called = calls ? covered_runs(call, *calls) : std::vector<RunRow>();
   if (!called.empty()) (*shown)["children"] = called_json(called);
   const bool has_more_children = std::ssize(called) > called_runs_max;
   if (channel.empty() && query_text(call.request, "at").empty() && !is_ended(state->status)) {
-    Json progress = progress_json(call.store().progress().of(*run), progress_shown_max);
+    Json progress = progress_json(call.store().progress().of(run), progress_shown_max);
     if (!progress.empty()) (*shown)["progress"] = std::move(progress);
   }
   ApiResponse response = json_response(*shown);
-  if (has_more_children) response.headers.emplace_back("Link", link_to_children(*run, called[called_runs_max - 1]));
+  if (has_more_children)
+    response.headers.emplace_back("Link", link_to_children(call.request, run, called[called_runs_max - 1]));
   return response;
 }
 

@@ -8,6 +8,12 @@ namespace cairn {
 
 RouteReply list_runs(RouteCall& call);
 RouteReply show_run(RouteCall& call);
+// ?wait_ms: how long the answer waits for the run's end; 0: not at all. Refuses `invalid`.
+Result<std::int64_t> wait_asked(const ApiRequest& request);
+// The request is answered again when the run has ended, or the time is over. `is_to_begin`: it may not be there yet.
+ApiLater once_it_has_ended(const RouteCall& call, const RunId& run, std::int64_t wait_ms, bool is_to_begin);
+// The run's state now, or what is known of a start that waits. REQUIRES: the scope covers it.
+RouteReply state_response(RouteCall& call, const RunId& run);
 RouteReply show_plan(RouteCall& call);
 RouteReply diff_run(RouteCall& call);
 RouteReply explain_run(RouteCall& call);

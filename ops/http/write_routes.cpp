@@ -8,6 +8,7 @@
 #include "ops/answers/run_json.hpp"
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/graph_routes.hpp"
+#include "ops/http/read_routes.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/run_commands.hpp"
 #include "workers/ids.hpp"
@@ -125,7 +126,8 @@ Json started_json(const Started& started) {
   return {{"run", to_string(started.run)}, {"existed", started.existed}, {"start", to_string(started.standing)}};
 }
 
-RouteReply start_runs(RouteCall& call) {
+RouteReply start_runs(RouteCall& call, std::int64_t wait_ms) {
+  if (wait_ms > 0) return bad_request("Expected wait_ms at the start of one run, but found it with several.");
   Result<std::vector<StartRequest>> requests = starts_body(call.request);
   if (!requests) return requests.error();
   if (const std::string& graph = requests->front().graph; call.client.graphs().current(graph) == nullptr)
@@ -150,10 +152,31 @@ RouteReply start_runs(RouteCall& call) {
   return json_response({{"runs", runs}, {"started", is_new}}, is_new > 0 ? 201 : 200);
 }
 
+// --- a start that waits ----------------------------------------------------------------------------------------------
+
+ApiLater once_ended(const RouteCall& call, const Started& started, std::int64_t wait_ms) {
+  const bool is_to_begin = started.standing == StartStanding::waits;
+  ApiLater later = once_it_has_ended(call, started.run, wait_ms, is_to_begin);
+  later.started = to_string(started.run);
+  later.is_new = !started.existed;
+  return later;
+}
+
+RouteReply state_of_started(RouteCall& call) {
+  const Result<RunId> run = run_argument(call.request.started);
+  if (!run) return run.error();
+  return state_response(call, *run);
+}
+
 }  // namespace
 
 RouteReply start_run(RouteCall& call) {
-  if (has_runs(call.request)) return start_runs(call);
+  if (!call.request.started.empty()) return state_of_started(call);
+  if (const Status known = only_query(call.request, {"wait_ms"}); !known) return known.error();
+  const Result<std::int64_t> wait_ms = wait_asked(call.request);
+  if (!wait_ms) return wait_ms.error();
+  if (*wait_ms > 0 && !call.caller->access.may(ApiRole::read)) return role_refusal(*call.caller, ApiRole::read);
+  if (has_runs(call.request)) return start_runs(call, *wait_ms);
   Result<StartRequest> request = start_body(call.request);
   if (!request) return request.error();
   if (ApiStatus passed = check_start(call, *request); !passed) return std::move(passed).error();
@@ -170,6 +193,7 @@ RouteReply start_run(RouteCall& call) {
     if (const Status covered = check_run(call, *command->continues); !covered) return covered.error();
   const Result<Started> started = covered_start(call, call.client.start(*std::move(command), request->key));
   if (!started) return started.error();
+  if (*wait_ms > 0) return once_ended(call, *started, *wait_ms);
   Json shown = started_json(*started);
   shown.erase("existed");
   if (started->standing == StartStanding::waits) return json_response(std::move(shown), started->existed ? 200 : 202);

@@ -71,7 +71,7 @@ class DirectWay {
       const auto awaited = std::make_shared<Awaited>();
       later->begin([awaited](std::optional<ApiResponse> given) { awaited->give(std::move(given)); });
       if (std::optional<ApiResponse> given = awaited->take()) return answered(*std::move(given));
-      request.has_waited = true;
+      answer_again(request, *later);
     }
   }
 

@@ -1,6 +1,6 @@
 // Cairn: one `cairn serve`, `--workers` worker processes of a `--language`, and this process, which starts the runs:
-// `--starts batched` starts many in one request, `--starts single` each by a request of its own, and waits for its end
-// by another.
+// `--starts batched` starts many in one request, `--starts single` each by a request of its own, which waits for its
+// end.
 import { execFileSync } from "node:child_process";
 import { Client, Refused } from "cairn-client";
 import { besides, callers, feeder, firstLine, freshDatabase, measure, onLines, options } from "./measure.mjs";
@@ -47,12 +47,12 @@ async function start(count) {
 }
 
 async function execute(n) {
-  const state = await (await client.start("ten", { n })).wait();
+  const state = await client.startAndWait("ten", { n });
   if (state.status !== "done") throw new Error(`Expected run ${state.run} to be done, but it is ${state.status}.`);
 }
 
 const isBatched = starts === "batched";
-const startsText = isBatched ? "started in batches" : "each started and waited for by two requests";
+const startsText = isBatched ? "started in batches" : "each started and waited for by one request";
 const flow = isBatched ? feeder(at_once, { start, ended: () => ended }) : callers(at_once, execute);
 
 const underWay = "select count(*) from cairn.run where status not in ('done', 'failed', 'aborted')";

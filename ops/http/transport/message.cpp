@@ -73,6 +73,11 @@ std::string query_of(const std::vector<std::pair<std::string, std::string>>& par
   return query;
 }
 
+void answer_again(ApiRequest& request, const ApiLater& later) {
+  request.has_waited = true;
+  request.started = later.started;
+}
+
 ApiResponse json_response(const Json& document, unsigned status) { return {status, canonical(document) + "\n"}; }
 
 ApiResponse created_response(const Json& document, const std::string& kind, const std::string& name) {

@@ -25,6 +25,7 @@ struct ApiRequest {
   std::string peer;          // the client's address
   bool was_delayed = false;  // asked again after an ApiDelay
   bool has_waited = false;   // answered again after an ApiLater
+  std::string started = {};  // the run that it has started by then
 
   std::string header(const std::string& name) const;  // "": it has none
 };
@@ -88,7 +89,13 @@ struct ApiLater {
   std::function<void(OnAnswer answer)> begin;
   std::function<void()> hurry;  // the server stops: the answer is wanted now
   std::function<void()> gone;   // the client is gone, and got no answer or a part of it
+  // The run that the request has started, or found by its key: then it is not refused, which would hide the run, but
+  // answered again at once where there is no place to wait. "": none.
+  std::string started = {};
+  bool is_new = false;  // it has started it
 };
+// Marks the request as one that has waited.
+void answer_again(ApiRequest& request, const ApiLater& later);
 
 using ApiAnswer = std::variant<ApiResponse, ApiStream, ApiLater>;
 

@@ -183,6 +183,7 @@ struct HttpServer::Parts {
   bool is_gone(Connection& connection) const;
   asio::awaitable<void> send(Connection& connection, ApiResponse response, bool keep_alive);
   asio::awaitable<void> refuse(Connection& connection, ApiResponse response);
+  asio::awaitable<ApiResponse> answered_again(Work& work, const ApiLater& later);
   asio::awaitable<bool> send_later(Connection& connection, ApiLater& later, Work& work, bool keep_alive);
   asio::awaitable<bool> send_stream(Connection& connection, ApiStream& said, bool keep_alive);
   asio::awaitable<StreamEnd> send_chunks(Connection& connection, ApiStream& said);
@@ -470,6 +471,12 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
     co_await refuse(connection, error_response(505, "unsupported", "Expected HTTP/1.1 for a stream, but found 1.0."));
     co_return false;
   }
+  auto* later = std::get_if<ApiLater>(&said);
+  if (streams >= limits.streams() && later != nullptr && !later->started.empty()) {
+    ApiResponse now = co_await answered_again(*work, *later);
+    co_await send(connection, std::move(now), goes_on && !stopping);
+    co_return goes_on && !stopping;
+  }
   if (streams >= limits.streams()) {
     if (auto* stream = std::get_if<ApiStream>(&said); stream != nullptr && stream->refused)
       co_await in_pool<bool>([stream] { return stream->refused(), true; });
@@ -479,8 +486,14 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
     co_return false;
   }
   const StreamCount counted(streams);
-  if (auto* later = std::get_if<ApiLater>(&said)) co_return co_await send_later(connection, *later, *work, goes_on);
+  if (later != nullptr) co_return co_await send_later(connection, *later, *work, goes_on);
   co_return co_await send_stream(connection, std::get<ApiStream>(said), goes_on);
+}
+
+asio::awaitable<ApiResponse> HttpServer::Parts::answered_again(Work& work, const ApiLater& later) {
+  answer_again(work.request, later);
+  ApiAnswer now = co_await work_out(std::make_shared<Work>(io, std::move(work.admitted), std::move(work.request)));
+  co_return std::get<ApiResponse>(std::move(now));
 }
 
 // The client's end is noticed while it is waited for, and so is the server's.
@@ -496,6 +509,7 @@ asio::awaitable<bool> HttpServer::Parts::send_later(Connection& connection, ApiL
       said->arrival.cancel();
     });
   });
+  if (!later.started.empty()) work.request.body = {};  // nothing reads it again
   bool is_hurried = false;
   while (!said->has_come) {
     error_code ignored;
@@ -507,11 +521,7 @@ asio::awaitable<bool> HttpServer::Parts::send_later(Connection& connection, ApiL
     }
     if (!said->has_come && stopping && !std::exchange(is_hurried, true)) later.hurry();
   }
-  if (!said->response) {
-    work.request.has_waited = true;
-    ApiAnswer now = co_await work_out(std::make_shared<Work>(io, std::move(work.admitted), std::move(work.request)));
-    said->response = std::get<ApiResponse>(std::move(now));
-  }
+  if (!said->response) said->response = co_await answered_again(work, later);
   bool is_sent = false;
   try {
     co_await send(connection, *std::move(said->response), keep_alive && !stopping);

@@ -137,6 +137,21 @@ class Waiting(unittest.TestCase):
                 self.assertEqual(asked(client, server.url, lambda one: one.run("r").wait()), DONE)
                 self.assertEqual(server.paths(), ["/api/v1/runs/r?wait_ms=25000"] * 2)
 
+    def test_a_start_and_the_wait_for_its_end_are_one_request_or_go_on_with_others(self) -> None:
+        running = {"run": "r", "status": "running", "seq": 1}
+        started = {"run": "r", "start": "started"}
+        answers: List[List[Any]] = [[DONE], [running, DONE], [started, DONE]]
+        for client in BOTH:
+            for first, *more in answers:
+                with ScriptedServer(answer(first), *map(answer, more)) as server:
+                    found = asked(client, server.url, lambda one: one.start_and_wait("g", {"n": 1}))
+                    self.assertEqual(found, DONE)
+                    self.assertEqual(server.paths(), ["/api/v1/runs?wait_ms=25000"]
+                                     + ["/api/v1/runs/r?wait_ms=25000"] * len(more))
+            with ScriptedServer(answer(running)) as server:
+                with self.assertRaisesRegex(Unavailable, "Expected run r to end within 0.1 s, but it is running."):
+                    asked(client, server.url, lambda one: one.start_and_wait("g", timeout=0.1))
+
     def test_a_server_that_cannot_wait_is_polled(self) -> None:
         said = 'Expected at, raw, channel in the query, but found "wait_ms".'
         unknown = answer({"error": {"code": "invalid", "message": said}}, 400)

@@ -379,6 +379,18 @@ test("pages follow each other until there is no next one, and a limit ends them"
     ["GET /api/v1/runs?limit=3", "GET /api/v1/runs?reason=a,b;c&after=b"]);
 });
 
+test("a start and the wait for its end are one request, or go on with others", async () => {
+  const [done, running] = ["done", "running"].map((status) => ({ run: "r", status, seq: 3 }));
+  for (const [first, ...more] of [[done], [running, done], [{ run: "r", start: "started" }, done]]) {
+    const asked = scripted(...[first, ...more].map((body) => ({ body })));
+    const found = await new Client({ url: api.url }).startAndWait("g", { n: 1 }, { key: "k", tags: { a: "b" } });
+    assert.deepEqual(found, done);
+    const waits = more.map(() => ({ line: "GET /api/v1/runs/r?wait_ms=25000", body: undefined }));
+    const body = { graph: "g", input: { n: 1 }, key: "k", tags: { a: "b" } };
+    assert.deepEqual(asked, [{ line: "POST /api/v1/runs?wait_ms=25000", body }, ...waits]);
+  }
+});
+
 test("a plan that is too large for one answer comes page by page", async () => {
   const large = { status: 409, body: { error: { code: "limit", message: "Expected a plan of at most 1 bytes." } } };
   const first = { body: [{ id: "a" }], headers: { Link: '<?at=7&limit=500&after=1>; rel="next"' } };

@@ -87,6 +87,46 @@ TEST_F(ApiWaits, a_wrong_time_is_refused) {
   EXPECT_EQ(wait_for("00000000-0000-0000-0000-000000000001", "1000").status, 404);
 }
 
+TEST_F(ApiWaits, a_start_that_waits_is_answered_with_its_run_s_state_and_starts_one) {
+  const std::string waited = runs + "?wait_ms=60000";
+  const Json start = {{"graph", "plan_runner"}, {"input", plan_of("echo", {{"n", 1}})}, {"tags", {{"team", "waited"}}}};
+  EXPECT_EQ(server.post(runs + "?wait_ms=200", start).json()["status"], "running") << "no one works";
+  const Beside working({"work"});
+  const Reply reply = server.post(waited, start);
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  const std::string run = reply.json().at("run");
+  EXPECT_EQ(reply.json()["status"], "done");
+  EXPECT_EQ(reply.json(), server.get(runs + "/" + run).json());
+  Json keyed = start;
+  keyed["key"] = "waited";
+  const Json state = server.post(waited, keyed).json();
+  EXPECT_EQ(state["status"], "done");
+  EXPECT_EQ(server.post(waited, keyed).json(), state) << "the key has its run";
+  EXPECT_EQ(server.get(runs + "?tag=team=waited").json().size(), 3u) << "one for each, but for the key";
+}
+
+TEST_F(ApiWaits, a_start_that_cannot_wait_is_refused_before_it_starts_any) {
+  Json start = {{"graph", "plan_runner"}, {"tags", {{"team", "refused"}}}};
+  EXPECT_EQ(server.post(runs + "?wait_ms=60001", start).status, 400);
+  start["runs"] = Json::array({Json::object()});
+  const Reply several = server.post(runs + "?wait_ms=1000", start);
+  EXPECT_EQ(several.status, 400);
+  EXPECT_NE(several.body.find("Expected wait_ms at the start of one run"), std::string::npos) << several.body;
+  EXPECT_EQ(server.get(runs + "?tag=team=refused").json(), Json::array());
+}
+
+TEST(ApiWaitTokens, a_start_that_waits_needs_to_read_and_is_taken_from_the_quota_of_runs) {
+  const std::string dsn = new_database();
+  const std::string starter = new_token(dsn, "starter", {"--role", "run"});
+  const std::string both = new_token(dsn, "both", {"--role", "run", "--role", "read", "--quota", "runs=1/1h"});
+  const Server server({"--dsn", dsn});
+  const std::string waited = runs + "?wait_ms=100";
+  const Json start = {{"graph", "plan_runner"}, {"input", plan_of("echo", {{"n", 1}})}};
+  EXPECT_EQ(server.post(waited, start, bearer(starter)).status, 403);
+  EXPECT_EQ(server.post(waited, start, bearer(both)).json()["status"], "running");
+  EXPECT_EQ(server.post(waited, start, bearer(both)).status, 429);
+}
+
 TEST_F(ApiWaits, two_runs_differ_as_the_command_says) {
   const std::string a = start(plan_of("echo", {{"n", 1}})), b = start(plan_of("echo", {{"n", 2}}));
   const Beside working({"work"});

@@ -35,6 +35,14 @@ class AsyncClient:
         """As Client.start()."""
         return self.run(await self._ask(calls.start(graph, input, key, tags, options, continues)))
 
+    async def start_and_wait(self, graph: str, input: Optional[Mapping[str, Json]] = None, *,
+                             key: Optional[str] = None, tags: Optional[Mapping[str, str]] = None,
+                             options: Optional[Mapping[str, Json]] = None, continues: Optional[str] = None,
+                             timeout: Optional[float] = None) -> RunState:
+        """As Client.start_and_wait()."""
+        begin = calls.start(graph, input, key, tags, options, continues)
+        return await self._transport.run(calls.end_of_start(self._api, begin, timeout, self._patience))
+
     async def start_many(self, graph: str, runs: Iterable[Mapping[str, Json]], *,
                          tags: Optional[Mapping[str, str]] = None,
                          options: Optional[Mapping[str, Json]] = None) -> List[Union[AsyncRun, Refused]]:

@@ -8,7 +8,7 @@ import ssl
 import time
 import urllib.parse
 import uuid
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union, cast
 
 from .http1 import Answer, BadAnswer
 from .rules import (Api, Call, Emit, Json, Open, Patience, Pause, Refused, Rules, T, Unavailable, answer_to, ask,
@@ -143,10 +143,34 @@ def fork(run: str, at: int, set: Optional[Mapping[str, Json]], answer: Optional[
 
 def end_of(api: Api, run: str, timeout: Optional[float], patience: Patience) -> Rules[RunState]:
     """The state once the run has ended. A server that cannot wait for it is asked again and again."""
-    until = None if timeout is None else time.monotonic() + timeout
+    return _end_of(api, run, timeout, _until(timeout), patience)
+
+
+def end_of_start(api: Api, begin: Call[str], timeout: Optional[float], patience: Patience) -> Rules[RunState]:
+    """The state once the run that the call starts has ended: by that request alone, if it ends soon."""
+    until = _until(timeout)
+    wait_ms = _wait_ms(api, _left(until)) or 0
+    path = begin.path + _query({"wait_ms": wait_ms or None})
+    call: Call[Dict[str, Json]] = Call("POST", path, _object_with("run"), begin.body, timeout=30.0 + wait_ms / 1000)
+    found = yield from ask(api, call, patience)
+    if found.get("status") in _ENDED:
+        return cast(RunState, found)
+    return (yield from _end_of(api, found["run"], timeout, until, patience))
+
+
+def _until(timeout: Optional[float]) -> Optional[float]:
+    return None if timeout is None else time.monotonic() + timeout
+
+
+def _left(until: Optional[float]) -> float:
+    return 3600.0 if until is None else max(until - time.monotonic(), 0.0)
+
+
+def _end_of(api: Api, run: str, timeout: Optional[float], until: Optional[float],
+            patience: Patience) -> Rules[RunState]:
     pause = 0.02
     while True:
-        left = 3600.0 if until is None else max(until - time.monotonic(), 0.0)
+        left = _left(until)
         wait_ms = _wait_ms(api, left)
         try:
             found = yield from ask(api, state(run, wait_ms=wait_ms), patience)

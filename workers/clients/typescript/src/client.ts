@@ -10,6 +10,8 @@ const resumeMs = 500;
 const waitMs = 25_000; // of one request
 const statusOf: Record<string, number> = { not_found: 404, conflict: 409, limit: 409, closed: 409 }; // of one of many
 
+const waitsMs = (leftMs: number) => Math.max(Math.min(Math.trunc(leftMs), waitMs), 1);
+
 export interface StartOptions {
   key?: string; // with a key, the same input again is the same run
   tags?: Record<string, string>;
@@ -128,7 +130,7 @@ export class Run<Output = Any> {
 
   async #stateWithin(leftMs: number, signal: AbortSignal | undefined): Promise<RunState<Output>> {
     if (!this.#transport.canWait) return this.state();
-    const waits = Math.max(Math.min(Math.trunc(leftMs), waitMs), 1);
+    const waits = waitsMs(leftMs);
     const asked = { timeoutMs: waits + 30_000, signal };
     try {
       return await this.#transport.ask("GET", this.#path + query({ wait_ms: waits }), asked);
@@ -213,6 +215,23 @@ export class Client {
     const body: StartBody = { graph, input, ...options, key: options.key ?? newId() };
     const started = await this.#transport.ask<{ run: string }>("POST", "/runs", { body });
     return new Run(this.#transport, started.run);
+  }
+
+  // As start() and wait(), by one request if the run ends soon.
+  async startAndWait<Input = Fields, Output = Any>(
+    graph: string,
+    input: Input,
+    { key = newId(), tags, timeoutMs = Infinity, signal }: StartOptions & WaitOptions = {},
+  ): Promise<RunState<Output>> {
+    const until = performance.now() + timeoutMs;
+    const waits = this.#transport.canWait ? waitsMs(timeoutMs) : undefined;
+    const body: StartBody = { graph, input, key, ...(tags && { tags }) };
+    const asked = { body, timeoutMs: (waits ?? 0) + 30_000, signal };
+    const path = "/runs" + query({ wait_ms: waits });
+    const begun = await this.#transport.ask<RunState<Output>>("POST", path, asked);
+    if (ended.has(begun.status)) return begun;
+    const rest = { timeoutMs: until - performance.now(), ...(signal && { signal }) };
+    return new Run<Output>(this.#transport, begun.run).wait(rest);
   }
 
   // Starts up to 1,000 runs in one request. In the order of `runs`: each one, or the refusal in its place, which is not
