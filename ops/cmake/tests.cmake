@@ -383,6 +383,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/mcp/mcp_client.cpp
   tests/ops/mcp/modern_test.cpp
   tests/ops/mcp/others_servers_test.cpp
+  tests/ops/mcp/resources_test.cpp
   tests/ops/mcp/tool_servers_test.cpp
   tests/ops/packaging/completion_test.cpp
   tests/ops/packaging/manifests_test.cpp

@@ -26,26 +26,33 @@ std::optional<Exposed> readable(const Graph& graph) {
   try {
     return exposed(graph);
   } catch (const CorruptHistory& fault) {
-    spdlog::warn("Graph {} is no tool: {}", graph.name, fault.what());
+    spdlog::warn("Graph {} is not offered to agents: {}", graph.name, fault.what());
     return std::nullopt;
   }
 }
 
 }  // namespace
 
-std::vector<GraphTool> graph_tools(const McpHost& host) {
-  std::vector<GraphTool> tools;
-  if (!host.may(ApiRole::run) || !host.may(ApiRole::read)) return tools;
+std::vector<ExposedGraph> exposed_graphs(const McpHost& host) {
+  std::vector<ExposedGraph> all;
+  if (!host.may(ApiRole::run) || !host.may(ApiRole::read)) return all;
   for (GraphRef& graph : host.graphs())
-    if (std::optional<Exposed> tool = readable(*graph)) tools.push_back({*std::move(tool), std::move(graph)});
+    if (std::optional<Exposed> one = readable(*graph)) all.push_back({*std::move(one), std::move(graph)});
+  return all;
+}
+
+std::vector<ExposedGraph> graph_tools(const McpHost& host) {
+  using One = const ExposedGraph&;
+  std::vector<ExposedGraph> tools = exposed_graphs(host);
+  std::erase_if(tools, [](One one) { return one.exposed.tool.empty(); });
   std::stable_sort(tools.begin(), tools.end(),
-                   [](const GraphTool& one, const GraphTool& other) { return one.exposed.tool < other.exposed.tool; });
-  const auto same = [](const GraphTool& one, const GraphTool& other) { return one.exposed.tool == other.exposed.tool; };
+                   [](One one, One other) { return one.exposed.tool < other.exposed.tool; });
+  const auto same = [](One one, One other) { return one.exposed.tool == other.exposed.tool; };
   tools.erase(std::unique(tools.begin(), tools.end(), same), tools.end());
   return tools;
 }
 
-Json tool_json(const GraphTool& tool, bool is_modern) {
+Json tool_json(const ExposedGraph& tool, bool is_modern) {
   Json shown = {{"name", tool.exposed.tool},
                 {"description", tool.exposed.description},
                 {"inputSchema", arguments_schema(tool.graph->input)}};
@@ -66,8 +73,8 @@ std::string run_key(const std::string& caller, const McpPeer& peer, const RpcMes
   return peer.is_modern && lasts ? session_key(caller, "", message.id) : "";
 }
 
-ApiResponse start_run(const McpHost& host, const GraphTool& tool, const Json& arguments, const std::string& key) {
-  Json body = {{"graph", tool.graph->name}, {"input", arguments}};
+ApiResponse start_run(const McpHost& host, const Graph& graph, const Json& input, const std::string& key) {
+  Json body = {{"graph", graph.name}, {"input", input}};
   if (!key.empty()) body["key"] = key;
   return host.ask(api_post({"runs"}, body));
 }

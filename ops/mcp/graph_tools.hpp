@@ -1,4 +1,5 @@
-// The graphs that are tools: how tools/list shows them, and the run that a call starts. Not thread-safe.
+// The graphs that are offered: how tools/list shows those that are tools, and the run that a call or a read of a
+// resource starts. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -11,16 +12,20 @@
 
 namespace cairn {
 
-struct GraphTool {
+struct ExposedGraph {
   Exposed exposed;
   GraphRef graph;
 };
 
-// Those of the caller, by the tool's name: none without the roles run and read. If two graphs claim one name, the one
-// that comes first by its own name is the tool. A graph whose "expose" cannot be read is left out.
-std::vector<GraphTool> graph_tools(const McpHost& host);
+// Those of the caller, by the graph's name: none without the roles run and read. A graph whose "expose" cannot be read
+// is left out.
+std::vector<ExposedGraph> exposed_graphs(const McpHost& host);
 
-Json tool_json(const GraphTool& tool, bool is_modern);
+// The tools among them, by the tool's name. If two graphs claim one name, the one that comes first by its own name is
+// the tool.
+std::vector<ExposedGraph> graph_tools(const McpHost& host);
+
+Json tool_json(const ExposedGraph& tool, bool is_modern);
 
 // The key of the run that a call starts; "": each call starts a new run. A key that the client gives itself
 // ("cairn/key" in _meta) always counts. Before 2026-07-28 the id of a request is never used twice in a session, so that
@@ -30,6 +35,6 @@ std::string run_key(const std::string& caller, const McpPeer& peer, const RpcMes
 std::string session_key(const std::string& caller, const std::string& session, const Json& request_id);
 
 // The answer of POST /runs to that call.
-ApiResponse start_run(const McpHost& host, const GraphTool& tool, const Json& arguments, const std::string& key);
+ApiResponse start_run(const McpHost& host, const Graph& graph, const Json& input, const std::string& key);
 
 }  // namespace cairn

@@ -4,6 +4,7 @@
 
 #include "ops/mcp/forms.hpp"
 #include "ops/service/build_facts.hpp"
+#include "storage/proof/base64.hpp"
 
 namespace cairn {
 namespace {
@@ -37,6 +38,11 @@ std::string failure_text(const Json& state) {
     text += " (at node " + cause.value("node", "") + ": " + cause.value("error", "") + ", " +
             cause.value("message", "") + ")";
   return text + (text.ends_with('.') ? "" : ".");
+}
+
+// An object of this one text alone.
+bool is_text_alone(const Json& output, const char* key) {
+  return output.is_object() && output.size() == 1 && output.contains(key) && output[key].is_string();
 }
 
 std::string task_status(const Json& state, const Json& requests) {
@@ -78,6 +84,30 @@ Json ended_result(const Json& state, const Graph* graph, bool is_modern) {
 }
 
 Json unfinished_result(const std::string& text, bool has_schema) { return text_result(text, has_schema); }
+
+Result<Json, RpcError> ended_read(const Json& state, const ResourceRead& read, bool is_modern) {
+  if (state.value("status", "") != "done") return RpcError{rpc::internal_error, failure_text(state)};
+  const Json output = state.value("output", Json());
+  const auto contents = [&](const char* key, const std::string& value, const char* type) {
+    return read_result({{"uri", read.uri}, {"mimeType", read.mime_type.empty() ? type : read.mime_type}, {key, value}},
+                       is_modern);
+  };
+  if (is_text_alone(output, "text")) return contents("text", output["text"].get<std::string>(), "text/plain");
+  if (!is_text_alone(output, "blob")) return contents("text", canonical(output), "application/json");
+  const auto blob = output["blob"].get<std::string>();
+  if (!parse_base64(blob))
+    return RpcError{rpc::internal_error, "Expected the blob that run " + state.value("run", "") +
+                                             " gives to be base64, but it is " + excerpt(output["blob"], 60) + "."};
+  return contents("blob", blob, "application/octet-stream");
+}
+
+Json read_result(Json contents, bool is_modern) {
+  Json result = {{"contents", Json::array({std::move(contents)})}};
+  if (!is_modern) return result;
+  result["ttlMs"] = 0;
+  result["cacheScope"] = "private";
+  return result;
+}
 
 Json input_requests(const Json& questions) {
   Json requests = Json::object();

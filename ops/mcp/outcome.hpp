@@ -1,5 +1,5 @@
-// The outcome of a run in the words of the protocol: the result of a tool's call, and a task. Pure functions, safe
-// from any thread.
+// The outcome of a run in the words of the protocol: the result of a tool's call, of a read of a resource, and a task.
+// Pure functions, safe from any thread.
 #pragma once
 
 #include <optional>
@@ -27,6 +27,19 @@ Json ended_result(const Json& state, const Graph* graph, bool is_modern);
 // The result of a call that does not wait any longer: how to go on with the run. An error only where the tool has a
 // result schema, since clients refuse any other result without a value.
 Json unfinished_result(const std::string& text, bool has_schema);
+
+// A read of a resource that a graph is.
+struct ResourceRead {
+  std::string uri;
+  std::string mime_type;  // "": as the output is
+};
+
+// The result of such a run that has ended. Done: its output as contents, which is {"text"}, {"blob"} in base64, or any
+// other JSON as a text. Refuses with the cause if it is not done, and a blob that is no base64.
+Result<Json, RpcError> ended_read(const Json& state, const ResourceRead& read, bool is_modern);
+
+// {"contents": [...]} of one resource.
+Json read_result(Json contents, bool is_modern);
 
 struct TaskFacts {
   Json state;        // GET /runs/RUN

@@ -4,7 +4,6 @@
 
 #include "ops/mcp/forms.hpp"
 #include "ops/mcp/open_questions.hpp"
-#include "ops/mcp/outcome.hpp"
 
 namespace cairn {
 namespace {
@@ -45,8 +44,7 @@ RunCall::Piece RunCall::news() {
   if (head && head->seq > own_.seen) read_events(piece, own_, head->seq);
   const bool are_read = follow_called(piece);
   if (head && is_ended(head->status) && own_.seen >= head->seq) {
-    if (const std::optional<Json> now = state(); now && has_ended(*now))
-      end(piece, ended_result(*now, order_.graph.get(), order_.peer.is_modern));
+    if (const std::optional<Json> now = state(); now && has_ended(*now)) end_with(piece, *now);
   } else if (head && has_question_ && are_read && own_.seen >= head->seq) {
     put_questions(piece);
   }
@@ -138,7 +136,20 @@ void RunCall::end(Piece& piece, Json result) {
   piece.is_last = true;
 }
 
+void RunCall::end_refused(Piece& piece, const RpcError& error) {
+  piece.messages.push_back(error_message(order_.id, error));
+  piece.is_last = true;
+}
+
+void RunCall::end_with(Piece& piece, const Json& state) {
+  if (!order_.read) return end(piece, ended_result(state, order_.graph.get(), order_.peer.is_modern));
+  Result<Json, RpcError> contents = ended_read(state, *order_.read, order_.peer.is_modern);
+  if (!contents) return end_refused(piece, contents.error());
+  end(piece, *std::move(contents));
+}
+
 void RunCall::end_unfinished(Piece& piece, const std::string& text) {
+  if (order_.read) return end_refused(piece, {rpc::internal_error, text});
   end(piece, unfinished_result(text, has_schema()));
 }
 

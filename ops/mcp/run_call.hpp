@@ -1,14 +1,18 @@
-// A tool's call that waits for its run: what is sent to the client meanwhile, and its result. Used by one thread at a
-// time, but for decline() and leave().
+// A tool's call, or a read of a resource, that waits for its run: what is sent to the client meanwhile, and its result.
+// Used by one thread at a time, but for decline() and leave().
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "ops/mcp/host.hpp"
+#include "ops/mcp/outcome.hpp"
 #include "ops/mcp/peer.hpp"
 
 namespace cairn {
@@ -18,8 +22,9 @@ struct RunCallOrder {
   McpPeer peer;
   RunId run;
   GraphRef graph;
-  Json progress_token = nullptr;  // null: no progress is wanted
-  bool is_repeatable = false;     // the same request again is a call of the same run
+  Json progress_token = nullptr;                    // null: no progress is wanted
+  bool is_repeatable = false;                       // the same request again is a call of the same run
+  std::optional<ResourceRead> read = std::nullopt;  // nothing: a tool's call
 };
 
 class RunCall {
@@ -63,6 +68,8 @@ class RunCall {
   void add_progress(Piece& piece, const Json& event);
   void put_questions(Piece& piece);
   void end(Piece& piece, Json result);
+  void end_refused(Piece& piece, const RpcError& error);
+  void end_with(Piece& piece, const Json& state);  // of a run that has ended
   void end_unfinished(Piece& piece, const std::string& text);
   std::optional<Json> state() const;
   std::chrono::milliseconds wait() const;  // for the run, without a form
@@ -78,6 +85,10 @@ class RunCall {
   std::atomic<bool> is_left_ = false;
   std::set<std::string> forms_;  // of the questions whose forms the client has
 };
+
+// A result, or a call that waits for its run.
+using CallAnswer = std::variant<Json, std::unique_ptr<RunCall>>;
+using CallReply = Result<CallAnswer, RpcError>;
 
 // Ends a run whose call the client has cancelled. False: the caller may not, or it has ended.
 bool cancel_run(const McpHost& host, const RunId& run);

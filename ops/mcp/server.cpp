@@ -13,13 +13,13 @@
 namespace cairn {
 namespace {
 
-constexpr int tools_ttl_ms = 5'000;
+constexpr int graphs_ttl_ms = 5'000;
 constexpr int fixed_ttl_ms = 3'600'000;
 
 constexpr std::string_view instructions =
     "Cairn executes workflows durably. Tools that do not begin with cairn_ are graphs: a call starts a run, which goes "
     "on whatever becomes of this connection. The tools cairn_* list, show, explain, answer, repair and fork runs; the "
-    "resource cairn://run/RUN is a run, and cairn://graph/NAME a graph.";
+    "resource cairn://run/RUN is a run, and cairn://graph/NAME a graph; a read of any other resource is a run, too.";
 
 struct MethodCall {
   const McpHostRef& host;
@@ -68,7 +68,7 @@ MethodReply discover(const MethodCall& call) {
 MethodReply show_tools(const MethodCall& call) {
   MethodReply listed = list_tools(*call.host, call.peer, call.message.params);
   if (!listed) return listed;
-  return cached(call, *std::move(listed), tools_ttl_ms, "private");
+  return cached(call, *std::move(listed), graphs_ttl_ms, "private");
 }
 
 MethodReply show_resources(const MethodCall& call) {
@@ -80,16 +80,9 @@ MethodReply show_resources(const MethodCall& call) {
 }
 
 MethodReply show_templates(const MethodCall& call) {
-  return cached(call, resource_templates(), fixed_ttl_ms, "public");
-}
-
-MethodReply show_resource(const MethodCall& call) {
-  const Json uri = call.message.params.value("uri", Json());
-  if (!uri.is_string()) return bad_params("Expected the uri of a resource, but found " + excerpt(uri, 60) + ".");
-  const int not_found = call.peer.is_modern ? rpc::invalid_params : rpc::resource_not_found;
-  MethodReply shown = read_resource(*call.host, uri.get<std::string>(), not_found);
-  if (!shown) return shown;
-  return cached(call, *std::move(shown), 0, "private");
+  const Json cursor = call.message.params.value("cursor", Json(""));
+  if (!cursor.is_string()) return bad_params("Expected the cursor that a page before gave, but it is none.");
+  return cached(call, list_templates(*call.host, cursor.get<std::string>()), graphs_ttl_ms, "private");
 }
 
 MethodReply task_get(const MethodCall& call) { return get_task(*call.host, call.peer, call.message.params); }
@@ -104,17 +97,16 @@ struct Method {
   MethodReply (*answer)(const MethodCall&);
 };
 
-// Without tools/call, which may wait.
-constexpr std::array<Method, 10> methods = {{{"initialize", Era::legacy, initialize},
-                                             {"ping", Era::legacy, ping},
-                                             {"server/discover", Era::modern, discover},
-                                             {"tools/list", Era::both, show_tools},
-                                             {"resources/list", Era::both, show_resources},
-                                             {"resources/templates/list", Era::both, show_templates},
-                                             {"resources/read", Era::both, show_resource},
-                                             {"tasks/get", Era::modern, task_get},
-                                             {"tasks/update", Era::modern, task_update},
-                                             {"tasks/cancel", Era::modern, task_cancel}}};
+// Without tools/call and resources/read, which may wait.
+constexpr std::array<Method, 9> methods = {{{"initialize", Era::legacy, initialize},
+                                            {"ping", Era::legacy, ping},
+                                            {"server/discover", Era::modern, discover},
+                                            {"tools/list", Era::both, show_tools},
+                                            {"resources/list", Era::both, show_resources},
+                                            {"resources/templates/list", Era::both, show_templates},
+                                            {"tasks/get", Era::modern, task_get},
+                                            {"tasks/update", Era::modern, task_update},
+                                            {"tasks/cancel", Era::modern, task_cancel}}};
 
 MethodReply answer_of(const MethodCall& call) {
   for (const Method& method : methods) {
@@ -142,15 +134,17 @@ McpReply reply_to(const MethodCall& call, MethodReply answer) {
   return reply;
 }
 
+McpReply reply_of(const MethodCall& call, CallReply answer) {
+  if (!answer) return refusal(call.message.id, answer.error());
+  if (auto* result = std::get_if<Json>(&*answer)) return reply_to(call, std::move(*result));
+  McpReply reply;
+  reply.call = std::move(std::get<std::unique_ptr<RunCall>>(*answer));
+  return reply;
+}
+
 McpReply reply_to_request(const MethodCall& call) {
-  if (call.message.method == "tools/call") {
-    Result<ToolAnswer, RpcError> answer = call_tool(call.host, call.peer, call.message);
-    if (!answer) return refusal(call.message.id, answer.error());
-    if (auto* result = std::get_if<Json>(&*answer)) return reply_to(call, std::move(*result));
-    McpReply reply;
-    reply.call = std::move(std::get<std::unique_ptr<RunCall>>(*answer));
-    return reply;
-  }
+  if (call.message.method == "tools/call") return reply_of(call, call_tool(call.host, call.peer, call.message));
+  if (call.message.method == "resources/read") return reply_of(call, read_resource(call.host, call.peer, call.message));
   McpReply reply = reply_to(call, answer_of(call));
   if (call.message.method == "initialize" && reply.status == 200 && reply.message->contains("result"))
     reply.session = new_session(call.message.params["capabilities"]);
@@ -204,8 +198,8 @@ McpReply answer_message(const McpHostRef& host, std::string_view text, const Mcp
 void cancel_call(const McpHost& host, const std::string& session, const Json& request_id) {
   if (session.empty()) return;
   const std::string key = session_key(host.caller, session, request_id);
-  for (const GraphTool& tool : graph_tools(host)) {
-    const RunId run = keyed_run_id(tool.graph->name, key);
+  for (const ExposedGraph& one : exposed_graphs(host)) {
+    const RunId run = keyed_run_id(one.graph->name, key);
     const ApiResponse shown = host.ask(api_get({"runs", to_string(run)}));
     if (!refusal_of(shown).empty() || has_ended(parse_stored(shown.body))) continue;
     if (cancel_run(host, run)) return;

@@ -48,7 +48,8 @@ Json full_graph() {
     "channels": {"total": {"reducer": "sum"}},
     "finally": "pause", "limits": {"steps": 100, "ms": 60000}, "budgets": {"tries": {"cap": 3}},
     "context": {"keep_last": 5, "max_bytes": 10, "summary_template": "s"}, "keep": "90d",
-    "expose": {"tool": "full-tool", "description": "Does one of each."},
+    "expose": {"tool": "full-tool", "description": "Does one of each.", "resource": "full://{plain}/all",
+               "mime_type": "text/plain"},
     "nodes": {
       "work": {"do": "test.work", "cache": true, "queue": "model", "timeout_ms": 1000, "spends": "tries", "join": false,
                "retry": {"attempts": 3, "lost": 2, "backoff_ms": 10, "factor": 1.5, "max_ms": 100, "jitter": 0.1},
@@ -339,7 +340,8 @@ TEST(GraphSchema, refuses_bad_graphs_as_the_engine_does) {
     ["/nodes/question/retry", {}], ["/nodes/question/ask/promt", "?"], ["/nodes/question/ask/schema", "boolean"],
     ["/nodes/open/on", {"answered": "over"}], ["/nodes/open/on", {"answered": "over", "expired": "over", "exhausted": "over"}],
     ["/nodes/child/call", "Other"], ["/nodes/work/do", "work"], ["/nodes/work/ask", {}], ["/nodes/work/on/ok", []],
-    ["/limits/steps", 0], ["/limits/time", 5], ["/budgets/tries/cap", -1], ["/channels/total/reducer", "avg"],
+    ["/expose/resource", "full://{plain}{id}"], ["/expose/resource", "cairn://run/{run}"], ["/expose/resource", "a b:c"],
+    ["/expose/resource", "full://{Plain}"], ["/expose/mime_type", "text"], ["/limits/steps", 0], ["/limits/time", 5], ["/budgets/tries/cap", -1], ["/channels/total/reducer", "avg"],
     ["/nodes/failed/with", {}], ["/version", 1], ["/nodes", {}], ["/start", null]])");
   for (const Json& one : bad) {
     Json changed = full_graph();

@@ -1,4 +1,5 @@
 // The doors of the Model Context Protocol: what a token may see and do, Cairn's own tools, resources, and bad input.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <sstream>
 
@@ -85,7 +86,11 @@ TEST(McpDoors, runs_and_graphs_are_resources_a_page_at_a_time) {
   EXPECT_GE(pages, 2);
   EXPECT_TRUE(uris.contains("cairn://run/" + run));
   EXPECT_TRUE(uris.contains("cairn://graph/as_resources"));
-  EXPECT_EQ(client.ask("resources/templates/list").result()["resourceTemplates"].size(), 4u);
+  const Json templates = client.ask("resources/templates/list").result()["resourceTemplates"];
+  EXPECT_EQ(
+      std::count_if(templates.begin(), templates.end(),
+                    [](const Json& one) { return one["uriTemplate"].get<std::string>().starts_with("cairn://"); }),
+      4);
   const auto read = [&](const std::string& uri) { return client.ask("resources/read", {{"uri", uri}}); };
   const auto value_at = [&](const std::string& uri) {
     const Told told = read(uri);
@@ -307,7 +312,18 @@ TEST(McpDoors, a_graph_is_refused_whose_expose_is_not_as_it_should_be) {
       {{{"description", "d"}, {"tool", "cairn_x"}},
        "Expected the tool's name not to begin with cairn_, as Cairn's own tools do, but it is \"cairn_x\"."},
       {{{"description", "d"}, {"more", 1}},
-       "Expected the graph's expose to have only the keys tool, description, but it has \"more\"."}};
+       "Expected the graph's expose to have only the keys tool, description, resource, mime_type, but it has "
+       "\"more\"."},
+      {{{"description", "d"}, {"resource", "no uri"}},
+       "Expected the resource's address to be a URI of at most 500 bytes, with {name} where a value stands, but it is "
+       "\"no uri\"."},
+      {{{"description", "d"}, {"resource", "cairn://run/{run}"}},
+       "Expected the resource's address not to begin with cairn:, as Cairn's own resources do, but it is "
+       "\"cairn://run/{run}\"."},
+      {{{"description", "d"}, {"resource", "a:b"}, {"mime_type", "text"}},
+       "Expected the resource's mime_type to be one like text/plain of at most 100 bytes, but it is \"text\"."},
+      {{{"description", "d"}, {"mime_type", "text/plain"}},
+       "Expected a resource where the graph's expose has a mime_type, but it is missing."}};
   for (const auto& [expose, says] : all) {
     Json graph = echo_tool("bad_expose");
     graph["expose"] = expose;
