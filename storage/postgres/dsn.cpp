@@ -61,12 +61,17 @@ bool names_several_hosts(const PQconninfoOption* options) {
   return false;
 }
 
+// "127.0.0.1", and no name such as 127.example.com.
+bool is_loopback_address(std::string_view host) {
+  return host == "::1" || (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos);
+}
+
 // Whether each of a list of hosts or addresses is this machine.
 bool are_local(std::string_view hosts) {
   while (!hosts.empty()) {
     const std::string_view host = hosts.substr(0, hosts.find(','));
     const bool is_local = host.empty() || host.starts_with('/') || host.starts_with('@') || host == "localhost" ||
-                          host.starts_with("127.") || host == "::1";
+                          is_loopback_address(host);
     if (!is_local) return false;
     hosts.remove_prefix(std::min(host.size() + 1, hosts.size()));
   }

@@ -354,12 +354,17 @@ void add(const Json& graph) {
 TEST(ToolsElsewhere, F2_what_one_workers_settings_do_not_allow_is_left_to_one_whose_settings_do) {
   add(tool_graph("searches", "corpus_search", {{"corpus", "example"}, {"query", "market"}}));
   add(tool_graph("echoes", "echo", {{"x", 1}}));
+  const std::string history =
+      write_file("history.tsv",
+                 "commit\tauthor\tdate\tadded\tdeleted\tpath\nc1\tann\t2026-01-02T03:04:05+00:00\t3\t1\tcore/a.c\n");
+  add(tool_graph("owns", "owners", {{"repository", history}, {"path", "core"}}));
   const std::string narrow =
-      write_file("narrow.json", R"({"builtin": {"allow": ["corpus_search"], "corpora": ["handbook"]}})");
+      write_file("narrow.json", R"({"builtin": {"allow": ["corpus_search", "owners"], "corpora": ["handbook"],
+                                                "repositories": ["/srv/none"]}})");
   const Server server;
   Beside narrowed({"work", "--tools", narrow});
   EXPECT_TRUE(wait_until([&] { return is_on_record(server, narrowed); }));
-  for (const char* graph : {"searches", "echoes"}) {
+  for (const char* graph : {"searches", "echoes", "owns"}) {
     const std::string run = started(server, graph, Json::object());
     cairn({"wait", run, "--timeout", "60s"});
     EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["cause"]["error"], "refused") << "no worker on record may";
@@ -368,7 +373,7 @@ TEST(ToolsElsewhere, F2_what_one_workers_settings_do_not_allow_is_left_to_one_wh
   EXPECT_TRUE(wait_until([&] { return is_on_record(server, wide); }));
   std::vector<std::string> all;
   for (int n = 0; n < 8; ++n)
-    for (const char* graph : {"searches", "echoes"}) all.push_back(started(server, graph, Json::object()));
+    for (const char* graph : {"searches", "echoes", "owns"}) all.push_back(started(server, graph, Json::object()));
   for (const std::string& run : all) {
     cairn({"wait", run, "--timeout", "60s"});
     EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["status"], "done") << run;
@@ -377,6 +382,7 @@ TEST(ToolsElsewhere, F2_what_one_workers_settings_do_not_allow_is_left_to_one_wh
   for (const Json& row : cairn_ok({"workers", "--json"}).lines())
     is_told =
         is_told || (row["pid"] == narrowed.pid() && row["allows"].dump().find("corpus handbook") != std::string::npos &&
+                    row["allows"].dump().find("repository /srv/none") != std::string::npos &&
                     row["tools"].dump().find("\"echo\"") == std::string::npos);
   EXPECT_TRUE(is_told) << "an operator sees which worker allows what";
   stop(narrowed);

@@ -389,6 +389,40 @@ TEST(Dsn, is_led_to_another_host_whatever_it_named) {
   }
 }
 
+TEST(Dsn, H22_the_way_to_the_server_is_that_of_its_host_and_of_libpq_s_variables) {
+  using program::Variable;
+  struct Way {
+    const char* dsn;
+    bool is_local;
+    const char* sslmode;
+  };
+  const Way all[] = {{"dbname=d", true, "prefer"},
+                     {"d", true, "prefer"},
+                     {"host=/tmp", true, "prefer"},
+                     {"host=localhost sslmode=disable", true, "disable"},
+                     {"host=127.0.0.5", true, "prefer"},
+                     {"hostaddr=::1", true, "prefer"},
+                     {"postgresql://u@[::1]:5432/d", true, "prefer"},
+                     {"host=/tmp,localhost", true, "prefer"},
+                     {"host=db.example", false, "prefer"},
+                     {"host=127.example.com", false, "prefer"},
+                     {"host=localhost.example.com", false, "prefer"},
+                     {"host=localhost,db.example", false, "prefer"},
+                     {"host=localhost hostaddr=10.0.0.1", false, "prefer"},
+                     {"host=db.example sslmode=verify-full", false, "verify-full"},
+                     {"postgresql://u@db.example/d?sslmode=require", false, "require"}};
+  const auto expect_way = [](const Way& wanted) {
+    const ServerWay way = way_to_server(wanted.dsn);
+    EXPECT_EQ(way.is_local, wanted.is_local) << wanted.dsn;
+    EXPECT_EQ(way.sslmode, wanted.sslmode) << wanted.dsn;
+  };
+  for (const Way& wanted : all) expect_way(wanted);
+  const Variable host("PGHOST", "db.example"), mode("PGSSLMODE", "verify-ca");
+  for (const Way& wanted : {Way{"dbname=d", false, "verify-ca"}, Way{"d", false, "verify-ca"},
+                            Way{"host=/tmp sslmode=allow", true, "allow"}})
+    expect_way(wanted);
+}
+
 // libpq quotes what it cannot read, and that was printed.
 TEST(Dsn, a_fault_shows_nothing_of_it) {
   for (const char* bad : {"host=x password=a b secret", "postgresql://u:secret@[::1", "host=x password='secret"}) {
