@@ -603,7 +603,7 @@ TEST(BadInput, a_place_where_nothing_can_be_written_is_refused) {
 
 TEST(BadInput, a_disk_that_is_full_loses_nothing_that_was_told_and_stands_in_nobodys_way_later) {
   const SmallDisk disk("small_disk", 20);
-  if (!disk.is_there()) return;
+  if (!disk.is_there()) GTEST_SKIP() << "a small disk: mounting one of its own needs root";
   const std::string data = disk.place() / "data";
   expect_refused(cairn({"runs", "--data", data}), 5, "");
   disk.grow(400);

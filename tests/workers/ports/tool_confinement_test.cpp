@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <iostream>
 #include <set>
 #include <signal.h>
 #include <sstream>
@@ -91,10 +90,7 @@ TEST_F(Programs, H5_a_program_that_may_kill_its_keeper_dies_with_it) {
 }
 
 TEST_F(Programs, H5_a_program_may_not_kill_its_keeper_or_worker_and_ends_with_all_that_it_started) {
-  if (!keeps_signals_inside()) {
-    std::cout << "skipped: the kernel is older than 6.12\n";
-    return;
-  }
+  if (!keeps_signals_inside()) GTEST_SKIP() << "the kernel is older than Linux 6.12";
   const std::string kill = "kill -KILL $PPID; kill -KILL $(cut -d' ' -f4 /proc/$PPID/stat); ";
   EXPECT_EQ(failure_of(run(with_pid_file(kill + "sleep 1000", pid_file()), {}, 600)).error, "timeout");
   EXPECT_FALSE(is_running(written_pid()));
@@ -148,6 +144,7 @@ TEST_F(Programs, H5_run_under_limits_of_processor_time_files_and_descriptors) {
   limits.cpu_seconds = 1;
   limits.file_bytes = 4096;
   limits.open_files = 20;
+  limits.processes = 1'234;
   const ProcessEnd busy = testing::run(io_, run_process({"sh", "-c", "while :; do :; done"}, "", limits));
   EXPECT_EQ(busy.kind, ProcessEnd::Kind::signalled);
   EXPECT_EQ(busy.number, SIGXCPU);
@@ -157,6 +154,8 @@ TEST_F(Programs, H5_run_under_limits_of_processor_time_files_and_descriptors) {
   EXPECT_NE(writes.number, 0);
   const ProcessEnd shows = testing::run(io_, run_process({"sh", "-c", "ulimit -n; ulimit -c"}, "", limits));
   EXPECT_EQ(shows.out, "20\n0\n");
+  const ProcessEnd counts = testing::run(io_, run_process({"grep", "Max processes", "/proc/self/limits"}, "", limits));
+  EXPECT_NE(counts.out.find(" 1234 "), std::string::npos) << counts.out << counts.err;
 }
 
 TEST_F(Programs, H5_run_as_a_user_of_their_own_where_one_is_configured) {

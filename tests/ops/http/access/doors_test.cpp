@@ -65,13 +65,16 @@ TEST(ApiDoors, H8_drawings_have_limits_and_leave_threads_to_others) {
 TEST(ApiDoors, H8_dot_runs_without_a_shell_and_without_our_variables) {
   const auto folder = directory() / "path";
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / "dot") << "#!/bin/sh\nexec env\n";
+  std::ofstream(folder / "dot") << "#!/bin/sh\nenv\nexec cat /proc/self/limits\n";
   std::filesystem::permissions(folder / "dot", std::filesystem::perms(0755));
   const Variable path("PATH", folder.string() + ":" + std::getenv("PATH"));
   const Variable secret("CAIRN_TOKEN", "a secret that nobody knows");
   const std::string seen = cairn_ok({"graph", "show", "plan_runner", "--format", "svg"}).out;
   EXPECT_NE(seen.find("LC_ALL=C.UTF-8"), std::string::npos) << seen;
   for (const char* variable : {"CAIRN_", "HOME="}) EXPECT_EQ(seen.find(variable), std::string::npos) << seen;
+  const std::size_t memory = seen.find("Max address space");
+  ASSERT_NE(memory, std::string::npos) << seen;
+  EXPECT_NE(seen.substr(memory, seen.find('\n', memory) - memory).find(" 536870912 "), std::string::npos) << seen;
 }
 
 TEST(ApiDoors, a_machine_without_a_cache_of_its_fonts_draws) {
