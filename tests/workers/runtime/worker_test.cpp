@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <thread>
@@ -282,13 +285,30 @@ TEST_P(WorkerTest, two_workers_share_many_runs) {
 
 // Each step composes 1.5 MB of one text of 30 KB, for which there is room once.
 TEST_P(WorkerTest, A9_steps_whose_references_compose_much_are_all_executed_in_a_small_room) {
+  std::atomic<int> begun{0}, at_once{0}, most{0};
+  catalogue_->handlers.add({.name = "t.lasting",
+                            .labels = {"ok"},
+                            .labels_from_node = false,
+                            .reads = {"*"},
+                            .reads_plan = false,
+                            .version = 1,
+                            .run = EffectHandler([&](StepInput, Ports&) -> boost::asio::awaitable<StepResult> {
+                              ++begun;
+                              most = std::max(most.load(), ++at_once);
+                              boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor,
+                                                              std::chrono::milliseconds(20));
+                              co_await timer.async_wait(boost::asio::use_awaitable);
+                              --at_once;
+                              co_return Outcome{"ok", Json::object(), {}};
+                            })});
   Json all = Json::array();
   for (int n = 0; n < 50; ++n) all.push_back({{"$", "text"}});
   const Json graph = {
       {"name", "many"},
       {"start", "a"},
       {"limits", {{"steps", 9}}},
-      {"nodes", {{"a", {{"do", "t.ok"}, {"with", {{"all", all}}}, {"on", {{"ok", "z"}}}}}, {"z", {{"end", "done"}}}}}};
+      {"nodes",
+       {{"a", {{"do", "t.lasting"}, {"with", {{"all", all}}}, {"on", {{"ok", "z"}}}}}, {"z", {{"end", "done"}}}}}};
   ASSERT_TRUE(client_->add_graph(graph));
   std::vector<RunId> runs;
   for (int n = 0; n < 8; ++n) runs.push_back(start("many", {{"text", std::string(30'000, 'x')}}));
@@ -300,6 +320,8 @@ TEST_P(WorkerTest, A9_steps_whose_references_compose_much_are_all_executed_in_a_
   };
   Worker(*store_, *catalogue_, options).run();
   for (const RunId& run : runs) EXPECT_EQ(status(run), RunStatus::done) << history_text(*client_, run);
+  EXPECT_GE(begun, 8);
+  EXPECT_EQ(most, 1) << "there is room for one";
 }
 
 // Nothing of the versions that are not current is kept: each is read when a run needs it.
