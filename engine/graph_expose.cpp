@@ -24,7 +24,7 @@ bool is_tool_letter(char c) { return is_letter(c) || is_digit(c) || is_one_of(c,
 bool is_name_letter(char c) { return is_small(c) || is_digit(c) || c == '_'; }
 bool is_scheme_letter(char c) { return is_small(c) || is_digit(c) || is_one_of(c, "+.-"); }
 bool is_type_letter(char c) { return is_letter(c) || is_digit(c) || is_one_of(c, "+.-"); }
-// Of a URI without a fragment and without percent encoding.
+// Without a fragment and without percent encoding.
 bool is_uri_letter(char c) { return is_letter(c) || is_digit(c) || is_one_of(c, "._~:/?@!$&'()*+,;=-"); }
 bool is_printed(char c) { return c >= ' ' && c <= '~'; }
 

@@ -35,7 +35,8 @@ struct ResourceAddress {
   std::vector<std::string> names;  // none: the address of one resource; otherwise of one for each choice of values
 };
 
-// Of "shop://order/{id}". Nothing: it is no URI of at most 500 bytes, a name is not of lower-case letters, digits and
+// The parts of "shop://order/{id}" and the like. Nothing: it is no URI of at most 500 bytes, a name is not of
+// lower-case letters, digits and
 // _, stands twice, or stands next to another one.
 std::optional<ResourceAddress> resource_address(std::string_view resource);
 

@@ -56,7 +56,7 @@ Json own_templates() {
           resource_template("cairn://graph/{name}", "graph", "The current version of a graph.")};
 }
 
-// Of runs and graphs as the API shows them.
+// Runs and graphs as the API shows them.
 Result<Json, RpcError> read_own(const McpHost& host, const std::string& uri, bool is_modern) {
   const int not_found = is_modern ? rpc::invalid_params : rpc::resource_not_found;
   const std::optional<ApiRequest> request = request_for(uri);

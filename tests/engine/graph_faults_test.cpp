@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/findings.hpp"
+#include "engine/graph_expose.hpp"
 #include "engine/graph_review.hpp"
 #include "tests/engine/whole_graph.hpp"
 #include "tests/thread_seconds.hpp"
@@ -446,6 +447,19 @@ TEST(GraphFaults, H3_long_names_and_long_lists_are_cut) {
   ASSERT_EQ(listed.size(), 1u) << listed.front();
   EXPECT_NE(listed[0].find(", l49 and 1952 others only, but it has an edge for \"other\""), std::string::npos)
       << listed[0];
+}
+
+TEST(GraphFaults, the_address_of_a_resource) {
+  const std::optional<ResourceAddress> address = resource_address("shop://{owner}/orders/{id}.txt");
+  ASSERT_TRUE(address);
+  EXPECT_EQ(address->texts, (std::vector<std::string>{"shop://", "/orders/", ".txt"}));
+  EXPECT_EQ(address->names, (std::vector<std::string>{"owner", "id"}));
+  EXPECT_EQ(resource_address("a:b")->texts, std::vector<std::string>{"a:b"});
+  EXPECT_TRUE(resource_address("a:" + std::string(498, 'x')));
+  for (const std::string bad : {"", "a:", ":b", "no uri", "A:b", "1a:b", "{a}:b", "a:{x}{y}", "a:{x}-{x}", "a:{X}",
+                                "a:{}", "a:{x", "a:x}", "a:b#c", "a:%20", "a:\xc3\xbc", "a:b\n"})
+    EXPECT_FALSE(resource_address(bad)) << bad;
+  EXPECT_FALSE(resource_address("a:" + std::string(499, 'x')));
 }
 
 TEST(GraphFaults, too_many_nodes) {

@@ -340,8 +340,9 @@ TEST(GraphSchema, refuses_bad_graphs_as_the_engine_does) {
     ["/nodes/question/retry", {}], ["/nodes/question/ask/promt", "?"], ["/nodes/question/ask/schema", "boolean"],
     ["/nodes/open/on", {"answered": "over"}], ["/nodes/open/on", {"answered": "over", "expired": "over", "exhausted": "over"}],
     ["/nodes/child/call", "Other"], ["/nodes/work/do", "work"], ["/nodes/work/ask", {}], ["/nodes/work/on/ok", []],
-    ["/expose/resource", "full://{plain}{id}"], ["/expose/resource", "cairn://run/{run}"], ["/expose/resource", "a b:c"],
-    ["/expose/resource", "full://{Plain}"], ["/expose/mime_type", "text"], ["/limits/steps", 0], ["/limits/time", 5], ["/budgets/tries/cap", -1], ["/channels/total/reducer", "avg"],
+    ["/expose/resource", "full://{plain}{id}"], ["/expose/resource", "cairn://run/{run}"],
+    ["/expose/resource", "a b:c"], ["/expose/resource", "full://{Plain}"], ["/expose/mime_type", "text"],
+    ["/limits/steps", 0], ["/limits/time", 5], ["/budgets/tries/cap", -1], ["/channels/total/reducer", "avg"],
     ["/nodes/failed/with", {}], ["/version", 1], ["/nodes", {}], ["/start", null]])");
   for (const Json& one : bad) {
     Json changed = full_graph();
