@@ -407,6 +407,7 @@ struct Api::Parts : ApiParts {
     auto host = std::make_shared<McpHost>();
     host->caller = caller->actor;
     host->wait_ms = wait_ms;
+    host->console_url = console_url;
     host->may = [caller](ApiRole role) { return caller->access.may(role); };
     host->ask = [this, caller](const ApiRequest& request) { return answer_within(caller, request); };
     host->graphs = [this, caller] { return covered_graphs(caller->access.scope); };

@@ -58,6 +58,7 @@ struct ApiParts {
         tokens(tokens_of),
         graphs(options.graphs),
         mcp_wait_ms(options.mcp_wait_ms),
+        console_url(options.console_url),
         guard(tokens_of, options.is_tls),
         feed(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity(), options.patience_ms),
         views(opened_of.dsn),
@@ -78,6 +79,7 @@ struct ApiParts {
   TokenBook& tokens;
   const GraphLimits graphs;
   const std::int64_t mcp_wait_ms;
+  const std::string console_url;
   Guard guard;
   QuotaBook quotas;
   Feed feed;

@@ -84,6 +84,24 @@ std::optional<Json> form_request(const Json& question) {
   return Json{{"message", prompt_text(question.value("prompt", Json()))}, {"requestedSchema", std::move(form->schema)}};
 }
 
+std::optional<Json> elicitation(const Json& question, const Asking& asking) {
+  std::optional<Json> params = asking.shows_forms ? form_request(question) : std::nullopt;
+  if (params) {
+    (*params)["mode"] = "form";
+    return params;
+  }
+  if (asking.console_url.empty()) return std::nullopt;
+  return Json{{"mode", "url"},
+              {"message", prompt_text(question.value("prompt", Json()))},
+              {"url", asking.console_url + "/#/run/" + question.value("run", "") + "?view=questions"}};
+}
+
+bool is_page_opened(const Json& question, const Asking& asking, const Json& response) {
+  if (value_or_null(response, "action") != "accept") return false;
+  const std::optional<Json> params = elicitation(question, asking);
+  return params && params->at("mode") == "url";
+}
+
 Result<std::optional<Json>> entered(const Json& question, const Json& response) {
   const Json action = value_or_null(response, "action");
   if (action == "decline" || action == "cancel") return std::optional<Json>();

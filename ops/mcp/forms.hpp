@@ -1,6 +1,6 @@
 // Questions of a run as forms that a client shows to a person (elicitation), and what the person entered as an answer.
-// A form is a flat object of texts, numbers, flags and choices: no other schema is shown. Pure functions, safe from any
-// thread.
+// A form is a flat object of texts, numbers, flags and choices: no other schema is shown. A question without one may be
+// a page that the client leads the person to. Pure functions, safe from any thread.
 #pragma once
 
 #include <optional>
@@ -24,6 +24,21 @@ std::string prompt_text(const Json& prompt);
 
 // {"message", "requestedSchema"} of a question, as a run's state shows it; nothing: no form can show it.
 std::optional<Json> form_request(const Json& question);
+
+// The means of a client to ask a person.
+struct Asking {
+  bool shows_forms = false;
+  std::string console_url;  // of the console, whose pages it opens; "": it opens none
+};
+
+// The params of an elicitation/create, of a question as open_questions() has it: {"mode": "form", ...} as above, or
+// else
+// {"mode": "url", "message", "url"}, the page of the run's questions. The address holds no secret: the page asks who
+// comes. Nothing: the client can show neither.
+std::optional<Json> elicitation(const Json& question, const Asking& asking);
+
+// The client has led the person to the page, where the question is answered.
+bool is_page_opened(const Json& question, const Asking& asking, const Json& response);
 
 // A client's {"action": "accept", "content"}. Nothing: the person declined, or left it. Refuses `invalid`: another
 // form.

@@ -1,5 +1,6 @@
 #include "ops/mcp/graph_calls.hpp"
 
+#include "ops/mcp/open_questions.hpp"
 #include "ops/mcp/tasks.hpp"
 
 namespace cairn {
@@ -42,9 +43,11 @@ CallReply go_on(const McpHostRef& host, const McpPeer& peer, const RpcMessage& m
   if (state.value("graph", "") != call.graph->name)
     return bad_params("Expected the requestState of a call of " + call.what + ", but it is another's.");
   const Json responses = message.params.value("inputResponses", Json::object());
-  const Result<bool, RpcError> all = give_answers(*host, state, responses);
-  if (!all) return all.error();
-  if (*all) return wait_for(host, message, {message.id, peer, *run, call.graph, nullptr, true, call.read});
+  Result<Given, RpcError> given = give_answers(*host, state, responses, asking_of(*host, peer));
+  if (!given) return given.error();
+  if (!given->is_declined)
+    return wait_for(host, message,
+                    {message.id, peer, *run, call.graph, nullptr, true, call.read, std::move(given->opened)});
   const std::string says = "A question of run " + to_string(*run) +
                            " was declined and stays open: cairn_answer answers it, and cairn_cancel ends the run.";
   if (call.read) return RpcError{rpc::internal_error, says};

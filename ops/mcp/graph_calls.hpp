@@ -1,5 +1,5 @@
-// What a client asks of a graph that is offered: a call of its tool, or a read of its resource. Each is a run, which is
-// durable before the answer. Safe from any thread if the host is.
+// Calls of graphs that are offered: of a graph's tool, or a read of its resource. Each is a run, which is durable
+// before the answer. Safe from any thread if the host is.
 #pragma once
 
 #include <optional>

@@ -24,6 +24,7 @@ struct McpHost {
   using Head = std::function<std::optional<RunHead>()>;
   std::function<Head(const RunId&)> follow;  // how far the run is; nothing: not looked at yet
   std::int64_t wait_ms = 30'000;             // how long a call waits for its run
+  std::string console_url;                   // where people reach the console; "": it is not known
 };
 
 using McpHostRef = std::shared_ptr<const McpHost>;  // shared: a call that waits outlives the message that began it

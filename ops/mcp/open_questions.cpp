@@ -44,6 +44,10 @@ Json open_questions(const McpHost& host, const Json& state) {
   return questions;
 }
 
+Asking asking_of(const McpHost& host, const McpPeer& peer) {
+  return {peer.elicits, peer.opens_pages ? host.console_url : ""};
+}
+
 RunId first_caller(const McpHost& host, const Json& state) {
   Json first = state;
   for (std::size_t steps = 0; steps < asking_runs_max; ++steps) {

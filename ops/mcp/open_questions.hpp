@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "ops/mcp/forms.hpp"
 #include "ops/mcp/host.hpp"
+#include "ops/mcp/peer.hpp"
 
 namespace cairn {
 
@@ -15,6 +17,9 @@ inline constexpr std::size_t asking_runs_max = 100;  // open runs of a call that
 // a run that was called form_id(). `state` is what GET /runs/RUN answers. Runs that the caller may not read are left
 // out.
 Json open_questions(const McpHost& host, const Json& state);
+
+// The means of the client, with those of this program.
+Asking asking_of(const McpHost& host, const McpPeer& peer);
 
 // The run whose call waits for this one: the first of those that have called each other, as far as the caller may read.
 RunId first_caller(const McpHost& host, const Json& state);

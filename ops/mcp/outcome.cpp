@@ -109,21 +109,17 @@ Json read_result(Json contents, bool is_modern) {
   return result;
 }
 
-Json input_requests(const Json& questions) {
+Json input_requests(const Json& questions, const Asking& asking) {
   Json requests = Json::object();
-  for (const Json& question : questions) {
-    std::optional<Json> form = form_request(question);
-    if (!form) continue;
-    (*form)["mode"] = "form";
-    requests[question.value("key", "")] = {{"method", "elicitation/create"}, {"params", *std::move(form)}};
-  }
+  for (const Json& question : questions)
+    if (std::optional<Json> params = elicitation(question, asking))
+      requests[question.value("key", "")] = {{"method", "elicitation/create"}, {"params", *std::move(params)}};
   return requests;
 }
 
 Json task_json(const TaskFacts& facts, const Graph* graph) {
   const Json& state = facts.state;
-  const bool asks = facts.elicits && !has_ended(state);
-  Json requests = asks ? input_requests(facts.questions) : Json::object();
+  Json requests = has_ended(state) ? Json::object() : input_requests(facts.questions, facts.asking);
   Json task = {{"taskId", state.value("run", "")},
                {"status", task_status(state, requests)},
                {"createdAt", state.value("started_at", "")},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/graph.hpp"
+#include "ops/mcp/forms.hpp"
 #include "ops/mcp/peer.hpp"
 
 namespace cairn {
@@ -45,14 +46,14 @@ struct TaskFacts {
   Json state;        // GET /runs/RUN
   Json questions;    // open_questions() of it
   std::string says;  // why it is where it is
-  bool elicits = false;
+  Asking asking;
 };
 // {"taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs", "statusMessage"?, and "result" or
-// "inputRequests"}. A question that no form can show leaves the task `working`, with the question in its message.
+// "inputRequests"}. A question that the client cannot show leaves the task `working`, with the question in its message.
 Json task_json(const TaskFacts& facts, const Graph* graph);
 
-// {KEY: {"method": "elicitation/create", "params"}} of those of open_questions() that a form can show.
-Json input_requests(const Json& questions);
+// {KEY: {"method": "elicitation/create", "params"}} of those of open_questions() that the client can show.
+Json input_requests(const Json& questions, const Asking& asking);
 
 bool has_ended(const Json& state);
 

@@ -38,6 +38,11 @@ bool shows_forms(const Json& capabilities) {
   return modes.is_object() && (modes.empty() || modes.contains("form"));
 }
 
+bool opens_pages(const Json& capabilities) {
+  const Json modes = capabilities.value("elicitation", Json());
+  return modes.is_object() && modes.contains("url");
+}
+
 bool knows_tasks(const Json& capabilities) {
   if (!capabilities.contains("extensions")) return false;
   const Json& extensions = capabilities["extensions"];
@@ -95,7 +100,7 @@ Result<McpPeer, RpcError> modern_peer(const RpcMessage& message, const McpHeader
   const Json capabilities = meta.value(capabilities_key, Json());
   if (!capabilities.is_object())
     return lacks("Expected " + std::string(capabilities_key) + " in the message's _meta, but it is not there.");
-  return McpPeer{true, shows_forms(capabilities), knows_tasks(capabilities), ""};
+  return McpPeer{true, shows_forms(capabilities), knows_tasks(capabilities), "", opens_pages(capabilities)};
 }
 
 }  // namespace

@@ -18,10 +18,11 @@ inline constexpr std::string_view mcp_modern = "2026-07-28";
 std::vector<std::string> mcp_revisions();
 
 struct McpPeer {
-  bool is_modern = false;  // 2026-07-28: no handshake, no requests from the server
-  bool elicits = false;    // shows a person a form
-  bool has_tasks = false;  // knows the Tasks extension
-  std::string session;     // "": none
+  bool is_modern = false;    // 2026-07-28: no handshake, no requests from the server
+  bool elicits = false;      // shows a person a form
+  bool has_tasks = false;    // knows the Tasks extension
+  std::string session;       // "": none
+  bool opens_pages = false;  // shows a person an address to go to
 };
 
 // A request's headers, by lower-case name; "" without one.

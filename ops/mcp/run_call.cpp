@@ -50,7 +50,7 @@ RunCall::Piece RunCall::news() {
   }
   if (!piece.is_last && is_declined_)
     end_unfinished(piece, "The question was declined and stays open. " + goes_on(order_.run));
-  if (!piece.is_last && Clock::now() >= until_) end_unfinished(piece, goes_on(order_.run));
+  if (!piece.is_last && Clock::now() >= until_) end_late(piece);
   return piece;
 }
 
@@ -116,7 +116,8 @@ void RunCall::put_questions(Piece& piece) {
   if (!now) return;  // asked again
   has_question_ = false;
   const Json questions = open_questions(*host_, *now);
-  const Json requests = order_.peer.elicits ? input_requests(questions) : Json::object();
+  const Json requests = input_requests(questions, asking_of(*host_, order_.peer));
+  if (is_being_answered(requests)) return;
   if (order_.peer.is_modern && !requests.empty())
     return end(
         piece,
@@ -129,6 +130,19 @@ void RunCall::put_questions(Piece& piece) {
     piece.messages.push_back(request_message(form, "elicitation/create", *form_request(question)));
     until_ = Clock::now() + form_wait;
   }
+}
+
+// Each of them on its page, for as long as the call waits; then they are asked for again.
+bool RunCall::is_being_answered(const Json& requests) const {
+  if (requests.empty() || Clock::now() >= until_) return false;
+  for (const auto& [key, request] : requests.items())
+    if (!order_.opened.contains(key)) return false;
+  return true;
+}
+
+void RunCall::end_late(Piece& piece) {
+  if (!order_.opened.empty()) put_questions(piece);
+  if (!piece.is_last) end_unfinished(piece, goes_on(order_.run));
 }
 
 void RunCall::end(Piece& piece, Json result) {

@@ -25,6 +25,7 @@ struct RunCallOrder {
   Json progress_token = nullptr;                    // null: no progress is wanted
   bool is_repeatable = false;                       // the same request again is a call of the same run
   std::optional<ResourceRead> read = std::nullopt;  // nothing: a tool's call
+  std::set<std::string> opened = {};                // keys of questions that are being answered on their pages
 };
 
 class RunCall {
@@ -67,6 +68,8 @@ class RunCall {
   void hear(const Json& event);
   void add_progress(Piece& piece, const Json& event);
   void put_questions(Piece& piece);
+  bool is_being_answered(const Json& requests) const;
+  void end_late(Piece& piece);
   void end(Piece& piece, Json result);
   void end_refused(Piece& piece, const RpcError& error);
   void end_with(Piece& piece, const Json& state);  // of a run that has ended

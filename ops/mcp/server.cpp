@@ -172,9 +172,9 @@ McpReply reply_to_form(const McpHost& host, const RpcMessage& message) {
     return reply;
   }
   const Json responses = {{place->question, message.result}};
-  const Result<bool, RpcError> given = give_answers(host, state, responses);
+  const Result<Given, RpcError> given = give_answers(host, state, responses, {true, ""});
   if (!given) return refusal(message.id, {given.error().code, given.error().message, http_status::bad_request});
-  if (!*given) reply.declined = first_caller(host, state);
+  if (given->is_declined) reply.declined = first_caller(host, state);
   return reply;
 }
 

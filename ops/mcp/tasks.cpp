@@ -52,7 +52,7 @@ GraphRef graph_named(const McpHost& host, const std::string& name) {
 Result<Json, RpcError> created_task(const McpHost& host, const std::string& run) {
   Result<Json, RpcError> state = state_of(host, run);
   if (!state) return state;
-  Json task = task_json({*std::move(state), Json::array(), "", false}, nullptr);
+  Json task = task_json({*std::move(state), Json::array(), "", {}}, nullptr);
   task.erase("result");
   task["resultType"] = "task";
   return task;
@@ -67,7 +67,7 @@ Result<Json, RpcError> get_task(const McpHost& host, const McpPeer& peer, const 
   Json questions = is_over ? Json::array() : open_questions(host, *state);
   const std::string says = is_over ? "" : explained(host, *id);
   const GraphRef graph = graph_named(host, state->value("graph", ""));
-  return task_json({*std::move(state), std::move(questions), says, peer.elicits}, graph.get());
+  return task_json({*std::move(state), std::move(questions), says, asking_of(host, peer)}, graph.get());
 }
 
 Result<Json, RpcError> update_task(const McpHost& host, const McpPeer& peer, const Json& params) {
@@ -78,7 +78,7 @@ Result<Json, RpcError> update_task(const McpHost& host, const McpPeer& peer, con
     return bad_params("Expected inputResponses to be an object, but found " + excerpt(responses, 60) + ".");
   const Result<Json, RpcError> state = state_of(host, *id);
   if (!state) return state.error();
-  const Result<bool, RpcError> given = give_answers(host, *state, responses);
+  const Result<Given, RpcError> given = give_answers(host, *state, responses, asking_of(host, peer));
   if (!given) return given.error();
   return Json::object();
 }
@@ -91,16 +91,21 @@ Result<Json, RpcError> cancel_task(const McpHost& host, const McpPeer& peer, con
   return Json::object();
 }
 
-Result<bool, RpcError> give_answers(const McpHost& host, const Json& state, const Json& responses) {
-  bool all = true;
+Result<Given, RpcError> give_answers(const McpHost& host, const Json& state, const Json& responses,
+                                     const Asking& asking) {
+  Given all;
   if (!responses.is_object() || responses.empty()) return all;
   for (const Json& question : open_questions(host, state)) {
     const std::string key = question.value("key", "");
     if (!responses.contains(key)) continue;
+    if (is_page_opened(question, asking, responses[key])) {
+      all.opened.insert(key);
+      continue;
+    }
     const Result<std::optional<Json>> value = entered(question, responses[key]);
     if (!value) return bad_params(value.error().message);
     if (!*value) {
-      all = false;
+      all.is_declined = true;
       continue;
     }
     const ApiResponse given = host.ask(api_post({"runs", question.value("run", ""), "answers"},

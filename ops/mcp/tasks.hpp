@@ -2,8 +2,10 @@
 // scope and the caller's roles hold. Safe from any thread if the host is.
 #pragma once
 
+#include <set>
 #include <string>
 
+#include "ops/mcp/forms.hpp"
 #include "ops/mcp/host.hpp"
 #include "ops/mcp/peer.hpp"
 
@@ -18,8 +20,13 @@ Result<Json, RpcError> update_task(const McpHost& host, const McpPeer& peer, con
 // A task that has ended stays as it is.
 Result<Json, RpcError> cancel_task(const McpHost& host, const McpPeer& peer, const Json& params);
 
-// Gives a client's inputResponses as answers to open_questions() of a run, by their keys. False: one was declined.
-// Refuses what does not fit a question.
-Result<bool, RpcError> give_answers(const McpHost& host, const Json& state, const Json& responses);
+struct Given {
+  bool is_declined = false;      // one was
+  std::set<std::string> opened;  // keys of the questions whose pages were opened
+};
+// Gives a client's inputResponses as answers to open_questions() of a run, by their keys. Refuses what does not fit a
+// question.
+Result<Given, RpcError> give_answers(const McpHost& host, const Json& state, const Json& responses,
+                                     const Asking& asking);
 
 }  // namespace cairn

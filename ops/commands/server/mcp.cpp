@@ -26,6 +26,7 @@ struct McpOptions {
   std::vector<std::string> roles;
   std::vector<std::string> scopes;
   std::int64_t wait_ms = ApiOptions().mcp_wait_ms;
+  std::string console_url = {};
 };
 
 // The lines of stdin, as far as they have come.
@@ -166,6 +167,7 @@ Exit speak(const Settings& settings, const McpOptions& options) {
   if (!tokens) return tokens.error();
   ApiOptions api_options;
   api_options.mcp_wait_ms = options.wait_ms;
+  api_options.console_url = options.console_url;
   Api api(*opened, nullptr, **tokens, api_options);
   const CallerRef caller = std::make_shared<Caller>(Caller{current_actor(), "", *std::move(access)});
   const StopSignals signals;
@@ -194,6 +196,7 @@ void add_mcp(CommandLine& line) {
   add_texts("--scope", "SCOPE", "graph=NAME, queue=NAME or tag=KEY=VALUE (repeatable); none: everything",
             options.scopes);
   add_mcp_wait(command, options.wait_ms);
+  add_console_url(command, options.console_url);
   add_tools(line, command);
 }
 

@@ -29,6 +29,7 @@ struct ServeOptions {
   TlsFiles tls;
   GraphLimits graphs;
   std::int64_t mcp_wait_ms = ApiOptions().mcp_wait_ms;
+  std::string console_url = {};
   ServerLimits limits;
   TraceExportOptions traces;
 };
@@ -79,7 +80,8 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   if (const Status may = check_listening(options.listen, options.transport, environment, (*tokens)->asks()); !may)
     return may.error();
   Api api(*opened, *replica ? &**replica : nullptr, **tokens,
-          {options.transport.is_tls, options.limits.threads + probe_threads, options.graphs, options.mcp_wait_ms});
+          {options.transport.is_tls, options.limits.threads + probe_threads, options.graphs, options.mcp_wait_ms,
+           options.console_url});
   Result<std::unique_ptr<HttpServer>> server = HttpServer::open(
       options.listen, options.limits, [&api](const ApiRequest& request) { return api.admit(request); }, options.tls);
   if (!server) return server.error();
@@ -159,6 +161,7 @@ void add_serve(CommandLine& line) {
               limits.idle);
   add_seconds(command, "--write-seconds", "How long a client may take no more of an answer (default 30)", limits.write);
   add_mcp_wait(command, options.mcp_wait_ms);
+  add_console_url(command, options.console_url);
   add_traces(command, "Send the trace of each run that ends to this collector", options.traces);
   add_tools(line, command);
 }

@@ -4,8 +4,23 @@
 
 #include "ops/commands/command_options.hpp"
 #include "ops/requests/arguments.hpp"
+#include "workers/ports/http_client.hpp"
 
 namespace cairn {
+namespace {
+
+Result<std::string> console_url_argument(std::string text) {
+  constexpr std::size_t url_bytes_max = 500;
+  if (const Status fits = check_url(text); !fits) return fits.error();
+  if (text.size() > url_bytes_max || text.find_first_of("?#") != std::string::npos)
+    return Error{Code::invalid,
+                 "Expected the console's address of at most 500 bytes, without a query or a fragment, but found " +
+                     excerpt(Json(text), 60) + "."};
+  while (text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+}  // namespace
 
 void add_transport(CLI::App& command, Transport& transport, TlsFiles& files) {
   const auto add_file = [&command](const std::string& name, const std::string& says, std::string& path) {
@@ -27,6 +42,12 @@ void add_mcp_wait(CLI::App& command, std::int64_t& wait_ms) {
       ->check(CLI::Range(0, 3'600'000))
       ->type_name("N")
       ->capture_default_str();
+}
+
+void add_console_url(CLI::App& command, std::string& url) {
+  add_text(command, "--console-url", "URL",
+           "Where people reach the console; agents lead them there with questions that no form shows",
+           [&url](const std::string& text) { return assign(url, console_url_argument(text)); });
 }
 
 std::vector<std::string> transport_arguments(const Transport& transport, const TlsFiles& files) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace cairn {
 
@@ -16,6 +17,7 @@ struct ApiOptions {
   int threads = 4;  // that answer at once
   GraphLimits graphs = {};
   std::int64_t mcp_wait_ms = 30'000;  // how long a tool's call waits for its run
+  std::string console_url = "";       // where people reach the console, for agents that lead them there; "": not known
   std::int64_t patience_ms = 2'000;   // with a database that fails: a client asks again itself
 };
 

@@ -186,11 +186,65 @@ TEST(McpModern, a_question_of_a_called_run_is_a_task_that_needs_input) {
   EXPECT_EQ(asked["result"]["structuredContent"]["came"], (Json{{"value", 7}})) << asked;
 }
 
+// A question that no form can show.
+Json deep_tool(const std::string& name) {
+  return asking_tool(
+      name,
+      {{"type", "object"}, {"properties", {{"deep", {{"type", "object"}}}}}, {"required", Json::array({"deep"})}});
+}
+
+const Json opens_pages = {{"elicitation", {{"form", Json::object()}, {"url", Json::object()}}}};
+
+// That of a call of the tool, with the person led to the page of question q1.
+Json led_call(const Json& id, const std::string& tool, const Json& asked) {
+  Json again = call_of(id, tool, Json::object(), opens_pages);
+  again["params"]["requestState"] = asked["requestState"];
+  again["params"]["inputResponses"] = {{"q1", {{"action", "accept"}}}};
+  return again;
+}
+
+TEST(McpModern, a_question_that_no_form_can_show_is_a_page_of_the_console) {
+  const Server server({"--console-url", "https://cairn.example/console/"});
+  add_graph(server, deep_tool("paged_ask"));
+  const Json asked = send_modern(server.port(), call_of(1, "paged_ask", Json::object(), opens_pages)).result();
+  EXPECT_EQ(asked["resultType"], "input_required") << asked;
+  const std::string run = asked["requestState"];
+  const Json request = {{"method", "elicitation/create"},
+                        {"params",
+                         {{"mode", "url"},
+                          {"message", "Which one?"},
+                          {"url", "https://cairn.example/console/#/run/" + run + "?view=questions"}}}};
+  EXPECT_EQ(asked["inputRequests"], (Json{{"q1", request}}));
+  const Json again = led_call(2, "paged_ask", asked);
+  McpStream stream(server.port(), again, modern_headers(again));
+  EXPECT_EQ(server.post(runs + "/" + run + "/answers", {{"value", {{"deep", Json::object()}}}}).status, 200);
+  const Json last = stream.next();
+  EXPECT_EQ(last["result"]["structuredContent"], (Json{{"value", {{"deep", Json::object()}}}})) << last;
+}
+
+TEST(McpModern, a_page_that_was_opened_is_asked_for_again_when_the_call_has_waited) {
+  const Server server({"--console-url", "https://cairn.example", "--mcp-wait-ms", "3000"});
+  add_graph(server, deep_tool("unanswered_ask"));
+  const Json call = call_of(1, "unanswered_ask", Json::object(), opens_pages);
+  const Json asked = send_modern(server.port(), call).result();
+  const Json again = send_modern(server.port(), led_call(2, "unanswered_ask", asked)).result();
+  EXPECT_EQ(again["resultType"], "input_required") << again;
+  EXPECT_EQ(again["inputRequests"], asked["inputRequests"]);
+  EXPECT_EQ(server.get(runs + "?graph=unanswered_ask").json().at(0)["status"], "waiting");
+  const Json both = {{"elicitation", {{"url", Json::object()}}},
+                     {"extensions", {{"io.modelcontextprotocol/tasks", Json::object()}}}};
+  const auto task = [&](const std::string& method, Json params) {
+    params["taskId"] = asked["requestState"];
+    return send_modern(server.port(), modern_request(3, method, std::move(params), both)).result();
+  };
+  EXPECT_EQ(task("tasks/get", Json::object())["inputRequests"], asked["inputRequests"]);
+  EXPECT_EQ(task("tasks/update", {{"inputResponses", {{"q1", {{"action", "accept"}}}}}})["resultType"], "complete");
+  EXPECT_EQ(task("tasks/get", Json::object())["status"], "input_required");
+}
+
 TEST(McpModern, a_question_that_no_form_can_show_is_put_in_words) {
   const Server server;
-  add_graph(server, asking_tool("deep_ask", {{"type", "object"},
-                                             {"properties", {{"deep", {{"type", "object"}}}}},
-                                             {"required", Json::array({"deep"})}}));
+  add_graph(server, deep_tool("deep_ask"));
   const Json result = send_modern(server.port(), call_of(1, "deep_ask", Json::object(), shows_forms)).result();
   EXPECT_EQ(result["resultType"], "complete");
   EXPECT_NE(result["content"][0]["text"].get<std::string>().find("question q1"), std::string::npos) << result;
