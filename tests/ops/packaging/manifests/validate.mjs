@@ -1,8 +1,9 @@
 // Holds a folder of packaging against schemas that others wrote: manifests against those of Kubernetes and KEDA, the
 // compose file against the compose specification, the Dockerfile against a linter. YAML is read strictly: a key that
 // stands twice is a fault. Also, that names which one file uses are what another one says, that the folders of the
-// image's ENV are mounted where its root is read-only, and that what watches reaches the metrics of each deployment.
-// Prints the faults; exit 1.
+// image's ENV are mounted where its root is read-only, that what watches reaches the metrics of each deployment, that
+// nothing but the migration connects as the database's owner, that servers are probed, and that each has as long to end
+// as its unit of systemd. Prints the faults; exit 1.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import Ajv from "ajv/dist/2019.js";
@@ -114,7 +115,51 @@ function checkMetrics(manifests) {
   }
 }
 
-async function checkKubernetes(place, folders) {
+// Nothing but the migration, a job, knows the owner's secret.
+function checkOwner(manifests) {
+  const pods = manifests.filter(({ spec }) => spec?.template);
+  const secretOf = ({ spec }) =>
+    JSON.stringify(spec.template.spec.containers[0].env?.find(({ name }) => name === "CAIRN_DSN")?.valueFrom);
+  const owners = pods.filter(({ kind }) => kind === "Job").map(secretOf);
+  for (const pod of pods.filter(({ kind }) => kind !== "Job"))
+    if (owners.includes(secretOf(pod))) fault(pod.file, `${pod.metadata.name} connects as the owner`);
+}
+
+// The seconds that the unit of systemd with this command gives it to end.
+function secondsToEnd(units, command) {
+  for (const name of readdirSync(units)) {
+    const text = readFileSync(join(units, name), "utf8");
+    if (text.includes(`\nExecStart=/usr/bin/cairn ${command} `)) return Number(/^TimeoutStopSec=(\d+)s$/m.exec(text)?.[1]);
+  }
+  return undefined;
+}
+
+function checkTimeToEnd(file, name, command, seconds, units) {
+  const expected = secondsToEnd(units, command);
+  if (seconds !== expected) fault(file, `${name} has ${seconds} s to end, and its unit ${expected} s`);
+}
+
+// A database that is away must not make Kubernetes end servers, so that their liveness asks for nothing of it.
+const probes = { startupProbe: "/healthz", livenessProbe: "/healthz", readinessProbe: "/readyz" };
+
+// What a service leads to is probed, and goes on until no requests come.
+function checkLife(manifests, units) {
+  const services = manifests.filter(({ kind }) => kind === "Service").map(({ spec }) => spec.selector);
+  for (const { file, kind, metadata, spec } of manifests) {
+    if (kind !== "Deployment") continue;
+    const { containers: [container], terminationGracePeriodSeconds: seconds } = spec.template.spec;
+    checkTimeToEnd(file, metadata.name, container.args[0], seconds, units);
+    for (const [probe, path] of Object.entries(probes))
+      if (probe in container && container[probe].httpGet?.path !== path)
+        fault(file, `${probe} of ${metadata.name} does not ask ${path}`);
+    if (!services.some((selector) => covers(selector, spec.template.metadata.labels))) continue;
+    for (const probe of ["livenessProbe", "readinessProbe"])
+      if (!(probe in container)) fault(file, `${metadata.name} has no ${probe}`);
+    if (!container.lifecycle?.preStop) fault(file, `${metadata.name} has no preStop`);
+  }
+}
+
+async function checkKubernetes(place, folders, units) {
   const files = readdirSync(place).filter((name) => name.endsWith(".yaml")).sort();
   const manifests = files.flatMap((name) => documentsOf(join(place, name)).map((each) => ({ file: name, ...each })));
   for (const { file, ...manifest } of manifests) await checkManifest(file, manifest);
@@ -123,12 +168,24 @@ async function checkKubernetes(place, folders) {
     if (name !== "kustomization.yaml" && !listed.includes(name)) fault(name, "is not in kustomization.yaml");
   checkNames(manifests);
   checkMetrics(manifests);
+  checkOwner(manifests);
+  checkLife(manifests, units);
   checkPods(manifests, folders);
   return manifests.length;
 }
 
+// What each service of Cairn connects as, and how long it has to end.
+function checkServices(file, services, units) {
+  const owner = services.database.environment.POSTGRES_USER;
+  for (const [name, { command, environment, stop_grace_period: grace }] of Object.entries(services)) {
+    if (environment?.CAIRN_DSN === undefined || command[0] === "migrate") continue;
+    if (environment.CAIRN_DSN.split(" ").includes(`user=${owner}`)) fault(file, `${name} connects as the owner`);
+    checkTimeToEnd(file, name, command[0], Number(grace?.replace(/s$/, "") ?? 10), units);
+  }
+}
+
 // The engine mounts the volumes of the image itself.
-function checkCompose(file, folders, volumesOfImage) {
+function checkCompose(file, folders, volumesOfImage, units) {
   documentsOf(file);
   const merged = parse(readFileSync(file, "utf8"), { merge: true, strict: true });
   const ajv = new Ajv({ strict: false, allErrors: true }).removeKeyword("id");
@@ -137,6 +194,7 @@ function checkCompose(file, folders, volumesOfImage) {
   const { $schema: _, ...schema } = composeSchema;  // it names its draft by an address of http
   const fits = ajv.compile(schema);
   if (!fits(merged)) for (const error of fits.errors) fault(file, `${error.instancePath} ${error.message}`);
+  checkServices(file, merged.services, units);
   for (const [name, service] of Object.entries(merged.services)) {
     for (const other of Object.keys(service.depends_on ?? {}))
       if (!(other in merged.services)) fault(file, `${name} depends on ${other}, which is no service`);
@@ -157,8 +215,9 @@ function checkDockerfile(file) {
 const dockerfile = readFileSync(join(folder, "container/Dockerfile"), "utf8");
 const variables = instructions(dockerfile, "ENV").map((pair) => pair.split("=")[1]);
 const folders = variables.filter((value) => value?.startsWith("/"));
-const count = await checkKubernetes(join(folder, "kubernetes"), folders);
-checkCompose(join(folder, "container/compose.yaml"), folders, instructions(dockerfile, "VOLUME"));
+const units = join(folder, "systemd");
+const count = await checkKubernetes(join(folder, "kubernetes"), folders, units);
+checkCompose(join(folder, "container/compose.yaml"), folders, instructions(dockerfile, "VOLUME"), units);
 checkDockerfile(join(folder, "container/Dockerfile"));
 for (const each of faults) console.error(each);
 console.log(`${count} manifests, ${faults.length} faults`);
