@@ -19,7 +19,7 @@ CallReply wait_for(const McpHostRef& host, const RpcMessage& message, RunCallOrd
 
 CallReply begin(const McpHostRef& host, const McpPeer& peer, const RpcMessage& message, const GraphCall& call) {
   const std::string key = run_key(host->caller, peer, message);
-  const ApiResponse started = start_run(*host, *call.graph, call.input, key);
+  const ApiResponse started = start_run(*host, *call.graph, call.input, {key, peer.traceparent});
   if (!refusal_of(started).empty()) return refused(call, started);
   const std::string run = parse_stored(started.body).at("run");
   if (peer.has_tasks && !call.read) {

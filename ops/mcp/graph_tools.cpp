@@ -73,10 +73,12 @@ std::string run_key(const std::string& caller, const McpPeer& peer, const RpcMes
   return peer.is_modern && lasts ? session_key(caller, "", message.id) : "";
 }
 
-ApiResponse start_run(const McpHost& host, const Graph& graph, const Json& input, const std::string& key) {
+ApiResponse start_run(const McpHost& host, const Graph& graph, const Json& input, const GraphStart& start) {
   Json body = {{"graph", graph.name}, {"input", input}};
-  if (!key.empty()) body["key"] = key;
-  return host.ask(api_post({"runs"}, body));
+  if (!start.key.empty()) body["key"] = start.key;
+  ApiRequest request = api_post({"runs"}, body);
+  if (!start.traceparent.empty()) request.headers.emplace("traceparent", start.traceparent);
+  return host.ask(request);
 }
 
 }  // namespace cairn

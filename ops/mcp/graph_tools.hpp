@@ -34,7 +34,13 @@ Json tool_json(const ExposedGraph& tool, bool is_modern);
 std::string run_key(const std::string& caller, const McpPeer& peer, const RpcMessage& message);
 std::string session_key(const std::string& caller, const std::string& session, const Json& request_id);
 
+// A call gives these to its run with the input; "": nothing.
+struct GraphStart {
+  std::string key;
+  std::string traceparent;
+};
+
 // The answer of POST /runs to that call.
-ApiResponse start_run(const McpHost& host, const Graph& graph, const Json& input, const std::string& key);
+ApiResponse start_run(const McpHost& host, const Graph& graph, const Json& input, const GraphStart& start);
 
 }  // namespace cairn

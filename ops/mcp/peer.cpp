@@ -103,6 +103,26 @@ Result<McpPeer, RpcError> modern_peer(const RpcMessage& message, const McpHeader
   return McpPeer{true, shows_forms(capabilities), knows_tasks(capabilities), "", opens_pages(capabilities)};
 }
 
+Result<McpPeer, RpcError> described_peer(const RpcMessage& message, const McpHeader& header,
+                                         const std::string& session) {
+  if (message.meta().contains(version_key) || message.method == "server/discover") return modern_peer(message, header);
+  const std::string version = header ? header("mcp-protocol-version") : "";
+  if (version == mcp_modern) return modern_peer(message, header);
+  if (!version.empty() && !is_handshaken(version)) return unknown_version(version);
+  const std::string own = header ? header("mcp-session-id") : session;
+  if (own.size() > session_bytes_max)
+    return RpcError{rpc::invalid_request,
+                    "Expected the session that initialize gave, but found " + std::to_string(own.size()) + " bytes.",
+                    http_status::bad_request};
+  return McpPeer{false, session_elicits(own), false, own};
+}
+
+std::string traceparent_of(const RpcMessage& message, const McpHeader& header) {
+  if (std::string said = header ? header("traceparent") : ""; !said.empty()) return said;
+  const Json said = message.meta().value("traceparent", Json());
+  return said.is_string() ? said.get<std::string>() : "";
+}
+
 }  // namespace
 
 std::vector<std::string> mcp_revisions() {
@@ -118,16 +138,9 @@ std::string new_session(const Json& capabilities) {
 bool session_elicits(std::string_view session) { return session.ends_with(".form"); }
 
 Result<McpPeer, RpcError> peer_of(const RpcMessage& message, const McpHeader& header, const std::string& session) {
-  if (message.meta().contains(version_key) || message.method == "server/discover") return modern_peer(message, header);
-  const std::string version = header ? header("mcp-protocol-version") : "";
-  if (version == mcp_modern) return modern_peer(message, header);
-  if (!version.empty() && !is_handshaken(version)) return unknown_version(version);
-  const std::string own = header ? header("mcp-session-id") : session;
-  if (own.size() > session_bytes_max)
-    return RpcError{rpc::invalid_request,
-                    "Expected the session that initialize gave, but found " + std::to_string(own.size()) + " bytes.",
-                    http_status::bad_request};
-  return McpPeer{false, session_elicits(own), false, own};
+  Result<McpPeer, RpcError> peer = described_peer(message, header, session);
+  if (peer) peer->traceparent = traceparent_of(message, header);
+  return peer;
 }
 
 std::string negotiated(const Json& asked) {

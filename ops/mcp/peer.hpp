@@ -18,11 +18,12 @@ inline constexpr std::string_view mcp_modern = "2026-07-28";
 std::vector<std::string> mcp_revisions();
 
 struct McpPeer {
-  bool is_modern = false;    // 2026-07-28: no handshake, no requests from the server
-  bool elicits = false;      // shows a person a form
-  bool has_tasks = false;    // knows the Tasks extension
-  std::string session;       // "": none
-  bool opens_pages = false;  // shows a person an address to go to
+  bool is_modern = false;        // 2026-07-28: no handshake, no requests from the server
+  bool elicits = false;          // shows a person a form
+  bool has_tasks = false;        // knows the Tasks extension
+  std::string session;           // "": none
+  bool opens_pages = false;      // shows a person an address to go to
+  std::string traceparent = {};  // the span that the client calls under, as it says; "": none
 };
 
 // A request's headers, by lower-case name; "" without one.
@@ -33,7 +34,8 @@ using McpHeader = std::function<std::string(const std::string&)>;
 std::string new_session(const Json& capabilities);
 bool session_elicits(std::string_view session);
 
-// `header`: empty on stdio, where `session` is that of the process. Refuses with 400: a revision that is not known,
+// The header `traceparent` counts before that of _meta. `header`: empty on stdio, where `session` is that of the
+// process. Refuses with 400: a revision that is not known,
 // headers that differ from the message, a message of 2026-07-28 that lacks what each must have.
 Result<McpPeer, RpcError> peer_of(const RpcMessage& message, const McpHeader& header, const std::string& session);
 
