@@ -18,16 +18,16 @@ constexpr std::chrono::seconds start_pause_max{30};
 constexpr std::chrono::seconds replaced_pause{10};  // a package is unpacked file by file
 constexpr std::chrono::seconds leaving_max{10};     // sessions of processes that ended a moment ago
 constexpr std::chrono::milliseconds leaving_poll{100};
-constexpr std::chrono::minutes space_pause{1};
 
 void say_on_stderr(const std::string& sentence) { std::cerr << "cairn: " << readable_line(sentence, 2'000) << "\n"; }
 
 }  // namespace
 
-WatchedServer::WatchedServer(std::string directory)
+WatchedServer::WatchedServer(std::string directory, std::chrono::milliseconds space_pause)
     : directory_(std::move(directory)),
       identifier_(system_identifier(directory_)),
       pause_(look_pause),
+      space_pause_(space_pause),
       space_(directory_),
       next_space_due_(Clock::now() + space_pause) {}
 
@@ -97,7 +97,7 @@ void WatchedServer::renew() {
 
 void WatchedServer::check_space(Clock::time_point now) {
   if (now < next_space_due_) return;
-  next_space_due_ = now + space_pause;
+  next_space_due_ = now + space_pause_;
   if (const std::optional<std::string> warning = space_.check()) say_on_stderr(*warning);
 }
 

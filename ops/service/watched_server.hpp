@@ -14,7 +14,9 @@ namespace cairn {
 
 class WatchedServer {
  public:
-  explicit WatchedServer(std::string directory);
+  // `space_pause`: between two checks of the disk, and before the first one, for the command that starts a server
+  // checks it as well.
+  explicit WatchedServer(std::string directory, std::chrono::milliseconds space_pause = std::chrono::minutes(1));
 
   // Checks at most once a second, and less and less often while a server that has ended does not start. Its findings
   // are said on stderr. Refuses `not_found` once its data is gone or another's.
@@ -39,6 +41,7 @@ class WatchedServer {
   std::optional<std::chrono::steady_clock::time_point> replaced_at_;
   bool is_renewal_tried_ = false;  // since then
   bool is_to_be_renewed_ = false;
+  const std::chrono::milliseconds space_pause_;
   SpaceWatch space_;
   std::chrono::steady_clock::time_point next_space_due_;
 };

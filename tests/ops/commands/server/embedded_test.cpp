@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "ops/service/embedded_database.hpp"
+#include "ops/service/watched_server.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/server/cluster.hpp"
 #include "storage/server/server_process.hpp"
@@ -179,6 +180,20 @@ TEST(Embedded, little_space_is_said_once_and_again_when_it_was_enough_meanwhile)
   EXPECT_EQ(space.check(), std::nullopt);
   disk.grow(900);
   EXPECT_NE(space.check(), std::nullopt);
+}
+
+TEST(Embedded, the_watch_of_up_over_its_server_says_that_the_disk_fills) {
+  const SmallDisk disk("watched_disk", 300);
+  if (!disk.is_there()) GTEST_SKIP() << "a small disk: mounting one needs root";
+  const std::string data = (disk.place() / "data").string();
+  cairn_ok({"runs", "--data", data});
+  WatchedServer server(data, std::chrono::milliseconds(0));
+  ::testing::internal::CaptureStderr();
+  const Status checked = server.check();
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(checked);
+  EXPECT_NE(said.find("MB are free at " + data), std::string::npos) << said;
+  cairn_ok({"down", "--data", data});
 }
 
 TEST(Embedded, D10_up_ends_when_the_data_was_removed_under_it) {
