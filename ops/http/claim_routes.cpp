@@ -57,6 +57,12 @@ ApiResponse single_response(const ClaimId& claim, const AskAnswer& answer) {
   return error_response(is_invalid ? 400 : 409, to_string(reply.status), reply.says);
 }
 
+// As a session counts those of its own steps.
+void count_refused(Count& refused, const AskAnswer& answer) {
+  for (const ReportReply& reply : answer.results)
+    if (reply.status == ReportStatus::stale || reply.status == ReportStatus::closed) refused.add();
+}
+
 // The ask under way, which its answer and the end of its client both concern.
 struct UnderWay {
   AskId id = 0;
@@ -69,9 +75,13 @@ ApiLater later_of(const RouteCall& call, Ask ask, Respond respond) {
   const auto under_way = std::make_shared<UnderWay>();
   const auto asked = std::make_shared<Ask>(std::move(ask));
   ApiLater later;
-  later.begin = [&gateway, under_way, asked, respond](ApiLater::OnAnswer answer) {
-    under_way->id = gateway.ask(
-        std::move(*asked), [respond, answer = std::move(answer)](const AskAnswer& given) { answer(respond(given)); });
+  later.begin = [&gateway, &refused = call.parts.reports_refused, under_way, asked,
+                 respond](ApiLater::OnAnswer answer) {
+    under_way->id =
+        gateway.ask(std::move(*asked), [&refused, respond, answer = std::move(answer)](const AskAnswer& given) {
+          count_refused(refused, given);
+          answer(respond(given));
+        });
   };
   later.hurry = [&gateway, under_way] { gateway.hurry(under_way->id); };
   later.gone = [&gateway, under_way] { gateway.gone(under_way->id); };

@@ -435,6 +435,7 @@ RouteReply show_metrics(RouteCall& call) {
   return ApiResponse{200,
                      call.parts.metrics.text() + access_metrics_text(call.parts.guard.wrong_tokens()) +
                          request_metrics_text(call.parts.requests) +
+                         refused_reports_text(static_cast<std::int64_t>(call.parts.reports_refused.value())) +
                          work_metrics_text(*call.parts.primary.opened.counts) + process_metrics_text(),
                      metrics_type};
 }

@@ -90,6 +90,7 @@ struct ApiParts {
   StalledRuns stalled;
   CachedMetrics metrics;
   RequestCounts requests;
+  Count reports_refused;  // of workers over HTTP, which came too late
   QueueAges queue_ages;
   GatewayDriver gateway;  // for workers that claim over HTTP
   WaitingCalls waiting_calls;

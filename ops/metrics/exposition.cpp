@@ -204,6 +204,12 @@ MetricFamily counter(const std::string& name, const std::string& help, double va
   return made;
 }
 
+MetricFamily refused_reports(std::int64_t refused) {
+  return counter("cairn_worker_reports_refused_total",
+                 "Reports that came too late: the hold was lost (its fence failed), or the run had ended.",
+                 static_cast<double>(refused));
+}
+
 Families families_of(const RequestCounts& counts) {
   MetricFamily answered = family("cairn_http_requests_total",
                                  "Requests that were answered, by the class of their status.", MetricType::Counter);
@@ -265,6 +271,8 @@ std::string work_metrics_text(const WorkCounts& counts) { return text_of(familie
 
 std::string request_metrics_text(const RequestCounts& counts) { return text_of(families_of(counts)); }
 
+std::string refused_reports_text(std::int64_t refused) { return text_of({refused_reports(refused)}); }
+
 std::string worker_metrics_text(const WorkerReport& report, int concurrency) {
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
   return text_of({
@@ -277,9 +285,7 @@ std::string worker_metrics_text(const WorkerReport& report, int concurrency) {
       counter("cairn_worker_state_hits_total", "Steps whose run's state was at hand.", number(report.state_hits)),
       counter("cairn_worker_steps_fused_total", "Steps that went into the commit of the step before.",
               number(report.fused)),
-      counter("cairn_worker_reports_refused_total",
-              "Reports that came too late: the hold was lost (its fence failed), or the run had ended.",
-              number(report.stale)),
+      refused_reports(report.stale),
       counter("cairn_worker_losses_swept_total", "Steps of dead workers that it gave back.", number(report.lost_swept)),
   });
 }

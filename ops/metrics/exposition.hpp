@@ -33,6 +33,9 @@ std::string request_metrics_text(const RequestCounts& counts);
 // Also under the name that it was first shipped with, as a gauge.
 std::string access_metrics_text(std::int64_t wrong_tokens);
 
+// Reports of workers over HTTP that came too late, under the name by which a worker counts its own.
+std::string refused_reports_text(std::int64_t refused);
+
 // The part of a worker: what it holds and what it has cached.
 std::string worker_metrics_text(const WorkerReport& report, int concurrency);
 

@@ -171,6 +171,21 @@ TEST_F(Claims, one_by_one_an_outcome_counts_as_its_worker_declared_through_any_s
   EXPECT_EQ(counted, 2u) << "through each of them";
 }
 
+// Nothing counted them, so that no alert said of workers over HTTP that they stop for seconds.
+TEST_F(Claims, a_report_that_comes_too_late_is_counted) {
+  start("hi");
+  const std::string at = claims + "/" + one_claim()["claims"].at(0)["claim"].get<std::string>();
+  const auto counts = [this](const std::string& number) {
+    const std::string text = server.get("/metrics").body;
+    EXPECT_NE(text.find("\ncairn_worker_reports_refused_total " + number + "\n"), std::string::npos) << text;
+  };
+  counts("0");
+  EXPECT_EQ(ok(server.post(at + "/release", {{"retry_ms", 0}}))["status"], "committed");
+  counts("0");
+  EXPECT_EQ(server.post(at + "/complete").json()["error"]["code"], "stale");
+  counts("1");
+}
+
 TEST_F(Claims, a_server_that_is_killed_is_followed_by_another_one) {
   const std::string run = start("hello");
   Json claim;
