@@ -41,8 +41,8 @@ ApiResponse away_response() {
   return error_response(503, "unavailable", "Expected the database to answer, but it does not; try again.");
 }
 
-ApiResponse away(const std::exception& failure) {
-  spdlog::warn("The API's database is away: {}", failure.what());
+ApiResponse away(RareWarning& absence, const std::exception& failure) {
+  absence.say(std::string("The API's database is away: ") + failure.what());
   return away_response();
 }
 
@@ -63,16 +63,16 @@ ApiResponse broken(const ApiRequest& request, const std::exception& failure) {
 }
 
 // The readiness probe, on a connection of its own: it does not wait for a free one.
-ApiResponse readiness(const std::string& dsn) {
+ApiResponse readiness(RareWarning& absence, const std::string& dsn) {
   const Status answers = probe_database(dsn);
   if (answers) return json_response({{"ready", true}});
-  spdlog::warn("The API's database is away: {}", answers.error().message);
+  absence.say("The API's database is away: " + answers.error().message);
   return away_response();
 }
 
 // The reply of `work` as an answer; a refusal or an exception becomes one too.
 template <class Work>
-ApiAnswer guarded(const ApiRequest& request, Work&& work) {
+ApiAnswer guarded(RareWarning& absence, const ApiRequest& request, Work&& work) {
   try {
     RouteReply reply = work();
     if (reply) return *std::move(reply);
@@ -81,9 +81,9 @@ ApiAnswer guarded(const ApiRequest& request, Work&& work) {
   } catch (const std::bad_alloc&) {
     return later_response(503, 1, "Expected memory for this answer, but there is not enough; try again later.");
   } catch (const StoreUnavailable& failure) {
-    return away(failure);
+    return away(absence, failure);
   } catch (const PostgresError& failure) {
-    return failure.is_transient() ? away(failure) : broken(request, failure);
+    return failure.is_transient() ? away(absence, failure) : broken(request, failure);
   } catch (const CorruptHistory& fault) {
     log_fault(request, std::string("The API read a history that is corrupt: ") + fault.what());
     return error_response({Code::corrupt, fault.what()});
@@ -358,9 +358,9 @@ struct Api::Parts : ApiParts {
   }
 
   ApiAnswer answer_quietly(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
-    return guarded(request, [&]() -> RouteReply {
+    return guarded(absence, request, [&]() -> RouteReply {
       if (routed.route->kind == Kind::ready)
-        return is_in_memory() ? json_response({{"ready", true}}) : readiness(primary.opened.dsn);
+        return is_in_memory() ? json_response({{"ready", true}}) : readiness(absence, primary.opened.dsn);
       if (const Status there = check_database(*routed.route); !there) return there.error();
       if (const Status passed = check_key(*routed.route, request); !passed) return passed.error();
       if (!request.started.empty()) return answer_from(primary, routed, caller, request);
@@ -425,7 +425,7 @@ struct Api::Parts : ApiParts {
       return error_response(404, "not_found", "Expected the id of a run or the name of a graph, but there is none.");
     if (!caller->access.may(routed.route->role)) return role_refusal(*caller, routed.route->role);
     if (const Status there = check_database(*routed.route); !there) return error_response(there.error());
-    ApiAnswer answer = guarded(request, [&] { return counted_answer(routed, caller, request); });
+    ApiAnswer answer = guarded(absence, request, [&] { return counted_answer(routed, caller, request); });
     if (auto* response = std::get_if<ApiResponse>(&answer)) return std::move(*response);
     return error_response(400, "invalid", "Expected a request that is answered at once, but it waits.");
   }

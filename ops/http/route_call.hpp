@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "ops/service/client_pool.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/queue_ages.hpp"
+#include "ops/service/rare_warning.hpp"
 #include "ops/service/second_try.hpp"
 #include "storage/data/link_key.hpp"
 #include "storage/data/saved_views.hpp"
@@ -94,6 +96,7 @@ struct ApiParts {
   QueueAges queue_ages;
   GatewayDriver gateway;  // for workers that claim over HTTP
   WaitingCalls waiting_calls;
+  RareWarning absence{std::chrono::minutes(1)};  // of the database, which each request and probe finds away
 };
 
 struct RouteCall {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <list>
 #include <utility>
 
 #include "ops/service/rare_warning.hpp"
@@ -40,7 +41,7 @@ struct TimedTask {
 }  // namespace
 
 struct DueThread::Parts {
-  explicit Parts(std::vector<TimedTask> made) : tasks(std::move(made)), thread([this] { return work(); }) {}
+  explicit Parts(std::list<TimedTask> made) : tasks(std::move(made)), thread([this] { return work(); }) {}
 
   long work() {
     TimeUs next_us = std::numeric_limits<TimeUs>::max();
@@ -52,7 +53,7 @@ struct DueThread::Parts {
     return static_cast<long>((pause_us + millisecond_us - 1) / millisecond_us);
   }
 
-  std::vector<TimedTask> tasks;
+  std::list<TimedTask> tasks;
   PeriodicThread thread;
 };
 
@@ -61,7 +62,7 @@ DueThread::~DueThread() = default;
 
 std::unique_ptr<DueThread> DueThread::start(Opened& opened, const std::vector<Maker>& makers) {
   if (opened.dsn.empty() || opened.is_replica || makers.empty()) return nullptr;
-  std::vector<TimedTask> tasks;
+  std::list<TimedTask> tasks;
   for (const Maker make : makers) tasks.emplace_back(make(opened));
   return std::unique_ptr<DueThread>(new DueThread(std::make_unique<Parts>(std::move(tasks))));
 }

@@ -1,7 +1,6 @@
 #include "ops/service/queue_ages.hpp"
 
 #include <algorithm>
-#include <spdlog/spdlog.h>
 
 #include "storage/postgres/connection.hpp"
 
@@ -64,10 +63,10 @@ void QueueAges::count() {
     for (QueueRow& row : store_.jobs().queues()) rows.emplace(row.name, std::move(row));
   } catch (const StoreUnavailable& failure) {
     now_us = 0;
-    spdlog::warn("The ages of queues are the last known ones; the database is away: {}", failure.what());
+    warning_.say(std::string("The ages of queues are the last known ones; the database is away: ") + failure.what());
   } catch (const PostgresError& failure) {
     now_us = 0;
-    spdlog::warn("The ages of queues are the last known ones; they cannot be counted: {}", failure.what());
+    warning_.say(std::string("The ages of queues are the last known ones; they cannot be counted: ") + failure.what());
   }
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);

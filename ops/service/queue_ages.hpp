@@ -11,6 +11,7 @@
 
 #include "engine/json.hpp"
 #include "ops/service/rare_count.hpp"
+#include "ops/service/rare_warning.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -35,6 +36,7 @@ class QueueAges {
   void count();
 
   Store& store_;
+  RareWarning warning_;
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   bool is_wanted_ = false;  // until the count has ended

@@ -5,16 +5,12 @@
 #include "storage/clock.hpp"
 
 namespace cairn {
-namespace {
-
-constexpr TimeUs hour_us = 3'600'000'000;
-
-}  // namespace
 
 void RareWarning::say(const std::string& text) {
-  if (said_at_us_ != 0 && steady_us() - said_at_us_ <= hour_us) return;
-  spdlog::warn("{}", text);
-  said_at_us_ = steady_us();
+  TimeUs before = said_at_us_;
+  const TimeUs now = steady_us();
+  if (before != 0 && now - before <= pause_us_) return;
+  if (said_at_us_.compare_exchange_strong(before, now)) spdlog::warn("{}", text);
 }
 
 }  // namespace cairn

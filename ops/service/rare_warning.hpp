@@ -1,6 +1,9 @@
-// A warning for the log that comes once an hour at most, because it is the same a moment later. Used by one thread.
+// A warning for the log that comes once in a while at most, because it is the same a moment later. Safe from any
+// thread.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <string>
 
 #include "engine/id.hpp"
@@ -9,10 +12,13 @@ namespace cairn {
 
 class RareWarning {
  public:
+  explicit RareWarning(std::chrono::microseconds pause = std::chrono::hours(1)) : pause_us_(pause.count()) {}
+
   void say(const std::string& text);
 
  private:
-  TimeUs said_at_us_ = 0;  // steady; 0: never
+  const TimeUs pause_us_;
+  std::atomic<TimeUs> said_at_us_{0};  // steady; 0: never
 };
 
 }  // namespace cairn

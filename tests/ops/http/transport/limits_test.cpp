@@ -340,5 +340,17 @@ TEST(ApiDatabase, readiness_goes_with_the_database_and_comes_back_with_it) {
   EXPECT_EQ(server.get(runs).status, 200);
 }
 
+// Probes and clients that try again filled the disk with it.
+TEST(ApiDatabase, that_is_away_is_a_line_of_the_log_once_in_a_while_and_not_for_each_request) {
+  const Server server;
+  cairn_ok({"down"});
+  for (int n = 0; n < 3; ++n) EXPECT_EQ(server.get("/readyz").status, 503);
+  EXPECT_EQ(server.get(runs).status, 503);
+  cairn_ok({"runs"});
+  const std::string said = server.process().err(), line = "The API's database is away";
+  EXPECT_NE(said.find(line), std::string::npos) << said;
+  EXPECT_EQ(said.find(line), said.rfind(line)) << said;
+}
+
 }  // namespace
 }  // namespace cairn::program
