@@ -1,8 +1,9 @@
 // The Debian packages, as ops/package makes them of this build: without a fault for lintian, the same bytes twice, with
 // a list of what is linked; and installed into a bare Debian 12, where the main job runs as an ordinary user and the
-// needs of the library are met.
+// needs of the library are met. A commit that is built twice gives the same bytes.
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <regex>
 #include <set>
 #include <unistd.h>
 
@@ -149,6 +150,26 @@ TEST(Packages, what_packing_calls_is_installed_before) {
   EXPECT_FALSE(needs_npm({"--only", "python3-cairn"}));
 }
 
+// In a folder with a build that makes nothing.
+TEST(Packages, a_console_that_could_not_be_made_is_made_by_the_next_try) {
+  const fs::path root = directory() / "second_try", console = root / "build/package/embedded/console";
+  fs::create_directories(root / "ops");
+  fs::create_directories(console / "files");
+  fs::copy_file(testing::source_dir() + "/ops/package", root / "ops/package");
+  fs::permissions(write_file("second_try/ops/build", "#!/bin/sh\n"), fs::perms(0755));
+  const std::string stamp = "second_try/build/package/embedded/console/stamp";
+  write_file(stamp, "made without npm");
+  const Ran without = run_program((root / "ops/package").string(), {"--only", "cairn"});
+  EXPECT_EQ(without.exit, 1);
+  EXPECT_NE(without.err.find("Expected a program with its console"), std::string::npos) << without.err;
+  EXPECT_FALSE(fs::exists(console)) << "the build would not make it again";
+  fs::create_directories(console / "files");
+  write_file("second_try/build/package/embedded/console/files/index.html", "");
+  write_file(stamp, "made with npm");
+  run_program((root / "ops/package").string(), {"--only", "cairn"});  // there is no program that it could pack
+  EXPECT_TRUE(fs::exists(console / "files/index.html"));
+}
+
 void expect_main_job_in_bare_debian(const PackageFolder& packages) {
   if (geteuid() != 0) GTEST_SKIP() << "a bare Debian: making one needs root";
   if (!fs::exists("/usr/bin/mmdebstrap")) GTEST_SKIP() << "a bare Debian: the package mmdebstrap is not installed";
@@ -177,6 +198,14 @@ TEST(Packages, are_sound_and_do_the_main_job_in_a_bare_debian) {
   expect_all_that_is_linked(packages);
   expect_same_bytes_again(packages);
   expect_main_job_in_bare_debian(packages);
+}
+
+// A part of the program: to build all of it twice, as `ops/reproduce` does, takes twenty minutes of processor time.
+TEST(Reproduce, the_engine_has_the_same_bytes_in_two_folders) {
+  if (!fs::exists(testing::source_dir() + "/.git")) GTEST_SKIP() << "two builds of a commit: there is no repository";
+  const Ran ran = run_long(testing::source_dir() + "/ops/reproduce", {"cairn_engine"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_TRUE(std::regex_match(ran.out, std::regex("cairn_engine [0-9a-f]{64}\n"))) << ran.out << ran.err;
 }
 
 }  // namespace
