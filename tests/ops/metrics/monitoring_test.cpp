@@ -212,7 +212,8 @@ TEST(Monitoring, promtool_finds_nothing_to_say_of_the_metrics) {
 TEST(Monitoring, each_alert_has_a_test_in_which_it_fires_and_all_pass) {
   const std::string folder = testing::source_dir() + "/ops/monitoring/";
   for (const Arguments& arguments :
-       {Arguments{"check", "rules", folder + "alerts.yml"}, Arguments{"test", "rules", folder + "alerts_test.yml"}}) {
+       {Arguments{"check", "rules", folder + "alerts.yml"}, Arguments{"test", "rules", folder + "alerts_test.yml"},
+        Arguments{"check", "config", folder + "prometheus.yml"}}) {
     const Ran ran = run_program(monitoring_program("promtool"), arguments);
     EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
   }
@@ -315,6 +316,27 @@ TEST(Monitoring, a_server_whose_database_is_away_says_what_it_has_counted_itself
   EXPECT_NE(away.body.find("\ncairn_data_free_bytes "), std::string::npos) << "a full disk may have stopped it";
   static const std::regex failed("\ncairn_database_faults_total\\{call=\"other\"\\} [1-9]");
   EXPECT_TRUE(std::regex_search(away.body, failed)) << away.body;
+}
+
+TEST(Monitoring, the_gauges_of_the_database_have_labels_for_a_hundred_names_and_other_for_the_rest) {
+  const Server server({"--dsn", new_database()});
+  const Json budget = {{"unit", "tokens"}, {"cap", 100}, {"per", "month"}};
+  const Json limits = {{"budgets", Json::array({budget})}};
+  for (int n = 1'000; n <= 1'100; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    EXPECT_EQ(server.post("/api/v1/queues/" + name, limits).status, 200);
+    EXPECT_EQ(server.post("/api/v1/consumers", {{"name", name}, {"from", "now"}}).status, 201);
+  }
+  const std::string text = server.get("/metrics").body;
+  static const std::regex sample("\ncairn_(budget_used_ratio|feed_behind)\\{[^}]*(?:queue|consumer)=\"([^\"]+)\"");
+  std::map<std::string, std::set<std::string>> names;
+  for (std::sregex_iterator at(text.begin(), text.end(), sample), end; at != end; ++at)
+    names[at->str(1)].insert(at->str(2));
+  for (const char* metric : {"budget_used_ratio", "feed_behind"}) {
+    EXPECT_EQ(names[metric].size(), 101u) << metric;
+    EXPECT_TRUE(names[metric].contains("other")) << metric;
+    EXPECT_FALSE(names[metric].contains("n1100")) << metric;
+  }
 }
 
 // --- requests --------------------------------------------------------------------------------------------------------
