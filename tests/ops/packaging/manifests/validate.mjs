@@ -129,7 +129,8 @@ function checkOwner(manifests) {
 function secondsToEnd(units, command) {
   for (const name of readdirSync(units)) {
     const text = readFileSync(join(units, name), "utf8");
-    if (text.includes(`\nExecStart=/usr/bin/cairn ${command} `)) return Number(/^TimeoutStopSec=(\d+)s$/m.exec(text)?.[1]);
+    if (!text.includes(`\nExecStart=/usr/bin/cairn ${command} `)) continue;
+    return Number(/^TimeoutStopSec=(\d+)s$/m.exec(text)?.[1]);
   }
   return undefined;
 }
