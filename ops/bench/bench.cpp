@@ -78,8 +78,8 @@ constexpr Case cases[] = {
     {{"takeover", "10,000 steps of a worker that was killed, from the first that others take over to the last", "5 s"},
      measure_takeover},
     {{"soak",
-      "A steady load with schedules, and a worker that is killed every 15 s: what is held, sampled until its end. No "
-      "request comes to `serve`, and nothing but workers is broken",
+      "A steady load with schedules, and reads of a list and of the metrics each second; a worker is killed "
+      "every 15 s, and all connections to the database are cut twelve times: what is held, sampled until its end",
       "1.1"},
      measure_soak},
     {{"feed", "Events that one consumer of the feed gets as JSON; steps while there is one, compared with none",

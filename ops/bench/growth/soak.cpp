@@ -1,6 +1,10 @@
-// A steady load for long, with schedules, a worker that is killed again and again, and a consumer of the feed that
-// lags: what the lasting processes and the database hold is sampled, and must be flat once it is warm.
+// A steady load for long, with schedules, a client of the API, a worker that is killed again and again, connections
+// that are cut, and a consumer of the feed that lags: what the lasting processes and the database hold is sampled, and
+// must be flat once it is warm.
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -15,6 +19,7 @@
 #include "ops/bench/rig/serve_process.hpp"
 #include "storage/feed/feed.hpp"
 #include "storage/schedules/schedule_table.hpp"
+#include "workers/ports/http_client.hpp"
 #include "workers/schedules/schedule_desk.hpp"
 
 namespace cairn {
@@ -27,6 +32,8 @@ constexpr int schedules_of_soak = 20;
 constexpr std::int64_t schedule_every_ms = 2'000;
 constexpr std::chrono::seconds kill_every{15};
 constexpr int lags_wanted = 12;  // so often the consumer of the feed reads all that has come
+constexpr int cuts_wanted = 12;  // so often all connections to the database are cut
+constexpr std::chrono::seconds cut_pause_least{5};
 constexpr int samples_wanted = 40;
 constexpr std::int32_t events_of_page = 10'000;
 constexpr int rows_shown = 12;
@@ -44,6 +51,40 @@ constexpr Measure measures[] = {{"worker_mb", {3, 0.05}},          {"worker_desc
 
 constexpr double megabyte = 1'048'576;
 
+// A time that comes again and again.
+class SoakTimer {
+ public:
+  SoakTimer(SoakClock::time_point begun, SoakClock::duration pause) : pause_(pause), due_(begun + pause) {}
+  bool is_due() {
+    if (SoakClock::now() < due_) return false;
+    due_ += pause_;
+    return true;
+  }
+
+ private:
+  const SoakClock::duration pause_;
+  SoakClock::time_point due_;
+};
+
+// A client of the API that waits for each answer.
+class SoakReader {
+ public:
+  bool has_answer(const std::string& url) {
+    HttpRequest request;
+    request.url = url;
+    request.method = "GET";
+    auto sent = boost::asio::co_spawn(io_, http_.send(std::move(request)), boost::asio::use_future);
+    io_.restart();
+    io_.run();
+    const HttpResult answer = sent.get();
+    return answer && answer->status == 200;
+  }
+
+ private:
+  boost::asio::io_context io_;
+  HttpClient http_;
+};
+
 // All that runs for the whole time: a server that fires the schedules, a worker, and one that is killed and replaced.
 class Soak {
  public:
@@ -59,6 +100,21 @@ class Soak {
   void load() {
     start_runs(*opened_.client, "bench_steps", runs_a_second, Json::object());
     started_ += runs_a_second;
+  }
+
+  // What a console and a Prometheus ask for.
+  void read() {
+    const std::string api = serve_.url(), root = api.substr(0, api.rfind("/api/"));
+    for (const std::string& url : {api + "/runs?limit=100", root + "/metrics"}) {
+      ++requests_;
+      if (!reader_.has_answer(url)) ++unanswered_;
+    }
+  }
+
+  // Those of all processes, as when the database is started again.
+  void cut_connections() {
+    database_.administration().query("bench_soak_cut");
+    ++cuts_;
   }
 
   void kill_and_replace() {
@@ -116,8 +172,14 @@ class Soak {
     if (database_.runs().all < started_) throw std::runtime_error("Expected each run that was started to be there.");
   }
 
-  int kills() const { return kills_; }
-  std::int64_t fed() const { return fed_; }
+  // What it has done.
+  void add_counts(Json& to) const {
+    to.update({{"kills", kills_},
+               {"cuts", cuts_},
+               {"requests", requests_},
+               {"requests_without_answer", unanswered_},
+               {"events_of_feed", fed_}});
+  }
 
  private:
   static constexpr const char* consumer = "lagging";
@@ -156,7 +218,9 @@ class Soak {
   std::vector<std::string> schedules_;
   std::int64_t started_ = 0;
   std::int64_t fed_ = 0;  // events that the consumer had
-  int kills_ = 0;
+  SoakReader reader_;
+  int kills_ = 0, cuts_ = 0;
+  std::int64_t requests_ = 0, unanswered_ = 0;
 };
 
 // The first quarter is the time in which all gets warm.
@@ -202,17 +266,16 @@ Result<Json> measure_soak(const std::string& dsn, BenchServer& server, const Ben
   std::vector<Json> samples;
   std::map<std::string, double> warm;
   const auto lag = std::max(std::chrono::milliseconds(options.soak_seconds * 1'000 / lags_wanted), pause);
-  auto sample_at = begun + pause, kill_at = begun + kill_every, read_at = begun + lag;
+  const auto cut =
+      std::max<SoakClock::duration>(std::chrono::seconds(options.soak_seconds / cuts_wanted), cut_pause_least);
+  SoakTimer kills(begun, kill_every), cuts(begun, cut), feeds(begun, lag);
+  auto sample_at = begun + pause;
   for (auto second = begun; second < until; second += std::chrono::seconds(1)) {
     soak.load();
-    if (SoakClock::now() >= kill_at) {
-      soak.kill_and_replace();
-      kill_at += kill_every;
-    }
-    if (SoakClock::now() >= read_at) {
-      soak.read_feed();
-      read_at += lag;
-    }
+    soak.read();
+    if (kills.is_due()) soak.kill_and_replace();
+    if (cuts.is_due()) soak.cut_connections();
+    if (feeds.is_due()) soak.read_feed();
     for (; sample_at <= second + std::chrono::seconds(1); sample_at += pause) {
       std::this_thread::sleep_until(sample_at);
       samples.push_back(soak.sample());
@@ -226,15 +289,15 @@ Result<Json> measure_soak(const std::string& dsn, BenchServer& server, const Ben
   const Json growth = growth_of(samples);
   double most = 0;
   for (const auto& [name, value] : growth.items()) most = std::max(most, value.get<double>());
-  return Json{{"value", most},
-              {"unit", "the most grown measure, from the first quarter's end to the last one's"},
-              {"seconds", options.soak_seconds},
-              {"runs", database.runs().done},
-              {"kills", soak.kills()},
-              {"events_of_feed", soak.fed()},
-              {"growth", growth},
-              {"grown_mb_of", grown_mb(warm, sizes)},
-              {"table", table_of(samples)}};
+  Json line = {{"value", most},
+               {"unit", "the most grown measure, from the first quarter's end to the last one's"},
+               {"seconds", options.soak_seconds},
+               {"runs", database.runs().done},
+               {"growth", growth},
+               {"grown_mb_of", grown_mb(warm, sizes)},
+               {"table", table_of(samples)}};
+  soak.add_counts(line);
+  return line;
 }
 
 }  // namespace cairn

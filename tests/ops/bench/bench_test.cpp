@@ -164,6 +164,9 @@ TEST(BenchGrowth, is_seen_where_it_comes_by_steps_and_not_between_two_vacuums) {
 TEST(Bench, a_soak_samples_what_is_held_while_workers_are_killed) {
   const Json line = measured({"soak", "--soak-seconds", "16"});
   EXPECT_GE(line["kills"], 1);
+  EXPECT_GE(line["cuts"], 2);
+  EXPECT_EQ(line["requests"], 2 * 16);
+  EXPECT_LE(line["requests_without_answer"], 4) << "of those at a cut";
   EXPECT_GE(line["runs"], 16 * 20 + 20) << "those of the schedules as well";
   EXPECT_EQ(line["growth"].size(), 10U);
   EXPECT_GE(line["table"].size(), 10U);
