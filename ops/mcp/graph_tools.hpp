@@ -34,7 +34,7 @@ Json tool_json(const ExposedGraph& tool, bool is_modern);
 std::string run_key(const std::string& caller, const McpPeer& peer, const RpcMessage& message);
 std::string session_key(const std::string& caller, const std::string& session, const Json& request_id);
 
-// A call gives these to its run with the input; "": nothing.
+// The texts that a call gives its run next to the input; "": none.
 struct GraphStart {
   std::string key;
   std::string traceparent;

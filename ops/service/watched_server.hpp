@@ -14,8 +14,8 @@ namespace cairn {
 
 class WatchedServer {
  public:
-  // `space_pause`: between two checks of the disk, and before the first one, for the command that starts a server
-  // checks it as well.
+  // `space_pause`: between two checks of the disk, and before the first one, because the command that starts a
+  // server checks it as well.
   explicit WatchedServer(std::string directory, std::chrono::milliseconds space_pause = std::chrono::minutes(1));
 
   // Checks at most once a second, and less and less often while a server that has ended does not start. Its findings

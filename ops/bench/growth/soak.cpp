@@ -102,7 +102,7 @@ class Soak {
     started_ += runs_a_second;
   }
 
-  // What a console and a Prometheus ask for.
+  // The requests of a console and of a Prometheus.
   void read() {
     const std::string api = serve_.url(), root = api.substr(0, api.rfind("/api/"));
     for (const std::string& url : {api + "/runs?limit=100", root + "/metrics"}) {
@@ -172,7 +172,7 @@ class Soak {
     if (database_.runs().all < started_) throw std::runtime_error("Expected each run that was started to be there.");
   }
 
-  // What it has done.
+  // How often it has done each of these.
   void add_counts(Json& to) const {
     to.update({{"kills", kills_},
                {"cuts", cuts_},
