@@ -391,6 +391,23 @@ TEST(McpModern, the_same_is_said_on_stdio_with_a_call_and_an_input_request) {
   EXPECT_EQ(server.get(runs + "?graph=stdio_asks").json().size(), 1u);
 }
 
+// Such a run began a trace of its own, whatever the agent had said.
+TEST(McpModern, a_run_is_under_the_span_that_its_call_names) {
+  const Server server({"--mcp-wait-ms", "0"});
+  add_graph(server, echo_tool("traced_tool"));
+  const std::string spans[] = {"00f067aa0ba902b7", "00f067aa0ba902b8"};
+  const auto parent = [](const std::string& span) { return "00-4bf92f3577b34da6a3ce929d0e0e4736-" + span + "-01"; };
+  Json message = call_of(1, "traced_tool", {{"text", "a"}});
+  message["params"]["_meta"]["traceparent"] = parent(spans[0]);
+  EXPECT_EQ(send_modern(server.port(), message).status, 200);
+  EXPECT_EQ(send_modern(server.port(), message, {{"traceparent", parent(spans[1])}}).status, 200);
+  for (const std::string& span : spans) {
+    const Json found = server.get(runs + "?tag=traceparent=" + parent(span)).json();
+    ASSERT_EQ(found.size(), 1u) << found;
+    EXPECT_EQ(found[0]["graph"], "traced_tool");
+  }
+}
+
 TEST(McpModern, a_server_that_is_killed_between_a_task_and_its_result_loses_nothing) {
   auto server = std::make_unique<Server>();
   add_graph(*server, asking_tool("killed_task", {{"type", "integer"}}));

@@ -202,7 +202,8 @@ TEST(Packages, are_sound_and_do_the_main_job_in_a_bare_debian) {
 
 // A part of the program: to build all of it twice, as `ops/reproduce` does, takes twenty minutes of processor time.
 TEST(Reproduce, the_engine_has_the_same_bytes_in_two_folders) {
-  if (!fs::exists(testing::source_dir() + "/.git")) GTEST_SKIP() << "two builds of a commit: there is no repository";
+  const fs::path repository = testing::source_dir() + "/.git";
+  if (!fs::exists(repository)) GTEST_SKIP() << "two builds of a commit: the sources are in no repository";
   const Ran ran = run_long(testing::source_dir() + "/ops/reproduce", {"cairn_engine"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_TRUE(std::regex_match(ran.out, std::regex("cairn_engine [0-9a-f]{64}\n"))) << ran.out << ran.err;

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "tests/ops/api_client.hpp"
-#include "tests/ops/mcp/mcp_client.hpp"
 #include "tests/ops/traces/collector.hpp"
 #include "tests/paths.hpp"
 #include "workers/runs/trace_ids.hpp"
@@ -153,25 +152,6 @@ TEST(Traces, runs_that_are_started_together_are_under_the_span_of_their_request)
   for (std::size_t n = 0; n < made.size(); ++n) {
     const Json shown = cairn_ok({"show", made[n].at("run").get<std::string>(), "--json", "--dsn", dsn}).json();
     EXPECT_EQ(shown["tags"]["traceparent"], n < 2 ? Json(parent) : own) << shown;
-  }
-}
-
-// Such a run began a trace of its own, whatever the agent had said.
-TEST(Traces, a_run_that_an_agent_starts_is_under_the_span_of_its_call) {
-  const std::string dsn = new_database();
-  const Server server({"--dsn", dsn, "--mcp-wait-ms", "0"});
-  add_graph(server, echo_tool("traced_tool"));
-  const std::string spans[] = {"00f067aa0ba902b7", "00f067aa0ba902b8"};
-  const auto parent = [](const std::string& span) { return "00-4bf92f3577b34da6a3ce929d0e0e4736-" + span + "-01"; };
-  Json params = {{"name", "traced_tool"}, {"arguments", {{"text", "a"}}}};
-  params["_meta"]["traceparent"] = parent(spans[0]);
-  const Json message = modern_request("one", "tools/call", params);
-  EXPECT_EQ(send_modern(server.port(), message).status, 200);
-  EXPECT_EQ(send_modern(server.port(), message, {{"traceparent", parent(spans[1])}}).status, 200);
-  for (const std::string& span : spans) {
-    const Json found = server.get(runs + "?tag=traceparent=" + parent(span)).json();
-    ASSERT_EQ(found.size(), 1u) << found;
-    EXPECT_EQ(found[0]["graph"], "traced_tool");
   }
 }
 
