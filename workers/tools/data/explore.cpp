@@ -37,10 +37,6 @@ std::optional<std::vector<std::string>> texts_of(const ToolCall& call, const cha
   return list.get<std::vector<std::string>>();
 }
 
-Failure unknown_table(const std::string& table) {
-  return failure("not_found", "Expected a table of the data, but \"" + table + "\" is none.", false);
-}
-
 constexpr const char* cut_by_time = "The time did not suffice for all of it.";
 
 // A part that the limit of time left is a result, and says so.
@@ -48,11 +44,19 @@ Json with_cut(Json result, bool out_of_time) {
   if (out_of_time) result["cut"] = cut_by_time;
   return result;
 }
-const char* tone_of(bool out_of_time) { return out_of_time ? "uncertain" : "sure"; }
+const char* tone_of(bool is_part) { return is_part ? "uncertain" : "sure"; }
 
-Failure unread_table(const std::string& table) {
-  return failure("limit",
-                 "Expected the catalogue of the data in time, but it was not read as far as \"" + table + "\".", true);
+bool has_table(const DataCatalog& catalog, const std::string& table) {
+  return std::any_of(catalog.columns.begin(), catalog.columns.end(),
+                     [&](const DataColumn& column) { return column.table == table; });
+}
+
+// Of a table that is not in the catalogue, which may have been cut before it.
+Failure absent_table(const DataCatalog& catalog, const std::string& table) {
+  if (catalog.out_of_time)
+    return failure(
+        "limit", "Expected the catalogue of the data in time, but it was not read as far as \"" + table + "\".", true);
+  return failure("not_found", "Expected a table of the data, but \"" + table + "\" is none.", false);
 }
 
 }  // namespace
@@ -76,7 +80,7 @@ ToolAnswer list_tables(const Dataset& dataset, const ToolCall& call) {
   Json listed = Json::array();
   for (std::size_t i = first; i < last; ++i) listed.push_back(tables[i]);
   Json part = {{"tables", std::move(listed)}, {"from", first}, {"all", all}, {"more", last < all || catalog->more}};
-  return Json{{"tables", with_cut(std::move(part), catalog->out_of_time)}, {"tone", tone_of(catalog->out_of_time)}};
+  return Json{{"tables", with_cut(std::move(part), catalog->out_of_time)}, {"tone", tone_of(catalog->more)}};
 }
 
 ToolAnswer describe_table(const Dataset& dataset, const ToolCall& call) {
@@ -87,14 +91,14 @@ ToolAnswer describe_table(const Dataset& dataset, const ToolCall& call) {
   DataCatalog part;
   for (const DataColumn& column : catalog->columns)
     if (column.table == name) part.columns.push_back(column);
-  if (part.columns.empty()) return catalog->out_of_time ? unread_table(name) : unknown_table(name);
+  if (part.columns.empty()) return absent_table(*catalog, name);
   for (const DataLink& link : catalog->links)
     if (link.table == name || link.to_table == name) part.links.push_back(link);
   const Json metadata = metadata_results({}, part, {});
   Json table = metadata["tables"][0];
   table["links"] = metadata["links"];
   // The last table may have been cut between its columns, and keys may be missing.
-  return Json{{"table", with_cut(std::move(table), catalog->out_of_time)}, {"tone", tone_of(catalog->out_of_time)}};
+  return Json{{"table", with_cut(std::move(table), catalog->out_of_time)}, {"tone", tone_of(catalog->more)}};
 }
 
 ToolAnswer sample_rows(const Dataset& dataset, const ToolCall& call) {
@@ -107,9 +111,7 @@ ToolAnswer sample_rows(const Dataset& dataset, const ToolCall& call) {
         call);
   const Result<DataCatalog> catalog = read_catalog(dataset);
   if (!catalog) return failure_of(catalog.error());
-  const bool is_known = std::any_of(catalog->columns.begin(), catalog->columns.end(),
-                                    [&](const DataColumn& column) { return column.table == name; });
-  if (!is_known) return catalog->out_of_time ? unread_table(name) : unknown_table(name);
+  if (!has_table(*catalog, name)) return absent_table(*catalog, name);
   Dataset timed = dataset;
   timed.limits.partial = true;
   const Result<QueryRows> found = ask_dataset(timed, "select * from " + quoted_table(name), *from, *rows);
@@ -128,6 +130,8 @@ ToolAnswer find_values_tool(const Dataset& dataset, const ToolCall& call) {
     return unfit("values, a list of 1 to 20 texts, and tables, a list of names", call);
   const Result<DataCatalog> catalog = read_catalog(dataset);
   if (!catalog) return failure_of(catalog.error());
+  for (const std::string& table : *tables)
+    if (!has_table(*catalog, table)) return absent_table(*catalog, table);
   const Result<FoundValues> found = find_values(dataset, *catalog, {*values, *values, *tables});
   if (!found) return failure_of(found.error());
   Json list = Json::array();
@@ -137,13 +141,12 @@ ToolAnswer find_values_tool(const Dataset& dataset, const ToolCall& call) {
                     {"value", value.value},
                     {"word", value.word},
                     {"is_equal", value.is_equal}});
-  const bool is_whole = found->sampled.empty() && found->not_searched.empty() && !found->more;
-  return Json{{"found_values",
-               {{"values", std::move(list)},
-                {"sampled", found->sampled},
-                {"not_searched", found->not_searched},
-                {"more", found->more}}},
-              {"tone", is_whole ? "sure" : "uncertain"}};
+  const bool is_part = catalog->more || found->more || !found->sampled.empty() || !found->not_searched.empty();
+  Json part = {{"values", std::move(list)},
+               {"sampled", found->sampled},
+               {"not_searched", found->not_searched},
+               {"more", found->more}};
+  return Json{{"found_values", with_cut(std::move(part), catalog->out_of_time)}, {"tone", tone_of(is_part)}};
 }
 
 }  // namespace cairn

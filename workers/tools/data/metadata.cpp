@@ -375,11 +375,30 @@ bool has_rival_places(const Json& metadata) {
   return false;
 }
 
+std::vector<std::string> gaps_in(const Json& metadata) {
+  constexpr std::size_t named_max = 5;
+  std::vector<std::string> gaps;
+  if (metadata.value("more", false)) gaps.emplace_back("The data has tables or keys that were not read.");
+  const Json unread = metadata.value("not_searched", Json::array());
+  if (!unread.empty()) {
+    std::string names;
+    for (std::size_t i = 0; i < std::min(unread.size(), named_max); ++i)
+      names += (i == 0 ? "" : ", ") + unread[i].get<std::string>();
+    if (unread.size() > named_max) names += " and " + std::to_string(unread.size() - named_max) + " more";
+    gaps.push_back((unread.size() == 1 ? "The table " + names + " was" : "The tables " + names + " were") +
+                   " not searched: the time did not suffice.");
+  }
+  if (metadata.value("more_values", false))
+    gaps.emplace_back("Not all values that are like the names asked for were read.");
+  return gaps;
+}
+
 std::string explain_metadata(const Json& metadata) {
   std::string text;
   for (const Json& place : metadata["found"]) text += (text.empty() ? "" : "\n") + place_in_words(metadata, place);
   for (const Json& reference : metadata["unresolved"])
     text += (text.empty() ? "" : "\n") + ("The data has nothing that is called " + reference.get<std::string>() + ".");
+  for (const std::string& gap : gaps_in(metadata)) text += (text.empty() ? "" : "\n") + gap;
   return text;
 }
 

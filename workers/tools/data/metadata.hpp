@@ -9,7 +9,8 @@
 //   "values"?: [{"table", "column", "value", "word", "is_equal", "has_variants"}...],
 //   "rivals"?: words that may be several things alike, [{"word", "places": [NAME...], "more"}...],
 //   "left_out"?: how many tables are not among "tables", "sampled"?, "not_searched"?: tables whose values were looked
-//   at in part or not at all}
+//   at in part or not at all, "more_values"?: there are values that were left out, "more"?: there are tables or keys
+//   that were not read}
 #pragma once
 
 #include <string>
@@ -47,7 +48,10 @@ ValueSearch values_for(const LookedUp& asked);
 // Whether a reference has several equally good places.
 bool has_rival_places(const Json& metadata);
 
-// The places in whole sentences.
+// What the lookup could not read, in sentences; none if it read all. A sample of a large table is no such gap.
+std::vector<std::string> gaps_in(const Json& metadata);
+
+// The places, and the gaps, in whole sentences.
 std::string explain_metadata(const Json& metadata);
 
 // Lower case, without a plural's ending, words separated by blanks: "net_prices" and "net price" are the same.

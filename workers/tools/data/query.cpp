@@ -445,23 +445,31 @@ bool is_plain(const Json& analysis, const Json& metadata) {
   return !has_rival_places(metadata) && found.size() == references.size() && !found.empty();
 }
 
+// The query as the question says it, or else as its analysis alone has it.
+Result<Json> query_without_gaps(const Json& analysis, const Json& metadata) {
+  const std::string question = text_of(analysis, "question");
+  const bool by_words = question.empty() || !metadata.contains("values") || text_of(analysis, "kind") == "change" ||
+                        number_of(analysis, "page") > 0;
+  if (by_words) return Query(analysis, metadata).made();
+  Result<Json> read = query_of_question(question, metadata);
+  if ((read && !has_unread_words(*read)) || !is_plain(analysis, metadata)) return read;
+  try {
+    Json query = Query(analysis, metadata).made();
+    query["doubts"] = {"The question was read by its words alone."};
+    return query;
+  } catch (const Refused&) {
+    return read;
+  }
+}
+
 }  // namespace
 
 Result<Json> sql_query(const Json& analysis, const Json& metadata) {
   try {
-    const std::string question = text_of(analysis, "question");
-    const bool by_words = question.empty() || !metadata.contains("values") || text_of(analysis, "kind") == "change" ||
-                          number_of(analysis, "page") > 0;
-    if (by_words) return Query(analysis, metadata).made();
-    Result<Json> read = query_of_question(question, metadata);
-    if ((read && !has_unread_words(*read)) || !is_plain(analysis, metadata)) return read;
-    try {
-      Json query = Query(analysis, metadata).made();
-      query["doubts"] = {"The question was read by its words alone."};
-      return query;
-    } catch (const Refused&) {
-      return read;
-    }
+    Result<Json> query = query_without_gaps(analysis, metadata);
+    if (!query) return query;
+    for (std::string& gap : gaps_in(metadata)) (*query)["doubts"].push_back(std::move(gap));
+    return query;
   } catch (const Refused& refused) {
     return refused.error;
   } catch (const Json::exception&) {

@@ -13,8 +13,9 @@
 
 namespace cairn {
 
-// {"language": "sql", "text", "says"}: the query, and its result in words. Refuses `invalid`: names that make no query
-// (no table, a measure that is no figure, tables that no key links, a month without a date).
+// {"language": "sql", "text", "says", "ties"?, "doubts"?}: the query, its result in words, a query on whether rows
+// share its last place, and what was taken for granted, also for gaps of the metadata. Refuses `invalid`: names that
+// make no query (no table, a measure that is no figure, tables that no key links, a month without a date).
 Result<Json> sql_query(const Json& analysis, const Json& metadata);
 
 }  // namespace cairn

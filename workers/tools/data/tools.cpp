@@ -140,7 +140,7 @@ ToolAnswer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
                        tables_there_are(*catalog),
                    false);
   }
-  const bool is_sure = !catalog->out_of_time && metadata["unresolved"].empty() && !metadata.contains("rivals") &&
+  const bool is_sure = gaps_in(metadata).empty() && metadata["unresolved"].empty() && !metadata.contains("rivals") &&
                        !has_rival_places(metadata);
   return Json{{"metadata_results", metadata}, {"tone", is_sure ? "sure" : "uncertain"}};
 }
@@ -148,8 +148,8 @@ ToolAnswer metadata_lookup(const Dataset& dataset, const ToolCall& call) {
 ToolAnswer explain(const ToolCall& call) {
   const Json* metadata = carried(call, "metadata_results");
   if (metadata == nullptr || !metadata->is_object()) return unfit_inputs("metadata_results", call);
-  return Json{{"explanation", explain_metadata(*metadata)},
-              {"tone", metadata->at("unresolved").empty() ? "sure" : "uncertain"}};
+  const bool is_sure = metadata->at("unresolved").empty() && gaps_in(*metadata).empty();
+  return Json{{"explanation", explain_metadata(*metadata)}, {"tone", is_sure ? "sure" : "uncertain"}};
 }
 
 // --- queries ---------------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ ToolAnswer execute_page(const Dataset& dataset, const QueryLanguage& language, c
   ToolAnswer answer = execute(dataset, language, call, {(number.get<std::int64_t>() - 1) * rows, rows});
   if (answer) {
     (*answer)["es_results"]["page"] = {{"number", number}, {"size", size}};
-    (*answer)["tone"] = "sure";
+    (*answer)["tone"] = (*answer)["es_results"].contains("doubts") ? "uncertain" : "sure";
   }
   return answer;
 }
@@ -284,8 +284,7 @@ std::vector<ToolSpec> data_tools(const Dataset& dataset, const QueryLanguage& la
             "Gives some rows of a table. Inputs table, rows (at most 20) and from, how many to skip."),
       about(spec("find_values", "data", {"values"}, {"found_values"}, explore(find_values_tool)),
             "Finds the columns that have or hold texts. Inputs values, a list of texts, and tables, where to look; "
-            "without "
-            "tables everywhere, as far as the time suffices."),
+            "without tables everywhere, as far as the time suffices. Texts of more than 200 letters are not read."),
       about(spec("es_query_gen", "es", {"*.metadata_results", "$main_goal/analysis_result"}, {"es_query"}, make),
             "Makes the query that answers the goal. Input metadata_results; draft, a query in " + written +
                 ", if the goal's analysis cannot say what is asked."),

@@ -56,6 +56,24 @@ TEST(DataExplore, finds_values) {
   EXPECT_EQ(found["values"][0]["column"], "city");
 }
 
+TEST(DataExplore, issue_20_2_a_table_that_there_is_not_is_refused_and_not_passed_over) {
+  const ToolAnswer answer = call("find_values", {{"values", {"Berlin"}}, {"tables", {"shops", "stores"}}});
+  ASSERT_FALSE(answer) << *answer;
+  EXPECT_EQ(answer.error().error, "not_found");
+  EXPECT_EQ(answer.error().message, "Expected a table of the data, but \"stores\" is none.");
+}
+
+TEST(DataExplore, issue_20_2_a_page_of_rows_is_as_sure_as_its_query) {
+  const auto tone = [](const Json& more) {
+    Json query = {{"language", "sql"}, {"text", "select 1 as n"}, {"says", "a number"}};
+    query.update(more);
+    const ToolAnswer answer = call("page_query", {{"es_query", query}, {"page", {{"number", 1}, {"size", 5}}}});
+    return answer ? answer->at("tone") : Json(answer.error().message);
+  };
+  EXPECT_EQ(tone(Json::object()), "sure");
+  EXPECT_EQ(tone({{"doubts", Json::array({"A word was not used."})}}), "uncertain");
+}
+
 TEST(DataExplore, refuses_in_one_sentence) {
   const std::vector<std::pair<std::string, Json>> bad = {{"list_tables", {{"from", -1}}},
                                                          {"list_tables", {{"from", "x"}}},
@@ -97,6 +115,15 @@ struct SlowData {
   std::optional<Administration> holder;
 };
 
+// The count of a table's rows as it is made from what was looked up.
+Json query_of(const Json& looked_up, const std::string& table, const Dataset& dataset) {
+  const ToolAnswer made = call("es_query_gen",
+                               {{"metadata_results", looked_up.at("metadata_results")},
+                                {"analysis_result", {{"kind", "count"}, {"references", Json::array({table})}}}},
+                               dataset);
+  return made ? *made : Json{{"es_query", made.error().message}};
+}
+
 TEST(DataExplore, issue_20_2_rows_that_have_come_at_the_limit_of_time_are_a_part_and_say_so) {
   const SlowData slow;
   const ToolAnswer answer = call("sample_rows", {{"table", "b"}, {"rows", 20}}, slow.data);
@@ -122,6 +149,8 @@ TEST(DataExplore, issue_20_2_tables_that_have_come_at_the_limit_of_time_are_a_pa
   const ToolAnswer listed = call("list_tables", Json::object(), slow.data);
   const ToolAnswer described = call("describe_table", {{"table", "a"}}, slow.data);
   const ToolAnswer beyond = call("describe_table", {{"table", "z"}}, slow.data);
+  const ToolAnswer values = call("find_values", {{"values", {"x"}}, {"tables", {"a"}}}, slow.data);
+  const ToolAnswer looked_up = call("metadata_lookup", {{"references", {"a"}}}, slow.data);
   slow.holder->roll_back();
   ASSERT_TRUE(listed) << listed.error().message;
   EXPECT_EQ(listed->at("tables")["tables"].size(), 2U) << *listed;
@@ -134,6 +163,32 @@ TEST(DataExplore, issue_20_2_tables_that_have_come_at_the_limit_of_time_are_a_pa
   ASSERT_FALSE(beyond) << "it is not said that there is none";
   EXPECT_EQ(beyond.error().error, "limit");
   EXPECT_TRUE(beyond.error().retryable);
+  ASSERT_TRUE(values) << values.error().message;
+  EXPECT_TRUE(values->at("found_values").contains("cut"));
+  EXPECT_EQ(values->at("tone"), "uncertain");
+  ASSERT_TRUE(looked_up) << looked_up.error().message;
+  EXPECT_EQ(looked_up->at("tone"), "uncertain");
+  const Json query = query_of(*looked_up, "a", slow.data);
+  EXPECT_EQ(query["tone"], "uncertain") << "what is left out of it is no secret";
+  EXPECT_EQ(query["es_query"]["doubts"], Json::array({"The data has tables or keys that were not read."}));
+}
+
+TEST(DataExplore, issue_20_2_a_table_that_the_time_did_not_suffice_for_is_a_doubt_of_lookup_query_and_explanation) {
+  const SlowData slow;
+  const ToolAnswer looked_up =
+      call("metadata_lookup", {{"references", {"b", "oslo"}}, {"question", "How many b are there?"}}, slow.data);
+  ASSERT_TRUE(looked_up) << looked_up.error().message;
+  const Json& metadata = looked_up->at("metadata_results");
+  EXPECT_EQ(metadata["not_searched"], Json::array({"b"})) << metadata;
+  EXPECT_EQ(looked_up->at("tone"), "uncertain");
+  const std::string gap = "The table b was not searched: the time did not suffice.";
+  const Json query = query_of(*looked_up, "b", slow.data);
+  EXPECT_EQ(query["tone"], "uncertain");
+  EXPECT_EQ(query["es_query"]["doubts"], Json::array({gap}));
+  const ToolAnswer explained = call("explain_metadata", {{"metadata_results", metadata}}, slow.data);
+  ASSERT_TRUE(explained) << explained.error().message;
+  EXPECT_EQ(explained->at("tone"), "uncertain");
+  EXPECT_TRUE(says(explained->at("explanation"), gap)) << *explained;
 }
 
 TEST(DataExplore, a_question_that_names_nothing_of_the_data_is_told_what_there_is) {

@@ -385,6 +385,30 @@ TEST(DataReading, issue_20_2_the_date_of_another_table_is_a_doubt) {
   EXPECT_FALSE(doubts(read_query("How many calls were there in 2021?"), "The date was taken"));
 }
 
+TEST(DataReading, issue_20_2_what_the_lookup_could_not_read_is_a_doubt_of_the_query) {
+  const std::vector<std::pair<Json, std::string>> gaps = {
+      {{{"more", true}}, "The data has tables or keys that were not read."},
+      {{{"not_searched", Json::array({"b_view"})}}, "The table b_view was not searched: the time did not suffice."},
+      {{{"not_searched", {"a", "b", "c", "d", "e", "f", "g"}}},
+       "The tables a, b, c, d, e and 2 more were not searched: the time did not suffice."},
+      {{{"more_values", true}}, "Not all values that are like the names asked for were read."}};
+  const auto asked = [](const std::string& question, const Json& more) {
+    Json metadata = question_metadata({{"ships"}, question}, harbour(), {});
+    metadata.update(more);
+    const Json analysis = {{"kind", "count"}, {"question", question}, {"references", Json::array({"ships"})}};
+    const Result<Json> query = sql_query(analysis, metadata);
+    return query ? *query : Json{{"text", query.error().message}};
+  };
+  for (const auto& [more, gap] : gaps) {
+    const Json query = asked("How many ships are there?", more);
+    EXPECT_EQ(query.value("doubts", Json()), Json::array({gap})) << query;
+    const Json by_words = asked("How many rusty ships are there?", more);
+    EXPECT_TRUE(doubts(by_words, "was read by its words alone")) << by_words;
+    EXPECT_TRUE(doubts(by_words, gap)) << by_words;
+  }
+  EXPECT_FALSE(asked("How many ships are there?", {{"sampled", Json::array({"call"})}}).contains("doubts"));
+}
+
 TEST(DataReading, issue_20_2_a_day_may_stand_before_its_month) {
   for (const char* question :
        {"How many calls were there on 1 May 2021?", "How many calls were there on the 1st of May 2021?",
