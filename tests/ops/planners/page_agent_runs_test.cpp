@@ -199,6 +199,41 @@ TEST(PageAgent, U8_the_runs_steps_come_to_the_worker_that_has_its_browser) {
   cairn_ok({"cancel", run});
 }
 
+// A failed attempt brings the step back into the queue, too.
+TEST(PageAgent, U8_a_step_that_is_tried_again_comes_to_the_worker_that_has_its_browser) {
+  const AtRoot root;
+  const std::string page = testing::source_dir() + std::string("/workers/tools/page/pages/patient_register.html");
+  constexpr int acts = 6;
+  const auto node = [](const std::string& tool, Json inputs, const std::string& next) {
+    return Json{{"do", "tool.call"},
+                {"with", {{"tool", tool}, {"inputs", std::move(inputs)}}},
+                {"on", {{"ok", next}, {"error", "lost"}}}};
+  };
+  Json nodes = {{"lost", {{"end", "failed"}}}, {"stumble" + std::to_string(acts), {{"end", "done"}}}};
+  nodes["open"] = node("page.observe", {{"url", page}}, "stumble0");
+  for (int i = 0; i < acts; ++i) {
+    const std::string n = std::to_string(i);
+    nodes["stumble" + n] = node("fail", {{"times", 1}}, "act" + n);
+    nodes["stumble" + n]["retry"] = {{"attempts", 2}, {"backoff_ms", 200}};
+    nodes["act" + n] =
+        node("page.act", {{"url", page}, {"action", "scroll(\"down\")"}}, "stumble" + std::to_string(i + 1));
+    nodes["act" + n]["with"]["into"] = "saw" + n;
+  }
+  const Json graph = {{"name", "stumbles"}, {"start", "open"}, {"limits", {{"steps", 100}}}, {"nodes", nodes}};
+  cairn_ok({"graph", "add", write_file("stumbles.json", graph.dump())});
+  Beside first({"work"});
+  Beside second({"work"});
+  const std::string run = cairn_ok({"start", "stumbles", "--json"}).json()["run"];
+  const auto shown = [&] { return cairn_ok({"show", run, "--json"}).json(); };
+  ASSERT_TRUE(wait_until([&] { return shown()["status"] == "done"; })) << cairn_ok({"events", run}).out;
+  const Json channels = shown()["channels"];
+  for (int i = 0; i < acts; ++i) {
+    const Json& saw = channels["saw" + std::to_string(i)];
+    EXPECT_EQ(saw["performed"], true) << saw;
+    EXPECT_FALSE(saw.contains("reopened")) << saw;
+  }
+}
+
 TEST(PageAgent, F11_a_relative_path_is_refused_when_the_run_starts) {
   for (const char* url : {"x.html", "./x.html", "pages/x.html", "shop.example/cart"})
     expect_refused(cairn({"start", "page_agent", "--input", Json{{"goal", "g"}, {"url", url}}.dump()}), 4, "url");

@@ -141,6 +141,37 @@ TEST(PageTools, a_browser_leaves_no_files_behind) {
   fs::remove_all(folder);
 }
 
+TEST(PageTools, U5_what_lies_over_a_page_is_told_first_and_what_it_covers_is_marked) {
+  const auto tools = browser_tools();
+  Calls calls(*tools);
+  const Json page = calls.observe(source + "/tests/workers/tools/page/pages/consent.html");
+  const std::string dom = page["dom"];
+  const std::size_t reject = dom.find("Reject all");
+  const std::size_t prices = dom.find(" covered>Show prices</button>");
+  ASSERT_NE(reject, std::string::npos) << dom;
+  ASSERT_NE(prices, std::string::npos) << dom;
+  EXPECT_LT(reject, prices) << dom;
+  const Json freed = calls.act("click(" + number_of(page, "Reject all") + ")", page, 2);
+  EXPECT_TRUE(shows(freed["dom"], ">Show prices</button>")) << freed;
+  EXPECT_FALSE(shows(freed["dom"], " covered")) << freed;
+}
+
+TEST(PageTools, U5_links_have_their_targets_and_pictures_and_titles_their_words) {
+  const testing::LoopbackServer server([](const testing::LoopbackServer::Request&) {
+    return testing::LoopbackServer::Reply{
+        200,
+        "<!doctype html><a href=\"/map?floor=2\">Map</a> <a href=\"https://elsewhere.example/shop\">Out</a>"
+        "<img alt=\"A red lamp\"><button title=\"Save the plan\"></button>",
+        false};
+  });
+  const auto tools = browser_tools({server.url("/"), ""});
+  const Json page = Calls(*tools).observe(server.url("/"));
+  const std::string dom = page["dom"];
+  for (const char* told : {" href=\"/map?floor=2\">Map</a>", " href=\"https://elsewhere.example/shop\">Out</a>",
+                           "<img label=\"A red lamp\">", " hint=\"Save the plan\""})
+    EXPECT_TRUE(shows(dom, told)) << told << " in " << dom;
+}
+
 TEST(PageTools, one_key_acts_once_and_what_is_not_there_is_not_touched) {
   const auto tools = browser_tools();
   Calls calls(*tools);
