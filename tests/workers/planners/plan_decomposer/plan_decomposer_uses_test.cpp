@@ -225,16 +225,19 @@ TEST(PlanDecomposer, S1_02_a_request_holds_nothing_of_the_callers_conversation) 
   PlannerRun planner(generous(2));
   add_graph(planner, owner_graph);
   const std::string marker = "the parrot is called Ernesto";
-  const RunId run = planner.start("owner", {{"draft", plan_of({{"1"}})},
-                                            {"messages", {{{"role", "user"}, {"content", marker}}}},
-                                            {"history", marker},
-                                            {"options", {{"model", "decomposer-small"}}}});
+  const Json request_options = {{"temperature", 0}, {"reasoning_effort", "low"}};
+  const RunId run =
+      planner.start("owner", {{"draft", plan_of({{"1"}})},
+                              {"messages", {{{"role", "user"}, {"content", marker}}}},
+                              {"history", marker},
+                              {"options", {{"model", "decomposer-small"}, {"options", request_options}}}});
   work_with_children(planner, run);
   ASSERT_FALSE(planner.model().requests.empty());
   for (const ModelRequest& request : planner.model().requests) {
     EXPECT_FALSE(has(request.messages.dump(), "Ernesto"));
     EXPECT_EQ(request.messages.size(), 2U) << "a conversation of its own";
     EXPECT_EQ(request.model, "decomposer-small");
+    EXPECT_EQ(request.options, request_options);
   }
 }
 
