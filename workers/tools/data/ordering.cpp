@@ -258,9 +258,15 @@ class Ordering : private TermReader {
     if (has_target && !counts && is_asked_itself(i) && !picker_.table(*mention) && adjective.columns.empty()) {
       if (picker_.column(*mention, scope_at(at), is_ordered_column)) return;  // term_at reads it
     }
+    const bool asks_count = counts && is_asked_itself(i);
     if (has_target && adjective.columns.empty() &&
-        order_by_mention(i, at, *mention, counts, averages, adjective.is_most))
+        order_by_mention(i, at, *mention, counts, averages, adjective.is_most)) {
+      if (asks_count) {
+        parts_.shown.push_back(*sketch_.order);
+        sketch_.doubts.emplace_back("It is not clear whether the figure or the row that has it is asked for.");
+      }
       return;
+    }
     order_by_adjective(i, adjective);
   }
 

@@ -13,6 +13,7 @@ class Ratios : private TermReader {
   using TermReader::TermReader;
 
   bool read_ratio() {
+    if (read_average_number()) return true;
     for (std::size_t i = 0; i < clauses_.size(); ++i) {
       const std::string& lower = clauses_[i].token->lower;
       const bool is_part = lower == "proportion" || lower == "percentage" || lower == "percent" ||
@@ -37,6 +38,39 @@ class Ratios : private TermReader {
   }
 
  private:
+  // "the average number of A per B", where each A has one B: all A by all B.
+  bool read_average_number() {
+    for (std::size_t i = 0; i < clauses_.size(); ++i) {
+      if (!clauses_.is_open(i) || !clauses_.is(i, {"average", "mean"}) || !clauses_.is(i + 1, {"number", "count"}))
+        continue;
+      const std::size_t counted_at = clauses_.word(i + 2) == "of" ? i + 3 : i + 2;
+      std::size_t at = counted_at + 1;
+      if (clauses_.is(at, {"for", "of", "in", "by"})) ++at;
+      if (!clauses_.is(at, {"per", "each", "every"})) continue;
+      const auto counted = table_at(counted_at);
+      const auto by = table_at(at + 1);
+      if (!counted || !by || !has_one(*counted, *by)) continue;
+      clauses_.use(i, at + 1);
+      read_periods(parts_);
+      read_comparisons(parts_);
+      add_ratio(counted_term(*counted), counted_term(*by));
+      return true;
+    }
+    return false;
+  }
+
+  std::optional<std::size_t> table_at(std::size_t i) const {
+    const Mention* mention = clauses_.mention(i);
+    return mention == nullptr || picker_.is_value(*mention) ? std::nullopt : picker_.table(*mention);
+  }
+
+  // Whether a key leads from each row of a table to one of the other.
+  bool has_one(std::size_t table, std::size_t other) const {
+    return std::any_of(schema_.links().begin(), schema_.links().end(), [&](const SchemaLink& link) {
+      return link.table == table && link.to_table == other && link.to_one;
+    });
+  }
+
   std::optional<Term> side(std::size_t first, std::size_t last) {
     for (std::size_t k = first; k < last; ++k) {
       std::size_t at = k;

@@ -26,7 +26,7 @@ constexpr std::size_t unread_max = 3;  // words without a meaning in the data; w
 class Reading {
  public:
   Reading(const DataSchema& schema, const std::vector<Token>& tokens, const std::vector<Mention>& mentions)
-      : schema_(schema), clauses_(tokens, mentions), picker_(schema, tokens, mentions) {}
+      : schema_(schema), tokens_(tokens), clauses_(tokens, mentions), picker_(schema, tokens, mentions) {}
 
   Result<Sketch> read() {
     read_instructions();
@@ -35,6 +35,7 @@ class Reading {
     if (!read_ratio(parts_)) read_plainly();
     add_conditions();
     doubt_repeated();
+    doubt_averages();
     read_absence(parts_);
     read_flags(parts_);
     read_rest();
@@ -288,6 +289,25 @@ class Reading {
       sketch().doubts.emplace_back("The answer has no more than what the question gives.");
   }
 
+  // "the average revenue per shop": of the rows that have it, which are not named, or of the shops' sums?
+  void doubt_averages() {
+    const auto has_word = [this](const auto& fits) { return std::any_of(tokens_.begin(), tokens_.end(), fits); };
+    if (!has_word([](const Token& token) { return token.lower == "per"; })) return;
+    for (const Term& term : sketch().outputs) {
+      if (term.function != "avg" || !term.column) continue;
+      const std::size_t table = schema_.columns()[*term.column].table;
+      const std::vector<std::string>& stems = schema_.tables()[table].core_stems;
+      const bool is_named = std::all_of(stems.begin(), stems.end(), [&](const std::string& stem) {
+        return has_word([&](const Token& token) { return token.stem == stem; });
+      });
+      const bool is_of_others = std::any_of(sketch().groups.begin(), sketch().groups.end(), [&](const Term& group) {
+        return group.column && schema_.columns()[*group.column].table != table;
+      });
+      if (is_of_others && !is_named)
+        sketch().doubts.push_back("The average was taken over the rows of " + schema_.tables()[table].name + ".");
+    }
+  }
+
   // --- what is left --------------------------------------------------------------------------------------------------
   void read_rest() {
     for (std::size_t i = 0; i < clauses_.size(); ++i)
@@ -342,6 +362,7 @@ class Reading {
   }
 
   const DataSchema& schema_;
+  const std::vector<Token>& tokens_;
   Clauses clauses_;
   Picker picker_;
   QuestionParts parts_{schema_, clauses_, picker_};

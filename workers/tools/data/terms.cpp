@@ -149,7 +149,12 @@ std::optional<Term> TermReader::term_of(std::size_t at, const Mention& mention, 
   const std::set<std::size_t> scope = scope_at(at);
   const auto table = picker_.table(mention);
   if (counts) {
-    if (table) return counted_term(*table);
+    if (table) {
+      if (function == "avg" || function == "max" || function == "min")
+        sketch_.doubts.push_back("The number of " + picker_.text(mention) + " is given as it is: it has no " +
+                                 (function == "avg" ? "average" : "highest or lowest") + " of its own.");
+      return counted_term(*table);
+    }
     if (const auto any = picker_.any_table(mention);
         any && mention.candidates.front().score < 0.95 && !picker_.is_value(mention)) {
       // "How many flights" where a column is nearer than the table: what is counted are rows.

@@ -378,6 +378,30 @@ TEST(DataReading, issue_20_2_a_word_for_a_figure_or_a_choice_that_is_left_over_i
   EXPECT_TRUE(doubts(read_query("List the ships named Ann", fleet), "no more than what the question gives"));
 }
 
+TEST(DataReading, issue_20_2_an_average_of_counts_is_a_ratio_or_a_doubt_and_never_the_count_alone) {
+  EXPECT_EQ(in_one_line(read_query("What is the average number of calls per ship?")["text"]),
+            "select 1.0 * (select count(*) from call) / nullif((select count(*) from ship), 0) as ratio");
+  EXPECT_EQ(in_one_line(read_query("What is the average number of calls per ship in 2021?")["text"]),
+            "select 1.0 * count(*) / nullif(count(distinct ship.ship_id), 0) as ratio from call join ship on "
+            "call.ship_id = ship.ship_id where call.arrived_on >= date '2021-01-01' and call.arrived_on < date "
+            "'2022-01-01'");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"What is the average number of calls per ship?", "A ratio can be meant in several ways."},
+      {"What is the average number of calls?", "The number of calls is given as it is: it has no average of its own."},
+      {"What is the average number of ports per ship?", "it has no average of its own."},
+      {"What is the mean number of calls for each flag state?", "it has no average of its own."},
+      {"What is the highest number of calls of a ship?", "whether the figure or the row that has it is asked for."},
+      {"What is the average weight per port?", "The average was taken over the rows of lift."}};
+  for (const auto& [question, doubt] : cases) {
+    const Json query = read_query(question);
+    EXPECT_TRUE(doubts(query, doubt)) << question << " " << query;
+  }
+  for (const char* sure : {"What is the average length of ships?", "What is the average length per flag state?",
+                           "Which ship has the highest number of calls?"})
+    EXPECT_FALSE(read_query(sure).contains("doubts")) << sure << read_query(sure);
+  EXPECT_FALSE(doubts(read_query("What is the average weight of lifts per port?"), "The average was taken"));
+}
+
 TEST(DataReading, issue_20_2_the_date_of_another_table_is_a_doubt) {
   const Json ports = read_query("How many ports were there in 2021?");
   EXPECT_TRUE(contains(ports["text"], "arrived_on")) << ports;
