@@ -204,8 +204,8 @@ CLI::Option* add_before(CLI::App& app, std::int64_t& before) {
       ->type_name("N");
 }
 
-void print_older_ones(std::size_t shown, std::int64_t oldest) {
-  print_list_goes_on(std::to_string(shown) + " shown. Older ones:", "--before " + std::to_string(oldest));
+void print_older_ones(std::size_t shown, std::int64_t oldest, bool json) {
+  print_list_goes_on(std::to_string(shown) + " shown. Older ones:", "--before " + std::to_string(oldest), json);
 }
 
 }  // namespace cairn

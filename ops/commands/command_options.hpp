@@ -100,6 +100,6 @@ void add_run_filter(CLI::App& app, RunQuery& runs);
 
 // The pages of a history: --before, which `before` keeps, and the line that ends a page which is not the last.
 CLI::Option* add_before(CLI::App& app, std::int64_t& before);
-void print_older_ones(std::size_t shown, std::int64_t oldest);
+void print_older_ones(std::size_t shown, std::int64_t oldest, bool json);
 
 }  // namespace cairn

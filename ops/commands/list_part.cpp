@@ -27,11 +27,10 @@ void print_list(const Settings& settings, Table table, std::vector<ListRow> rows
     if (goes_on) rows.erase(rows.begin() + part.limit, rows.end());
   }
   for (ListRow& row : rows) settings.json ? print_json(row.line) : table.add(std::move(row.cells));
-  if (settings.json) return;
-  last == LastColumn::wrapped ? table.print_wrapped() : table.print();
+  if (!settings.json) last == LastColumn::wrapped ? table.print_wrapped() : table.print();
   if (goes_on)
-    print_list_goes_on(std::to_string(rows.size()) + " shown. The next ones:",
-                       "--after " + shell_word(rows.back().key));
+    print_list_goes_on(std::to_string(rows.size()) + " shown. The next ones:", "--after " + shell_word(rows.back().key),
+                       settings.json);
 }
 
 std::string shell_word(const std::string& text) {

@@ -33,7 +33,7 @@ void add_list_part(CLI::App& app, ListPart& part);
 
 enum class LastColumn { cut, wrapped };
 
-// The rows as JSON lines or in the table. Where the list goes on, people read the cursor.
+// The rows as JSON lines or in the table. Where the list goes on, a line has the cursor.
 void print_list(const Settings& settings, Table table, std::vector<ListRow> rows, const ListPart& part,
                 LastColumn last = LastColumn::cut);
 

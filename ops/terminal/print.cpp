@@ -151,7 +151,8 @@ std::string paused_text(const Json& paused) {
          local_moment_of(paused["at"]) + " " + paused["reason"].get<std::string>();
 }
 
-void print_list_goes_on(const std::string& says, const std::string& option) {
+void print_list_goes_on(const std::string& says, const std::string& option, bool json) {
+  if (json) return void(std::cerr << "cairn: " << visible(says + " " + option) << '\n');
   const bool fits = says.size() + 1 + option.size() <= line_width();
   if (fits) return print_line(painted(says + " " + option, Paint::dim));
   print_line(painted(says, Paint::dim));

@@ -22,8 +22,9 @@ void print_dated(const std::string& when, const std::string& text);
 void print_head(const RunState& state, const std::string& says);
 // How a run that cleans up ends then, and why; nothing of another one.
 void print_ending(const RunState& state);
-// The end of a list that goes on: what was shown, and the option that shows more; on one line where it fits.
-void print_list_goes_on(const std::string& says, const std::string& option);
+// The end of a list that goes on: what was shown, and the option that shows more; on one line where it fits. Next to
+// JSON lines it is a line on stderr.
+void print_list_goes_on(const std::string& says, const std::string& option, bool json);
 
 // A time in a list whose head names the zone: on a terminal as short as can be, elsewhere with the day. "" of no time.
 std::string listed_time(TimeUs at_us, TimeUs now_us);

@@ -92,7 +92,7 @@ Exit hook_show(const Settings& settings, const HookViewOptions& options) {
   print_hook(line);
   print_deliveries(deliveries, (*hooks)->store->database_time());
   if (!may_be_more) return exit_ok;
-  print_list_goes_on("There may be more:", "--after " + next);
+  print_list_goes_on("There may be more:", "--after " + next, settings.json);
   return exit_ok;
 }
 
@@ -112,7 +112,7 @@ Exit hook_history(const Settings& settings, const HookViewOptions& options) {
       print_dated(local_time(kept.at),
                   kept.note.kind + " by " + kept.note.actor + (kept.note.says.empty() ? "." : ": " + kept.note.says));
   }
-  if (goes_on && !settings.json) print_older_ones(notes.size(), notes.front().number);
+  if (goes_on) print_older_ones(notes.size(), notes.front().number, settings.json);
   return exit_ok;
 }
 

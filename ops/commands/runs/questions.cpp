@@ -64,11 +64,8 @@ Exit list_questions(const Settings& settings, const InboxOptions& options) {
     left -= static_cast<std::int32_t>(page.lines.size());
     for (Json& line : page.lines) settings.json ? print_json(line) : shown.push_back(std::move(line));
   }
-  if (settings.json) return exit_ok;
-  print_questions_table(shown, store.database_time());
-  if (!next) return exit_ok;
-  print_line(painted("There may be more:", Paint::dim));
-  print_line(painted("--after " + cursor_at(*next), Paint::dim));
+  if (!settings.json) print_questions_table(shown, store.database_time());
+  if (next) print_list_goes_on("There may be more:", "--after " + cursor_at(*next), settings.json);
   return exit_ok;
 }
 

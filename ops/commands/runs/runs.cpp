@@ -89,15 +89,30 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
-// Said if there are more runs than were listed.
-void print_rest(Store& store, const RunFilter& filter, const std::vector<RunRow>& rows) {
+// How many of the runs were listed, the last of which is `last`; empty if there are no more. A lineage is not counted.
+std::string count_shown(Store& store, const RunFilter& filter, std::int64_t shown, const RunRow& last) {
   constexpr std::int64_t counted_max = 1'000'000;
-  if (filter.lineage || static_cast<std::int64_t>(rows.size()) < filter.limit) return;
+  if (filter.lineage) {
+    RunFilter next = filter;
+    next.after = {last.started_at, last.id};
+    next.limit = 1;
+    return store.runs(next).empty() ? "" : grouped(shown) + " shown";
+  }
   const std::int64_t count = store.all_runs().count(filter, counted_max);
-  if (!filter.after && count <= static_cast<std::int64_t>(rows.size())) return;
-  const std::string says = grouped(static_cast<std::int64_t>(rows.size())) + " of " + grouped(count) +
-                           (count == counted_max ? " or more" : "") + ". The next ones:";
-  print_list_goes_on(says, "--after " + cursor_of(rows.back()));
+  if (!filter.after && count <= shown) return "";
+  return grouped(shown) + " of " + grouped(count) + (count == counted_max ? " or more" : "");
+}
+
+// The tree of a lineage from its root on. One that is cut lacks the newest runs, so that each has its origin.
+void print_tree(Store& store, const RunFilter& filter) {
+  std::vector<RunRow> rows = store.runs(unlimited(filter));
+  const std::size_t count = rows.size();
+  const auto limit = static_cast<std::size_t>(filter.limit);
+  if (count > limit) rows.erase(rows.begin(), rows.end() - filter.limit);
+  print_lineage(std::move(rows));
+  if (count > limit)
+    print_list_goes_on(grouped(filter.limit) + " of " + grouped(static_cast<std::int64_t>(count)) + ". All of them:",
+                       "--limit " + std::to_string(count), false);
 }
 
 Exit list_runs(const Settings& settings, const RunQuery& query) {
@@ -107,17 +122,22 @@ Exit list_runs(const Settings& settings, const RunQuery& query) {
   if (!meant) return meant.error();
   const RunFilter& filter = *meant;
   if (filter.lineage && !settings.json) {
-    print_lineage(opened->store->runs(filter));
+    print_tree(*opened->store, filter);
     return exit_ok;
   }
   std::vector<RunRow> rows;
+  std::int64_t shown = 0;
+  std::optional<RunRow> last;
   for_each_page(*opened->store, filter, [&](std::span<const RunRow> page) {
+    shown += std::ssize(page);
+    last = page.back();
     if (!settings.json) return void(rows.insert(rows.end(), page.begin(), page.end()));
     for (const RunRow& row : page) print_json(run_json(row));
   });
-  if (settings.json) return exit_ok;
-  print_runs(rows, opened->store->database_time());
-  print_rest(*opened->store, filter, rows);
+  if (!settings.json) print_runs(rows, opened->store->database_time());
+  const std::string says =
+      last && shown >= filter.limit ? count_shown(*opened->store, filter, shown, *last) : std::string();
+  if (!says.empty()) print_list_goes_on(says + ". The next ones:", "--after " + cursor_of(*last), settings.json);
   return exit_ok;
 }
 

@@ -44,11 +44,10 @@ Exit list_starts(const Settings& settings, const StartsOptions& options) {
   if (goes_on) lines.pop_back();
   std::vector<Json> shown;
   for (auto& [of, line] : lines) settings.json ? print_json(line) : shown.push_back(line);
-  if (settings.json) return exit_ok;
-  print_start_keys(shown, opened->store->database_time());
+  if (!settings.json) print_start_keys(shown, opened->store->database_time());
   if (goes_on)
     print_list_goes_on(std::to_string(lines.size()) + " shown. The next ones:",
-                       "--after " + shell_word(lines.back().first.graph + " " + lines.back().first.key));
+                       "--after " + shell_word(lines.back().first.graph + " " + lines.back().first.key), settings.json);
   return exit_ok;
 }
 

@@ -154,7 +154,7 @@ Exit schedule_history(const Settings& settings, const ViewOptions& options) {
     else
       print_dated(local_time(kept->recorded_at), note_sentence(*kept, zone));
   }
-  if (goes_on && !settings.json) print_older_ones(notes.size(), notes.back().number);
+  if (goes_on) print_older_ones(notes.size(), notes.back().number, settings.json);
   return exit_ok;
 }
 

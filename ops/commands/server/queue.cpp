@@ -77,7 +77,7 @@ Exit show_history(const Settings& settings, const HistoryOptions& options) {
     else
       print_dated(local_time(change->at_us), limits_words(change->limits) + "  by " + change->actor);
   }
-  if (goes_on && !settings.json) print_older_ones(changes.size(), changes.back().limits.revision);
+  if (goes_on) print_older_ones(changes.size(), changes.back().limits.revision, settings.json);
   return exit_ok;
 }
 
@@ -94,11 +94,10 @@ Exit show_budgets(const Settings& settings, const BudgetsOptions& options) {
                amount_json(unit, line.used).dump(), amount_json(unit, line.budget.cap).dump(),
                local_time(line.until_us)});
   }
-  if (settings.json) return exit_ok;
-  table.print();
+  if (!settings.json) table.print();
   if (page->next)
     print_list_goes_on("There may be more keys than " + std::to_string(*page->next) + " of a budget:",
-                       "--after " + std::to_string(*page->next));
+                       "--after " + std::to_string(*page->next), settings.json);
   return exit_ok;
 }
 

@@ -250,7 +250,15 @@ TEST(ForkCommand, lineage_is_drawn_as_a_tree) {
     EXPECT_NE(tree.find("\n│  └─ " + inner), std::string::npos) << tree;
     EXPECT_NE(tree.find("\n└─ " + other), std::string::npos) << tree;
     EXPECT_NE(tree.find("forked at event " + at), std::string::npos) << tree;
+    EXPECT_EQ(tree.find("--limit"), std::string::npos) << "it is whole";
   }
+  const std::string cut = cairn_ok({"runs", "--lineage", other, "--limit", "2"}).out;
+  EXPECT_NE(cut.find("\n" + run), std::string::npos) << cut;
+  EXPECT_NE(cut.find("\n└─ " + fork), std::string::npos) << cut;
+  EXPECT_TRUE(cut.ends_with("\n2 of 4. All of them: --limit 4\n")) << cut;
+  const Ran json = cairn_ok({"runs", "--lineage", other, "--limit", "2", "--json"});
+  EXPECT_EQ(json.lines().size(), 2u);
+  EXPECT_NE(json.err.find("cairn: 2 shown. The next ones: --after "), std::string::npos) << json.err;
 }
 
 // --- move -----------------------------------------------------------------------------------------------------------

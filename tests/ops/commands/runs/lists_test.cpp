@@ -90,6 +90,19 @@ TEST(Lists, F3_a_list_says_how_many_there_are_and_goes_on_where_it_ended) {
   expect_refused(cairn({"runs", "--after", "yesterday"}), 2, "Expected the cursor");
 }
 
+TEST(Lists, json_lines_that_end_early_have_their_cursor_on_stderr) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_cut"))});
+  for (int n = 0; n < 3; ++n) cairn_ok({"start", "lists_cut", "--wait"});
+  const Ran runs = cairn_ok({"runs", "--graph", "lists_cut", "--limit", "2", "--json"});
+  EXPECT_EQ(runs.lines().size(), 2u);
+  EXPECT_NE(runs.err.find("cairn: 2 of 3. The next ones: --after "), std::string::npos) << runs.err;
+  const Ran questions = cairn_ok({"questions", "--graph", "lists_cut", "--limit", "2", "--json"});
+  EXPECT_EQ(questions.lines().size(), 2u);
+  EXPECT_NE(questions.err.find("cairn: There may be more: --after "), std::string::npos) << questions.err;
+  for (const std::string list : {"runs", "questions"})
+    EXPECT_EQ(cairn_ok({list, "--graph", "lists_cut", "--json"}).err, "") << "all of them are there";
+}
+
 // The list in at most nine parts of one, from the cursor on, each asked for as the one before it says.
 std::vector<std::string> parts_of(const std::string& dsn, Arguments command, std::string cursor = "") {
   command.insert(command.end(), {"--limit", "1", "--dsn", dsn});
@@ -103,7 +116,9 @@ std::vector<std::string> parts_of(const std::string& dsn, Arguments command, std
     if (at == std::string::npos) break;
     cursor = out.substr(at + 32, out.find('\n', at) - at - 32);
     next.push_back("--json");
-    EXPECT_EQ(cairn_ok(next).lines().size(), 1u) << out;
+    const Ran json = cairn_ok(next);
+    EXPECT_EQ(json.lines().size(), 1u) << out;
+    EXPECT_NE(json.err.find("cairn: 1 shown. The next ones: --after " + cursor + "\n"), std::string::npos) << json.err;
   }
   return parts;
 }
