@@ -324,13 +324,35 @@ class Parts {
   }
 
   void warn_misfit(const std::string& what, const Json& schema, const Json& value) {
-    const Json* required = find_member(schema, "required");
     if (around_.check_value && !has_reference(value)) {
       if (const Status fits = around_.check_value(schema, value); !fits) warn(what + fits.error().message);
-    } else if (required != nullptr && required->is_array() && value.is_object()) {
+      return;
+    }
+    if (!value.is_object() || value.contains("$")) return;
+    const Json* required = find_member(schema, "required");
+    if (required != nullptr && required->is_array())
       for (const Json& key : *required)
         if (key.is_string() && !value.contains(key.get_ref<const std::string&>()))
           warn(what + "Expected " + in_quotes(key.get_ref<const std::string&>()) + ", but it is missing.");
+    members_misfit(what, schema, value);
+  }
+
+  // What stands next to references, one by one: a key that the schema does not allow, and a value that does not fit.
+  void members_misfit(const std::string& what, const Json& schema, const Json& value) {
+    const Json* properties = find_member(schema, "properties");
+    const Json* others = find_member(schema, "additionalProperties");
+    const bool is_closed = others != nullptr && *others == false && find_member(schema, "patternProperties") == nullptr;
+    Json alone = {{"properties", properties == nullptr ? Json::object() : *properties}};
+    for (const char* key : {"$schema", "$defs", "definitions"})
+      if (const Json* shared = find_member(schema, key)) alone[key] = *shared;
+    const bool is_usable = around_.check_value && around_.check_schema && around_.check_schema(alone);
+    for (const auto& [key, member] : value.items()) {
+      if (properties == nullptr || find_member(*properties, key) == nullptr) {
+        if (is_closed) warn(what + "Expected keys that its schema allows, but found " + in_quotes(key) + ".");
+        continue;
+      }
+      if (!is_usable || has_reference(member)) continue;
+      if (const Status fits = around_.check_value(alone, {{key, member}}); !fits) warn(what + fits.error().message);
     }
   }
 

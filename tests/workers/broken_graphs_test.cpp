@@ -610,6 +610,38 @@ TEST(GraphReview, a_child_gets_what_its_input_asks_for) {
   EXPECT_EQ(review_graph(graph, around).warnings.size(), 1u) << "of another type";
   graph["nodes"]["make"]["with"] = {{"size", "$size"}};
   EXPECT_EQ(review_graph(graph, around).warnings, std::vector<std::string>{});
+  graph["nodes"]["make"]["with"] = {{"$", "size"}};
+  EXPECT_EQ(review_graph(graph, around).warnings, std::vector<std::string>{}) << "what the channel has is not known";
+}
+
+TEST(GraphReview, what_stands_next_to_a_reference_is_checked_against_the_input_of_the_child) {
+  Surroundings around = surroundings_of(catalogue());
+  Json child = order();
+  child["name"] = "child";
+  child["input"] = Json::parse(R"({"properties": {"size": {"$ref": "#/$defs/word"}, "of": {"type": "string"}},
+      "additionalProperties": false, "$defs": {"word": {"type": "string"}}})");
+  GraphRef known = stored_graph(child, "v1");
+  around.graphs = Names{"child"};
+  around.find_graph = [&](const std::string&) { return known; };
+  Json graph = order();
+  graph["nodes"].erase("served");
+  const auto warnings = [&](const Json& with) {
+    graph["nodes"]["make"] = {{"call", "child"}, {"with", with}, {"on", {{"done", "none"}, {"failed", "none"}}}};
+    return review_graph(graph, around).warnings;
+  };
+  const std::vector<std::string> none;
+  EXPECT_EQ(warnings({{"size", "small"}, {"of", "$size"}}), none);
+  const std::vector<std::string> misfit = warnings({{"size", 3}, {"of", "$size"}});
+  ASSERT_EQ(misfit.size(), 1u);
+  EXPECT_NE(misfit.front().find("the value at /size"), std::string::npos) << misfit.front();
+  const std::string unknown =
+      "In the \"with\" of node \"make\", the input of graph child: Expected keys that its schema allows, but found "
+      "\"kettle\".";
+  EXPECT_EQ(warnings({{"kettle", 3}, {"of", "$size"}}), std::vector<std::string>{unknown});
+  EXPECT_EQ(warnings({{"kettle", "$size"}, {"of", "x"}}), std::vector<std::string>{unknown});
+  child["input"].erase("additionalProperties");
+  known = stored_graph(child, "v2");
+  EXPECT_EQ(warnings({{"kettle", "$size"}, {"of", "x"}}), none);
 }
 
 TEST(GraphReview, a_queue_that_no_worker_serves_is_told) {
