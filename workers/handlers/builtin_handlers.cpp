@@ -493,6 +493,9 @@ void add_checked(HandlerTable& table, Handler handler, Status (*check)(const Jso
   table.add(std::move(handler));
 }
 
+// 2: integers beyond 63 bits are compared as what they are, and numbers rounded by their digits.
+constexpr std::int32_t logic_version = 2;
+
 void add_logic(HandlerTable& table) {
   add_checked(table, handler("data.set", PureHandler(set_data), Leaves::by_ok, {channels_set(gives_setting)}),
               check_set);
@@ -503,14 +506,17 @@ void add_logic(HandlerTable& table) {
   Handler testing = handler("data.test", PureHandler(test), Leaves::by_its_nodes_labels,
                             {{"if"}, {"cases", Means::cases}, {"default", Means::label}});
   testing.labels = {"true", "false"};
+  testing.version = logic_version;
   show_forms<forms_of_test>(testing);
   add_checked(table, std::move(testing), check_test);
   Handler computing = handler("data.compute", PureHandler(compute_data), Leaves::by_ok, {channels_set(gives_computed)});
+  computing.version = logic_version;
   show_forms<forms_of_compute>(computing);
   add_checked(table, std::move(computing), check_compute);
   Handler mapping = handler(
       "data.map", PureHandler(map_data), Leaves::by_ok,
       {{"over", Means::value, is_required}, {"take"}, {"default"}, {"where"}, into("result", always<JsonKinds::list>)});
+  mapping.version = logic_version;
   show_forms<forms_of_mapping>(mapping);
   add_checked(table, std::move(mapping), check_mapping);
 }

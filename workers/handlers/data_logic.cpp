@@ -1,6 +1,8 @@
 #include "workers/handlers/data_logic.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -9,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/event.hpp"
@@ -40,9 +43,37 @@ Result<std::string> name_of(const Json& operation, std::initializer_list<std::st
 
 bool are(const Json& list, std::size_t size) { return list.is_array() && list.size() == size; }
 
+// Calls `use` with the integer in the type that holds it.
+template <class Use>
+auto with_integer(const Json& value, const Use& use) {
+  return value.is_number_unsigned() ? use(value.get<std::uint64_t>()) : use(value.get<std::int64_t>());
+}
+
+template <class Use>
+auto with_integers(const Json& a, const Json& b, const Use& use) {
+  return with_integer(a, [&](auto one) { return with_integer(b, [&](auto other) { return use(one, other); }); });
+}
+
+// Negative, 0, positive. The library takes an unsigned number next to a signed one for a signed one. REQUIRES: numbers.
+int order_of(const Json& a, const Json& b) {
+  if (!a.is_number_integer() || !b.is_number_integer()) return a == b ? 0 : (a < b ? -1 : 1);
+  return with_integers(
+      a, b, [](auto one, auto other) { return std::cmp_equal(one, other) ? 0 : (std::cmp_less(one, other) ? -1 : 1); });
+}
+
+bool same_json(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return order_of(a, b) == 0;
+  if (a.type() != b.type() || !a.is_structured()) return a == b;
+  if (a.size() != b.size()) return false;
+  if (a.is_array()) return std::equal(a.begin(), a.end(), b.begin(), same_json);
+  for (const auto& [key, member] : a.items())
+    if (const auto other = b.find(key); other == b.end() || !same_json(member, *other)) return false;
+  return true;
+}
+
 // Negative, 0, positive. Refuses what has no order.
 Result<int> compared(const Json& a, const Json& b) {
-  if (a.is_number() && b.is_number()) return a == b ? 0 : (a < b ? -1 : 1);
+  if (a.is_number() && b.is_number()) return order_of(a, b);
   if (a.is_string() && b.is_string()) return a.get_ref<const std::string&>().compare(b.get_ref<const std::string&>());
   return expected("two numbers or two texts to compare", Json::array({a, b}));
 }
@@ -55,7 +86,7 @@ bool has_part(const std::string& whole, const std::string& part) {
 Result<bool> is_in(const Json& value, const Json& whole, LogicBounds& bounds) {
   if (whole.is_array()) {
     if (Status may = bounds.count(whole.size()); !may) return may.error();
-    return std::find(whole.begin(), whole.end(), value) != whole.end();
+    return std::any_of(whole.begin(), whole.end(), [&value](const Json& one) { return same_json(one, value); });
   }
   if (whole.is_object() && value.is_string()) return whole.contains(value.get_ref<const std::string&>());
   if (whole.is_string() && value.is_string())
@@ -74,8 +105,8 @@ Result<bool> matches(const Json& text, const Json& pattern, LogicBounds& bounds)
 Result<bool> holds_of_two(const std::string& name, const Json& a, const Json& b, LogicBounds& bounds) {
   const bool is_long = a.is_structured() || b.is_structured();
   if (Status may = is_long ? bounds.count_long() : bounds.count(); !may) return may.error();
-  if (name == "eq") return a == b;
-  if (name == "ne") return a != b;
+  if (name == "eq") return same_json(a, b);
+  if (name == "ne") return !same_json(a, b);
   if (name == "in") return is_in(a, b, bounds);
   if (name == "matches") return matches(a, b, bounds);
   const Result<int> order = compared(a, b);
@@ -141,7 +172,7 @@ Result<Json> difference(const Json& two) {
   if (!are(two, 2) || !two[0].is_number() || !two[1].is_number()) return expected("two numbers", two);
   std::int64_t exact = 0;
   if (two[0].is_number_integer() && two[1].is_number_integer() &&
-      !__builtin_sub_overflow(two[0].get<std::int64_t>(), two[1].get<std::int64_t>(), &exact))
+      with_integers(two[0], two[1], [&exact](auto a, auto b) { return !__builtin_sub_overflow(a, b, &exact); }))
     return Json(exact);
   return number(two[0].get<double>() - two[1].get<double>(), two);
 }
@@ -152,12 +183,30 @@ Result<Json> quotient(const Json& two) {
   return number(two[0].get<double>() / two[1].get<double>(), two);
 }
 
+// Half away from zero by the shortest digits that stand for the number: 1.005 is a little less than it says. Never -0.
+double rounded(double value, std::size_t digits) {
+  std::array<char, 400> text{};  // the smallest number has 324 zeros
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), std::abs(value), std::chars_format::fixed);
+  std::string number = "0" + std::string(text.data(), written.ptr);
+  const std::size_t point = number.find('.');
+  if (point == std::string::npos || number.size() <= point + 1 + digits) return value == 0 ? 0.0 : value;
+  const bool is_away = number[point + 1 + digits] >= '5';
+  number.resize(digits == 0 ? point : point + 1 + digits);
+  for (std::size_t at = number.size(); is_away && at-- > 0;) {
+    if (number[at] == '.') continue;
+    number[at] = number[at] == '9' ? '0' : static_cast<char>(number[at] + 1);
+    if (number[at] != '0') break;
+  }
+  double size = 0;
+  std::from_chars(number.data(), number.data() + number.size(), size);
+  return size == 0 ? 0.0 : std::copysign(size, value);
+}
+
 Result<Json> rounded(const Json& two) {
   if (!are(two, 2) || !two[0].is_number() || !two[1].is_number_integer() || two[1] < 0 || two[1] > round_digits_max)
     return expected("a number and how many digits, 0 to " + std::to_string(round_digits_max), two);
   if (two[0].is_number_integer()) return two[0];
-  const double scale = std::pow(10.0, two[1].get<int>());
-  const double value = std::round(two[0].get<double>() * scale) / scale;
+  const double value = rounded(two[0].get<double>(), two[1].get<std::size_t>());
   if (two[1] == 0 && std::abs(value) < 9.0e18) return Json(static_cast<std::int64_t>(value));
   return number(value, two);
 }
@@ -199,6 +248,13 @@ Result<std::vector<Json>> keys_of(const Json& list, const Json& operation) {
   return keys;
 }
 
+// Numbers before texts. REQUIRES: each is one of them.
+bool is_before(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return order_of(a, b) < 0;
+  if (a.is_number() != b.is_number()) return a.is_number();
+  return a.get_ref<const std::string&>() < b.get_ref<const std::string&>();
+}
+
 Result<Json> sorted(const Json& list, const Json& operation) {
   const auto keys = keys_of(list, operation);
   if (!keys) return keys.error();
@@ -208,7 +264,7 @@ Result<Json> sorted(const Json& list, const Json& operation) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const bool descending = operation.value("descending", Json(false)) == true;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return descending ? (*keys)[b] < (*keys)[a] : (*keys)[a] < (*keys)[b];
+    return descending ? is_before((*keys)[b], (*keys)[a]) : is_before((*keys)[a], (*keys)[b]);
   });
   Json out = Json::array();
   for (const std::size_t i : order) out.push_back(list[i]);

@@ -29,7 +29,7 @@ Result<bool> holds(const Json& condition, LogicBounds& bounds);
 //   {"sum" | "product": [n, ...]}   {"difference" | "quotient": [a, b]}   integers stay integers where they fit
 //   {"count": list | object | text}        elements, members, bytes
 //   {"min" | "max": [a, ...]}              of numbers or of texts
-//   {"round": [n, digits]}                 half away from zero; 0 digits give an integer
+//   {"round": [n, digits]}                 half away from zero, by the shortest digits of n; 0 digits give an integer
 //   {"concat": [list, ...] | [text, ...]}
 //   {"join": [list, separator]}            a text; an element that is no text stands as JSON
 //   {"sort": list, "by"?: POINTER, "descending"?: true}   numbers before texts; equal ones keep their order
