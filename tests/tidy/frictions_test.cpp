@@ -1,4 +1,6 @@
-// tests/frictions.md keeps its word: F1 to F30 in order, each with tests that exist or with the reason why it is open.
+// tests/frictions.md keeps its word: F1 to F30 in order, each with tests that exist, with the reason why it is open, or
+// with what is so on purpose and the decision that says why.
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <regex>
 #include <set>
@@ -13,9 +15,19 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
+// The numbers of the decisions, as their files begin.
+std::set<std::string> decisions() {
+  std::set<std::string> numbers;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(source_dir()) / "ops/decisions"))
+    numbers.insert(entry.path().filename().string().substr(0, 4));
+  return numbers;
+}
+
 // The faults of the list, one sentence each; `count` lines are expected.
-Texts friction_faults(const Texts& list, const std::set<std::string>& tests, int count) {
-  static const std::regex row(R"(^\| F(\d+) \| [^|]+ \| (`\w+\.\w+`(?: `\w+\.\w+`)*)?( ?open: [^|]+)? \|$)");
+Texts friction_faults(const Texts& list, const std::set<std::string>& tests, int count,
+                      const std::set<std::string>& decided = {}) {
+  static const std::regex row(R"(^\| F(\d+) \| [^|]+ \| (`\w+\.\w+`(?: `\w+\.\w+`)*)?)"
+                              R"(( ?(?:open: [^|]+|on purpose: [^|]+ \(decision (\d{4})\)))? \|$)");
   static const std::regex named(R"(`(\w+\.\w+)`)");
   Texts faults;
   int number = 0;
@@ -31,15 +43,17 @@ Texts friction_faults(const Texts& list, const std::set<std::string>& tests, int
     const std::string held = found[2];
     for (std::sregex_iterator test(held.begin(), held.end(), named), end; test != end; ++test)
       if (!tests.contains((*test)[1])) faults.push_back("There is no test " + (*test)[1].str());
+    if (found[4].length() > 0 && !decided.contains(found[4]))
+      faults.push_back("There is no decision " + found[4].str());
   }
   if (number != count)
     faults.push_back("Expected " + std::to_string(count) + " lines, but found " + std::to_string(number));
   return faults;
 }
 
-TEST(Frictions, each_of_the_thirty_names_tests_that_exist_or_is_open) {
-  for (const std::string& fault : friction_faults(lines_of(source_dir() + "/tests/frictions.md"), test_names(), 30))
-    ADD_FAILURE() << fault;
+TEST(Frictions, each_of_the_thirty_names_tests_that_exist_or_is_open_or_decided) {
+  const Texts list = lines_of(source_dir() + "/tests/frictions.md");
+  for (const std::string& fault : friction_faults(list, test_names(), 30, decisions())) ADD_FAILURE() << fault;
 }
 
 TEST(Frictions, what_the_list_lacks_is_reported) {
@@ -48,6 +62,10 @@ TEST(Frictions, what_the_list_lacks_is_reported) {
             Texts{});
   EXPECT_EQ(friction_faults({"| F1 | a | `Suite.there` open: the rest |"}, tests, 1), Texts{});
   EXPECT_EQ(friction_faults({"| F1 | a | `Suite.gone` |"}, tests, 1), Texts{"There is no test Suite.gone"});
+  const Texts decided{"| F1 | a | `Suite.there` on purpose: it is safer so (decision 0007) |"};
+  EXPECT_EQ(friction_faults(decided, tests, 1, {"0007"}), Texts{});
+  EXPECT_EQ(friction_faults(decided, tests, 1, {"0008"}), Texts{"There is no decision 0007"});
+  EXPECT_EQ(friction_faults({"| F1 | a | on purpose: it is safer so |"}, tests, 1).size(), 1u);
   EXPECT_EQ(friction_faults({"| F1 | a |  |"}, tests, 1).size(), 1u);
   EXPECT_EQ(friction_faults({"| F2 | a | `Suite.there` |"}, tests, 1).size(), 1u);
   EXPECT_EQ(friction_faults({"| F1 | a | `Suite.there` |"}, tests, 2), Texts{"Expected 2 lines, but found 1"});
