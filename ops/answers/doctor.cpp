@@ -235,21 +235,6 @@ Check sessions(const SchemaFacts& schema, TimeUs now_us) {
   return {"sessions", dead.empty(), std::to_string(alive) + " alive" + dead};
 }
 
-bool share_a_queue(const SessionRow& one, const SessionRow& other) {
-  return std::any_of(one.queues.begin(), one.queues.end(), [&](const std::string& queue) {
-    return queue != timer_queue && std::find(other.queues.begin(), other.queues.end(), queue) != other.queues.end();
-  });
-}
-
-// The first source by which the answers of two sessions differ, as "SESSION asks A, SESSION asks B"; "": none does.
-std::string difference_of_sources(const SessionRow& one, const SessionRow& other) {
-  const std::vector<std::string> sources = sources_of_answers(*one.allows);
-  const std::vector<std::string> others = sources_of_answers(*other.allows);
-  const auto [mine, theirs] = std::mismatch(sources.begin(), sources.end(), others.begin(), others.end());
-  if (mine == sources.end() || theirs == others.end()) return "";
-  return session_text(one) + " has \"" + *mine + "\", " + session_text(other) + " has \"" + *theirs + "\"";
-}
-
 // One run should see one set of data, whichever worker takes its step.
 Check data_sources(const SchemaFacts& schema, TimeUs now_us) {
   std::vector<const SessionRow*> telling;
@@ -257,12 +242,13 @@ Check data_sources(const SchemaFacts& schema, TimeUs now_us) {
     if (!is_silent(session, now_us) && !session.only_own && session.allows) telling.push_back(&session);
   for (const SessionRow* one : telling) {
     for (const SessionRow* other : telling) {
-      const std::string found =
-          one->id < other->id && share_a_queue(*one, *other) ? difference_of_sources(*one, *other) : "";
-      if (found.empty()) continue;
+      if (one->id >= other->id) continue;
+      const auto found = difference_of_sources(*one, *other);
+      if (!found) continue;
       return {"data_sources", false,
-              "sessions that serve the same queues answer from different data: " + found +
-                  "; give one of them a queue of its own"};
+              "sessions that serve the same queues answer from different data: " + session_text(*one) + " has \"" +
+                  found->first + "\", " + session_text(*other) + " has \"" + found->second +
+                  "\"; give one of them a queue of its own"};
     }
   }
   return {"data_sources", true, telling.empty() ? "no session says its own" : "the sessions of a queue have the same"};

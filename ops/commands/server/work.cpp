@@ -3,6 +3,7 @@
 #include <iostream>
 #include <unistd.h>
 
+#include "ops/answers/sessions.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/hooks/hook_thread.hpp"
@@ -19,6 +20,7 @@
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/reachable.hpp"
+#include "workers/means.hpp"
 #include "workers/runtime/worker.hpp"
 
 namespace cairn {
@@ -29,6 +31,7 @@ struct WorkOptions {
   int concurrency = 256;
   int turn_seconds = 60;
   std::int64_t memory = 512;  // MiB
+  bool other_data = false;
   std::optional<ListenAddress> metrics = {};
 };
 
@@ -113,6 +116,16 @@ Status check_own_direct_way(const std::string& dsn) {
   return found ? found->direct_way : Status(Done{});
 }
 
+// One run should see one set of data, whichever worker takes its step.
+Status check_own_sources(Opened& opened, const WorkOptions& options) {
+  if (options.other_data) return Done{};
+  SessionRow own;
+  own.queues = options.queues;
+  own.allows = opened.catalogue->allows;
+  if (own.queues.empty()) own.allows->emplace_back(all_queues);
+  return check_sources(own, opened.store->sessions().all(), opened.store->database_time());
+}
+
 Exit work(const Settings& settings, const WorkOptions& options) {
   StopSignals signals;
   Result<Opened> opened = open_database(settings);
@@ -120,6 +133,7 @@ Exit work(const Settings& settings, const WorkOptions& options) {
   if (const Status ready = make_ready_to_work(*opened->catalogue); !ready) return ready.error();
   if (const Status may = check_rights(opened->dsn); !may) return may.error();
   if (const Status way = check_own_direct_way(opened->dsn); !way) return way.error();
+  if (const Status same = check_own_sources(*opened, options); !same) return same.error();
   const Result<std::unique_ptr<KeeperThread>> keeper = KeeperThread::start(settings, *opened);
   if (!keeper) return keeper.error();
   const std::unique_ptr<DueThread> due = DueThread::start(*opened, {due_schedules, due_starts, spent_limits});
@@ -170,6 +184,8 @@ void add_work(CommandLine& line) {
       ->check(CLI::Range(16, 1'000'000))
       ->type_name("MIB")
       ->capture_default_str();
+  command.add_flag("--other-data", options.other_data,
+                   "Start although a worker of the same queues answers from other data, while they change in turn");
   add_text(command, "--metrics", "ADDRESS",
            "Answer /metrics (for Prometheus) and /healthz there, without a token; port 0: a free one",
            [&](const std::string& text) { return assign(options.metrics, listen_argument(text)); });

@@ -613,6 +613,29 @@ TEST_F(DoctorProgram, a_database_without_a_schema_is_a_finding_and_one_that_is_n
   expect_refused(cairn({"doctor", "--dsn", "host=/nowhere"}), 5, "");
 }
 
+TEST(Work, a_worker_with_other_data_than_one_of_its_queues_does_not_start) {
+  const std::string dsn = new_database();
+  const auto is_ready = [](const Beside& worker) {
+    return wait_until([&] { return worker.out().find("is ready") != std::string::npos; });
+  };
+  const Beside first({"work", "--queue", "asked", "--dsn", dsn});
+  ASSERT_TRUE(wait_until([&] { return cairn_ok({"workers", "--json", "--dsn", dsn}).lines().size() == 1; }));
+  const Beside same({"work", "--queue", "asked", "--dsn", dsn});
+  EXPECT_TRUE(is_ready(same)) << same.err();
+  setenv("CAIRN_QUERY_ROWS", "7", 1);
+  for (const Arguments& queues : {Arguments{}, {"--queue", "asked"}}) {
+    Arguments work = {"work", "--dsn", dsn};
+    work.insert(work.end(), queues.begin(), queues.end());
+    const Ran refused = cairn(work);
+    expect_refused(refused, 4, "has \"query sql, 200 rows, 5000 ms\" and this one \"query sql, 7 rows, 5000 ms\"");
+  }
+  const Beside elsewhere({"work", "--queue", "other", "--dsn", dsn});
+  const Beside in_turn({"work", "--queue", "asked", "--other-data", "--dsn", dsn});
+  EXPECT_TRUE(is_ready(elsewhere)) << elsewhere.err();
+  EXPECT_TRUE(is_ready(in_turn)) << in_turn.err();
+  unsetenv("CAIRN_QUERY_ROWS");
+}
+
 }  // namespace real
 }  // namespace
 }  // namespace cairn
