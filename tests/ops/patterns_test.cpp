@@ -233,6 +233,62 @@ TEST(Examples, F4_there_is_one_of_every_condition_and_operation_of_the_page) {
   EXPECT_GE(found, 20u) << "the tables of the page are not read";
 }
 
+// --- of a tools file ---
+
+// What the executed blocks of the guide write into files, by `<<EOF` or by `echo`.
+std::vector<std::string> texts_of_the_guide() {
+  std::vector<std::string> texts;
+  for (const auto& entry : fs::directory_iterator(guide)) {
+    if (entry.path().extension() != ".md") continue;
+    std::istringstream page(read_file(entry.path()));
+    bool is_block = false, is_text = false;
+    for (std::string line; std::getline(page, line);) {
+      if (line.starts_with("```")) is_block = line == "```sh";
+      if (!is_block || (is_text && line == "EOF")) {
+        is_text = false;
+      } else if (is_text) {
+        texts.back() += line + "\n";
+      } else if (line.ends_with("<<EOF") || line.ends_with("<<'EOF'")) {
+        is_text = true;
+        texts.emplace_back();
+      } else if (line.starts_with("echo '{")) {
+        texts.push_back(line.substr(6, line.rfind("}'") - 5));
+      }
+    }
+  }
+  return texts;
+}
+
+TEST(Examples, F4_there_is_one_of_every_setting_of_a_tools_file) {
+  Names used = {"tool user"};  // for which the worker must be root
+  for (const std::string& text : texts_of_the_guide()) {
+    const Json file = Json::parse(text, nullptr, false);
+    if (!file.is_object() || file.contains("nodes") || !(file.contains("tools") || file.contains("builtin"))) continue;
+    add_places("file", file, used);
+    add_places("builtin", file.value("builtin", Json()), used);
+    for (const Json& secret : file.value("secrets", Json::object())) add_places("secret", secret, used);
+    for (const Json& tool : file.value("tools", Json::object())) {
+      ASSERT_TRUE(tool.is_object()) << text;
+      add_places("tool", tool, used);
+      add_places("limits", tool.value("limits", Json()), used);
+    }
+  }
+  for (const Json& graph : graphs_of_the_guide())
+    for (const Json& node : graph["nodes"])
+      add_places("auth", node.value("with", Json::object()).value("auth", Json()), used);
+  const Json schema = schema_of("tools");
+  const Json& tool = schema["definitions"]["tool"]["properties"];
+  Names wanted;
+  add_places("file", schema["properties"], wanted);
+  add_places("builtin", schema["properties"]["builtin"]["properties"], wanted);
+  add_places("secret", schema["properties"]["secrets"]["additionalProperties"]["properties"], wanted);
+  add_places("tool", tool, wanted);
+  add_places("limits", tool["limits"]["properties"], wanted);
+  add_places("auth", schema["definitions"]["auth"]["properties"], wanted);
+  EXPECT_GT(wanted.size(), 35u) << "the schema has another form";
+  for (const std::string& place : wanted) EXPECT_TRUE(used.contains(place)) << place;
+}
+
 // A tools file with every setting.
 const Json good_tools_file = Json::parse(R"({"$schema": "tools.schema.json", "tools": {
     "count": {"exec": ["wc", "-w"], "timeout_ms": 5000, "queue": "slow", "needs": ["$text", "name", "*.slot"],
