@@ -7,7 +7,6 @@
 #include "ops/answers/words.hpp"
 #include "ops/requests/listen_address.hpp"
 #include "storage/postgres/schema.hpp"
-#include "workers/means.hpp"
 
 namespace cairn {
 namespace {
