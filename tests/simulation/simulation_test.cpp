@@ -51,10 +51,11 @@ TEST_F(Simulation, what_must_hold_holds_whatever_happens) {
   for (const auto& [what, times] : reached) std::cout << "  " << what << ": " << times << "\n";
   for (const auto& [status, times] : endings) std::cout << "  runs " << status << ": " << times << "\n";
   if (seeds < 100) return;
-  for (const char* what : {"snapshots kept", "snapshots read", "states forgotten", "decided under a lock",
-                           "events missed", "slots filled by a commit", "steps run alone", "cleanups",
-                           "runs out of time", "windows with more than a burst", "keys with as many held as may be",
-                           "windows of budgets that are used up", "kept steps with a start", "changes of limits"})
+  for (const char* what :
+       {"snapshots kept", "snapshots read", "states forgotten", "decided under a lock", "events missed",
+        "slots filled by a commit", "steps run alone", "cleanups", "runs out of time", "windows with more than a burst",
+        "keys with as many held as may be", "windows of budgets that are used up", "kept steps with a start",
+        "changes of limits", "items of maps"})
     EXPECT_GT(reached[what], 0) << what;
 }
 

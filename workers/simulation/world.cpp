@@ -201,6 +201,9 @@ void World::note(std::span<const Entry> entries, std::span<const Verdict> verdic
     ledger.record(run, event);
     if (std::holds_alternative<RunEnding>(event.body)) ++reached["cleanups"];
     if (std::holds_alternative<TimerFired>(event.body) && event.step == 0) ++reached["runs out of time"];
+    const auto* done = std::get_if<StepSucceeded>(&event.body);
+    const bool is_item = done != nullptr && done->attempt > 0 && done->node.starts_with("each");  // random_graph.cpp
+    if (is_item) ++reached["items of maps"];
     moved_us = agenda.now();
     if (keeps_story) write("run " + to_string(run).substr(0, 8), line_of(event));
   }
