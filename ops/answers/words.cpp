@@ -20,6 +20,12 @@ std::string counted(std::int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
 std::string duration_text(TimeUs us) {
   const std::int64_t ms = std::max<std::int64_t>(us, 0) / 1'000;
   if (ms < 10'000) return std::to_string(ms) + " ms";

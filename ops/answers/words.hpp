@@ -22,6 +22,8 @@ bool has_message_of(const std::string& reason, const CauseOfFailure& cause);
 // "1 run", "12 runs": the noun is one whose plural ends in s.
 std::string counted(std::int64_t count, const std::string& noun);
 
+std::string grouped(std::int64_t number);  // 10,001
+
 // 2 min, 13 s, 140 ms.
 std::string duration_text(TimeUs us);
 

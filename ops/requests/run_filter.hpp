@@ -43,6 +43,9 @@ Result<RunQuery> filter_argument(const std::string& text);
 std::string cursor_of(const RunRow& last);
 Status add_cursor(RunFilter& filter, const std::string& cursor);
 
+// As many runs as are counted for a person; of more there are "or more".
+inline constexpr std::int64_t runs_counted_max = 1'000'000;
+
 // The same filter without a limit.
 RunFilter unlimited(RunFilter filter);
 

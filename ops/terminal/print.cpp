@@ -295,6 +295,11 @@ std::string cause_text(const CauseOfFailure& cause) {
   return cause.node + ": " + cause.error + (cause.message.empty() ? "" : ": " + cause.message);
 }
 
+std::string reason_text(const std::string& reason, const std::optional<CauseOfFailure>& cause) {
+  if (!cause || has_message_of(reason, *cause)) return reason;
+  return reason + (reason.empty() ? "" : " ") + "(" + cause_text(*cause) + ")";
+}
+
 // When it began, with what, and where it came from.
 static void print_origin(const RunState& state, const Json& shown) {
   std::string line = "Started " + local_time(state.started_at) + " " + zone_name(state.started_at);

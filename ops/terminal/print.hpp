@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,8 @@ std::size_t letters_of_ids(std::vector<std::string> ids);
 std::string event_summary(const Json& event, std::size_t width_max);
 
 std::string cause_text(const CauseOfFailure& cause);  // NODE: ERROR: MESSAGE
+// The reason, and the cause in brackets if the reason does not name it.
+std::string reason_text(const std::string& reason, const std::optional<CauseOfFailure>& cause);
 
 void print_plan(const RunState& state);
 void print_state(const RunState& state, const Json& shown);  // `shown`: its JSON

@@ -154,11 +154,9 @@ using Counts = std::map<std::string, int>;
 // A run that was archived before this batch, or while it waited.
 Json archived_line(const BatchRun& run, Counts& counts) {
   ++counts["archived"];
-  return {{"line", run.line},
-          {"run", to_string(run.run)},
-          {"status", "archived"},
-          {"reason", run.archived.empty() ? Json(nullptr) : Json(run.archived)},
-          {"output", nullptr}};
+  return {{"line", run.line},     {"run", to_string(run.run)},
+          {"status", "archived"}, {"reason", run.archived.empty() ? Json(nullptr) : Json(run.archived)},
+          {"cause", nullptr},     {"output", nullptr}};
 }
 
 Json result_line(Opened& opened, const BatchRun& run, Counts& counts) {
@@ -170,6 +168,7 @@ Json result_line(Opened& opened, const BatchRun& run, Counts& counts) {
           {"run", to_string(run.run)},
           {"status", status},
           {"reason", row->reason.empty() ? Json(nullptr) : Json(row->reason)},
+          {"cause", row->cause ? cause_json(*row->cause) : Json(nullptr)},
           {"output", is_ended(row->status) ? output_of(opened, *row) : Json(nullptr)}};
 }
 

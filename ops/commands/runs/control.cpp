@@ -45,6 +45,9 @@ class Controlling {
     return Done{};
   }
 
+  // So many runs are to come, as far as is known.
+  void expect(std::int64_t total) { total_ = total; }
+
   void apply(const std::vector<RunId>& runs) {
     const std::vector<Result<Controlled>> results = control_runs(*opened_.client, *opened_.store, runs, request_);
     for (std::size_t i = 0; i < runs.size(); ++i) print_result(to_string(runs[i]), results[i]);
@@ -67,7 +70,7 @@ class Controlling {
     else if (done && count_ <= lines_max)
       print_paragraph(run + " " + (dry_run() ? "would be " : "") + painted_status(done->status) +
                       (done->is_ending ? ", and cleans up first" : "") + fork_text(*done));
-    if (!settings_.json && progress_.is_due()) progress_.show(counted(count_, "run"));
+    if (!settings_.json && progress_.is_due()) progress_.show(progress_text());
   }
 
   void print_sum() {
@@ -85,6 +88,10 @@ class Controlling {
 
  private:
   bool dry_run() const { return request_.dry_run; }
+
+  std::string progress_text() const {
+    return total_ >= count_ ? grouped(count_) + " of " + grouped(total_) : counted(count_, "run");
+  }
 
   Json json_of(const std::string& run, const Result<Controlled>& done) const {
     Json line = {{"run", run}};
@@ -112,12 +119,21 @@ class Controlling {
   ControlRequest request_;
   ExitCode exit_ = exit_ok;
   std::int64_t count_ = 0;
+  std::int64_t total_ = 0;  // 0: unknown
   std::int64_t refused_ = 0;
   std::map<std::string, std::int64_t> statuses_;
   Progress progress_;
 };
 
+// Only for those who see the progress; a lineage is not counted.
+std::int64_t count_for_progress(Store& store, const RunFilter& where, const Settings& settings) {
+  if (settings.json || !is_terminal() || where.lineage) return 0;
+  const std::int64_t count = store.all_runs().count(where, runs_counted_max);
+  return count < runs_counted_max ? count : 0;
+}
+
 void apply_to_named(Store& store, Controlling& controlling, const std::vector<std::string>& texts) {
+  controlling.expect(std::ssize(texts));
   for (const std::string& text : texts) {
     if (const Result<RunId> run = run_meant(store, text))
       controlling.apply({*run});
@@ -139,6 +155,7 @@ Exit control_runs(const Settings& settings, const ControlOptions& options) {
   }
   const Result<RunFilter> where = meant_filter(*opened->store, *options.where);
   if (!where) return where.error();
+  controlling.expect(count_for_progress(*opened->store, *where, settings));
   for_each_page(*opened->store, unlimited(*where), [&](std::span<const RunRow> page) {
     std::vector<RunId> runs;
     for (const RunRow& row : page) runs.push_back(row.id);

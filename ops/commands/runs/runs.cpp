@@ -60,11 +60,8 @@ void print_lineage(std::vector<RunRow> rows) {
   table.print();
 }
 
-// The reason, the cause if the reason does not name it, and the tags.
 std::string remarks_of(const RunRow& row) {
-  std::string text = row.reason;
-  if (row.cause && !has_message_of(row.reason, *row.cause))
-    text += (text.empty() ? "" : " ") + std::string("(") + cause_text(*row.cause) + ")";
+  const std::string text = reason_text(row.reason, row.cause);
   const std::string tags = tags_text(row.tags);
   return text + (text.empty() || tags.empty() ? "" : "  ") + tags;
 }
@@ -82,25 +79,17 @@ void print_runs(const std::vector<RunRow>& rows, TimeUs now_us) {
   table.print();
 }
 
-// 10,001
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
-
 // How many of the runs were listed, the last of which is `last`; empty if there are no more. A lineage is not counted.
 std::string count_shown(Store& store, const RunFilter& filter, std::int64_t shown, const RunRow& last) {
-  constexpr std::int64_t counted_max = 1'000'000;
   if (filter.lineage) {
     RunFilter next = filter;
     next.after = {last.started_at, last.id};
     next.limit = 1;
     return store.runs(next).empty() ? "" : grouped(shown) + " shown";
   }
-  const std::int64_t count = store.all_runs().count(filter, counted_max);
+  const std::int64_t count = store.all_runs().count(filter, runs_counted_max);
   if (!filter.after && count <= shown) return "";
-  return grouped(shown) + " of " + grouped(count) + (count == counted_max ? " or more" : "");
+  return grouped(shown) + " of " + grouped(count) + (count == runs_counted_max ? " or more" : "");
 }
 
 // The tree of a lineage from its root on. One that is cut lacks the newest runs, so that each has its origin.

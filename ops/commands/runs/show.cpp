@@ -50,8 +50,7 @@ void print_called(const std::string& run, std::span<const RunRow> called) {
   Table table({"RUN", "GRAPH", "STATUS", "EVENTS", "REASON"});
   for (const RunRow& row : called.first(std::min<std::size_t>(called.size(), called_runs_max)))
     table.add({to_string(row.id), row.graph, painted_status(status_word(row)), std::to_string(row.head),
-               row.reason +
-                   (row.cause && !has_message_of(row.reason, *row.cause) ? " (" + cause_text(*row.cause) + ")" : "")});
+               reason_text(row.reason, row.cause)});
   table.print();
   print_line(
       painted((called.size() > called_runs_max ? "And more: " : "") + ("cairn runs --parent " + run), Paint::dim));

@@ -27,6 +27,7 @@ Json outcome_json(const RunState& state) {
   return {{"run", to_string(state.id)},
           {"status", status_word(state)},
           {"reason", state.reason.empty() ? Json(nullptr) : Json(state.reason)},
+          {"cause", state.cause ? cause_json(*state.cause) : Json(nullptr)},
           {"output", ended ? state.output : Json(nullptr)},
           {"events", state.seq},
           {"questions", state_json(state)["questions"]}};
@@ -37,13 +38,14 @@ void print_outcome(const RunState& state, const Json& outcome) {
   print_questions(state, outcome["questions"]);
   std::string last = "\n" + painted_status(status_word(state)) + ", " + counted(state.seq, "event") + ", " +
                      duration_text(state.last_at - state.started_at);
-  if (!state.reason.empty()) last += ": " + state.reason;
+  if (const std::string why = reason_text(state.reason, state.cause); !why.empty()) last += ": " + why;
   print_paragraph(last);
 }
 
 using Clock = std::chrono::steady_clock;
 
-// Says on stderr what a run waits for: first after a few seconds, then when that has changed, a few seconds apart.
+// Says on stderr what a run waits for: first after a few seconds, then when that has changed, a few seconds apart, and
+// once a minute.
 class WaitingLines {
  public:
   WaitingLines(Opened& opened, const RunId& run) : opened_(opened), run_(run) {}
@@ -54,7 +56,7 @@ class WaitingLines {
     say();
   }
 
-  // Nothing if that was said last.
+  // Nothing if that was said last, within a minute.
   void say() {
     polled_at_ = Clock::now();
     Result<Explained> explained = read_explained(*opened_.client, *opened_.store, opened_.dsn, run_);
@@ -65,9 +67,12 @@ class WaitingLines {
     const std::vector<Reason> reasons = explain(explained->state, explained->situation);
     if (reasons.empty()) return;
     const Reason& reason = reasons.front();
-    const std::string says = (reason.node.empty() ? "" : reason.node + ": ") + reason.says;
-    if (says == std::exchange(said_, says)) return;
-    std::cerr << "cairn: Waiting. " << readable_line(says, 400) << std::endl;
+    std::string says = readable_line((reason.node.empty() ? "" : reason.node + ": ") + reason.says, 400);
+    if (reasons.size() > 1) says += " (and " + std::to_string(reasons.size() - 1) + " more)";
+    constexpr std::chrono::minutes again{1};
+    if (says == std::exchange(said_, says) && polled_at_ - said_at_ < again) return;
+    said_at_ = polled_at_;
+    std::cerr << "cairn: Waiting. " << says << std::endl;
   }
 
  private:
@@ -75,6 +80,7 @@ class WaitingLines {
   const RunId run_;
   Clock::time_point polled_at_ = Clock::now();
   std::string said_;
+  Clock::time_point said_at_{};
 };
 
 }  // namespace

@@ -317,6 +317,20 @@ TEST(Lists, many_runs_are_summed_up) {
   EXPECT_EQ(std::count(again.err.begin(), again.err.end(), '\n'), 20) << "the first ones";
 }
 
+TEST(Lists, on_a_terminal_many_runs_show_their_progress_which_the_sum_takes_away) {
+  cairn_ok({"graph", "add", write_file("ask.json", ask_graph("lists_shown"))});
+  std::string inputs;
+  for (int n = 0; n < 25; ++n) inputs += "{\"n\": " + std::to_string(n) + "}\n";
+  cairn_ok({"batch", "lists_shown", "--inputs", write_file("shown.jsonl", inputs)});
+  const std::string command = testing::cairn_program() + " pause --where graph=lists_shown";
+  const std::string seen = run_program("/usr/bin/script", {"-qec", command, "/dev/null"}).out;
+  const std::size_t shown = seen.find("\r\033[K1 of 25");
+  ASSERT_NE(shown, std::string::npos) << seen;
+  const std::size_t sum = seen.find("25 runs, 25 ");
+  ASSERT_NE(sum, std::string::npos) << seen;
+  EXPECT_EQ(seen.substr(sum - 4, 4), "\r\033[K") << "nothing of it is left";
+}
+
 // --- waiting ---------------------------------------------------------------------------------------------------------
 
 TEST(Waits, F14_answer_and_wait_bring_a_run_to_its_end) {
@@ -341,6 +355,37 @@ TEST(Waits, F14_a_wait_has_an_end_and_says_what_it_waits_for) {
   EXPECT_NE(late.err.find("cairn: Waiting. pause: "), std::string::npos) << late.err;
   EXPECT_NE(late.err.find("Expected the run to end within 7"), std::string::npos) << late.err;
   expect_refused(cairn({"start", "waits_long", "--wait", "--timeout", "soon"}), 2, "--timeout");
+}
+
+TEST(Waits, a_line_says_how_many_other_reasons_there_are) {
+  const Json lacking = {{"do", "elsewhere.work"}, {"labels", {"ok"}}, {"on", {{"ok", "meet"}}}};
+  const Json graph = {
+      {"name", "waits_both"},
+      {"start", "begin"},
+      {"limits", {{"steps", 9}}},
+      {"nodes",
+       {{"begin", {{"do", "data.set"}, {"with", {{"set", {{"a", 1}}}}}, {"on", {{"ok", {"one", "two"}}}}}},
+        {"one", lacking},
+        {"two", lacking},
+        {"meet", {{"do", "data.set"}, {"join", true}, {"with", {{"set", {{"b", 1}}}}}, {"on", {{"ok", "end"}}}}},
+        {"end", {{"end", "done"}}}}}};
+  cairn_ok({"graph", "add", write_file("both.json", graph.dump())});
+  const Ran late = cairn({"start", "waits_both", "--wait", "--timeout", "2s"});
+  EXPECT_EQ(late.exit, 1) << late.err;
+  EXPECT_NE(late.err.find("cairn: Waiting. one: "), std::string::npos) << late.err;
+  EXPECT_NE(late.err.find(" (and 1 more)\n"), std::string::npos) << late.err;
+}
+
+// The end's own sentence is the same whatever failed.
+TEST(Waits, who_waits_gets_the_cause_of_a_failure) {
+  cairn_ok({"graph", "add", write_file("broken.json", broken_graph("waits_broken").dump())});
+  const Ran text = cairn({"start", "waits_broken", "--wait"});
+  EXPECT_NE(text.out.find("No coffee today. (make: "), std::string::npos) << text.out;
+  const Json json = cairn({"start", "waits_broken", "--wait", "--json"}).json();
+  EXPECT_EQ(json["cause"]["message"], "No water.") << json;
+  const std::string inputs = write_file("waits_broken.jsonl", "{}\n");
+  const Json line = cairn({"batch", "waits_broken", "--inputs", inputs, "--wait", "--json"}).json();
+  EXPECT_EQ(line["cause"]["message"], "No water.") << line;
 }
 
 TEST(Waits, a_batch_is_waited_for_no_longer_than_its_timeout) {
