@@ -4,6 +4,7 @@
 
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/traces/otlp_client.hpp"
 
@@ -99,8 +100,14 @@ void add_tags(CLI::App& app, const std::string& says, Tags& tags) {
 }
 
 void add_moment(CLI::App& app, Moment& at) {
-  add_text(app, "--at", "SEQ|TIME", "As of this event's number, or of the last event at or before this time",
-           [&at](const std::string& text) { return assign(at, moment_argument(text)); });
+  constexpr TimeUs rest_of_second = 999'999;  // which is not printed
+  add_text(app, "--at", "SEQ|TIME",
+           "As of this event's number, or of the last event at or before this time: as it is printed, or "
+           "2026-11-21T22:23:47Z; a day begins in UTC",
+           [&at](const std::string& text) -> Status {
+             const std::optional<TimeUs> printed = parse_local_time(text);
+             return assign(at, printed ? Result<Moment>(Moment{{}, *printed + rest_of_second}) : moment_argument(text));
+           });
 }
 
 CLI::Option* add_graph_text(CLI::App& app, const std::string& says, std::optional<Json>& graph) {
@@ -178,8 +185,8 @@ void add_run_filter(CLI::App& app, RunQuery& runs) {
   add("graph", "G", "Of this graph");
   add("version", "V", "Of this version of a graph, or of those that begin so");
   add("status", "S", "running, waiting, paused, done, failed or aborted");
-  add("since", "TIME", "Started at or after: 2026-11-21, 2026-11-21T22:23:47Z, or 2h or 30d ago");
-  add("until", "TIME", "Started before");
+  add("since", "TIME", "Started at or after: 2026-11-21 (UTC), 2026-11-21T22:23:47Z, or 2h or 30d ago");
+  add("until", "TIME", "Started before: a day (UTC), a time, or so long ago");
   add("lasted", "TIME", "So long at least, from the start to the last event: 90s, 10m, 2h");
   add("reason", "TEXT", "With this text in the reason");
   add("error", "E", "Failed by this error: timeout, unknown_tool, ...");

@@ -31,6 +31,20 @@ std::string local_short(TimeUs at_us, TimeUs now_us) {
   if (day == today) return local_clock(at_us);
   return day.substr(0, 4) == today.substr(0, 4) ? formatted(at_us, "%m-%d %H:%M") : day;
 }
+std::optional<TimeUs> parse_local_time(const std::string& text) {
+  std::optional<TimeUs> found;
+  for (const int is_summer : {0, 1}) {
+    std::tm parts{};
+    const char* const end = strptime(text.c_str(), "%Y-%m-%d %H:%M:%S", &parts);
+    if (end == nullptr || *end != '\0') return std::nullopt;
+    parts.tm_isdst = is_summer;
+    const TimeUs at_us = std::int64_t{std::mktime(&parts)} * 1'000'000;
+    if (local_time(at_us) != text) continue;
+    if (found && *found != at_us) return std::nullopt;
+    found = at_us;
+  }
+  return found;
+}
 std::string zone_name(TimeUs at_us) { return formatted(at_us, "%Z"); }
 
 }  // namespace cairn

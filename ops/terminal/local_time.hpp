@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/id.hpp"
@@ -16,6 +17,9 @@ std::string local_moment(TimeUs at_us);  // with the zone, for sentences: 2026-1
 std::string local_moment_of(const std::string& iso);
 // For lists: the clock of today, 11-25 15:39 of this year, else the day.
 std::string local_short(TimeUs at_us, TimeUs now_us);
+// The time that local_time() writes so. Nothing: another text, or one that stands for no time or for two, as clocks are
+// put forward or back.
+std::optional<TimeUs> parse_local_time(const std::string& text);
 // The zone's name at that time, as CET.
 std::string zone_name(TimeUs at_us);
 

@@ -79,7 +79,7 @@ void print_report(const Json& report) {
   for (const auto& [name, count] : report["outcomes"].items()) table.add({"outcome " + name, share_text(count, runs)});
   table.print();
   for (const auto& [part, title] :
-       {std::pair{"by_model", "MODEL"}, {"by_graph", "GRAPH"}, {"by_tag", "TAG"}, {"by_day", "DAY"}})
+       {std::pair{"by_model", "MODEL"}, {"by_graph", "GRAPH"}, {"by_tag", "TAG"}, {"by_day", "DAY (UTC)"}})
     print_totals(title, report[part]);
   print_errors(report["by_error"]);
 }

@@ -250,6 +250,22 @@ Ran in_tokyo(Arguments command) {
   return ran;
 }
 
+TEST(Reading, F20_a_time_as_it_is_printed_can_be_given_back) {
+  const std::string run = asking_run();
+  const std::string now = in_tokyo({"show", run}).out;
+  static const std::regex head(R"(at event (\d+), (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d))");
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(now, found, head)) << now;
+  EXPECT_EQ(in_tokyo({"show", run, "--at", found[2]}).out, now);
+  const auto in_berlin = [&run](const std::string& time) {
+    return run_program("/usr/bin/env", {"TZ=Europe/Berlin", testing::cairn_program(), "show", run, "--at", time});
+  };
+  EXPECT_EQ(in_berlin("2099-07-01 12:00:00").exit, 0);
+  EXPECT_EQ(in_berlin("2099-02-31 12:00:00").exit, 2) << "there is no such day";
+  EXPECT_EQ(in_berlin("2026-10-25 02:30:00").exit, 2) << "clocks are put back then: it was twice";
+  EXPECT_EQ(in_berlin("2026-03-29 02:30:00").exit, 2) << "it was left out";
+}
+
 TEST(Reading, F20_explain_tokens_and_imports_say_times_in_the_readers_zone) {
   static const std::regex iso(R"(\d{4}-\d\d-\d\dT\d\d:\d\d)");
   const std::string run = asking_run();
