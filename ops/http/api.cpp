@@ -501,6 +501,10 @@ struct Api::Parts : ApiParts {
     if (route.has_role() && !caller->access.may(route.role)) return role_refusal(*caller, route.role);
     if (has_body(request) && !is_json(request.header("content-type")))
       return error_response(415, "invalid", "Expected a body as application/json, but it says that it is not.");
+    const std::string coding = request.header("content-encoding");
+    if (has_body(request) && !coding.empty() && lowered(coding) != "identity")
+      return error_response(
+          415, "invalid", "Expected a body as it is, but its Content-Encoding is " + excerpt(Json(coding), 100) + ".");
     return admitted(std::move(routed), std::move(caller));
   }
 };

@@ -321,6 +321,13 @@ TEST_F(Api, faults_of_a_request_have_their_status_code_and_sentence) {
   expect_error(post("[]", "application/json"), 400, "invalid", "JSON object");
   expect_error(post("{}", "text/plain"), 415, "invalid", "application/json");
   EXPECT_EQ(post(R"({"graph": "api_ask"})", "Application/JSON; charset=utf-8").status, 201);
+  const auto coded = [this](const std::string& coding) {
+    return ApiConnection(server.port())
+        .ask("POST", runs, R"({"graph": "api_ask"})",
+             {{"Content-Type", "application/json"}, {"Content-Encoding", coding}});
+  };
+  expect_error(coded("gzip"), 415, "invalid", "its Content-Encoding is \"gzip\"");
+  EXPECT_EQ(coded("Identity").status, 201);
   expect_error(server.post(runs), 400, "invalid", "graph");
   expect_error(server.post(runs, {{"graph", "none"}}), 404, "not_found", "none");
   expect_error(server.post(runs, {{"graph", "api_ask"}, {"inptu", 1}}), 400, "invalid", "inptu");
