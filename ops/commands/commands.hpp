@@ -41,6 +41,7 @@ void add_queue(CommandLine& line);
 void add_workers(CommandLine& line);
 void add_doctor(CommandLine& line);
 void add_logs(CommandLine& line);
+void add_psql(CommandLine& line);
 
 // commands/schedules
 void add_schedule(CommandLine& line);

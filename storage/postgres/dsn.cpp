@@ -109,6 +109,21 @@ std::string with_host(const std::string& dsn, const std::string& host, const std
 
 // https://www.postgresql.org/docs/15/libpq-connect.html: seconds, and milliseconds for tcp_user_timeout, which bounds
 // what was sent and not acknowledged; keepalives bound the wait for an answer.
+DsnVariables variables_of(const std::string& dsn) {
+  if (!dsn.empty() && is_bare_name(dsn)) return {{{"PGDATABASE", dsn}}, ""};
+  DsnVariables found;
+  const Result<DsnOptions> options = parsed(dsn);
+  if (!options) return found;
+  for (const PQconninfoOption* option = options->get(); option->keyword != nullptr; ++option) {
+    if (option->val == nullptr) continue;
+    if (option->envvar != nullptr)
+      found.variables.emplace_back(option->envvar, option->val);
+    else
+      found.rest += (found.rest.empty() ? "" : " ") + std::string(option->keyword) + "=" + in_quotes(option->val);
+  }
+  return found;
+}
+
 std::string with_network_limits(const std::string& dsn) {
   const Result<DsnOptions> options = parsed(is_bare_name(dsn) && !dsn.empty() ? "dbname=" + in_quotes(dsn) : dsn);
   if (!options) return dsn;

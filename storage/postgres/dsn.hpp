@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/result.hpp"
 
@@ -14,6 +16,13 @@ Status check_dsn(const std::string& dsn, const std::string& place);
 
 // "host='a' dbname='b'": the settings without secrets. "" for a text that cannot be read.
 std::string public_dsn(const std::string& dsn);
+
+// The settings of a DSN as libpq's variables, and as a DSN those for which there are none. REQUIRES: check_dsn().
+struct DsnVariables {
+  std::vector<std::pair<std::string, std::string>> variables;  // name and value
+  std::string rest;
+};
+DsnVariables variables_of(const std::string& dsn);
 
 // The DSN with limits on a network that loses everything, where it has none of its own and neither has the environment:
 // 5 s to connect to a host, 3 s to each of several, and a silent peer is given up after about 15 s. Without them a
