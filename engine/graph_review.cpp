@@ -337,7 +337,7 @@ class Parts {
     members_misfit(what, schema, value);
   }
 
-  // What stands next to references, one by one: a key that the schema does not allow, and a value that does not fit.
+  // The members next to references, one by one: a key that the schema does not allow, and a value that does not fit.
   void members_misfit(const std::string& what, const Json& schema, const Json& value) {
     const Json* properties = find_member(schema, "properties");
     const Json* others = find_member(schema, "additionalProperties");
