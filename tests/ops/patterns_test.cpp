@@ -235,7 +235,7 @@ TEST(Examples, F4_there_is_one_of_every_condition_and_operation_of_the_page) {
 
 // --- of a tools file ---
 
-// What the executed blocks of the guide write into files, by `<<EOF` or by `echo`.
+// The texts that executed blocks of the guide write into files, by `<<EOF` or by `echo`.
 std::vector<std::string> texts_of_the_guide() {
   std::vector<std::string> texts;
   for (const auto& entry : fs::directory_iterator(guide)) {
