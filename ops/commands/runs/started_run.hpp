@@ -44,7 +44,7 @@ void add_waiting(CommandLine& line, CLI::App& command, const std::string& wait_s
 Exit print_started(Opened& opened, const Settings& settings, const Started& started, const Waiting& waiting);
 
 // Waits until the run has ended, is paused or only an answer or a signal moves it on, and prints what became of it.
-// After a few seconds, and when it is late, a line on stderr says what it waits for, and again when that has changed, and
+// After a few seconds, and when it is late, a line on stderr says what it waits for; again when that has changed, and
 // once a minute.
 Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting);
 
