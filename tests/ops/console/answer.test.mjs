@@ -95,7 +95,8 @@ test("a reader of a link sees by itself that another one was first", async () =>
 });
 
 test("the server asks for a token: the page asks for it once and keeps it for the session", async () => {
-  for (const [name, roles] of [["reads", ["read"]], ["operates", ["read", "operate", "run", "answer"]]]) {
+  for (const [name, roles] of [["reads", ["read"]], ["runs", ["read", "run"]],
+    ["operates", ["read", "operate", "run", "answer"]]]) {
     const more = roles.flatMap((role) => ["--role", role]);
     tokens[name] = (await world.cairn("token", "add", name, ...more)).split("\n")[0];
   }
@@ -136,8 +137,13 @@ test("what a token may not do is not offered", async () => {
   const operates = await withToken(tokens.operates, `#/run/${run.run}?view=questions`);
   for (const name of [/^Fork/, "Pause", "Cancel", "Answer", "Make a link…"])
     assert.equal(await operates.getByRole("button", { name }).count(), 1, String(name));
-  await reads.context().close();
-  await operates.context().close();
+  const runs = await withToken(tokens.runs, `#/run/${run.run}`);
+  for (const [page, count] of [[runs, 0], [operates, 1]]) {
+    await page.getByRole("button", { name: /^Fork/ }).click();
+    await page.getByRole("dialog").getByText("Change a channel…").first().waitFor({ state: "attached" });
+    assert.equal(await page.getByRole("button", { name: "Edit the graph" }).count(), count);
+  }
+  for (const page of [reads, runs, operates]) await page.context().close();
 });
 
 test("pages that a token with a scope is refused are not offered", async () => {

@@ -1,7 +1,7 @@
 // A fork from the moment that is shown: channels, answers and the graph can be changed first; what models and tools
 // said afterwards is asked again, or taken from the record.
 import { useSignal } from "@preact/signals";
-import { get, post, type Refusal } from "../../api/client";
+import { get, may, post, type Refusal } from "../../api/client";
 import type { EventOf, Graph, Run, Started } from "../../api/types";
 import { useFollowed, useResource } from "../../api/resource";
 import { Dialog } from "../../parts/dialog";
@@ -204,10 +204,12 @@ function ForkForm({ at, run, onMove, onClose }: FormProps) {
           edits={edits.value.answers} first={(name) => answers.get(name)}
           onChange={(edits) => change({ answers: edits })} />
       )}
-      <fieldset class="group">
-        <legend>Graph</legend>
-        <GraphField version={run.version} text={graph} onChange={(text) => change({ graph: text })} />
-      </fieldset>
+      {may("operate") && (
+        <fieldset class="group">
+          <legend>Graph</legend>
+          <GraphField version={run.version} text={graph} onChange={(text) => change({ graph: text })} />
+        </fieldset>
+      )}
       <fieldset class="group">
         <legend>Models and tools</legend>
         <label class="inline"><input type="radio" name="recorded" checked={!isRecorded}
