@@ -74,6 +74,28 @@ test("a link's page has the lines that show and answer its question elsewhere", 
   await page.context().close();
 });
 
+test("a link is copied also over plain HTTP, where a page has no clipboard, and if it is not, that is said", async () => {
+  const run = await asking("eli");
+  const page = await openPage(browser, "about:blank");
+  await page.addInitScript(() => Object.defineProperty(Navigator.prototype, "clipboard", { get: () => undefined }));
+  await page.goto(`${world.url}#/run/${run}?view=questions`);
+  await page.getByRole("button", { name: "Make a link…" }).click();
+  await page.getByRole("button", { name: "Make the link" }).click();
+  const link = await page.getByLabel("The link").inputValue();
+  await page.getByRole("button", { name: "Copy the link" }).click();
+  await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+  await page.evaluate(() => (document.execCommand = () => false));
+  await page.getByRole("button", { name: "Copied", exact: true }).click();
+  await page.getByRole("button", { name: "Not copied" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByLabel("Note").focus();
+  await page.keyboard.press("Control+V");
+  assert.equal(await page.getByLabel("Note").inputValue(), link);
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("a link that was changed opens nothing", async () => {
   const link = await linkTo(await asking("bob"));
   const page = await openPage(browser, `${link}x`);
@@ -141,6 +163,7 @@ test("what a token may not do is not offered", async () => {
   for (const [page, count] of [[runs, 0], [operates, 1]]) {
     await page.getByRole("button", { name: /^Fork/ }).click();
     await page.getByRole("dialog").getByText("Change a channel…").first().waitFor({ state: "attached" });
+    await page.waitForLoadState("networkidle");
     assert.equal(await page.getByRole("button", { name: "Edit the graph" }).count(), count);
   }
   for (const page of [reads, runs, operates]) await page.context().close();

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { may, post, Refusal } from "../api/client";
 import type { LinkMade } from "../api/types";
-import { copyText } from "./copy";
+import { CopyButton } from "./copy";
 import { Dialog } from "./dialog";
 import { Exact } from "./time";
 
@@ -10,7 +10,6 @@ const days = [1, 7, 30];
 const dayMs = 86_400_000;
 
 function Made({ link }: { link: LinkMade }) {
-  const isCopied = useSignal(false);
   const address = new URL(link.address, location.href.split("#")[0]).href;
   return (
     <>
@@ -19,9 +18,7 @@ function Made({ link }: { link: LinkMade }) {
       </label>
       <p class="muted">It answers question {link.question} once, as <bdi>{link.by}</bdi>, until{" "}
         <Exact at={link.expires_at} />. Whoever has it can answer: send it to that person alone.</p>
-      <button type="button" class="primary" onClick={() => {
-        void copyText(address).then(() => (isCopied.value = true));
-      }}>{isCopied.value ? "Copied" : "Copy the link"}</button>
+      <CopyButton text={address} says="Copy the link" class="primary" />
     </>
   );
 }

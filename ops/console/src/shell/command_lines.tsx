@@ -1,8 +1,8 @@
 // What the page shows, as the lines that show it elsewhere: `curl` and `cairn`. A page sets them.
-import { signal, useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { address, token, type Query } from "../api/client";
-import { copyText } from "../parts/copy";
+import { CopyButton } from "../parts/copy";
 
 export interface CommandLine {
   curl: string;
@@ -30,14 +30,11 @@ export function useCommandLines(curl: string, cairn: string): void {
 }
 
 function Line({ name, text }: { name: string; text: string }) {
-  const isCopied = useSignal(false);
   return (
     <div class="command-line">
       <span class="muted">{name}</span>
       <code>{text}</code>
-      <button type="button" class="quiet" aria-label={`Copy the line for ${name}`} onClick={() => {
-        void copyText(text).then(() => (isCopied.value = true));
-      }}>{isCopied.value ? "Copied" : "Copy"}</button>
+      <CopyButton text={text} says="Copy" label={`Copy the line for ${name}`} class="quiet" />
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { shortId } from "../../parts/status";
 import { useWalk } from "../../parts/walk";
 import { clockTime, duration, now } from "../../parts/time";
 import { link } from "../../router";
-import { say } from "../../shell/notices";
+import { say, sayRefusal } from "../../shell/notices";
 import { beginAgain, jobOf, type Asked, type Job } from "./job";
 import { examplesMax, type Example, type Report } from "./report";
 
@@ -130,7 +130,8 @@ function indented(payload: string): string {
 }
 
 function Actions({ job, onAgain }: { job: Job; onAgain: () => void }) {
-  const copy = (text: string, what: string) => void copyText(text).then(() => say(`${what} is copied.`));
+  const copy = (text: string, what: string) => void copyText(text).then((isCopied) =>
+    (isCopied ? say(`${what} is copied.`) : sayRefusal("Expected to copy, but the browser does not allow it here.")));
   return (
     <div class="buttons">
       <button type="button" onClick={onAgain}>Once more</button>
