@@ -267,6 +267,11 @@ Status make_ready_to_work(Catalogue& catalogue) {
   return Done{};
 }
 
+bool is_built_in(const Catalogue& catalogue, const std::string& graph) {
+  return std::any_of(catalogue.graphs.begin(), catalogue.graphs.end(),
+                     [&graph](const GraphRef& one) { return one->name == graph; });
+}
+
 Surroundings surroundings_of(const Catalogue& catalogue) {
   Surroundings around;
   around.usual_queues.emplace_back("default");

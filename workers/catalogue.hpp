@@ -74,6 +74,9 @@ struct Catalogue {
   void use_database(const std::string& dsn, const std::string& owner_dsn);
 };
 
+// Whether the program brings along a graph of that name.
+bool is_built_in(const Catalogue& catalogue, const std::string& graph);
+
 // The knowledge of this program around a graph: its handlers, tools and built-in graphs, and the check of JSON Schemas.
 // REQUIRES: the catalogue outlives it.
 Surroundings surroundings_of(const Catalogue& catalogue);

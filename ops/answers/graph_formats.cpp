@@ -76,8 +76,11 @@ Result<std::string> svg(const std::string& drawing) {
 
 }  // namespace
 
-Json graph_json(const GraphRow& row) {
-  Json json = {{"name", row.name}, {"version", row.version}, {"current", row.current}};
+Json graph_json(const GraphRow& row, const Catalogue& catalogue) {
+  Json json = {{"name", row.name},
+               {"version", row.version},
+               {"current", row.current},
+               {"built_in", is_built_in(catalogue, row.name)}};
   if (row.at_us != 0) json["at"] = time_text(row.at_us);
   if (!row.actor.empty()) json["actor"] = row.actor;
   return json;

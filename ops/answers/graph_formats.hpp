@@ -3,12 +3,14 @@
 
 #include <string>
 
+#include "workers/catalogue.hpp"
 #include "workers/client.hpp"
 
 namespace cairn {
 
-// A list entry: {"name", "version", "current", "at"?, "actor"?}: when and by whom it was added or last made current.
-Json graph_json(const GraphRow& row);
+// A list entry: {"name", "version", "current", "built_in", "at"?, "actor"?}: when and by whom it was added or last made
+// current; whether the program brings along a graph of that name.
+Json graph_json(const GraphRow& row, const Catalogue& catalogue);
 
 Error no_such_graph(const std::string& name);  // `not_found`
 

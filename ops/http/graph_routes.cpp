@@ -1,7 +1,5 @@
 #include "ops/http/graph_routes.hpp"
 
-#include <algorithm>
-
 #include "ops/answers/graph_formats.hpp"
 #include "ops/answers/graph_surroundings.hpp"
 #include "ops/http/bodies/bodies.hpp"
@@ -9,18 +7,13 @@
 namespace cairn {
 namespace {
 
-bool is_built_in(const RouteCall& call, const std::string& name) {
-  const auto& graphs = call.side.opened.catalogue->graphs;
-  return std::any_of(graphs.begin(), graphs.end(), [&name](const GraphRef& graph) { return graph->name == name; });
-}
-
 // Looks at the name alone, so that nothing is kept of a graph that may not be brought.
 ApiStatus check_graph_name(const RouteCall& call, const Json& graph) {
   const Access& access = call.caller->access;
   if (!access.may(ApiRole::operate)) return role_refusal(*call.caller, ApiRole::operate);
   const Json name = graph.is_object() ? graph.value("name", Json()) : Json();
   if (!name.is_string()) return Done{};  // a fault of the graph
-  if (is_built_in(call, name) && !access.may(ApiRole::admin))
+  if (is_built_in(*call.side.opened.catalogue, name) && !access.may(ApiRole::admin))
     return forbidden_response("Expected a token with the role admin for the built-in graph " + name.get<std::string>() +
                               ", but " + call.caller->token + " has it not.");
   if (!access.scope.covers_graph(name))

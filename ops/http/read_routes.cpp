@@ -280,7 +280,8 @@ RouteReply verify_run(RouteCall& call) {
 RouteReply list_graphs(RouteCall& call) {
   std::vector<KeyedLine> lines;
   for (const GraphRow& row : call.store().graphs().names())
-    if (call.scope().covers_graph(row.name)) lines.push_back({row.name + "." + row.version, graph_json(row)});
+    if (call.scope().covers_graph(row.name))
+      lines.push_back({row.name + "." + row.version, graph_json(row, *call.side.opened.catalogue)});
   return page_response(call.request, std::move(lines));
 }
 

@@ -45,7 +45,7 @@ Exit graph_list(const Settings& settings, const ListPart& part) {
   for (const GraphRow& row : opened->store->graphs().names())
     rows.push_back(
         {row.name + "." + row.version.substr(0, 12),
-         graph_json(row),
+         graph_json(row, *opened->catalogue),
          {row.name, row.version.substr(0, 12), row.current ? "yes" : "", since_text(row, now_us), row.actor}});
   print_list(settings, std::move(table), std::move(rows), part);
   return exit_ok;

@@ -222,3 +222,18 @@ test("a token that may only read writes nothing and starts nothing", async () =>
   assert.equal(await page.getByRole("link", { name: "Start", exact: true }).count(), 0);
   await page.context().close();
 });
+
+test("of a built-in graph only an admin is offered another text, or an earlier one", async () => {
+  const text = JSON.parse(await world.cairn("graph", "show", "plan_runner"));
+  await world.addGraph({ ...text, description: "Ours." });
+  const buttons = (page) => page.getByRole("button", { name: /^(Add as a version|Make current)$/ });
+  for (const [name, count] of [["operate", 0], ["admin", 1]]) {
+    const page = await opened("#/graph/plan_runner?show=text", {}, await world.addToken(name, "read", "run", name));
+    await area(page).waitFor();
+    assert.equal(await buttons(page).count(), count, name);
+    await page.getByRole("link", { name: "Versions" }).click();
+    await page.locator("table.versions tbody tr").nth(1).waitFor();
+    assert.equal(await buttons(page).count(), count, name);
+    await page.context().close();
+  }
+});

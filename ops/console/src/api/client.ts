@@ -16,6 +16,9 @@ export function may(role: Role): boolean {
   return roles.includes(role) || roles.includes("admin");
 }
 
+// Whether the token may bring a text of that graph: of a built-in one only that of an admin may.
+export const mayBring = (graph: { built_in: boolean }) => may(graph.built_in ? "admin" : "operate");
+
 // Not a token with a scope; until the server has said who asks, anyone.
 export const seesAll = () => caller.value?.all_runs !== false;
 

@@ -2,6 +2,7 @@
 // database of its own, because a token that was ever made is asked of everyone.
 #include <chrono>
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 
 #include "ops/http/api.hpp"
@@ -301,6 +302,11 @@ TEST(ApiTokens, H7_only_an_admin_replaces_a_built_in_graph) {
   EXPECT_NE(refused.body.find("admin"), std::string::npos) << refused.body;
   EXPECT_EQ(server.post(graphs, waiting_graph("own"), bearer(operates)).status, 201);
   EXPECT_EQ(server.post(graphs, waiting_graph("seven_node"), bearer(admin)).status, 201);
+  std::map<std::string, Json> built_in;
+  for (const Json& line : server.get(graphs, bearer(operates)).json())
+    built_in[line["name"].get<std::string>()].push_back(line["built_in"]);
+  EXPECT_EQ(built_in["own"], Json::array({false}));
+  EXPECT_EQ(built_in["seven_node"], Json::array({true, true}));
   const std::string only_runs = new_token(dsn, "runs", {"--role", "run"});
   const Reply started = server.post(runs, {{"graph", "own"}}, bearer(only_runs));
   const Json fork = {{"at", 2}, {"graph", waiting_graph("own")}};

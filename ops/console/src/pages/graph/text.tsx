@@ -1,7 +1,7 @@
 // The text of a graph: read, changed, checked while it is written with the faults at their lines, added as a version.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { may, post, Refusal } from "../../api/client";
+import { may, mayBring, post, Refusal } from "../../api/client";
 import type { GraphAdded, GraphReview } from "../../api/types";
 import { CodeArea } from "../../parts/code/code_area";
 import { pretty } from "../../parts/code/pretty";
@@ -34,7 +34,7 @@ export function NewGraph() {
   return (
     <>
       <div class="page-head"><h1>New graph</h1></div>
-      <Editor name="" version="" start={first} onAdded={() => undefined} />
+      <Editor name="" version="" start={first} isBuiltIn={false} onAdded={() => undefined} />
     </>
   );
 }
@@ -44,8 +44,11 @@ interface TextProps {
   onAdded: () => void;
 }
 
-export function GraphText({ shown: { name, version, graph }, onAdded }: TextProps) {
-  return <Editor name={name} version={version} start={pretty(inOrder(graph)) + "\n"} onAdded={onAdded} />;
+export function GraphText({ shown: { name, version, graph, versions }, onAdded }: TextProps) {
+  return (
+    <Editor name={name} version={version} start={pretty(inOrder(graph)) + "\n"} onAdded={onAdded}
+      isBuiltIn={versions.some((line) => line.built_in)} />
+  );
 }
 
 const quietMs = 400; // after the last key, before the text is checked
@@ -89,16 +92,17 @@ interface EditorProps {
   name: string;
   version: string;
   start: string;
+  isBuiltIn: boolean;
   onAdded: () => void;
 }
 
-function Editor({ name, version, start, onAdded }: EditorProps) {
+function Editor({ name, version, start, isBuiltIn, onAdded }: EditorProps) {
   const text = draftOf(name, version) ?? start;
   const undo = () => dropDraft(name, version);
   const cursor = useSignal(0);
   const place = useRef<HTMLTextAreaElement>(null);
   const faults = useReview(text);
-  const mayWrite = may("operate");
+  const mayWrite = mayBring({ built_in: isBuiltIn });
   const marks = new Map((faults ?? []).filter((fault) => !fault.isWarning && fault.line !== undefined)
     .map((fault) => [fault.line!, fault.says]));
   return (

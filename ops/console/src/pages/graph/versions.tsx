@@ -1,6 +1,6 @@
 // The versions of a graph, the newest first: who added each, which runs are under it, how it differs from another.
 import { useSignal } from "@preact/signals";
-import { get, may, post, type Refusal } from "../../api/client";
+import { get, mayBring, post, type Refusal } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Graph, GraphListed, UseReport } from "../../api/types";
 import { Status } from "../../parts/status";
@@ -61,7 +61,7 @@ function Row({ line, before, onAdded }: RowProps) {
             Difference to the one before
           </a>
         )}
-        {!line.current && may("operate") && <MakeCurrent line={line} onAdded={onAdded} />}
+        {!line.current && mayBring(line) && <MakeCurrent line={line} onAdded={onAdded} />}
       </td>
     </tr>
   );

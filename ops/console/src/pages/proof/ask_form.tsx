@@ -1,7 +1,7 @@
 // The form that asks for a proof: what is to be done, with which runs.
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { get, may, type Refusal } from "../../api/client";
+import { get, may, mayBring, type Refusal } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Graph, GraphListed } from "../../api/types";
 import { CodeArea } from "../../parts/code/code_area";
@@ -102,7 +102,7 @@ function ChangedGraph({ text }: { text: Signal<string> }) {
       <label>Begin with
         <select onChange={(event) => take(event.currentTarget.value)}>
           <option value="">a text of your own</option>
-          {(list.data.value ?? []).map((line) => (
+          {(list.data.value ?? []).filter(mayBring).map((line) => (
             <option key={`${line.name}/${line.version}`} value={line.version}>
               {line.name} {line.version.slice(0, 8)}{line.current ? ", current" : ""}
             </option>

@@ -1,8 +1,8 @@
 // A fork from the moment that is shown: channels, answers and the graph can be changed first; what models and tools
 // said afterwards is asked again, or taken from the record.
 import { useSignal } from "@preact/signals";
-import { get, may, post, type Refusal } from "../../api/client";
-import type { EventOf, Graph, Run, Started } from "../../api/types";
+import { get, mayBring, post, type Refusal } from "../../api/client";
+import type { EventOf, Graph, GraphListed, Run, Started } from "../../api/types";
 import { useFollowed, useResource } from "../../api/resource";
 import { Dialog } from "../../parts/dialog";
 import { Read } from "../../parts/states";
@@ -147,6 +147,13 @@ function useChannels(run: Run): string[] {
   return [...new Set([...Object.keys(run.channels), ...Object.keys(channels)])];
 }
 
+// Whether the fork may have another text of the run's graph.
+function useMayEdit(run: Run): boolean {
+  const listed = useResource<GraphListed[]>("graphs", (signal) => get<GraphListed[]>("graphs", {}, signal));
+  const line = listed.data.value?.find(({ name }) => name === run.graph);
+  return line !== undefined && mayBring(line);
+}
+
 interface FormProps {
   at: number;
   run: Run; // as of that event
@@ -179,6 +186,7 @@ function ForkForm({ at, run, onMove, onClose }: FormProps) {
   const isBusy = useSignal(false);
   const answers = useAnswers(view, at, run);
   const names = useChannels(run);
+  const mayEdit = useMayEdit(run);
   const change = (part: Partial<Edited>) => (edits.value = { ...edits.value, ...part });
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -204,7 +212,7 @@ function ForkForm({ at, run, onMove, onClose }: FormProps) {
           edits={edits.value.answers} first={(name) => answers.get(name)}
           onChange={(edits) => change({ answers: edits })} />
       )}
-      {may("operate") && (
+      {mayEdit && (
         <fieldset class="group">
           <legend>Graph</legend>
           <GraphField version={run.version} text={graph} onChange={(text) => change({ graph: text })} />
