@@ -1,9 +1,12 @@
 // The frame: keys, themes, a path below another one, what the page loads, and the page as commands.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import http from "node:http";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
+import { deflateRawSync } from "node:zlib";
 import { openBrowser, openPage } from "./browser.mjs";
 import { dry } from "./graphs.mjs";
 import { until, World } from "./world.mjs";
@@ -182,6 +185,35 @@ test("each view of a run has the line that shows it, and so has a comparison of 
     assert.equal(JSON.parse(stdout).error, undefined, curl);
     if (view === "compare") assert.deepEqual([JSON.parse(stdout).a.seq, JSON.parse(stdout).b.seq], [2, 3]);
   }
+  await page.context().close();
+});
+
+test("the lines of a queue, a difference and a proof show what is seen, and change nothing", async () => {
+  await world.cairn("queue", "set", "mill", "--concurrency", "2");
+  await world.addGraph({ ...dry, description: "Drier." });
+  const [newest, older] = (await world.api("graphs")).filter(({ name }) => name === "dry")
+    .sort((a, b) => Number(b.current) - Number(a.current)).map(({ version }) => version);
+  const changed = JSON.stringify({ ...dry, nodes: { ...dry.nodes, none: { end: "done" } } });
+  writeFileSync(join(world.folder, "FILE"), changed);
+  const graph = `z:${deflateRawSync(changed).toString("base64url")}`;
+  const where = "where=graph%3Ddry";
+  const shows = [
+    ["#/queues/mill", "queue history mill", /by \S/, /"concurrency":2/],
+    [`#/graph/dry?show=difference&from=${older}&version=${newest}`, `graph show ${older}`, /^> .*Drier/m, /^> .*Drier/m],
+    [`#/proof?do=verify&${where}`, "verify --where", /1 run/, /"sound":true/],
+    [`#/proof?do=verify&run=${run}`, `verify ${run}`, /1 run/, /"sound":true/],
+    [`#/proof?do=replay&handlers=true&${where}`, "replay --where", /1 run/, /"same":1/],
+    [`#/proof?do=changed&${where}&graph=${graph}`, "--graph FILE", /run_finished/, /"same":0/],
+  ];
+  const page = await openPage(browser, world.url);
+  const codes = page.locator(".command-lines code");
+  for (const [hash, words, ...seen] of shows) {
+    await page.evaluate((to) => (location.hash = to), hash);
+    await codes.filter({ hasText: words }).waitFor();
+    for (const [n, line] of (await codes.allInnerTexts()).entries())
+      assert.match(await world.shell(`cd ${world.folder}; ${line}`).catch((fault) => fault.stdout), seen[n], line);
+  }
+  assert.equal((await world.api("queues")).find(({ queue }) => queue === "mill").revision, 1);
   await page.context().close();
 });
 

@@ -70,6 +70,14 @@ export class World {
     return stdout;
   }
 
+  // What a line of bash prints, in which `cairn` is the program; refuses as it does.
+  async shell(line) {
+    const env = { ...this.env, CAIRN_PROGRAM: program };
+    const whole = `cairn() { "$CAIRN_PROGRAM" "$@"; }; ${line}`;
+    const { stdout } = await promisify(execFile)("/bin/bash", ["-c", whole], { env, maxBuffer: 64 << 20 });
+    return stdout;
+  }
+
   async addGraph(graph) {
     const file = join(this.folder, `${graph.name}.json`);
     writeFileSync(file, JSON.stringify(graph));

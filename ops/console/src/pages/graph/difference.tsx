@@ -15,8 +15,12 @@ const context = 3; // lines around a change
 
 const textOf = (graph: Graph) => pretty(inOrder(graph));
 
+// The version that another one is held against: the one that was chosen, otherwise the newest other one.
+export const olderOf = ({ versions, version }: Pick<Shown, "versions" | "version">): string | undefined =>
+  route.value.query.get("from") ?? versions.find((line) => line.version !== version)?.version;
+
 export function Difference({ shown }: { shown: Shown }) {
-  const from = route.value.query.get("from") ?? shown.versions.find((line) => line.version !== shown.version)?.version;
+  const from = olderOf(shown);
   if (from === undefined) return <Empty title="There is one version only" />;
   return (
     <>

@@ -7,7 +7,7 @@ import { Failure, Read } from "../../parts/states";
 import { Time } from "../../parts/time";
 import { amend, link, route } from "../../router";
 import { curlLine, useCommandLines } from "../../shell/command_lines";
-import { Difference } from "./difference";
+import { Difference, olderOf } from "./difference";
 import { draftOf, versionInWork } from "./drafts";
 import { Picture } from "./picture";
 import { Start } from "./start";
@@ -57,7 +57,7 @@ function Found({ name, list, versions }: FoundProps) {
   const held = versionInWork(name); // stays, whatever is added
   const version = route.value.query.get("version") ?? held ?? current?.version ?? "";
   const graph = useResource<Graph>(version, (signal) => get<Graph>(`graphs/${version}`, {}, signal));
-  useLines(name, version, version === current?.version);
+  useLines(name, version, versions);
   if (current === undefined)
     return (
       <>
@@ -127,15 +127,18 @@ function Body({ shown, onAdded }: BodyProps) {
   }
 }
 
-function useLines(name: string, version: string, isCurrent: boolean): void {
+function useLines(name: string, version: string, versions: GraphListed[]): void {
   const view = viewOf();
+  const isCurrent = versions.some((line) => line.current && line.version === version);
   const meant = isCurrent ? name : version;
   const path = `graphs/${encodeURIComponent(meant)}`;
+  const from = olderOf({ versions, version }) ?? version;
+  const both = (line: (version: string) => string) => `diff <(${line(from)}) <(${line(version)})`; // of bash and zsh
   const lines: Record<View, [string, string]> = {
     picture: [curlLine(path, { format: "svg" }), `cairn graph show ${meant} --format svg`],
     text: [curlLine(path), `cairn graph show ${meant}`],
     versions: [curlLine("graphs"), "cairn graph list"],
-    difference: [curlLine(path), `cairn graph show ${meant}`],
+    difference: [both((of) => curlLine(`graphs/${of}`)), both((of) => `cairn graph show ${of}`)],
     start: [curlLine("runs", {}, { graph: name, input: {} }), `cairn start ${name} --input '{}'`],
   };
   useCommandLines(...lines[view]);

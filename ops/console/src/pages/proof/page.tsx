@@ -1,6 +1,6 @@
 // Proof: histories verified and decided again, as jobs whose report is an address; an export read without a database.
-import { may } from "../../api/client";
-import { Refusal } from "../../api/client";
+import { may, Refusal, type Query } from "../../api/client";
+import { parametersOf, termsOf } from "../../api/filter";
 import { Failure } from "../../parts/states";
 import { go, link, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
@@ -10,6 +10,7 @@ import { limitMax, type Asked, type Kind } from "./job";
 import { JobReport } from "./job_report";
 
 const limitAtFirst = 1000;
+const pageMax = 1000; // runs that the API lists at once
 
 // What the address asks for; nothing: nothing yet.
 function askedOf(query: URLSearchParams): Asked | undefined {
@@ -32,19 +33,32 @@ export function Page() {
   return <OfRuns asked={askedOf(query)} />;
 }
 
-function lines(asked: Asked | undefined): [string, string] {
-  if (asked === undefined) return [curlLine("runs", { limit: limitAtFirst }), "cairn verify --all"];
-  const { kind, where, run, handlers } = asked;
-  const verb = kind === "verify" ? "verify" : "replay";
+// The line for one run, which may be a variable of the shell; FILE has the changed graph.
+function curlOf({ kind, handlers }: Given, run: string): string {
+  const query: Query = handlers && kind === "replay" ? { handlers } : {};
+  const line = curlLine(`runs/RUN/${kind === "verify" ? "verify" : "replay"}`, query);
+  const asked = line.replaceAll("'", '"').replace("RUN", run);
+  if (kind !== "changed") return asked;
+  const more = handlers ? ', \\"handlers\\": true' : "";
+  return `${asked} -H "Content-Type: application/json" -d "{\\"graph\\": $(cat FILE)${more}}"`;
+}
+
+// For many runs a list of them, page by page in the program, the first page by curl.
+function lines(asked: Given): [string, string] {
+  const { kind, where, run, handlers, limit } = asked;
   const which = run !== "" ? run : where === "" ? "--all" : `--where ${quoted(where)}`;
   const more = `${kind === "changed" ? " --graph FILE" : ""}${handlers ? " --handlers" : ""}`;
-  return [curlLine(`runs/${run || "RUN"}/${verb}`, handlers ? { handlers } : {}), `cairn ${verb} ${which}${more}`];
+  const cairn = `cairn ${kind === "verify" ? "verify" : "replay"} ${which}${more}`;
+  if (run !== "") return [curlOf(asked, run), cairn];
+  const list = curlLine("runs", [...parametersOf(termsOf(where)), ["limit", String(Math.min(limit, pageMax))]]);
+  const ids = `grep -o '"run":"[^"]*"' | cut -d '"' -f 4`;
+  return [`${list} | ${ids} | while read -r run; do ${curlOf(asked, "$run")}; done`, cairn];
 }
 
 function OfRuns({ asked }: { asked: Asked | undefined }) {
-  useCommandLines(...lines(asked));
   const given: Given = { kind: asked?.kind ?? "verify", where: asked?.where ?? "", run: asked?.run ?? "",
     limit: asked?.limit ?? limitAtFirst, handlers: asked?.handlers ?? false, graph: asked?.graph ?? "" };
+  useCommandLines(...lines(given));
   const isForbidden = asked?.kind === "changed" && !may("operate");
   return (
     <>

@@ -1,6 +1,5 @@
 // The queues of all workers: what waits, what is held, since when, and what is set for them.
 import { useSignal } from "@preact/signals";
-import { may } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Queue } from "../../api/types";
 import { useKeys } from "../../keys";
@@ -16,8 +15,7 @@ export function Page() {
   const chosen = route.value.rest[0];
   const reading = useResource<Reading>("queues", readQueues, everyMs);
   const change = useSignal<Change | undefined>(undefined);
-  useCommandLines(curlLine("queues"), chosen === undefined || !may("operate") ? "cairn queue"
-    : `cairn queue set ${quoted(chosen)} --concurrency N`);
+  useCommandLines(...linesOf(reading.data.value?.queues.find((one) => one.queue === chosen)));
   return (
     <>
       <div class="page-head"><h1>Queues</h1><Counts reading={reading.data.value} /></div>
@@ -34,6 +32,12 @@ export function Page() {
       )}
     </>
   );
+}
+
+// Of one for which something was set, what it was.
+function linesOf(queue: Queue | undefined): [string, string] {
+  if (queue === undefined || queue.revision === 0) return [curlLine("queues"), "cairn queue"];
+  return [curlLine(`queues/${encodeURIComponent(queue.queue)}/history`), `cairn queue history ${quoted(queue.queue)}`];
 }
 
 function Counts({ reading }: { reading: Reading | undefined }) {
