@@ -93,6 +93,10 @@ class Client {
   // `not_found`. A graph that is not stored yet is stored with it.
   Result<Started> fork(const RunId& origin, ForkOptions options);
 
+  // The events nearest to `seq` at which a fork can begin: itself alone if it is the last one of its commit, otherwise
+  // the last one of the commit before, if there is one, and that of its own. Refuses as `fork` does.
+  Result<std::vector<std::int64_t>> ends_near(const RunId& origin, std::int64_t seq);
+
   // Begins the runs of starts that waited, of at most `portion` keys; returns how many keys were due. As long as starts
   // wait, some process must call this: as start_book's next_due says.
   std::size_t decide_starts(int portion);

@@ -223,12 +223,11 @@ Result<Started> Client::fork(const RunId& origin, ForkOptions options) {
   return status ? Result<Started>(Started{command->run}) : status.error();
 }
 
-// The event, if it is the last one of its commit: a run was never left in a state inside a commit.
-Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
+Result<std::vector<std::int64_t>> Client::ends_near(const RunId& run, std::int64_t seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
   if (!row) return no_such_run(parts_->store, run);
   if (seq < 1 || seq > row->head) return no_such_event(*row, seq);
-  std::vector<EventRow> rows = parts_->store.events(run, seq - 1, 1);
+  const std::vector<EventRow> rows = parts_->store.events(run, seq - 1, 1);
   if (rows.empty()) return Error{Code::corrupt, "Expected event " + std::to_string(seq) + ", but it is missing."};
   const auto is_other = [&rows](const EventRow& event) { return event.commit != rows.front().commit; };
   std::int64_t end = seq;
@@ -238,12 +237,21 @@ Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
     end += next - page.begin();
     goes_on = next == page.end() && !page.empty();
   }
-  if (end == seq) return std::move(rows.front());
+  if (end == seq) return std::vector{seq};
   std::int64_t before = seq - 1;
   while (before > 0 && !is_other(parts_->store.events(run, before - 1, 1).front())) --before;
+  return before > 0 ? std::vector{before, end} : std::vector{end};
+}
+
+// The event, if it is the last one of its commit: a run was never left in a state inside a commit.
+Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
+  const Result<std::vector<std::int64_t>> ends = ends_near(run, seq);
+  if (!ends) return ends.error();
+  if (ends->front() == seq) return std::move(parts_->store.events(run, seq - 1, 1).front());
   return Error{Code::invalid, "Expected the end of a commit to fork at, but event " + std::to_string(seq) + " of run " +
                                   to_string(run) + " stands inside one; the nearest ends are " +
-                                  (before > 0 ? std::to_string(before) + " and " : "") + std::to_string(end) + "."};
+                                  (ends->size() > 1 ? std::to_string(ends->front()) + " and " : "") +
+                                  std::to_string(ends->back()) + "."};
 }
 
 // The fork refers to the origin's large values, which may be erased with it meanwhile.

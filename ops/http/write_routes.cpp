@@ -210,6 +210,14 @@ ApiStatus check_queues_of(const RouteCall& call, const RunId& run) {
   return graph == nullptr ? ApiStatus(Done{}) : check_queues(call.scope(), *graph);
 }
 
+// Of one that is inside a commit, with the events next to it at which a fork can begin.
+RouteReply refused_fork(RouteCall& call, const RunId& run, std::int64_t at, const Error& error) {
+  if (error.code != Code::invalid) return error;
+  const Result<std::vector<std::int64_t>> ends = call.client.ends_near(run, at);
+  if (!ends || ends->front() == at) return error;
+  return error_response(400, to_string(error.code), error.message, {{"ends", *ends}});
+}
+
 }  // namespace
 
 RouteReply fork_run(RouteCall& call) {
@@ -230,7 +238,7 @@ RouteReply fork_run(RouteCall& call) {
   if (!fork) return fork.error();
   fork->graph = graph;
   const Result<Started> started = call.client.fork(*run, *std::move(fork));
-  if (!started) return started.error();
+  if (!started) return refused_fork(call, *run, request->at, started.error());
   const std::string fork_id = to_string(started->run);
   return created_response({{"run", fork_id}}, "runs", fork_id);
 }

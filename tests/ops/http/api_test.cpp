@@ -262,6 +262,25 @@ TEST_F(Api, a_failed_run_is_tried_again_and_a_run_is_forked) {
   expect_error(server.post(at(asked, "/fork"), {{"at", 999}}), 400, "invalid", "sequence number");
 }
 
+TEST_F(Api, a_fork_inside_of_a_commit_is_refused_with_the_events_next_to_it_as_data) {
+  Beside worker({"work"});
+  const std::string run = start("api_ask");
+  EXPECT_TRUE(waits_for(run, "waiting"));
+  EXPECT_EQ(server.post(at(run, "/answers"), {{"value", "east"}}).status, 200);
+  EXPECT_TRUE(waits_for(run, "done"));
+  std::int64_t inside = 0;
+  for (const Json& event : server.get(at(run, "/events")).json())
+    if (event["type"] == "question_answered") inside = event["seq"];  // the step that it ends is of the same commit
+  const Reply refused = server.post(at(run, "/fork"), {{"at", inside}});
+  expect_error(refused, 400, "invalid", "stands inside one");
+  const Json ends = refused.json()["error"]["ends"];
+  ASSERT_EQ(ends.size(), 2U) << refused.body;
+  EXPECT_LT(ends[0], inside);
+  EXPECT_GT(ends[1], inside);
+  EXPECT_EQ(server.post(at(run, "/fork"), {{"at", ends[0]}}).status, 201);
+  EXPECT_FALSE(server.post(at(run, "/fork"), {{"at", 999}}).json()["error"].contains("ends"));
+}
+
 TEST_F(Api, graphs_are_added_shown_and_drawn) {
   const Json first = signal_graph("api_drawn");
   const Reply added = server.post("/api/v1/graphs", first);

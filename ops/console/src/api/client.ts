@@ -1,7 +1,7 @@
 // The way to the API: the token, requests, refusals, and whether the server answers. A token is kept for this tab's
 // session only.
 import { signal } from "@preact/signals";
-import type { Caller, Role } from "./types";
+import type { Caller, Problem, Role } from "./types";
 
 export const base = new URL("api/v1/", new URL(".", location.href));
 
@@ -30,7 +30,10 @@ export const hasNoScope = () => caller.value?.all_runs === true && caller.value.
 
 // A sentence of the server, with its code; "lost": the server did not answer.
 export class Refusal extends Error {
-  constructor(readonly code: string, message: string, readonly status: number, readonly faults: string[] = []) {
+  constructor(
+    readonly code: string, message: string, readonly status: number, readonly faults: string[] = [],
+    readonly ends: number[] = [], // of commits, next to an event inside one
+  ) {
     super(message);
   }
 }
@@ -55,8 +58,8 @@ export interface Asked {
 async function refusalOf(response: Response): Promise<Refusal> {
   const text = await response.text();
   try {
-    const { error } = JSON.parse(text) as { error: { code: string; message: string; faults?: string[] } };
-    return new Refusal(error.code, error.message, response.status, error.faults);
+    const { error } = JSON.parse(text) as Problem;
+    return new Refusal(error.code, error.message, response.status, error.faults, error.ends);
   } catch {
     return new Refusal("internal", `The server answered with status ${response.status}.`, response.status);
   }

@@ -161,17 +161,14 @@ interface FormProps {
   onClose: () => void;
 }
 
-// Events of one commit came together, and the run never stood between them: where it was forked inside of one, the
-// refusal names the ends that are near.
-const endsIn = (refusal: Refusal) => [.../nearest ends are (\d+)(?: and (\d+))?/.exec(refusal.message) ?? []].slice(1)
-  .filter((seq) => seq !== undefined).map(Number);
-
+// Events of one commit came together, and the run never stood between them: where it was forked inside of one, the ends
+// that are near are offered.
 function Refused({ refusal, last, onMove }: { refusal: Refusal; last: number; onMove: (at: number) => void }) {
   return (
     <div class="refusal" role="alert">{refusal.message}
       <ul>{refusal.faults.map((one) => <li key={one}>{one}</li>)}</ul>
       <span class="buttons">
-        {endsIn(refusal).filter((seq) => seq !== last).map((seq) => (
+        {refusal.ends.filter((seq) => seq !== last).map((seq) => (
           <button type="button" key={seq} onClick={() => onMove(seq)}>From event {seq.toLocaleString()}</button>
         ))}
       </span>
