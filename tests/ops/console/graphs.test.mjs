@@ -141,6 +141,8 @@ test("a text that is being changed stays while other parts and pages are looked 
   await page.getByRole("heading", { name: "Inbox" }).waitFor();
   await page.evaluate(() => (location.hash = "#/graph/order?show=text"));
   await page.waitForFunction(() => document.querySelector(".code-area textarea")?.value.includes("Mine still?"));
+  await page.reload();
+  await page.waitForFunction(() => document.querySelector(".code-area textarea")?.value.includes("Mine still?"));
   await page.getByRole("button", { name: "Undo all changes" }).click();
   assert.equal(await area(page).inputValue(), text);
   await page.getByRole("link", { name: "Text", exact: true }).waitFor();

@@ -1,6 +1,7 @@
 // Texts of graphs that are being changed, by the graph's name ("" for a new one) and the version that they began with:
-// they stay while other parts and other pages are looked at, until they are added or undone, or this tab is closed.
-import { signal } from "@preact/signals";
+// they stay while other parts and pages are looked at or the page is loaded again, until they are added or undone, or
+// this tab is closed.
+import { effect, signal } from "@preact/signals";
 
 interface Draft {
   name: string;
@@ -8,7 +9,25 @@ interface Draft {
   text: string;
 }
 
-const drafts = signal<readonly Draft[]>([]); // the one that was written to last is the last one
+const place = "cairn.drafts";
+
+const drafts = signal<readonly Draft[]>(kept()); // the one that was written to last is the last one
+
+effect(() => {
+  try {
+    sessionStorage.setItem(place, JSON.stringify(drafts.value));
+  } catch {
+    // more than the browser keeps for a page: they stay until the page is left
+  }
+});
+
+function kept(): Draft[] {
+  try {
+    return JSON.parse(sessionStorage.getItem(place) ?? "[]") as Draft[];
+  } catch {
+    return [];
+  }
+}
 
 const isOf = (draft: Draft, name: string, version: string) => draft.name === name && draft.version === version;
 

@@ -8,7 +8,18 @@ export interface Attempt {
   seq: number; // of the event that ended it
   ok: boolean;
   kind: "work" | "question" | "child" | "cached";
+  says: string; // how it ended
 }
+
+// What a step had used with a call of a model, and of which.
+interface Use {
+  seq: number;
+  cost: number; // with those before
+  tokens: number;
+  model: string;
+}
+
+const unused: Use = { seq: 0, cost: 0, tokens: 0, model: "" };
 
 export interface StepRow {
   step: number;
@@ -17,12 +28,10 @@ export interface StepRow {
   first: number; // the number of its first event
   last: number;
   attempts: Attempt[];
-  status: "open" | "succeeded" | "failed" | "skipped";
-  cost: number;
-  tokens: number;
-  model: string;
-  says: string;
+  uses?: Use[]; // none: it called no model
 }
+
+export const usedUntil = (row: StepRow, seq: number): Use => row.uses?.findLast((use) => use.seq <= seq) ?? unused;
 
 // An edge, by its ends and its label: several may lead from one node to another.
 export const wayOf = (ends: string, label: string) => `${ends} ${label}`;
@@ -39,7 +48,7 @@ export class StepBook {
   readonly models = new Set<string>();
   private readonly costs: number[] = []; // of all until then, for each event of costSeqs
   private readonly costSeqs: number[] = [];
-  dearest = 0; // of one step
+  dearest = 0; // cost of one step in the whole run: the scale of the colours, at every moment
   private readonly byStep = new Map<number, StepRow>();
   private readonly waits = new Map<number, Pending>();
 
@@ -73,10 +82,7 @@ export class StepBook {
   private row(event: Event): StepRow {
     let row = this.byStep.get(event.step);
     if (row === undefined) {
-      row = {
-        step: event.step, name: "", tool: "", first: event.seq, last: event.seq, attempts: [], status: "open",
-        cost: 0, tokens: 0, model: "", says: "",
-      };
+      row = { step: event.step, name: "", tool: "", first: event.seq, last: event.seq, attempts: [] };
       this.byStep.set(event.step, row);
       this.rows.push(row);
     }
@@ -90,47 +96,44 @@ export class StepBook {
     this.waits.set(event.step, { from: Date.parse(event.at), kind });
   }
 
-  private end(event: Event & { started_at: string }, row: StepRow, ok: boolean, isCached = false): void {
+  private end(event: Event & { started_at: string }, row: StepRow, ok: boolean, says: string, isCached = false): void {
     const wait = this.waits.get(event.step);
     this.waits.delete(event.step);
     const from = wait?.from ?? Date.parse(event.started_at);
     const kind = isCached ? "cached" : wait?.kind ?? "work";
-    row.attempts.push({ from, to: Date.parse(event.at), seq: event.seq, ok, kind });
+    row.attempts.push({ from, to: Date.parse(event.at), seq: event.seq, ok, kind, says });
   }
 
   private left(event: EventOf<"step_succeeded">): void {
     const row = this.row(event);
     row.name = event.node;
-    row.status = "succeeded";
-    row.says = event.label;
-    this.end(event, row, true, event.cached_from !== undefined);
+    this.end(event, row, true, event.label, event.cached_from !== undefined);
     this.went(event.node, event.label, event.next, event.seq);
   }
 
   private failed(event: EventOf<"step_failed">): void {
     const row = this.row(event);
     row.name = event.node;
-    row.says = `${event.error}: ${event.message}`;
-    this.end(event, row, false);
-    if (event.retry_at === undefined) row.status = "failed";
+    this.end(event, row, false, `${event.error}: ${event.message}`);
     if (event.next !== undefined) this.went(event.node, event.label ?? "error", event.next, event.seq);
   }
 
   private closed(event: EventOf<"sub_goal_closed">): void {
     const row = this.row(event);
     row.name = event.sub_goal;
-    row.status = event.status;
-    row.says = event.message ?? "";
-    this.end(event, row, event.status !== "failed");
+    this.end(event, row, event.status !== "failed", event.message ?? "");
   }
 
   private called(event: EventOf<"model_called">): void {
     const row = this.row(event);
-    row.model = event.model ?? "";
-    row.cost += event.cost ?? 0;
-    this.dearest = Math.max(this.dearest, row.cost);
-    row.tokens += (event.tokens_in ?? 0) + (event.tokens_out ?? 0);
-    this.models.add(row.model);
+    const model = event.model ?? "";
+    this.models.add(model);
+    row.uses ??= [];
+    const before = row.uses.at(-1) ?? unused;
+    const cost = before.cost + (event.cost ?? 0);
+    const tokens = before.tokens + (event.tokens_in ?? 0) + (event.tokens_out ?? 0);
+    row.uses.push({ seq: event.seq, cost, tokens, model });
+    this.dearest = Math.max(this.dearest, cost);
     if (!event.cost) return;
     this.costs.push((this.costs.at(-1) ?? 0) + event.cost);
     this.costSeqs.push(event.seq);

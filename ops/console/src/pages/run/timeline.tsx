@@ -7,7 +7,7 @@ import { duration, exactTime, Lasted, now } from "../../parts/time";
 import { amend, route } from "../../router";
 import { useRun, type RunView } from "./moment";
 import { useEventKeys } from "./slider";
-import type { StepRow } from "./steps";
+import { usedUntil, type StepRow } from "./steps";
 import { timeScale, type TimeScale } from "./time_scale";
 
 const height = 28;
@@ -40,10 +40,10 @@ function useScale(view: RunView) {
 
 function barClass(row: StepRow, attempt: { ok: boolean; kind: string }, colour: Colour, view: RunView): string {
   if (colour === "status") return attempt.kind === "work" ? (attempt.ok ? "ok" : "failed") : attempt.kind;
-  if (colour === "model")
-    return row.model === "" ? "plain" : `model-${[...view.history.steps.models].indexOf(row.model) % 5}`;
+  const { cost, model } = usedUntil(row, view.at.value);
+  if (colour === "model") return model === "" ? "plain" : `model-${[...view.history.steps.models].indexOf(model) % 5}`;
   const { dearest } = view.history.steps;
-  return row.cost === 0 ? "plain" : `cost-${Math.min(4, Math.floor((5 * row.cost) / dearest))}`;
+  return cost === 0 ? "plain" : `cost-${Math.min(4, Math.floor((5 * cost) / dearest))}`;
 }
 
 interface RowProps {
@@ -57,9 +57,10 @@ function titleOf(row: StepRow, until: number): string {
   const attempts = row.attempts.filter((attempt) => attempt.seq <= until);
   const last = attempts[attempts.length - 1];
   const took = last === undefined ? "" : `, ${duration(last.to - last.from)}`;
-  const cost = row.cost > 0 ? `, cost ${row.cost.toPrecision(3)}` : "";
-  return `Step ${row.step}: ${row.name} ${row.tool}${took}${row.tokens > 0 ? `, ${row.tokens} tokens` : ""}${cost}` +
-    (row.says === "" ? "" : `\n${row.says.slice(0, 300)}`);
+  const { cost, tokens } = usedUntil(row, until);
+  const says = last?.says ?? "";
+  return `Step ${row.step}: ${row.name} ${row.tool}${took}${tokens > 0 ? `, ${tokens} tokens` : ""}` +
+    `${cost > 0 ? `, cost ${cost.toPrecision(3)}` : ""}${says === "" ? "" : `\n${says.slice(0, 300)}`}`;
 }
 
 function StepLine({ row, scale, colour, view }: RowProps) {
