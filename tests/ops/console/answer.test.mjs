@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
 import { order } from "./graphs.mjs";
+import { isAccessible } from "./looks/look.mjs";
 import { until, World } from "./world.mjs";
 
 let world;
@@ -127,6 +128,7 @@ test("the server asks for a token: the page asks for it once and keeps it for th
   await page.getByLabel("Token").fill("cairn_wrong");
   await page.getByRole("button", { name: "Go on" }).click();
   await page.getByText("The server does not know this token.").waitFor();
+  await isAccessible(page);
   await page.getByLabel("Token").fill(tokens.reads);
   await page.getByRole("button", { name: "Go on" }).click();
   await page.locator("table.runs").waitFor();

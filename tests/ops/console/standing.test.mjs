@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
 import { dry, order } from "./graphs.mjs";
+import { isAccessible } from "./looks/look.mjs";
 import { until, World } from "./world.mjs";
 
 const brief = {
@@ -157,6 +158,7 @@ test("a page that reads nothing all the time hears that the server is back", asy
   await page.getByRole("button", { name: "Verify", exact: true }).last().click();
   const lost = page.getByText("What is shown is how it last was");
   await lost.waitFor();
+  await isAccessible(page);
   await world.serve();
   await lost.waitFor({ state: "detached" });
   await page.context().close();
@@ -280,6 +282,7 @@ test("what is opened of a plan stays open while the slider moves", async () => {
   const page = await opened(`#/run/${run}?view=plan`);
   await page.locator("button.goal").first().click();
   await page.locator(".goal-detail").waitFor();
+  await isAccessible(page);
   await page.keyboard.press("Escape");
   await page.keyboard.press("[");
   await page.waitForFunction(() => location.hash.includes("at="));
@@ -337,6 +340,7 @@ test("a run whose start waits is shown once it has begun", async () => {
   const page = await opened(`#/run/${run}`);
   await page.getByText(`Its start waits for run ${first} to end`).waitFor();
   assert.equal(await page.getByRole("button", { name: /^Fork/ }).count(), 0);
+  await isAccessible(page);
   await world.api(`runs/${first}/answers`, { value: "yes" });
   await page.locator("[data-node=ask].open").waitFor();
   await closed(page);

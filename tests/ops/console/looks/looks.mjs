@@ -1,16 +1,14 @@
 // The pages whose looks are tested, and how: a picture of each in three widths is kept, none is wider than its window,
 // and axe finds nothing.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { axePath, openBrowser, openPage, pictures } from "../browser.mjs";
+import { openBrowser, openPage, pictures } from "../browser.mjs";
 import { dry, order } from "../graphs.mjs";
 import { until, World } from "../world.mjs";
+import { findings } from "./look.mjs";
 
-const axe = readFileSync(axePath, "utf8");
-const widths = [320, 768, 1440];
-const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const widths = [320, 768, 1920];
 
 export let world;
 export let browser;
@@ -83,13 +81,6 @@ export async function settled(page) {
   await page.locator("main").waitFor();
   await until(async () => (await page.locator(".loading").count()) === 0, "the page to be read");
   await page.waitForLoadState("networkidle");
-}
-
-export async function findings(page) {
-  await page.context().newCDPSession(page).then((session) => session.send("Page.setBypassCSP", { enabled: true }));
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate((tags) => window.axe.run(document, { runOnly: tags }), rules);
-  return violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
 
 // Half of the pages, so that a test takes no longer than it may: `half` is 0 or 1.

@@ -64,9 +64,9 @@ function Said({ seq }: { seq: number }) {
   return (
     <Read from={useCall(seq, false)}>{([call]) => call === undefined ? null : (
       <>
-        <h3>Prompt</h3>
+        <h2>Prompt</h2>
         <Prompt request={call.request} />
-        <h3>Reply</h3>
+        <h2>Reply</h2>
         <Reply reply={call.reply} />
       </>
     )}</Read>

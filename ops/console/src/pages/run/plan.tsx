@@ -24,9 +24,9 @@ function Goal({ goal, children }: { goal: SubGoal; children: Map<string, SubGoal
       </button>
       {isOpen.value && (
         <div class="goal-detail">
-          <h3>Inputs</h3>
+          <h2>Inputs</h2>
           <JsonTree value={goal.inputs ?? null} open={2} />
-          {goal.outputs !== undefined && <><h3>Outputs</h3><JsonTree value={goal.outputs} open={2} /></>}
+          {goal.outputs !== undefined && <><h2>Outputs</h2><JsonTree value={goal.outputs} open={2} /></>}
         </div>
       )}
       {below.length > 0 && <ul>{below.map((one) => <Goal key={one.id} goal={one} children={children} />)}</ul>}
