@@ -172,6 +172,43 @@ test("pause and resume go over all that match", async () => {
   const [first] = await world.api("runs?tag=team%3Dd&limit=1");
   assert.equal((await world.api(`runs/${first.run}/events`)).at(-1).reason, "night");
   await page.context().close();
+  const again = await opened("tag.team=d");
+  await again.getByRole("dialog").getByLabel("Command").selectOption("resume");
+  await again.getByRole("button", { name: "Resume 4 runs" }).click();
+  await again.getByText("4 of 4 runs").waitFor();
+  await until(async () => (await countOf("tag=team%3Dd&status=waiting")) === 4, "four runs that go on");
+  await again.context().close();
+});
+
+test("a retry and a move go over all that match", async () => {
+  const fails = { do: "tool.call", with: { tool: "fail", inputs: { message: "No water.", times: 9 } } };
+  const frail = { name: "frail", start: "make", limits: { steps: 9 },
+    nodes: { make: { ...fails, on: { ok: "over" } }, over: { end: "done" } } };
+  await world.addGraph(frail);
+  await world.api("runs", { graph: "frail", tags: { team: "r" }, runs: [{}, {}] });
+  await until(async () => (await countOf("tag=team%3Dr&status=failed")) === 2, "two runs that failed");
+  const page = await opened("tag.team=r");
+  await page.getByRole("dialog").getByLabel("Command").selectOption("retry");
+  await page.getByRole("button", { name: "Retry 2 runs" }).click();
+  await page.getByText("2 of 2 runs").waitFor();
+  for (const { run } of await world.api("runs?tag=team%3Dr")) {
+    const failures = async () => (await world.api(`runs/${run}/events`)).filter(({ type }) => type === "step_failed");
+    await until(async () => (await failures()).length === 2, "a second attempt");
+  }
+  await page.context().close();
+
+  await many(2, "m");
+  await until(async () => (await countOf("tag=team%3Dm&status=waiting")) === 2, "two runs that wait");
+  const moving = await opened("tag.team=m");
+  const dialog = moving.getByRole("dialog");
+  await dialog.getByLabel("Command").selectOption("move");
+  await dialog.getByLabel("Graph to move to, as JSON").fill(JSON.stringify({ ...order, description: "Another." }));
+  await moving.getByRole("button", { name: "Move 2 runs" }).click();
+  await moving.getByText("2 of 2 runs").waitFor();
+  const [moved, other] = await world.api("runs?tag=team%3Dm");
+  assert.equal(moved.version, other.version);
+  assert.equal((await world.api(`graphs/${moved.version}`)).description, "Another.");
+  await moving.context().close();
 });
 
 test("a view is saved for all, shown to others, and removed", async () => {

@@ -56,6 +56,9 @@ before(async () => {
   await world.api("hooks", { name: "far", url, on: ["ended"], graph: script, tags: { [script]: hostile } });
   await world.api("hooks/far/pause", { reason: hostile });
   await world.api("hooks/nasty/test", {});
+  const tags = { team: hostile.slice(0, 200) };
+  await world.api("schedules", { name: "odd", graph: "nasty", cron: ["0 9 * * MON"], input: { long: hostile }, tags });
+  await world.api("schedules/odd/pause", { reason: hostile });
   browser = await openBrowser();
 });
 after(async () => {
@@ -71,6 +74,8 @@ const views = {
   hooks: ["#/hooks", "table.hooks"],
   "a hook": ["#/hooks/nasty", "table.notices-of"],
   "a hook that is paused": ["#/hooks/far", ".hook-paused"],
+  schedules: ["#/schedules", "table.schedules"],
+  "a schedule": ["#/schedules/odd", "table.notes tbody tr"],
   graphs: ["#/graphs", "table.graphs"],
   "a graph's picture": ["#/graph/nasty?node=ask", ".drawing svg"],
   "a graph's text": ["#/graph/nasty?show=text", ".code-area"],

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
-import { World } from "./world.mjs";
+import { far } from "./graphs.mjs";
+import { until, World } from "./world.mjs";
 
 const script = "<script>window.harmed = 1</script><img src=x onerror=\"window.harmed = 1\">";
 const turned = "\u202Eabc\u2066 right to left";
@@ -94,6 +95,52 @@ test("every view of the run, before and after the answer", async () => {
   await visit();
   await page.evaluate((to) => (location.hash = to), `#/run/${run}?view=channels`);
   await page.getByRole("button", { name: /all [\d,.]+ characters/ }).first().waitFor();
+  await page.context().close();
+});
+
+test("its link, and the dialogs of a fork and of many runs", async () => {
+  const { run: other } = await world.api("runs", { graph: "hostile", tags: { t: escapes }, input: { [script]: turned } });
+  await world.isStatus(other, "waiting");
+  const page = await openPage(browser, `${world.url}#/run/${other}`);
+  await page.getByRole("button", { name: /^Fork/ }).click();
+  await page.getByRole("dialog").getByRole("combobox").first().selectOption(script);
+  await page.getByRole("dialog").getByRole("textbox", { name: script }).waitFor();
+  await isHarmless(page);
+  await page.goto(`${world.url}#/runs?where=${encodeURIComponent(`tag.t=${escapes.replaceAll(",", "\\,")}`)}`);
+  await page.getByRole("button", { name: "Act on all that match…" }).click();
+  await page.getByRole("dialog").getByLabel("Reason").fill(script + turned + escapes);
+  await page.getByRole("dialog").getByText("1 run matches.").waitFor();
+  await isHarmless(page);
+  const { address } = await world.api(`runs/${other}/links`, {});
+  await page.goto(address);
+  await page.getByText("window.harmed").first().waitFor();
+  await isHarmless(page);
+  await page.context().close();
+});
+
+test("a plan and calls of models", async () => {
+  await world.addGraph(far);
+  const { run: worked } = await world.api("runs", { graph: "far" });
+  const asked = { worker: "b", queues: ["far"], max: 1, handlers: [{ name: "far.work" }] };
+  const claim = await until(async () => (await world.api("claims", asked)).claims[0], "a step to claim");
+  const said = { role: script, content: `${script} ${turned} ${escapes}` };
+  const facts = [
+    { type: "sub_goal_opened", sub_goal: "a", title: script, inputs: { [escapes]: script }, after: [] },
+    { type: "decision_rewritten", rule: script, from: escapes, to: turned },
+    { type: "model_called", node: script, model: escapes, request: { messages: [said] }, reply: said, ok: false,
+      error: script, message: turned },
+  ];
+  await world.api(`claims/${claim.claim}/complete`, { facts });
+  await world.isStatus(worked, "done");
+  const page = await openPage(browser, `${world.url}#/run/${worked}?view=events`);
+  await page.getByText("became").waitFor();
+  await isHarmless(page);
+  for (const view of ["plan", "models"]) {
+    await page.evaluate((to) => (location.hash = to), `#/run/${worked}?view=${view}`);
+    await page.locator("button.goal").first().click();
+    await page.locator(".goal-detail").getByText("window.harmed").first().waitFor();
+    await isHarmless(page);
+  }
   await page.context().close();
 });
 

@@ -202,6 +202,32 @@ test("j and k walk the questions, / filters them by their runs", async () => {
   await page.context().close();
 });
 
+test("a question says since when it is asked, when it expires and as what, and by which run of whom", async () => {
+  await world.addGraph({
+    name: "soon",
+    start: "ask",
+    limits: { steps: 5 },
+    nodes: {
+      ask: { ask: { kind: "k", prompt: "Soon?", default: { reply: "later" } }, expires_ms: 600_000,
+        on: { answered: "over", expired: "over" } },
+      over: { end: "done" },
+    },
+  });
+  const run = await asking("soon", "--tag", "team=a");
+  const page = await opened(`#/inbox/${run}/${await questionOf(run)}`);
+  const facts = page.locator(".question-facts");
+  await facts.getByText("just now").waitFor();
+  await facts.getByText(/^expires in 9 min \d+ s$/).waitFor();
+  await page.locator(".question-list").getByText(/^expires in 9 min/).waitFor();
+  assert.match(await facts.innerText(), /then: .*later/);
+  const context = page.getByRole("region", { name: "The run" });
+  await context.getByText("team=a").waitFor();
+  assert.match(await context.innerText(), /Started .+ by .+, asks\s+at ask in step 1, event 2/);
+  await context.getByText("ann").waitFor(); // its channels
+  await world.cairn("cancel", run);
+  await page.context().close();
+});
+
 test("at 390 pixels the list and the question take turns", async () => {
   const run = await asking("order");
   const page = await opened("#/inbox", { viewport: { width: 390, height: 800 } });

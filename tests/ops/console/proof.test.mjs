@@ -169,6 +169,22 @@ test("an export is read and its chains are checked without the server", async ()
   await page.context().close();
 });
 
+test("a file is taken where it is dropped, and o asks for one", async () => {
+  const page = await opened("#/proof/file");
+  const dropped = await page.evaluateHandle((text) => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], "dropped.jsonl"));
+    return data;
+  }, readFileSync(file, "utf8"));
+  await page.locator(".drop").dispatchEvent("drop", { dataTransfer: dropped });
+  await verdict(page).getByText("The file agrees with itself").waitFor();
+  const asked = page.waitForEvent("filechooser");
+  await page.keyboard.press("o");
+  await asked;
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 const damages = {
   "a payload that was changed": [(lines) => change(lines, "event", /No water/, "No tea"),
     /Expected the hash of event \d+ to follow/],

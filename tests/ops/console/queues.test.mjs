@@ -39,6 +39,7 @@ test("a queue that no worker serves says so, and what is held is shown once one 
   const page = await opened("#/queues");
   await row(page, "far").getByText("no worker serves it").waitFor();
   assert.equal(await row(page, "far").locator(".ready").innerText(), "3");
+  await row(page, "far").locator('[data-label="Oldest ready"]').getByText(/^\d+(\.\d)? (ms|s)$/).waitFor();
   const asked = { worker: "w", queues: ["far"], max: 1, handlers: [{ name: "far.work" }] };
   const claims = await world.api("claims", asked);
   session = claims.session;

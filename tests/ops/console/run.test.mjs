@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
-import { chat, order } from "./graphs.mjs";
-import { World } from "./world.mjs";
+import { chat, far, order } from "./graphs.mjs";
+import { isAccessible } from "./looks/look.mjs";
+import { until, World } from "./world.mjs";
 
 const round = {
   name: "round",
@@ -23,13 +24,31 @@ const sleeper = {
     over: { end: "done" },
   },
 };
+const twice = {
+  name: "twice",
+  start: "make",
+  limits: { steps: 9 },
+  nodes: {
+    make: {
+      do: "tool.call", with: { tool: "fail", inputs: { message: "No water.", times: 1 } },
+      retry: { attempts: 2, backoff_ms: 2500 }, on: { ok: "over" },
+    },
+    over: { end: "done" },
+  },
+};
+const caller = {
+  name: "caller",
+  start: "sub",
+  limits: { steps: 5 },
+  nodes: { sub: { call: "twice", on: { done: "over", failed: "over" } }, over: { end: "done" } },
+};
 
 let world;
 let browser;
 let done;
 
 before(async () => {
-  world = await World.begin({ replies: [{ node: "ask", value: "blue <b>" }] });
+  world = await World.begin({ replies: ["blue <b>", "green"].map((value) => ({ node: "ask", value })) });
   await world.addGraph(order);
   await world.addGraph(chat);
   done = await world.startRun("order", { customer: "ann" }, "--tag", "team=a");
@@ -219,6 +238,12 @@ test("a step that is executed says where, and the line has its time without a fo
   const run = await world.startRun("sleeper");
   const page = await opened(run);
   await page.locator(".line.open", { hasText: /runs on \S+ \d+/ }).waitFor();
+  await hasClass(page, "work", "open");
+  const shape = node(page, "work").locator("polygon, ellipse, path").first();
+  const moves = () => shape.evaluate((one) => getComputedStyle(one).animationName);
+  assert.equal(await moves(), "breathe");
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  assert.equal(await moves(), "none");
   const why = page.getByRole("list", { name: "Why" });
   await why.getByText("It is held by session").waitFor();
   assert.doesNotMatch(await why.innerText(), /\dT\d\d:/); // times are the reader's
@@ -264,6 +289,7 @@ test("a call of a model is shown with its prompt, its reply, and what it cost", 
   await page.locator(".goal-detail").getByText("What is the sky?").waitFor();
   assert.ok(await call.evaluate((button) => button === document.activeElement), "the keyboard lost its place");
   await page.locator(".goal-detail .text").getByText("blue <b>").waitFor(); // the text of a message, not its JSON
+  await isAccessible(page);
   await page.getByRole("button", { name: "Show this moment" }).click();
   await page.waitForFunction(() => /at=2/.test(location.hash));
   for (const colour of ["cost", "model"]) {
@@ -327,6 +353,127 @@ test("the lineage says which runs came later than the moment", async () => {
   await row.getByText(", later").waitFor();
   await page.keyboard.press("}");
   await row.getByText(", later").waitFor({ state: "detached" });
+  await closed(page);
+});
+
+test("idle time between two attempts is folded, and the line of their step is as of the moment", async () => {
+  await world.addGraph(twice);
+  const run = await world.startRun("twice");
+  await world.isStatus(run, "done");
+  const { seq } = (await world.api(`runs/${run}/events`)).find((event) => event.type === "step_failed");
+  const page = await opened(run);
+  await page.locator(".axis .fold", { hasText: /≈ [23]/ }).waitFor();
+  const line = page.locator("button.line", { hasText: "make" });
+  await line.getByText("×2").waitFor();
+  assert.match(await line.getAttribute("title"), /\nok$/);
+  await page.keyboard.press("{");
+  await page.keyboard.press("!");
+  await page.waitForFunction((at) => location.hash.includes(`at=${at}`), seq);
+  await line.getByText("×2").waitFor({ state: "detached" });
+  assert.match(await line.getAttribute("title"), /\nerror: No water\.$/);
+  await page.keyboard.press("]");
+  await page.waitForFunction((at) => location.hash.includes(`at=${at}`), seq + 1);
+  await closed(page);
+});
+
+test("tokens and cost of a call, and what a rule made of a decision, are read where they belong", async () => {
+  await world.addGraph(far);
+  const run = await world.startRun("far");
+  const asked = { worker: "b", queues: ["far"], max: 1, handlers: [{ name: "far.work" }] };
+  const claim = await until(async () => (await world.api("claims", asked)).claims[0], "a step to claim");
+  const facts = [
+    { type: "decision_proposed", action: "buy", target: "tea" },
+    { type: "decision_rewritten", rule: "budget", from: "buy", to: "wait" },
+    { type: "model_called", node: "do", model: "m1", tokens_in: 4000, tokens_out: 1000, cost: 0.5 },
+  ];
+  await world.api(`claims/${claim.claim}/complete`, { facts });
+  await world.isStatus(run, "done");
+  const page = await opened(run, "?view=events");
+  await page.locator(".event", { hasText: "budget: buy became wait" }).waitFor();
+  await page.keyboard.press("5");
+  const call = page.locator(".call button").first();
+  await call.getByText("4,000 in, 1,000 out").waitFor();
+  assert.match(await call.innerText(), /cost 0\.500/);
+  await page.keyboard.press("1");
+  await page.getByRole("button", { name: "cost", exact: true }).click();
+  await page.locator(".bar.cost-4").waitFor();
+  assert.match(await page.locator("button.line").getAttribute("title"), /5000 tokens, cost 0\.500/);
+  await page.keyboard.press("4");
+  await page.getByRole("heading", { name: "No plan" }).waitFor();
+  await page.keyboard.press("7");
+  await page.locator("tr.chosen", { hasText: "this run" }).waitFor();
+  await closed(page);
+});
+
+test("the statuses of a plan follow the slider", async () => {
+  const sub_goals = [
+    { id: "a", tool: "echo", inputs: { n: 1 } }, { id: "b", tool: "echo", inputs: { n: 2 }, after: ["a"] }];
+  const run = await world.startRun("plan_runner", { goal: "g", sub_goals });
+  await world.isStatus(run, "done");
+  const events = await world.api(`runs/${run}/events`);
+  const { seq } = events.find((event) => event.type === "sub_goal_closed" && event.sub_goal === "a");
+  const page = await opened(run, "?view=plan");
+  const succeeded = page.locator("button.goal", { hasText: "succeeded" });
+  await succeeded.nth(1).waitFor();
+  await slideTo(page, seq);
+  await succeeded.nth(1).waitFor({ state: "detached" });
+  assert.match(await succeeded.first().innerText(), /\ba\b/);
+  await closed(page);
+});
+
+test("a fork takes what models said from the record, or goes by another graph", async () => {
+  const forked = async (page, run) => {
+    await page.getByRole("dialog").getByRole("button", { name: "Fork", exact: true }).click();
+    await page.waitForFunction((from) => location.hash.startsWith("#/run/") && !location.hash.includes(from), run);
+    const fork = new URL(page.url()).hash.split("/")[2].split("?")[0];
+    await world.isStatus(fork, "done");
+    return world.api(`runs/${fork}`);
+  };
+  const said = await world.startRun("chat");
+  await world.isStatus(said, "done");
+  const first = await opened(said, "?at=1");
+  await first.getByRole("button", { name: "Fork from event 1" }).click();
+  await first.getByLabel("say what they said in this run").check();
+  const { output } = await world.api(`runs/${said}`);
+  assert.deepEqual((await forked(first, said)).output, output); // no scripted reply is left
+  await closed(first);
+
+  const second = await opened(done, "?at=4");
+  await second.getByRole("button", { name: "Fork from event 4" }).click();
+  const dialog = second.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Edit the graph" }).click();
+  const area = dialog.getByLabel("Graph", { exact: true });
+  const graph = JSON.parse(await area.inputValue());
+  graph.nodes.over.end.output = { by: "edit" };
+  await area.fill(JSON.stringify(graph));
+  await dialog.getByRole("combobox").nth(1).selectOption("q2");
+  assert.deepEqual((await forked(second, done)).output, { by: "edit" });
+  await closed(second);
+});
+
+test("a lineage that is longer than its first page leads to all of it", async () => {
+  const page = await openPage(browser, "about:blank");
+  await page.route(/runs\?lineage=/, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, headers: { ...response.headers(), link: '<runs?after=x>; rel="next"' } });
+  });
+  await page.goto(`${world.url}#/run/${done}?view=lineage`);
+  await page.getByRole("link", { name: "There are more: list all of them" }).click();
+  await page.waitForFunction((run) => decodeURIComponent(location.hash) === `#/runs?where=lineage=${run}`, done);
+  await page.locator(`table.runs a[href="#/run/${done}"]`).waitFor();
+  await closed(page);
+});
+
+test("a run that was called stands in the lineage of its caller, and is compared from there", async () => {
+  await world.addGraph(twice);
+  await world.addGraph(caller);
+  const run = await world.startRun("caller");
+  await world.isStatus(run, "done");
+  const page = await opened(run, "?view=lineage");
+  const row = page.locator("table.list tbody tr", { hasText: "called by" });
+  await row.getByText("twice").waitFor();
+  await row.getByRole("link", { name: "Compare" }).click();
+  await page.getByRole("region", { name: "The first event that differs" }).waitFor();
   await closed(page);
 });
 

@@ -37,6 +37,37 @@ test("the newest runs come first, each with its status, reason and tags", async 
   await page.context().close();
 });
 
+test("each status has the number of its runs, as the server counts them", async () => {
+  const page = await opened();
+  await page.getByRole("button", { name: /^waiting\s*2$/ }).waitFor();
+  await page.getByRole("button", { name: /^failed\s*1$/ }).waitFor();
+  await page.context().close();
+});
+
+test("times are the reader's, with the exact one on hover", async () => {
+  const page = await openPage(browser, world.url, { timezoneId: "Asia/Kathmandu" });
+  const { started_at: at } = (await world.api("runs")).find(({ run }) => run === runs[2]);
+  const time = page.locator(`time[datetime="${at}"]`).first();
+  await time.waitFor();
+  const title = await time.getAttribute("title");
+  assert.ok(title.includes("GMT+5:45") && title.endsWith(`(${at})`), title);
+  await page.context().close();
+});
+
+test("tags are completed, their keys and their values", async () => {
+  const page = await opened();
+  await rows(page).nth(2).waitFor();
+  await page.keyboard.press("/");
+  const field = page.getByRole("combobox");
+  await field.fill("tag.te");
+  await page.getByRole("option", { name: "tag.team" }).click();
+  assert.equal(await field.inputValue(), "tag.team=");
+  await page.getByRole("option", { name: /^b\b/ }).click();
+  await page.waitForFunction(() => location.hash === "#/runs?where=tag.team%3Db");
+  await page.waitForFunction(() => document.querySelectorAll("table.runs tbody tr").length === 1);
+  await page.context().close();
+});
+
 test("on a narrow screen a reason has the whole width", async () => {
   const page = await opened();
   await page.setViewportSize({ width: 400, height: 900 });

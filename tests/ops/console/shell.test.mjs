@@ -45,6 +45,11 @@ test("each key does what the list of keys says", async () => {
   await page.reload();
   assert.notEqual(await theme(page), light);
   await page.locator(".run-title").waitFor();
+  for (const [letter, title] of [["i", "Inbox"], ["q", "Queues"]]) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(letter);
+    await page.getByRole("heading", { name: title, exact: true }).waitFor();
+  }
   await page.keyboard.press("g");
   await page.keyboard.press("r");
   await page.locator("table.runs").waitFor();

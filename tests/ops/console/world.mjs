@@ -18,7 +18,7 @@ function freePort() {
   });
 }
 
-export async function until(condition, what, ms = 30_000) {
+export async function until(condition, what, ms = Number(process.env.CAIRN_PATIENCE_MS ?? 30_000)) {
   const end = Date.now() + ms;
   for (;;) {
     const found = await condition();
