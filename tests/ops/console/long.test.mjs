@@ -1,11 +1,13 @@
 // A run of 100,000 events: how soon it is there, and that no frame of scrolling and sliding takes long. The figures are
-// printed; the bounds that fail the test are wide, as the machine may be busy.
+// printed; the bounds that fail the test are wide, as the machine may be busy. With CAIRN_QUIET=1, on a machine that does
+// nothing else, they are those that the console promises.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";
 import { until, World } from "./world.mjs";
 
 const events = Number(process.env.CAIRN_EVENTS ?? 100_000);
+const most = process.env.CAIRN_QUIET === "1" ? { painted: 1_000, task: 50 } : { painted: 30_000, task: 1_000 };
 const wide = {
   name: "wide",
   start: "each",
@@ -48,6 +50,7 @@ async function longest(page, work) {
   });
   await work();
   return page.evaluate(() => {
+    for (const task of window.watch.takeRecords()) window.tasks.push(task.duration); // those that came last
     window.watch.disconnect();
     return Math.max(0, ...window.tasks);
   });
@@ -84,13 +87,13 @@ test("its first paint, its history, scrolling, sliding and memory", async () => 
   });
   const session = await page.context().newCDPSession(page);
   await session.send("HeapProfiler.collectGarbage");
-  const { usedSize } = await session.send("Runtime.getHeapUsage");
-  const mb = Math.round(usedSize / 1e6);
+  const { usedSize, backingStorageSize = 0 } = await session.send("Runtime.getHeapUsage"); // and typed arrays
+  const mb = Math.round((usedSize + backingStorageSize) / 1e6);
   console.log(JSON.stringify({ events, painted, read, reading, scrolling, sliding, slidingTimeline, mb }));
   assert.ok(mb < 150, `${mb} MB`);
-  assert.ok(painted < 30_000, `${painted} ms`); // other tests run beside it
+  assert.ok(painted < most.painted, `${painted} ms`);
   for (const [what, ms] of Object.entries({ reading, scrolling, sliding, slidingTimeline }))
-    assert.ok(ms < 1_000, `${what}: a task of ${ms} ms`);
+    assert.ok(ms <= most.task, `${what}: a task of ${ms} ms`);
   assert.deepEqual(page.faults, []);
   await page.context().close();
 });
