@@ -55,7 +55,7 @@ TEST(ConsoleSources, have_the_types_of_the_api) {
   EXPECT_EQ(ran.exit, 0) << ran.out << ran.err;
 }
 
-TEST(ConsoleSources, without_npm_the_program_is_built_without_its_console_and_has_a_page_that_says_how) {
+TEST(ConsoleBuild, without_npm_the_program_is_built_without_its_console_and_has_a_page_that_says_how) {
   const fs::path tools = directory() / "tools_without_npm", out = directory() / "console_without_npm";
   fs::create_directories(tools);
   for (const char* tool : {"cat", "dirname", "mkdir", "rm"})

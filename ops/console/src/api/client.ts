@@ -1,7 +1,7 @@
 // The way to the API: the token, requests, refusals, and whether the server answers. A token is kept for this tab's
 // session only.
 import { signal } from "@preact/signals";
-import type { Caller, Problem, Role } from "./types";
+import type { Caller, Refused, Role } from "./types";
 
 export const base = new URL("api/v1/", new URL(".", location.href));
 
@@ -58,7 +58,7 @@ export interface Asked {
 async function refusalOf(response: Response): Promise<Refusal> {
   const text = await response.text();
   try {
-    const { error } = JSON.parse(text) as Problem;
+    const { error } = JSON.parse(text) as Refused;
     return new Refusal(error.code, error.message, response.status, error.faults, error.ends);
   } catch {
     return new Refusal("internal", `The server answered with status ${response.status}.`, response.status);

@@ -3,7 +3,7 @@ import type { components } from "cairn-openapi";
 
 type Schemas = components["schemas"];
 
-export type Problem = Schemas["Error"];
+export type Refused = Schemas["Error"];
 export type RunListed = Schemas["RunListed"];
 export type Run = Schemas["Run"];
 export type RunStatus = Schemas["RunStatus"];

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { axePath, pictures } from "../browser.mjs";
 
-const widths = [320, 1280, 1920];
+export const widths = [320, 768, 1920];
 
 async function setTheme(page, theme) {
   await page.evaluate((name) => (document.documentElement.dataset.theme = name), theme);

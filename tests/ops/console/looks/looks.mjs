@@ -6,9 +6,7 @@ import { after, before, test } from "node:test";
 import { openBrowser, openPage, pictures } from "../browser.mjs";
 import { dry, order } from "../graphs.mjs";
 import { until, World } from "../world.mjs";
-import { findings } from "./look.mjs";
-
-const widths = [320, 768, 1920];
+import { findings, widths } from "./look.mjs";
 
 export let world;
 export let browser;
