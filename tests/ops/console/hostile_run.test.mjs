@@ -112,7 +112,7 @@ test("its link, and the dialogs of a fork and of many runs", async () => {
   await page.getByRole("dialog").getByText("1 run matches.").waitFor();
   await isHarmless(page);
   const { address } = await world.api(`runs/${other}/links`, {});
-  await page.goto(address);
+  await page.goto(world.url + address);
   await page.getByText("window.harmed").first().waitFor();
   await isHarmless(page);
   await page.context().close();
@@ -135,9 +135,9 @@ test("a plan and calls of models", async () => {
   const page = await openPage(browser, `${world.url}#/run/${worked}?view=events`);
   await page.getByText("became").waitFor();
   await isHarmless(page);
-  for (const view of ["plan", "models"]) {
+  for (const [view, line] of [["plan", ".plan button"], ["models", ".call button"]]) {
     await page.evaluate((to) => (location.hash = to), `#/run/${worked}?view=${view}`);
-    await page.locator("button.goal").first().click();
+    await page.locator(line).first().click();
     await page.locator(".goal-detail").getByText("window.harmed").first().waitFor();
     await isHarmless(page);
   }

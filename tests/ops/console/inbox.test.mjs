@@ -223,7 +223,7 @@ test("a question says since when it is asked, when it expires and as what, and b
   const context = page.getByRole("region", { name: "The run" });
   await context.getByText("team=a").waitFor();
   assert.match(await context.innerText(), /Started .+ by .+, asks\s+at ask in step 1, event 2/);
-  await context.getByText("ann").waitFor(); // its channels
+  await context.getByText("ann").first().waitFor(); // in its channels
   await world.cairn("cancel", run);
   await page.context().close();
 });
