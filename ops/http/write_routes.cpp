@@ -210,7 +210,7 @@ ApiStatus check_queues_of(const RouteCall& call, const RunId& run) {
   return graph == nullptr ? ApiStatus(Done{}) : check_queues(call.scope(), *graph);
 }
 
-// Of one that is inside a commit, with the events next to it at which a fork can begin.
+// The refusal; inside a commit it has the events next to `at` at which a fork can begin.
 RouteReply refused_fork(RouteCall& call, const RunId& run, std::int64_t at, const Error& error) {
   if (error.code != Code::invalid) return error;
   const Result<std::vector<std::int64_t>> ends = call.client.ends_near(run, at);

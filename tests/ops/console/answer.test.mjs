@@ -75,7 +75,7 @@ test("a link's page has the lines that show and answer its question elsewhere", 
   await page.context().close();
 });
 
-test("a link is copied also over plain HTTP, where a page has no clipboard, and if it is not, that is said", async () => {
+test("a link is copied also over plain HTTP, where a page has no clipboard, or said not to be", async () => {
   const run = await asking("eli");
   const page = await openPage(browser, "about:blank");
   await page.addInitScript(() => Object.defineProperty(Navigator.prototype, "clipboard", { get: () => undefined }));

@@ -99,7 +99,8 @@ test("every view of the run, before and after the answer", async () => {
 });
 
 test("its link, and the dialogs of a fork and of many runs", async () => {
-  const { run: other } = await world.api("runs", { graph: "hostile", tags: { t: escapes }, input: { [script]: turned } });
+  const input = { [script]: turned };
+  const { run: other } = await world.api("runs", { graph: "hostile", tags: { t: escapes }, input });
   await world.isStatus(other, "waiting");
   const page = await openPage(browser, `${world.url}#/run/${other}`);
   await page.getByRole("button", { name: /^Fork/ }).click();

@@ -1,6 +1,6 @@
 // A run of 100,000 events: how soon it is there, and that no frame of scrolling and sliding takes long. The figures are
-// printed; the bounds that fail the test are wide, as the machine may be busy. With CAIRN_QUIET=1, on a machine that does
-// nothing else, they are those that the console promises.
+// printed; the bounds that fail the test are wide, as the machine may be busy. With CAIRN_QUIET=1, on a machine that
+// does nothing else, they are those that the console promises.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openBrowser, openPage } from "./browser.mjs";

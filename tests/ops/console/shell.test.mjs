@@ -204,7 +204,7 @@ test("the lines of a queue, a difference and a proof show what is seen, and chan
   const where = "where=graph%3Ddry";
   const shows = [
     ["#/queues/mill", "queue history mill", /by \S/, /"concurrency":2/],
-    [`#/graph/dry?show=difference&from=${older}&version=${newest}`, `graph show ${older}`, /^> .*Drier/m, /^> .*Drier/m],
+    [`#/graph/dry?show=difference&from=${older}&version=${newest}`, `graph show ${older}`, /^> .*Drier/m, /Drier/],
     [`#/proof?do=verify&${where}`, "verify --where", /1 run/, /"sound":true/],
     [`#/proof?do=verify&run=${run}`, `verify ${run}`, /1 run/, /"sound":true/],
     [`#/proof?do=replay&handlers=true&${where}`, "replay --where", /1 run/, /"same":1/],
