@@ -123,8 +123,12 @@ struct Route {
   bool has_role() const { return !is_open() && kind != Kind::mcp; }
   // Not logged.
   bool is_probe() const { return kind == Kind::alive || kind == Kind::ready || kind == Kind::scraped; }
-  // An Idempotency-Key; messages of /mcp have ids of their own.
-  bool takes_key() const { return answer == start_run || answer == signal_run || kind == Kind::mcp; }
+  // The same request once more does something once more, and no id of its own tells the two apart.
+  bool counts_each() const {
+    constexpr RouteReply (*each[])(RouteCall&) = {fork_run,  reset_a_run,        retry_run,   command_many_runs,
+                                                  make_link, trigger_a_schedule, test_a_hook, resend_of_hook};
+    return std::find(std::begin(each), std::end(each), answer) != std::end(each);
+  }
   // HEAD is a GET whose answer is sent without its body.
   bool takes(const std::string& asked) const { return method == (asked == "HEAD" ? "GET" : asked); }
 };
@@ -311,11 +315,12 @@ void note_request(const ApiRequest& request, const Caller& caller, const ApiAnsw
              {"took_ms", ms}});
 }
 
-// A command that is asked for again is carried out again: passed over, the header would promise something else.
+// Where each request counts the header would promise something else; where the second one changes nothing more, it is
+// passed over, as clients send it with every POST.
 Status check_key(const Route& route, const ApiRequest& request) {
-  if (route.method != "POST" || route.takes_key() || request.header("idempotency-key").empty()) return Done{};
+  if (!route.counts_each() || request.header("idempotency-key").empty()) return Done{};
   return bad_request(
-      "Expected an Idempotency-Key at starts and signals alone, but found one here, where each request counts.");
+      "Expected no Idempotency-Key, but found one: each request counts here. Starts and signals take it.");
 }
 
 bool is_json(std::string type) {

@@ -157,14 +157,16 @@ TEST(ApiExchange, an_idempotency_key_is_the_id_of_a_signal_and_refused_where_eac
            {path + "/fork", {{"at", 1}}},
            {path + "/reset", {{"to", "1"}}},
            {path + "/retry", Json::object()},
-           {path + "/answers", {{"value", 1}}},
+           {path + "/links", {{"question", 1}}},
            {"/api/v1/bulk", {{"command", "retry"}, {"where", {{"status", "failed"}}}}},
            {"/api/v1/schedules/daily/trigger", Json::object()}}) {
     const Reply refused = server.post(target, body, key);
     EXPECT_EQ(refused.status, 400) << target;
-    EXPECT_NE(refused.body.find("Expected an Idempotency-Key at starts and signals alone"), std::string::npos)
+    EXPECT_NE(refused.body.find("Expected no Idempotency-Key, but found one: each request counts here."),
+              std::string::npos)
         << refused.body;
   }
+  EXPECT_EQ(server.post(path + "/cancel", Json::object(), key).status, 200) << "a second one changes nothing";
 }
 
 TEST(ApiExchange, a_large_answer_is_compressed_for_a_client_that_accepts_it_and_no_stream_is) {
