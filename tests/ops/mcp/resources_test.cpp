@@ -113,6 +113,7 @@ TEST(McpResources, a_uri_that_is_no_resource_starts_no_run) {
   }
   EXPECT_EQ(send_modern(server.port(), read_of("test://item/a/b")).error()["code"], -32602);
   EXPECT_EQ(client.ask("resources/read", {{"uri", "test://item/" + std::string(2'000, 'x')}}).error()["code"], -32602);
+  EXPECT_EQ(client.ask("resources/read", {{"uri", "test://item/a%00"}}).error()["code"], -32602) << "no text holds it";
   EXPECT_TRUE(server.get(runs + "?graph=hostile").json().empty());
 }
 
