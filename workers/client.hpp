@@ -55,9 +55,9 @@ class Client {
   // The current ones, and the others that came last, up to WorkerOptions::graphs_bytes_max.
   const Graphs& graphs() const;
   // The current version of the name, or else the version of that name, which is read if it is not at hand. Null: there
-  // is neither.
-  GraphRef find_graph(const std::string& name);
-  GraphRef find_version(const std::string& version);
+  // is neither. Refuses `corrupt` where that very graph cannot be read; nothing else is disturbed by it.
+  Result<GraphRef> find_graph(const std::string& name);
+  Result<GraphRef> find_version(const std::string& version);
   void know_graphs_of(const RunId& run);  // those that its events name
 
   // Lets this client decide with a graph that is not stored yet. Refuses `invalid` (the graph's faults).
@@ -126,6 +126,7 @@ class Client {
   Json expand_blobs(Json value, Shard shard, std::size_t bytes_max = composed_bytes_max);
 
  private:
+  Status check_current(const std::string& name);
   Status prepare(StartRun& command);
   std::vector<Result<Started>> start_now(std::vector<StartRun> commands);
   std::vector<Result<Started>> start_by_policy(std::vector<std::pair<StartRun, std::string>> commands);

@@ -15,6 +15,13 @@
 
 namespace cairn {
 
+// A stored graph that cannot be read: it stops its own runs, and is asked for again.
+struct UnreadableGraph {
+  std::string name;
+  bool is_current = false;
+  Error fault;
+};
+
 struct Client::Parts {
   Parts(Store& store_of, const Catalogue& catalogue_of, std::string actor_of)
       : store(store_of), catalogue(catalogue_of), actor(std::move(actor_of)) {
@@ -23,6 +30,7 @@ struct Client::Parts {
 
   CommitterOptions options();
   void learn(const std::vector<GraphRow>& rows);
+  void learn(const GraphRow& row);
   void store_lost_graphs();
   void tick() { committer->tick(steady_us(), store.database_time()); }
   bool knows(const std::string& version) const { return known.versions.contains(version); }
@@ -35,6 +43,7 @@ struct Client::Parts {
   std::string actor;
   std::optional<Committer> committer;
   KnownGraphs known;
+  std::map<std::string, UnreadableGraph> unreadable;  // by version
   Ticket last_ticket = 0;
   std::optional<KeyedStarter> starter;  // made when a start has a policy
 };

@@ -51,16 +51,25 @@ CommitterOptions Client::Parts::options() {
 // since.
 void Client::Parts::learn(const std::vector<GraphRow>& rows) {
   if (!rows.empty()) committer->trim_graphs();
-  const auto add = [this](const GraphRow& row) {
-    committer->add_graph(graph_of(row, committer->graphs()), row.current);
-  };
   for (const GraphRow& row : rows) {
     if (!row.text.empty() || committer->graphs().by_version(row.version) != nullptr) {
-      add(row);
+      learn(row);
     } else if (row.current) {
-      for (const GraphRow& whole : store.graphs().of(std::span(&row.version, 1))) add(whole);
+      for (const GraphRow& whole : store.graphs().of(std::span(&row.version, 1))) learn(whole);
+    } else if (const auto found = unreadable.find(row.version); found != unreadable.end()) {
+      found->second.is_current = false;
     }
   }
+}
+
+void Client::Parts::learn(const GraphRow& row) {
+  const Result<GraphRef> graph = graph_of(row, committer->graphs());
+  if (!graph) {
+    unreadable.insert_or_assign(row.version, UnreadableGraph{row.name, row.current, graph.error()});
+    return;
+  }
+  unreadable.erase(row.version);
+  committer->add_graph(*graph, row.current);
 }
 
 // Carries out the committer's actions until this many submissions have been answered. If the store fails, all that was
@@ -158,13 +167,30 @@ void Client::learn_graphs(bool stores) {
 
 void Client::load_all_graphs() { parts_->learn(new_graphs(parts_->store, parts_->known)); }
 
-GraphRef Client::find_graph(const std::string& name) {
+// Its text may have been mended since: it is read again.
+Status Client::check_current(const std::string& name) {
+  const auto is_it = [&name](const auto& one) { return one.second.is_current && one.second.name == name; };
+  const auto found = std::find_if(parts_->unreadable.begin(), parts_->unreadable.end(), is_it);
+  if (found == parts_->unreadable.end()) return Done{};
+  const std::string version = found->first;
+  const Result<GraphRef> graph = find_version(version);
+  return graph ? Status(Done{}) : graph.error();
+}
+
+Result<GraphRef> Client::find_graph(const std::string& name) {
+  if (const Status readable = check_current(name); !readable) return readable.error();
   if (GraphRef graph = graphs().current(name)) return graph;
   return find_version(name);
 }
 
-GraphRef Client::find_version(const std::string& version) {
-  if (graphs().by_version(version) == nullptr) parts_->learn(parts_->store.graphs().of(std::span(&version, 1)));
+Result<GraphRef> Client::find_version(const std::string& version) {
+  if (GraphRef graph = graphs().by_version(version)) return graph;
+  const std::vector<GraphRow> rows = parts_->store.graphs().of(std::span(&version, 1));
+  parts_->unreadable.erase(version);
+  if (!rows.empty()) parts_->committer->trim_graphs();
+  for (const GraphRow& row : rows) parts_->learn(row);
+  const auto found = parts_->unreadable.find(version);
+  if (found != parts_->unreadable.end()) return found->second.fault;
   return graphs().by_version(version);
 }
 
@@ -190,6 +216,7 @@ Result<GraphRef> Client::try_graph(const Json& graph) {
 void Client::store_graph(const GraphRef& graph, bool make_current) {
   parts_->store.graphs().put({graph->name, graph->version, graph->text, make_current, parts_->actor});
   parts_->committer->add_graph(graph, make_current);
+  parts_->unreadable.erase(graph->version);
   parts_->known.versions[graph->version] = make_current;
   parts_->known.mark = 0;  // the next reading compares all: the database may go back to what it was
 }
@@ -468,13 +495,14 @@ Result<RunState> Client::decided(const RunState& before, const Command& command)
 Result<RunState> Client::state(const RunId& run, std::optional<std::int64_t> at_seq) {
   const std::optional<RunRow> row = parts_->store.run(run);
   if (!row) return no_such_run(parts_->store, run);
-  find_version(row->version);
+  const Result<GraphRef> graph = find_version(row->version);
   const std::int64_t until = at_seq.value_or(row->head);
   if (until < 1 || until > row->head) return no_such_event(*row, until);
   Result<RunState> folded = fold_until(run, until);
   if (folded || folded.error().code != Code::unsupported) return folded;
   know_graphs_of(run);  // it may have moved between versions
-  return fold_until(run, until);
+  folded = fold_until(run, until);
+  return folded || graph ? folded : graph.error();
 }
 
 Result<RunState> Client::fold_until(const RunId& run, std::int64_t until) {

@@ -69,6 +69,8 @@ Result<RunState> Client::ended_run(const RunId& run) {
 }
 
 Status Client::prepare(StartRun& command) {
+  if (command.version.empty())
+    if (Status readable = check_current(command.graph); !readable) return readable;
   const Graphs& known = graphs();
   const GraphRef graph = command.version.empty() ? known.current(command.graph) : known.by_version(command.version);
   if (graph != nullptr)

@@ -91,8 +91,8 @@ Error no_such_graph(const std::string& name) {
 }
 
 Result<GraphRef> find_graph(Client& client, const std::string& name) {
-  if (GraphRef graph = client.find_graph(name)) return graph;
-  return no_such_graph(name);
+  Result<GraphRef> graph = client.find_graph(name);
+  return graph && *graph == nullptr ? no_such_graph(name) : std::move(graph);
 }
 
 Result<std::string> graph_as(const Graph& graph, const std::string& format) {

@@ -14,7 +14,7 @@ Json graph_json(const GraphRow& row, const Catalogue& catalogue);
 
 Error no_such_graph(const std::string& name);  // `not_found`
 
-// By its name (the current version) or a version. Refuses `not_found`.
+// By its name (the current version) or a version. Refuses `not_found`, and as Client::find_graph does.
 Result<GraphRef> find_graph(Client& client, const std::string& name);
 
 // As indented JSON, or drawn: `format` is json, mermaid, dot or svg, which the program dot draws. Refuses

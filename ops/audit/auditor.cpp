@@ -320,12 +320,10 @@ bool Auditor::learn_graphs() {
   bool is_new = false;
   for (const GraphRow& row : store_.graphs().all()) {
     if (graphs_.by_version(row.version) != nullptr) continue;
-    try {
-      graphs_.add(graph_of(row, graphs_), row.current);
-      is_new = true;
-    } catch (const CorruptHistory&) {
-      continue;
-    }
+    Result<GraphRef> graph = graph_of(row, graphs_);
+    if (!graph) continue;
+    graphs_.add(*std::move(graph), row.current);
+    is_new = true;
   }
   return is_new;
 }

@@ -40,7 +40,7 @@ constexpr std::int64_t plan_lines_max = 1'000'000'000;
 
 Result<GraphRef> covered_graph(const RouteCall& call) {
   Result<GraphRef> graph = find_graph(call.client, call.name);
-  if (!graph || call.scope().covers_graph((*graph)->name)) return graph;
+  if (call.scope().covers_graph(graph ? (*graph)->name : call.name)) return graph;
   return no_such_graph(call.name);
 }
 

@@ -130,8 +130,10 @@ RouteReply start_runs(RouteCall& call, std::int64_t wait_ms) {
   if (wait_ms > 0) return bad_request("Expected wait_ms at the start of one run, but found it with several.");
   Result<std::vector<StartRequest>> requests = starts_body(call.request);
   if (!requests) return requests.error();
-  if (const std::string& graph = requests->front().graph; call.client.graphs().current(graph) == nullptr)
-    return no_such_graph(graph);
+  const std::string& name = requests->front().graph;
+  if (!call.scope().covers_graph(name)) return no_such_graph(name);
+  if (const Result<GraphRef> graph = find_graph(call.client, name); !graph || (*graph)->name != name)
+    return graph ? no_such_graph(name) : graph.error();
   auto commands = start_commands(call, *std::move(requests));
   if (!commands) return std::move(commands).error();
   if (const auto until_run = take_more_runs(call, commands->size() - 1))
@@ -206,8 +208,9 @@ namespace {
 // A fork goes on with the graph of its origin.
 ApiStatus check_queues_of(const RouteCall& call, const RunId& run) {
   const std::optional<RunRow> row = call.store().run(run);
-  const GraphRef graph = row ? call.client.find_version(row->version) : nullptr;
-  return graph == nullptr ? ApiStatus(Done{}) : check_queues(call.scope(), *graph);
+  const Result<GraphRef> graph = row ? call.client.find_version(row->version) : Result<GraphRef>();
+  if (!graph) return error_response(graph.error());
+  return *graph == nullptr ? ApiStatus(Done{}) : check_queues(call.scope(), **graph);
 }
 
 // The refusal; inside a commit it has the events next to `at` at which a fork can begin.

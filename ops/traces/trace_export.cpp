@@ -47,7 +47,7 @@ Status TraceExport::read_events(const RunRow& run, RunTrace& trace, const Status
       if (row.seq > run.head) break;
       const Result<Event> event = event_of(row);
       if (!event) return event.error();
-      know_graphs(event->body);
+      if (const Status known = know_graphs(event->body); !known) return known;
       trace.add(*event, client_.graphs());
     }
     seq = rows.back().seq;
@@ -55,8 +55,10 @@ Status TraceExport::read_events(const RunRow& run, RunTrace& trace, const Status
   return Done{};
 }
 
-void TraceExport::know_graphs(const EventBody& body) {
-  for (const std::string& version : graphs_named_by(body)) client_.find_version(version);
+Status TraceExport::know_graphs(const EventBody& body) {
+  for (const std::string& version : graphs_named_by(body))
+    if (const Result<GraphRef> graph = client_.find_version(version); !graph) return graph.error();
+  return Done{};
 }
 
 // Spans that fill a document are sent when the next one comes, so that the last ones of a run never are.

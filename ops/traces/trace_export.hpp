@@ -49,7 +49,7 @@ class TraceExport {
   Status read_events(const RunRow& run, RunTrace& trace, const Status& sent);
   Status gather(const Span& span, Spans& to);
   Status make_ready(Spans spans);
-  void know_graphs(const EventBody& body);
+  Status know_graphs(const EventBody& body);
 
   Store& store_;
   Client& client_;

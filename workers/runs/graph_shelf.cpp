@@ -19,14 +19,14 @@ void read_versions(Store& store, const std::vector<std::string>& versions, ReadG
   for (std::size_t at = 0; at < versions.size(); at += graphs_at_once) {
     const std::span<const std::string> piece(&versions[at], std::min(graphs_at_once, versions.size() - at));
     for (const GraphRow& row : store.graphs().of(piece)) {
-      try {
-        GraphRef graph = checked_graph(row);
-        for (const Node& node : graph->nodes)
-          if (const auto* work = node.work()) read.queues.insert(work->queue);
-        if (keeps(row)) read.graphs.push_back(std::move(graph));
-      } catch (const std::exception& bad) {
-        read.faults.push_back("Expected to read graph " + row.name + ", but " + bad.what());
+      Result<GraphRef> graph = graph_of(row, {});
+      if (!graph) {
+        read.faults.push_back(graph.error().message);
+        continue;
       }
+      for (const Node& node : (*graph)->nodes)
+        if (const auto* work = node.work()) read.queues.insert(work->queue);
+      if (keeps(row)) read.graphs.push_back(*std::move(graph));
     }
   }
 }

@@ -47,7 +47,7 @@ class GraphShelf {
 struct ReadGraphsOf {
   std::vector<GraphRef> graphs;
   std::set<std::string> queues;     // that they name, and those that were read with them
-  std::vector<std::string> faults;  // of those that cannot be parsed, a sentence each
+  std::vector<std::string> faults;  // of those that graph_of() refuses, a sentence each
 };
 
 // The versions that became current since, parsed; of the others that are new only the queues, as a run under one of

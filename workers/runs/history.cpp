@@ -4,7 +4,6 @@
 #include <new>
 
 #include "engine/codec.hpp"
-#include "engine/corrupt_history.hpp"
 #include "engine/evolve.hpp"
 #include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
@@ -63,20 +62,23 @@ Result<Event> event_of(const EventRow& row) {
   return Event{row.seq, row.at_us, row.step, row.actor, *std::move(body)};
 }
 
-GraphRef graph_of(const GraphRow& row, const Graphs& known) {
-  GraphRef graph = known.by_version(row.version);
-  return graph != nullptr ? graph : checked_graph(row);
-}
-
-GraphRef checked_graph(const GraphRow& row) {
-  if (const std::string version = graph_version(row.text); version != row.version)
-    throw CorruptHistory("the text of graph " + row.name + " has the hash " + version + ", and not " + row.version +
-                         ", which is its version");
-  return stored_graph(parse_stored(row.text), row.version);
-}
-
 Error no_memory() {
   return {Code::limit, "Expected room for the state of a run, but the memory is used up; try again later."};
+}
+
+Result<GraphRef> graph_of(const GraphRow& row, const Graphs& known) {
+  if (GraphRef graph = known.by_version(row.version)) return graph;
+  const std::string expected = "Expected to read graph " + row.name + ", but ";
+  if (const std::string version = graph_version(row.text); version != row.version)
+    return Error{Code::corrupt, expected + "its text has the hash " + version + ", and not " + row.version +
+                                    ", which is its version."};
+  try {
+    return stored_graph(parse_stored(row.text), row.version);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const std::exception& bad) {
+    return Error{Code::corrupt, expected + "its text is no graph: " + bad.what()};
+  }
 }
 
 Result<RunState> restored_state(const SnapshotRow& snapshot, const Graphs& graphs) {

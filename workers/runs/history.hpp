@@ -43,14 +43,13 @@ std::vector<History> read_histories(Store& store, std::span<const Load> loads);
 // The versions of graphs that folding the event needs.
 std::vector<std::string> graphs_named_by(const EventBody& body);
 
-// The graph of a stored row: the known one of that version, or else parsed. Throws CorruptHistory if its text is none.
-GraphRef graph_of(const GraphRow& row, const Graphs& known);
-// Parsed. Throws CorruptHistory as well where the text is not that of the version, which is its hash: rules that were
-// altered in the database decide nothing.
-GraphRef checked_graph(const GraphRow& row);
-
 // The refusal `limit` where memory ran out: not the history's fault.
 Error no_memory();
+
+// The graph of a stored row: the known one of that version, or else parsed. Refuses `corrupt` where its text is no
+// graph, or not that of the version, which is its hash: rules that were altered in the database decide nothing; and
+// no_memory(). One such row stops the runs of that graph: a reader of many goes on with the next one.
+Result<GraphRef> graph_of(const GraphRow& row, const Graphs& known);
 
 // The state that a snapshot holds. Refuses `unsupported` (a graph version that is not known), `corrupt` (it cannot be
 // read; as it is only a cache, the events give the same state), no_memory().

@@ -59,8 +59,11 @@ Status RecordedAnswers::read(Store& store, const EventRow& row, const HandlerTab
   if (!event) return event.error();
   for (const std::string& version : graphs_named_by(event->body)) {
     if (graphs_.by_version(version) != nullptr) continue;
-    for (const GraphRow& graph : store.graphs().of(std::span(&version, 1)))
-      graphs_.add(graph_of(graph, graphs_), false);
+    for (const GraphRow& stored : store.graphs().of(std::span(&version, 1))) {
+      Result<GraphRef> graph = graph_of(stored, graphs_);
+      if (!graph) return graph.error();
+      graphs_.add(*std::move(graph), false);
+    }
   }
   if (row.seq > after_.seq) gather(*std::move(event), handlers);
   return fold_rows(state_, {&row, 1}, graphs_);

@@ -37,8 +37,10 @@ Status ScheduleDesk::check(const ScheduleDefinition& definition, TimeUs now_us) 
   const auto zone = zones_.find(definition.zone);
   if (!zone) return zone.error();
   client_.load_graphs();
-  const GraphRef graph = client_.graphs().current(definition.graph);
-  if (graph == nullptr) {
+  const Result<GraphRef> found = client_.find_graph(definition.graph);
+  if (!found) return found.error();
+  const GraphRef graph = *found;
+  if (graph == nullptr || graph->name != definition.graph) {
     std::vector<std::string> names;
     for (const GraphRow& row : store_.graphs().names())
       if (row.current) names.push_back(row.name);

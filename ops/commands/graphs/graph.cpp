@@ -133,6 +133,7 @@ Exit graph_rollback(const Settings& settings, const std::string& wanted) {
   const Result<std::string> version = version_meant(*opened->store, wanted);
   if (!version) return version.error();
   const Result<GraphRef> graph = find_graph(*opened->client, *version);
+  if (!graph && graph.error().code != Code::not_found) return graph.error();
   if (!graph || (*graph)->version != *version)
     return Error{Code::not_found,
                  "Expected a version of a graph, but none begins with " + wanted + ": see `cairn graph list`."};

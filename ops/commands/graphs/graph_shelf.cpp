@@ -32,9 +32,10 @@ class GraphShelf {
       if (!opened) return opened.error();
       opened_ = *std::move(opened);
     }
-    const GraphRef graph = opened_->client->graphs().current(name);
-    if (graph == nullptr) return unknown_graph(name);
-    return parse_stored(graph->text);
+    const Result<GraphRef> graph = opened_->client->find_graph(name);
+    if (!graph) return graph.error();
+    if (*graph == nullptr || (*graph)->name != name) return unknown_graph(name);
+    return parse_stored((*graph)->text);
   }
 
   // The graph and all that it calls.

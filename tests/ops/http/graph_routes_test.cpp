@@ -69,6 +69,30 @@ TEST(ApiGraphs, rules_that_were_altered_in_the_database_are_a_finding_of_their_r
   EXPECT_NE(verified["findings"].dump().find("Expected the text of graph altered to have the hash"), std::string::npos);
 }
 
+TEST(ApiGraphs, one_graph_that_was_altered_stops_its_own_runs_and_no_command_or_server_for_others) {
+  const std::string dsn = new_database();
+  std::string run, other;
+  {
+    const Server before({"--dsn", dsn});
+    for (const char* name : {"altered", "sound"}) ASSERT_EQ(before.post(graphs, asking(name)).status, 201);
+    run = started(before, "altered");
+    other = started(before, "sound");
+  }
+  PgConnection database({dsn, "test", false});
+  database.query(
+      {"alter_rules", "update cairn.graph set text = replace(text, 'Which', 'That') where name = 'altered'"});
+  EXPECT_EQ(cairn_ok({"show", other, "--json", "--dsn", dsn}).json()["status"], "waiting");
+  expect_refused(cairn({"show", run, "--dsn", dsn}), 4, "Expected to read graph altered, but its text has the hash ");
+  const Server server({"--dsn", dsn});
+  EXPECT_EQ(server.get(runs + "/" + other).status, 200);
+  const Reply refused = server.get(graphs + "/altered");
+  EXPECT_EQ(refused.status, 500);
+  EXPECT_EQ(refused.json()["error"]["code"], "corrupt");
+  database.query({"mend_rules", "update cairn.graph set text = replace(text, 'That', 'Which') where name = 'altered'"});
+  EXPECT_EQ(server.get(graphs + "/altered").status, 200) << "it is read again when it is asked for";
+  EXPECT_EQ(server.get(runs + "/" + run).status, 200);
+}
+
 TEST(ApiGraphs, many_runs_are_moved_by_bulk_and_a_dry_run_stores_nothing) {
   const std::string dsn = new_database();
   const Server server({"--dsn", dsn});

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/graph_parsing.hpp"
+#include "storage/chain.hpp"
 #include "tests/workers/runtime/worker_trial.hpp"
 
 namespace cairn::test {
@@ -24,6 +26,38 @@ TEST_P(ClientTest, a_key_used_twice_is_one_run_and_another_input_a_conflict) {
   const Result<Started> other = client_->start(command, "k");
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Code::conflict);
+}
+
+// One that runs already and one that begins; a row that was altered in the database comes first.
+TEST_P(ClientTest, a_stored_graph_that_cannot_be_read_stops_its_own_runs_alone) {
+  const auto text_of = [](const std::string& name, int steps) {
+    Json graph = small_graph("linear");
+    graph["name"] = name;
+    graph["limits"]["steps"] = steps;
+    return canonical(graph);
+  };
+  const std::string honest = text_of("altered", 30), other = text_of("altered", 40), healthy = text_of("healthy", 30);
+  store_->graphs().put({"altered", graph_version(honest), other, true});
+  store_->graphs().put({"healthy", graph_version(healthy), healthy, true});
+  Client fresh(*store_, *catalogue_, "user:test");
+  const Error fault{Code::corrupt, "Expected to read graph altered, but its text has the hash " + graph_version(other) +
+                                       ", and not " + graph_version(honest) + ", which is its version."};
+  for (Client* client : {client_.get(), &fresh}) {
+    client->load_graphs();
+    EXPECT_NE(client->graphs().current("healthy"), nullptr);
+    for (const std::string& asked : {std::string("altered"), graph_version(honest)}) {
+      const Result<GraphRef> graph = client->find_graph(asked);
+      ASSERT_FALSE(graph) << asked;
+      EXPECT_EQ(graph.error(), fault);
+    }
+    StartRun command;
+    command.graph = "altered";
+    const Result<Started> started = client->start(command, "");
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error(), fault);
+    command.graph = "healthy";
+    EXPECT_TRUE(client->start(command, ""));
+  }
 }
 
 TEST_P(ClientTest, an_unknown_run_is_not_found) {
