@@ -170,7 +170,7 @@ std::vector<StepUse> uses_of(const Entry& entry) {
 
 TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us) {
   constexpr std::int64_t timeout_ms_max = 1'000'000'000'000;
-  const std::int64_t timeout_ms = job.timeout_ms > 0 ? job.timeout_ms : default_timeout_ms;
+  const std::int64_t timeout_ms = timeout_of(job.timeout_ms, default_timeout_ms);
   if (timeout_ms <= 0) return never_us;
   return now_us + (std::min(timeout_ms, timeout_ms_max) + deadline_grace_ms) * 1000;
 }

@@ -59,6 +59,11 @@ struct JobWrite {
 // A claimed job's deadline is so much later than its timeout, because the worker's own timeout comes first.
 inline constexpr std::int64_t deadline_grace_ms = 5'000;
 
+// The time-out of an attempt: the step's own, or else the default. 0: none.
+inline std::int64_t timeout_of(std::int64_t own_ms, std::int64_t default_ms) {
+  return own_ms > 0 ? own_ms : default_ms;
+}
+
 struct ClaimRequest {
   Shard shard = 0;
   std::vector<std::string> queues;

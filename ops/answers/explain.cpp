@@ -295,8 +295,7 @@ class Queued {
   // The time at which this attempt was claimed: its deadline minus the time it was given.
   std::optional<TimeUs> held_since() const {
     if (job_.deadline_us == never_us) return std::nullopt;
-    const std::int64_t timeout_ms = job_.job.timeout_ms > 0 ? job_.job.timeout_ms : step_timeout_ms;
-    return job_.deadline_us - (timeout_ms + deadline_grace_ms) * 1000;
+    return job_.deadline_us - (timeout_of(job_.job.timeout_ms, step_timeout_ms) + deadline_grace_ms) * 1000;
   }
 
   Reason held() const {

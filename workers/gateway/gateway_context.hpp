@@ -10,6 +10,7 @@
 #include "workers/gateway/ask.hpp"
 #include "workers/gateway/gateway_calls.hpp"
 #include "workers/session/session_actions.hpp"
+#include "workers/session/worker_options.hpp"
 
 namespace cairn {
 
@@ -19,7 +20,7 @@ struct GatewayOptions {
   std::int64_t poll_ms = 250;
   std::int64_t refresh_ms = 2'500;   // between heartbeats; a session without any is dead after session_silence_ms
   std::int64_t contact_ms = 30'000;  // a session that does not ask for so long gets no more heartbeats
-  std::int64_t default_timeout_ms = 600'000;
+  std::int64_t default_timeout_ms = step_timeout_ms;
   std::size_t claimed_bytes_max = 8u << 20;  // of the inputs of one answer; what is beyond them is offered again
   std::function<RunId()> new_id;
   std::function<SessionId()> new_session;

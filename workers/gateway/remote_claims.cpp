@@ -216,7 +216,7 @@ void RemoteClaims::give(Ticket ticket, Claim& claim, Work work) {
   const std::size_t bytes = asked.bytes + bytes_of(work.input);
   if (!asked.answer.claims.empty() && bytes > context_.options.claimed_bytes_max) return leave(ticket, context_.now);
   asked.bytes = bytes;
-  const std::int64_t timeout_ms = work.timeout_ms > 0 ? work.timeout_ms : context_.options.default_timeout_ms;
+  const std::int64_t timeout_ms = timeout_of(work.timeout_ms, context_.options.default_timeout_ms);
   std::string handler = work.handler == nullptr ? "" : work.handler->name;
   asked.answer.claims.push_back({claim.id, std::move(work.input), std::move(handler), timeout_ms});
   drop(ticket);

@@ -348,7 +348,7 @@ void StepsInFlight::run_work(Ticket slot, Work work) {
   Step& step = steps_.at(slot);
   CHECK(step.at == At::preparing);
   if (work.handler != nullptr && work.handler->is_pure()) return report_result(slot, Executor::run_pure(work));
-  const std::int64_t timeout_ms = work.timeout_ms > 0 ? work.timeout_ms : options_.default_timeout_ms;
+  const std::int64_t timeout_ms = timeout_of(work.timeout_ms, options_.default_timeout_ms);
   if (timeout_ms > 0) {
     step.deadline = step.began + timeout_ms * 1000;
     deadlines_.emplace(step.deadline, slot);
