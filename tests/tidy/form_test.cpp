@@ -213,6 +213,7 @@ const std::set<std::string> exceptions = {
 // An optional value, a text that is empty if there is no refusal, a parameter that takes it, and an exception.
 Faults second_forms_of_no(const Source& source) {
   static const std::regex optional("^ *std::optional<(ApiResponse|Error|Failure|RpcRefusal)> [\\w:]+\\(");
+  static const std::regex lambda("-> std::optional<(ApiResponse|Error|Failure|RpcRefusal)>");
   static const std::regex text(
       "^ *(?:static )?std::(?:string|optional<std::string>) (?:\\w+::)*"
       "(?!as_)(?:\\w+_)?(?:refusal|misfit|unfit|fault|broken|fault_(?:of|in)_\\w+|(?:broken|unfit)_\\w+)\\(");
@@ -225,7 +226,7 @@ Faults second_forms_of_no(const Source& source) {
       other_answers.contains(source.path.substr(0, source.path.size() - 4)))
     return {};
   Faults faults;
-  for (const std::regex* form : {&optional, &text, &parameter, &empty_text}) {
+  for (const std::regex* form : {&optional, &lambda, &text, &parameter, &empty_text}) {
     const Faults found = lines_with(source, *form, "a refusal is a Result: ");
     faults.insert(faults.end(), found.begin(), found.end());
   }
@@ -239,6 +240,8 @@ TEST(Tidy, a_refusal_has_one_form) {
   expect_fault(second_forms_of_no,
                source("ops/a.cpp", "std::optional<ApiResponse> refuse_all(const RouteCall& call) {"));
   expect_fault(second_forms_of_no, source("ops/a.hpp", "  std::optional<Error> fault(int a) const;"));
+  expect_fault(second_forms_of_no,
+               source("ops/a.cpp", "  const auto fault = [](int a) -> std::optional<Error> { return {}; };"));
   expect_fault(second_forms_of_no, source("ops/a.hpp", "std::string queues_refusal(const Scope& scope);"));
   expect_fault(second_forms_of_no, source("ops/a.cpp", "std::string misfit(const PageAction& action) {"));
   expect_fault(second_forms_of_no, source("ops/a.cpp", "std::string fault_of_writing(const fs::path& folder) {"));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <optional>
 
 #include "engine/graph_parsing.hpp"
 #include "engine/nearest.hpp"
@@ -82,17 +81,17 @@ Status check_expected_names(const GraphCase& one, const std::vector<GraphRef>& g
   std::vector<std::string> nodes;
   for (const GraphRef& graph : graphs)
     for (const Node& node : graph->nodes) nodes.push_back(node.name);
-  const auto unknown_node = [&nodes](const char* who, const std::string& name) -> std::optional<Error> {
-    if (std::find(nodes.begin(), nodes.end(), name) != nodes.end()) return std::nullopt;
+  const auto check_node = [&nodes](const char* who, const std::string& name) -> Status {
+    if (std::find(nodes.begin(), nodes.end(), name) != nodes.end()) return Done{};
     return Error{Code::invalid, std::string("Expected the ") + who + " to name nodes, but found " + Json(name).dump() +
                                     did_you_mean(name, nodes) + "."};
   };
   const Json path = one.expect.value("path", Json::array());
   for (const Json& name : path)
-    if (const auto fault = unknown_node("path", name.get<std::string>())) return *fault;
+    if (Status known = check_node("path", name.get<std::string>()); !known) return known;
   const Json models = one.says.value("models", Json::object());
   for (const auto& [name, replies] : models.items())
-    if (const auto fault = unknown_node("models", name)) return *fault;
+    if (Status known = check_node("models", name); !known) return known;
   const auto is_open = [&handlers](const GraphRef& graph) { return names_tools_later(graph, handlers); };
   if (std::any_of(graphs.begin(), graphs.end(), is_open)) return Done{};
   const Json tools = one.says.value("tools", Json::object());
