@@ -162,10 +162,35 @@ class Deciding {
     event.step = step;
     event.actor = std::move(actor);
     event.body = std::move(body);
+    check_own(event);
     evolve(state_, event, graphs_, touched_);
     CHECK(state_.seq == event.seq);  // numbered here, counted there
     bytes_ += composed_bytes_of(event.body);
     decision_.events.push_back(std::move(event));
+  }
+
+  // An event of this program says what is so, or it is a bug here. Fold has the other half of each pair: it reads
+  // histories that anybody may have written, so there an event that cannot follow is a CorruptHistory.
+  void check_own(const Event& event) const {
+    if (const auto* succeeded = std::get_if<StepSucceeded>(&event.body))
+      check_attempt(event.step, succeeded->attempt);
+    else if (const auto* failed = std::get_if<StepFailed>(&event.body))
+      check_attempt(event.step, failed->attempt);
+    else if (const auto* goal = std::get_if<SubGoalClosed>(&event.body))
+      check_attempt(event.step, goal->attempt);
+    else if (const auto* asked = std::get_if<QuestionAsked>(&event.body))
+      CHECK(asked->question == question_id(event.step));  // pairs with Fold: it is not another step's
+    else if (const auto* ending = std::get_if<RunEnding>(&event.body))
+      CHECK(ending->closed == left_open(state_));  // pairs with Fold, which closes all that is open
+    else if (const auto* finished = std::get_if<RunFinished>(&event.body))
+      CHECK(finished->closed == left_open(state_));
+  }
+
+  // 0: no attempt was made.
+  void check_attempt(StepId id, std::int32_t attempt) const {
+    const Step* open = find_step(state_, id);
+    CHECK(open != nullptr);  // pairs with Fold::open_step()
+    CHECK(attempt == 0 || attempt == open->attempt);
   }
 
   void emit_implied(Implied implied) {

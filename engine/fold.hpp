@@ -1,6 +1,7 @@
 // Fold: the effect of one event on a run's state, for evolve alone, whose files share it: evolve (run, steps, routing,
 // questions), evolve_plan (sub-goals and tasks), evolve_items (maps over items). Lives for one call of evolve, on its
-// thread. An event that cannot follow is a CorruptHistory, never a CHECK: a history may be anybody's.
+// thread. An event that cannot follow is a CorruptHistory, never a CHECK: a history may be anybody's. Where decide
+// emits an event, it has the CHECK that pairs with it (Deciding::check_own).
 #pragma once
 
 #include <optional>
