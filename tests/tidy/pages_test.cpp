@@ -116,5 +116,27 @@ TEST(Tidy, the_front_page_is_two_screens) {
   expect_clean(long_front_page);
 }
 
+// A reader's way in: each folder's page says where a change is made.
+Faults pages_without_a_way_in(const Sources& sources) {
+  Faults faults;
+  for (const char* folder : {"engine", "storage", "workers", "ops", "schema", "tests"}) {
+    const std::string path = std::string(folder) + "/README.md";
+    if (text_of_page(sources, path).find("\n## Where to change what\n") == std::string::npos)
+      faults.push_back(path + ": has no heading \"Where to change what\"");
+  }
+  return faults;
+}
+
+TEST(Tidy, each_folder_says_where_to_change_what) {
+  Sources pages;
+  for (const char* folder : {"engine", "storage", "workers", "ops", "schema", "tests"})
+    pages.push_back(source(std::string(folder) + "/README.md", "# A\n\n## Where to change what\n"));
+  EXPECT_TRUE(pages_without_a_way_in(pages).empty());
+  pages.back() = source("tests/README.md", "# A\n\nWhere to change what\n");
+  EXPECT_EQ(pages_without_a_way_in(pages).size(), 1u);
+  const Faults faults = pages_without_a_way_in(all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
 }  // namespace
 }  // namespace cairn::testing
