@@ -70,8 +70,8 @@ class Texts {
 
  private:
   void inside(const Node& node, const std::string& text) {
-    constexpr std::size_t looked_at_max = 64 << 10;
-    const std::string_view begin = std::string_view(text).substr(0, looked_at_max);
+    constexpr std::size_t scanned_max = 64 << 10;
+    const std::string_view begin = std::string_view(text).substr(0, scanned_max);
     if (const auto name = meant_channel(begin, known_); !name.empty())
       says_.push_back("Expected {{" + std::string(name) + "}} for a value in a text, but node " + in_quotes(node.name) +
                       " has " + excerpt(Json(text), 60) + ", which stands for itself.");

@@ -388,8 +388,8 @@ Error Client::refused_answer(const RunId& run, const std::string& question, Erro
   const bool is_late = refused.code == Code::not_found || refused.code == Code::closed;
   const std::optional<RunRow> row = is_late ? parts_->store.run(run) : std::nullopt;
   if (!row) return refused;
-  constexpr std::int64_t looked_at_max = 100'000;  // events, the newest first
-  const std::int64_t oldest = std::max<std::int64_t>(row->head - looked_at_max, 0);
+  constexpr std::int64_t searched_max = 100'000;  // events, the newest first
+  const std::int64_t oldest = std::max<std::int64_t>(row->head - searched_max, 0);
   for (std::int64_t until = row->head; until > oldest;) {
     const std::int64_t from = std::max<std::int64_t>(until - history_page, oldest);
     const Result<std::vector<Event>> page = events(run, from, static_cast<std::int32_t>(until - from));

@@ -10,7 +10,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t questions_page = 200;
-constexpr std::int32_t looked_at_max = 5'000;          // for one page; its cursor goes on
+constexpr std::int32_t scanned_max = 5'000;            // for one page; its cursor goes on
 constexpr std::int64_t questions_bytes_max = 8 << 20;  // of one page, and of what is read at once for it
 constexpr std::size_t expanded_bytes_max = 1 << 20;    // of one question
 
@@ -38,12 +38,12 @@ class QuestionList {
       : client_(client), store_(store), wanted_(wanted) {}
 
   std::optional<QuestionPlace> read(QuestionPlace place) {
-    for (std::int32_t looked_at = 0; looked_at < looked_at_max;) {
+    for (std::int32_t scanned = 0; scanned < scanned_max;) {
       const std::vector<QuestionRow> page =
           store_.all_runs().questions_after(place, questions_page, questions_bytes_max);
       for (const QuestionRow& question : page) {
         place = {question.asked_at, question.run, question.id};
-        ++looked_at;
+        ++scanned;
         take(question);
         if (std::ssize(lines_) >= wanted_.filter.limit || bytes_ >= questions_bytes_max) return place;
       }

@@ -56,19 +56,19 @@ Status ExportReader::more() {
 }
 
 Result<std::optional<std::string>> ExportReader::next_line() {
-  for (std::size_t looked = 0;;) {
-    const std::size_t end = bytes_.find('\n', at_ + looked);
+  for (std::size_t scanned = 0;;) {
+    const std::size_t end = bytes_.find('\n', at_ + scanned);
     if (end != std::string::npos) {
       std::string line = bytes_.substr(at_, end - at_);
       at_ = end + 1;
       return std::optional(std::move(line));
     }
-    looked = bytes_.size() - at_;
-    if (is_over_ && looked == 0) return std::optional<std::string>();
+    scanned = bytes_.size() - at_;
+    if (is_over_ && scanned == 0) return std::optional<std::string>();
     if (is_over_)
       return Error{Code::invalid, "Expected line " + std::to_string(line_ + 1) + " of " + path_ +
                                       " to have an end, but the file is cut off there."};
-    if (looked > json_bytes_max)
+    if (scanned > json_bytes_max)
       return Error{Code::limit, "Expected lines of at most " + std::to_string(json_bytes_max) + " bytes in " + path_ +
                                     ", but line " + std::to_string(line_ + 1) + " has more."};
     if (Status read = more(); !read) return read.error();

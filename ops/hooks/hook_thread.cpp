@@ -24,7 +24,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr long without_hooks_ms = 1'000;
-constexpr long between_looks_ms = 200;
+constexpr long poll_ms = 200;
 constexpr long soon_ms = 25;
 constexpr int idle_max = 10;
 constexpr std::chrono::milliseconds turn{100};
@@ -64,7 +64,7 @@ class HookThread::Reading {
         return 0;
       }
       ++idle_;
-      return idle_ == 1 ? soon_ms : (idle_ < idle_max ? between_looks_ms : without_hooks_ms);
+      return idle_ == 1 ? soon_ms : (idle_ < idle_max ? poll_ms : without_hooks_ms);
     } catch (const std::exception& failure) {
       warning_.say("No hook is read by this process: " + std::string(failure.what()));
       return failed_hook_ms;
@@ -110,7 +110,7 @@ class HookThread::Sending {
     try {
       if (steady_us() >= lacking_until_us_)
         for (HookParcel& parcel : sender_.take()) send(std::move(parcel));
-      if (under_way_.empty()) return sender_.has_hooks() ? between_looks_ms : without_hooks_ms;
+      if (under_way_.empty()) return sender_.has_hooks() ? poll_ms : without_hooks_ms;
       io_.restart();
       io_.run_for(turn);
       return 0;

@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::int32_t looked_at = 20;
+constexpr std::int32_t oldest_max = 20;
 constexpr RunArchive::Place before_all{std::numeric_limits<TimeUs>::min(), RunId{}};
 
 bool may_go(RunArchive& archive, Shard shard, const RunId& run) {
@@ -22,7 +22,7 @@ std::vector<std::string> overdue_graphs(Store& store, RunArchive& archive, const
   std::vector<std::string> graphs;
   for (const KeepPolicy& policy : policies) {
     const TimeUs before = store.database_time() - policy.keep_us - longer_us;
-    const std::vector<RunArchive::Place> oldest = archive.due(policy.graph, before, before_all, looked_at);
+    const std::vector<RunArchive::Place> oldest = archive.due(policy.graph, before, before_all, oldest_max);
     if (std::any_of(oldest.begin(), oldest.end(), [&](const RunArchive::Place& place) {
           return may_go(archive, shard_of(place.second, store.shards()), place.second);
         }))

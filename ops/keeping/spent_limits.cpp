@@ -11,7 +11,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int32_t spent_page = 1'000;  // rows looked at in one transaction
-constexpr long pause_between_looks_ms = 600'000;
+constexpr long pass_pause_ms = 600'000;
 constexpr long pause_between_pages_ms = 20;     // so that a pass takes a small part of the time, however long it is
 constexpr TimeUs spent_for_us = 3'600'000'000;  // a clock that was set back so far brings none to life again
 
@@ -25,8 +25,7 @@ class SpentLimits {
       mark_ = mark;
       return pause_between_pages_ms;
     }
-    return std::uniform_int_distribution<long>(pause_between_looks_ms * 9 / 10,
-                                               pause_between_looks_ms)(thread_random());
+    return std::uniform_int_distribution<long>(pass_pause_ms * 9 / 10, pass_pause_ms)(thread_random());
   }
 
  private:

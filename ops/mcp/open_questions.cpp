@@ -30,10 +30,10 @@ Json open_questions(const McpHost& host, const Json& state) {
   Json questions = Json::array();
   add_questions(state, false, questions);
   std::deque<std::string> open;
-  std::size_t looked_at = 0;
+  std::size_t checked = 0;
   const auto add_called = [&](const Json& by) {
     for (const Json& child : by.value("children", Json::array()))
-      if (!has_ended(child) && ++looked_at < asking_runs_max) open.push_back(child.value("run", ""));
+      if (!has_ended(child) && ++checked < asking_runs_max) open.push_back(child.value("run", ""));
   };
   for (add_called(state); !open.empty(); open.pop_front()) {
     const Json called = state_of_run(host, open.front());

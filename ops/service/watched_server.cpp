@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds look_pause{1};
+constexpr std::chrono::seconds watch_pause{1};
 constexpr std::chrono::seconds start_pause_max{30};
 constexpr std::chrono::seconds replaced_pause{10};  // a package is unpacked file by file
 constexpr std::chrono::seconds leaving_max{10};     // sessions of processes that ended a moment ago
@@ -26,7 +26,7 @@ void say_on_stderr(const std::string& sentence) { std::cerr << "cairn: " << read
 WatchedServer::WatchedServer(std::string directory, std::chrono::milliseconds space_pause)
     : directory_(std::move(directory)),
       identifier_(system_identifier(directory_)),
-      pause_(look_pause),
+      pause_(watch_pause),
       space_pause_(space_pause),
       space_(directory_),
       next_space_due_(Clock::now() + space_pause) {}
@@ -34,7 +34,7 @@ WatchedServer::WatchedServer(std::string directory, std::chrono::milliseconds sp
 Status WatchedServer::check() {
   const auto now = Clock::now();
   if (now < next_due_) return Done{};
-  next_due_ = now + look_pause;
+  next_due_ = now + watch_pause;
   if (!identifier_ || system_identifier(directory_) != identifier_)
     return Error{Code::not_found, "Expected the data of the PostgreSQL in " + directory_ +
                                       " to be as it was when it was started, but it is gone or another's."};
@@ -43,7 +43,7 @@ Status WatchedServer::check() {
     start_again();
     return Done{};
   }
-  pause_ = look_pause;
+  pause_ = watch_pause;
   check_programs(now);
   return Done{};
 }

@@ -126,7 +126,7 @@ Status verify_check(const Json& check) {
 Status verify_checks(const Json& checks) {
   if (!checks.is_array() || checks.empty()) return no_check("there are no checks");
   for (const Json& check : checks)
-    if (Status looked = verify_check(check); !looked) return looked;
+    if (Status verified = verify_check(check); !verified) return verified;
   return Done{};
 }
 

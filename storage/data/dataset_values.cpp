@@ -65,14 +65,14 @@ class Searching {
       if (const Status known = search_statistics(tables); !known) return known.error();
     for (const TextTable& table : tables) {
       if (!batch.empty() && cells + table.cells() > cells_at_once) {
-        if (const Status looked = search(batch); !looked) return looked.error();
+        if (const Status searched = search(batch); !searched) return searched.error();
         batch.clear();
         cells = 0;
       }
       batch.push_back(table);
       cells += table.cells();
     }
-    if (const Status looked = search(batch); !looked) return looked.error();
+    if (const Status searched = search(batch); !searched) return searched.error();
     return std::move(found_);
   }
 
@@ -141,16 +141,16 @@ class Searching {
     std::string text;
     for (const TextTable& table : batch)
       text += (text.empty() ? "" : "\nunion all ") + matched(table.name, cells_of(table));
-    const Result<bool> looked = ask(text, batch.size() > 1 ? 2 : shares);
-    if (!looked) return looked.error();
-    if (!*looked && batch.size() > 1) {  // one of them may be what took so long: it leaves time for the others
+    const Result<bool> searched = ask(text, batch.size() > 1 ? 2 : shares);
+    if (!searched) return searched.error();
+    if (!*searched && batch.size() > 1) {  // one of them may be what took so long: it leaves time for the others
       for (std::size_t i = 0; i < batch.size(); ++i)
         if (Status alone = search({batch[i]}, batch.size() - i); !alone) return alone;
       return Done{};
     }
     for (const TextTable& table : batch) {
-      if (!*looked) found_.not_searched.push_back(table.name);
-      if (*looked && (table.is_large() || table.is_view())) found_.sampled.push_back(table.name);
+      if (!*searched) found_.not_searched.push_back(table.name);
+      if (*searched && (table.is_large() || table.is_view())) found_.sampled.push_back(table.name);
       if (!table.is_large()) continue;
       if (Status indexed = search_indexes(table); !indexed) return indexed;
     }
@@ -173,8 +173,8 @@ class Searching {
                                       quoted_table(table.name) + " where " + name + " in (" + words + ")");
     }
     if (text.empty()) return Done{};
-    const Result<bool> looked = ask(text);
-    return looked ? Status(Done{}) : Status(looked.error());
+    const Result<bool> searched = ask(text);
+    return searched ? Status(Done{}) : Status(searched.error());
   }
 
   Status search_statistics(const std::vector<TextTable>& tables) {
@@ -186,8 +186,8 @@ class Searching {
           matched(table.name, "select column_name, value from common where table_name = " + quoted_text(table.name));
     }
     const std::string common = statement("dataset_frequent_values").text;
-    const Result<bool> looked = ask("with common(table_name, column_name, value) as (" + common + ")\n" + text);
-    return looked ? Status(Done{}) : Status(looked.error());
+    const Result<bool> searched = ask("with common(table_name, column_name, value) as (" + common + ")\n" + text);
+    return searched ? Status(Done{}) : Status(searched.error());
   }
 
   const Dataset& dataset_;

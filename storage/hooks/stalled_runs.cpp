@@ -31,12 +31,12 @@ StalledAnswer StalledRuns::search(const StalledQuestion& question, std::int32_t 
       answer.after = rows.uuid(row, 0);
       if (rows.boolean(row, 2)) answer.found.push_back({answer.after, rows.int8(row, 1), NoticeKind::stalled});
     }
-    const std::int64_t looked_at = rows.rows() == 0 ? 0 : rows.int8(0, 3);
-    if (looked_at < left) {
+    const std::int64_t scanned = rows.rows() == 0 ? 0 : rows.int8(0, 3);
+    if (scanned < left) {
       ++answer.shard;
       answer.after = {};
     }
-    left -= looked_at;
+    left -= scanned;
   }
   answer.is_end = answer.shard >= shards_;
   if (answer.is_end) answer.shard = 0;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t at_work_ms = 30'000;
 // A connection that was closed just now is seen for a moment.
-constexpr int connected_looks = 20;
+constexpr int connected_polls = 20;
 constexpr std::chrono::milliseconds connected_pause{100};
 // Citus puts a shard of ours where its hash falls: with few Citus shards, several of ours share one and move together.
 constexpr std::int32_t citus_shards_per_shard = 4;
@@ -52,12 +52,12 @@ Status refuse_at_work(Administration& database) {
 
 // They have no session: `cairn serve` goes on with plans and places of the tables as they were.
 Status refuse_connected(Administration& database) {
-  for (int looks = 1;; ++looks) {
+  for (int polls = 1;; ++polls) {
     database.query("forget_activity");
     const AdminRows rows = database.query("programs_connected");
     rows.expect_columns({"name", "connections"});
     if (rows.size() == 0) return Done{};
-    if (looks == connected_looks)
+    if (polls == connected_polls)
       return Error{Code::conflict, "Expected no program of Cairn connected while the tables are distributed, but " +
                                        rows.text(0, 1) + " connections are named \"" + rows.text(0, 0) + "\"" +
                                        (rows.size() > 1 ? ", and there are others" : "") +

@@ -37,12 +37,13 @@ TEST(Tidy, names_say_something) {
   EXPECT_TRUE(faults.empty()) << joined(faults);
 }
 
-// To look was to scan, to poll, to search, to probe and to check; only the page tools have eyes.
-// The same holds for verbs of telling: report, leave, hold.
+// To look was to scan, to poll, to search, to probe and to check, in the names of functions, types and values; only the
+// page tools have eyes. To look up stays. The same holds for verbs of telling: report, leave, hold.
 Faults look_faults(const Source& source) {
   static const std::regex looks(
-      "^[^/\"]*\\b(look|look_\\w+|tells?|tells?_\\w+|told|\\w+_told|told_\\w+|came|wake|says)\\(|"
-      "\\b(class|struct)\\s+\\w*(Look|Telling|Told)\\b");
+      "^[^/\"]*\\b(tells?|tells?_\\w+|told|\\w+_told|told_\\w+|came|wake|says)\\(|"
+      "^[^/\"]*\\b(?!\\w*(?:lookup|LookedUp|looked_up|looks_like|looks_encoded))\\w*[Ll]ook\\w*|"
+      "\\b(class|struct)\\s+\\w*(Telling|Told)\\b");
   if (!is_cpp(source) || !product().contains(folder_of(source)) || source.path.starts_with("workers/tools/page/"))
     return {};
   return lines_with(source, looks, "a verb with several meanings: ");
@@ -51,9 +52,12 @@ Faults look_faults(const Source& source) {
 TEST(Tidy, verbs_have_one_meaning) {
   expect_fault(look_faults, source("ops/a.cpp", "  void look_at_server(int port);"));
   expect_fault(look_faults, source("storage/a.hpp", "struct NextLook {"));
+  expect_fault(look_faults, source("ops/a.cpp", "constexpr long look_again_ms = 2;"));
+  expect_fault(look_faults, source("workers/a.hpp", "  bool is_looking_ = false;"));
   expect_fault(look_faults, source("workers/a.cpp", "std::string columns_told(const Json& table) {"));
   expect_fault(look_faults, source("workers/a.hpp", "  std::string says() const;"));
   expect_none(look_faults, source("storage/a.hpp", "  int row;  // one look(), and more"));
+  expect_none(look_faults, source("storage/a.cpp", "  const bool known = metadata_lookup(looked_up.key);"));
   expect_clean(look_faults);
 }
 

@@ -41,7 +41,7 @@ void Gateway::answered(GatewayCall call) {
             reports_.add_holds(find.known);
             sessions_.found(find);
           },
-          [this](LookAtClaims& look) { sessions_.looked(look); },
+          [this](CheckGivenClaims& check) { sessions_.given_checked(check); },
           [this](ScanSessions& scan) {
             sweeping_.scanned(scan, {}, false);
             sweeping_.rest_for(between_scans_us);

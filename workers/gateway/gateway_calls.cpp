@@ -104,7 +104,7 @@ void FindEnd::carry_out(const CallSite& at) {
   }
 }
 
-void LookAtClaims::carry_out(const CallSite& at) {
+void CheckGivenClaims::carry_out(const CallSite& at) {
   std::vector<std::pair<RunId, Fence>> holds;
   for (const ClaimId& claim : claims) holds.emplace_back(claim.run, claim.fence);
   answer = at.store.jobs().standing(holds);

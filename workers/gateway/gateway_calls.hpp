@@ -88,15 +88,15 @@ struct FindHolds {
 };
 
 // Finds out which of these claims are held yet: a report may have come to another process of the API.
-struct LookAtClaims {
+struct CheckGivenClaims {
   std::vector<ClaimId> claims;
   std::vector<HoldStanding> answer = {};  // in their order
-  static const char* purpose() { return "look at the claims of remote sessions"; }
+  static const char* purpose() { return "check the claims of remote sessions"; }
   void carry_out(const CallSite& at);
 };
 
 using GatewayCall = std::variant<OpenRemote, CloseSession, RefreshGateway, ReadHistories, Commit, CommitLocked,
-                                 KeepSnapshot, ClaimSteps, LetGo, SayAlone, FindHolds, LookAtClaims, ReadBlobs,
+                                 KeepSnapshot, ClaimSteps, LetGo, SayAlone, FindHolds, CheckGivenClaims, ReadBlobs,
                                  KeepBlobs, FindEnd, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const GatewayCall& call);

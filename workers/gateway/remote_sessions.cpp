@@ -11,7 +11,7 @@ namespace {
 constexpr TimeUs arrives_us = 10'000'000;  // a claim that was given is on its way to the worker for so long at most
 constexpr TimeUs met_us = 2'000'000;       // after that, claims that another process gave are looked for
 constexpr TimeUs room_us = 3'000'000;      // a step that has room, and is asked for, comes by then or is elsewhere
-constexpr std::size_t looked_at_once = 10'000;
+constexpr std::size_t checked_at_once = 10'000;
 
 // The step as well: a hold goes on with the next one.
 std::string held_step_text(const HeldJob& job) { return hold_text(job) + " " + std::to_string(job.job.step); }
@@ -169,40 +169,40 @@ void RemoteSessions::found(FindHolds& holds) {
   Remote& remote = entry->second;
   remote.is_finding = false;
   for (const auto& [text, given] : remote.given) holds.known.insert(hold_of(*parse_claim_id(text)));
-  const bool is_first_look = remote.unnamed_at == 0;
+  const bool is_first_scan = remote.unnamed_at == 0;
   remote.unnamed_at = context_.steady;
   LetGo lost{{}, context_.now};
   for (const HeldJob& job : holds.answer) {
     if (holds.known.contains(hold_text(job))) continue;
-    if (is_first_look) remote.unnamed.insert(held_step_text(job));
-    if (!is_first_look && remote.unnamed.contains(held_step_text(job)))
+    if (is_first_scan) remote.unnamed.insert(held_step_text(job));
+    if (!is_first_scan && remote.unnamed.contains(held_step_text(job)))
       lost.holds.emplace_back(job.run, claim_of(job, 0).fence);
   }
-  remote.was_opened_elsewhere = is_first_look && !remote.unnamed.empty();
+  remote.was_opened_elsewhere = is_first_scan && !remote.unnamed.empty();
   if (!remote.was_opened_elsewhere) remote.unnamed.clear();
   if (!lost.holds.empty()) context_.call(std::move(lost));
 }
 
 void RemoteSessions::check_given() {
-  if (is_looking_) return;
-  LookAtClaims look;
+  if (is_checking_) return;
+  CheckGivenClaims check;
   for (auto& [session, remote] : remotes_) {
     for (auto& [text, given] : remote.given) {
-      if (look.claims.size() >= looked_at_once) break;
+      if (check.claims.size() >= checked_at_once) break;
       if (context_.steady - given.seen_at < arrives_us) continue;
       given.seen_at = context_.steady;
-      look.claims.push_back(*parse_claim_id(text));
+      check.claims.push_back(*parse_claim_id(text));
     }
   }
-  if (look.claims.empty()) return;
-  is_looking_ = true;
-  context_.call(std::move(look));
+  if (check.claims.empty()) return;
+  is_checking_ = true;
+  context_.call(std::move(check));
 }
 
-void RemoteSessions::looked(const LookAtClaims& look) {
-  is_looking_ = false;
-  for (std::size_t at = 0; at < look.claims.size(); ++at)
-    if (look.answer[at] != HoldStanding::held) forget(look.claims[at]);
+void RemoteSessions::given_checked(const CheckGivenClaims& check) {
+  is_checking_ = false;
+  for (std::size_t at = 0; at < check.claims.size(); ++at)
+    if (check.answer[at] != HoldStanding::held) forget(check.claims[at]);
 }
 
 // --- alone ----------------------------------------------------------------------------------------------------------

@@ -44,9 +44,9 @@ class RemoteSessions {
   // Holds that another process of the API had claimed for the session: those not `known`, now and a while before, are
   // offered again.
   void found(FindHolds& holds);
-  // Looks at those that were given a while ago: what has ended by another process of the API is forgotten.
+  // Checks those that were given a while ago: what has ended by another process of the API is forgotten.
   void check_given();
-  void looked(const LookAtClaims& look);
+  void given_checked(const CheckGivenClaims& check);
 
   // --- a claim that is executed with no other one ---
   bool executes_alone(SessionId session) const;
@@ -98,7 +98,7 @@ class RemoteSessions {
   GatewayContext& context_;
   TimeUs contact_at_ = 0;  // steady; the last of any session
   std::map<SessionId, Remote> remotes_;
-  bool is_looking_ = false;  // at claims that were given
+  bool is_checking_ = false;  // claims that were given
 };
 
 // As hold_text() names it.

@@ -83,10 +83,10 @@ Status check_together(const HookFields& fields, const HookDefinition& hook) {
   if (const Status fits = check_tags(hook.tags); !fits) return fits;
   if (!hook.secret.empty() && !is_secret_name(hook.secret))
     return fields.unlike("the name of a secret (letters, digits and _ . -) as secret", hook.secret);
-  const bool looks = hook.on.contains(HookOn::stalled);
-  if (looks && hook.stalled_after_ms == 0)
+  const bool on_stalled = hook.on.contains(HookOn::stalled);
+  if (on_stalled && hook.stalled_after_ms == 0)
     return Error{Code::invalid, "Expected the time after which a run stands still (stalled_after_ms), but found none."};
-  if (!looks && hook.stalled_after_ms != 0)
+  if (!on_stalled && hook.stalled_after_ms != 0)
     return Error{Code::invalid,
                  "Expected stalled among what the hook is on, as it says after which time, but it is "
                  "not there."};

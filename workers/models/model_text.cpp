@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::size_t looked_bytes_max = 1u << 20;
+constexpr std::size_t scanned_bytes_max = 1u << 20;
 constexpr int places_max = 50;
 constexpr std::string_view what = "the model's reply";
 
@@ -55,7 +55,7 @@ Result<Json> json_in_reply(std::string_view text) {
   text = trimmed(text);
   Result<Json> whole = parse_json(text, what);
   if (whole) return whole;
-  const std::string_view said = after_thoughts(text.substr(0, looked_bytes_max));
+  const std::string_view said = after_thoughts(text.substr(0, scanned_bytes_max));
   if (Result<Json> value = parse_json(said, what)) return value;
   if (Result<Json> value = parse_json(in_fence(said), what)) return value;
   if (std::optional<Json> value = first_object(said)) return *std::move(value);

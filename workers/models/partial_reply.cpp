@@ -39,8 +39,8 @@ const std::string& PartialReply::add(std::string_view more) {
   reply_ += more;
   const bool is_object = without_spaces_before(reply_).starts_with('{');
   if (!is_object) {
-    const std::size_t looked = std::max(from_, before > tag_bytes_max ? before - tag_bytes_max : 0);
-    const std::size_t said = after_thoughts_from(reply_, looked);
+    const std::size_t scanned_from = std::max(from_, before > tag_bytes_max ? before - tag_bytes_max : 0);
+    const std::size_t said = after_thoughts_from(reply_, scanned_from);
     if (said != std::string::npos) begin_again(said);
   }
   if (from_ == 0 && may_be_thoughts(reply_)) return text_;

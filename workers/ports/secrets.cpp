@@ -250,8 +250,8 @@ Secrets Secrets::of_key(const std::string& key, Within within) {
   const auto has = [&key](auto is_one) { return std::any_of(key.begin(), key.end(), is_one); };
   const bool has_digit = has([](char c) { return c >= '0' && c <= '9'; });
   const bool has_letter = has([](char c) { return is_letter_or_digit(c) && (c < '0' || c > '9'); });
-  const bool is_looked_for = within == Within::refusals || (has_digit && has_letter);
-  if (is_looked_for && key.size() >= word_bytes_min) secrets.words_.add(key);
+  const bool is_sought = within == Within::refusals || (has_digit && has_letter);
+  if (is_sought && key.size() >= word_bytes_min) secrets.words_.add(key);
   return secrets;
 }
 

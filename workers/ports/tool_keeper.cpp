@@ -33,7 +33,7 @@ using cairn::KeeperReport;
 constexpr int arguments_before_program = 10;
 constexpr int groups_max = 1024;
 constexpr long ending_ms_max = 5'000;  // for what the kernel lets end later only
-constexpr long look_again_ms = 2;
+constexpr long poll_ms = 2;
 
 struct Limit {
   int resource;
@@ -181,7 +181,7 @@ bool reap(pid_t program, KeeperReport& report) {
 void end_all(pid_t program, KeeperReport& report) {
   if (report.kind == KeeperReport::running) ::kill(-program, SIGKILL);
   const long until = now_ms() + ending_ms_max;
-  const timespec pause{0, look_again_ms * 1'000'000};
+  const timespec pause{0, poll_ms * 1'000'000};
   while (reap(program, report) && now_ms() < until) {
     kill_children();
     sigset_t child;
@@ -198,7 +198,7 @@ void await_end(pid_t program, int line, KeeperReport& report) {
   const int signals = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
   while (reap(program, report) && report.kind == KeeperReport::running) {
     pollfd ends[2] = {{line, POLLIN | POLLRDHUP, 0}, {signals, POLLIN, 0}};
-    if (::poll(ends, 2, signals < 0 ? static_cast<int>(look_again_ms) : -1) < 0) continue;
+    if (::poll(ends, 2, signals < 0 ? static_cast<int>(poll_ms) : -1) < 0) continue;
     if (ends[0].revents != 0) return;
     signalfd_siginfo taken;
     static_cast<void>(!::read(signals, &taken, sizeof taken));

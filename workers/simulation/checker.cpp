@@ -169,7 +169,7 @@ void Checker::check_held(const QueueLimits& limits) {
 
 void Checker::check_held(std::int64_t held, std::int64_t before, std::int64_t limit, const std::string& of) {
   if (held <= limit) return;
-  ++held_before_looks_;
+  ++held_before_checks_;
   if (held > before)
     found(std::to_string(held) + " jobs of " + of + " are held, but its limit is " + std::to_string(limit) +
           (before == 0 ? "." : ", and " + std::to_string(before) + " are left from before."));

@@ -48,7 +48,7 @@ class Checker {
   void taken(const std::string& queue, std::int64_t starts);
   std::int64_t full_windows() const { return full_windows_; }        // with more starts than a burst
   std::int64_t full_keys() const { return full_keys_; }              // of which as many jobs are held as may be
-  std::int64_t held_before() const { return held_before_looks_; }    // jobs beyond a limit that was set later
+  std::int64_t held_before() const { return held_before_checks_; }   // jobs beyond a limit that was set later
   std::int64_t full_budgets() const { return full_budgets_; }        // windows of which all is used
   std::int64_t kept_with_start() const { return kept_with_start_; }  // steps that were executed so
   void executed(const RunId& run, StepId step, std::int32_t attempt);
@@ -117,7 +117,7 @@ class Checker {
   std::map<std::pair<std::string, TimeUs>, std::int64_t> tokens_;  // used in a budget's window that began then
   std::map<std::string, HeldCounts> before_limit_;                 // held when the limits were set, and since; by queue
   std::map<std::string, QueueLimits> highest_;  // with the highest caps that their budgets have had; by queue
-  std::int64_t held_before_looks_ = 0;
+  std::int64_t held_before_checks_ = 0;
   std::int64_t full_budgets_ = 0;
   std::int64_t full_windows_ = 0;
   std::int64_t full_keys_ = 0;

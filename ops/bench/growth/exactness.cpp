@@ -42,8 +42,8 @@ void carry_out_and_kill(FreshDatabase& database, Opened& opened, std::int64_t ru
   wait_for_all(database, runs);
 }
 
-Json exact_row(const std::string& limit, std::int64_t looked_at, std::int64_t most, std::int64_t allowed) {
-  return {{"limit", limit}, {"looked_at", looked_at}, {"most", most}, {"allowed", allowed}};
+Json exact_row(const std::string& limit, std::int64_t checked, std::int64_t most, std::int64_t allowed) {
+  return {{"limit", limit}, {"looked_at", checked}, {"most", most}, {"allowed", allowed}};
 }
 
 std::string rate_text(const StartRate& rate) {

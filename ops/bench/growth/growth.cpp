@@ -21,9 +21,9 @@ constexpr std::int64_t lately_runs = 10'000;
 constexpr int turns = 3;
 constexpr int flow_seconds = 5;
 constexpr double asked_ratio = 0.9;
-constexpr std::int64_t looked_us_min = 300'000;
-constexpr int looks_min = 5;
-constexpr int looks_max = 2'000;
+constexpr std::int64_t timed_us_min = 300'000;
+constexpr int readings_min = 5;
+constexpr int readings_max = 2'000;
 
 // A database of the case: the rare runs first, so that they are the oldest, then the many.
 class Grown {
@@ -187,9 +187,9 @@ std::vector<Reading> readings() {
 double time_of(const Reading& reading, Grown& grown, std::int64_t& n) {
   std::vector<double> each;
   const std::int64_t begun_us = steady_us();
-  for (int count = 0; count < looks_max; ++count) {
+  for (int count = 0; count < readings_max; ++count) {
     const std::int64_t before_us = steady_us();
-    if (count >= looks_min && before_us - begun_us > looked_us_min) break;
+    if (count >= readings_min && before_us - begun_us > timed_us_min) break;
     reading.take(grown, n++);
     each.push_back(static_cast<double>(steady_us() - before_us));
   }

@@ -11,7 +11,7 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t starts_at_once = 500;
-constexpr std::chrono::microseconds paced_look{200};
+constexpr std::chrono::microseconds paced_poll{200};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::vector<PacedRun> start_paced(Opened& opened, const std::string& graph, cons
     const auto is_due = [&](std::size_t at) { return at < times.size() && begin + times[at] <= now; };
     for (std::size_t at = runs.size(); is_due(at) && inputs.size() < starts_at_once; ++at) inputs.push_back(input(at));
     if (inputs.empty()) {
-      std::this_thread::sleep_for(paced_look);
+      std::this_thread::sleep_for(paced_poll);
       continue;
     }
     for (const RunId& run : start_runs(*opened.client, graph, inputs))

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t read_bytes = 65'536;
 constexpr std::size_t line_bytes_max = 1'048'576;  // as the API's body
-constexpr int look_ms = 50;                        // at the runs that calls wait for
+constexpr int poll_ms = 50;                        // of the runs that calls wait for
 constexpr int idle_ms = 500;                       // at stop signals
 constexpr std::size_t calls_max = 64;
 
@@ -75,7 +75,7 @@ class StdioDoor {
   // Until stdin is closed. Runs go on.
   void serve(const StopSignals& signals) {
     for (bool goes_on = true; goes_on && !signals.arrived() && std::cout;) {
-      goes_on = lines_.read(calls_.empty() ? idle_ms : look_ms);
+      goes_on = lines_.read(calls_.empty() ? idle_ms : poll_ms);
       while (const std::optional<InputLines::Line> line = lines_.take()) hear(*line);
       check_calls();
       std::cout.flush();

@@ -38,7 +38,7 @@ using Milliseconds = std::chrono::milliseconds;
 constexpr std::chrono::seconds linger_max{2};
 constexpr Milliseconds poll_first{20};  // of a stream without a new piece
 constexpr Milliseconds poll_longest{500};
-constexpr Milliseconds later_looked_after{250};  // an answer that comes later, and its client
+constexpr Milliseconds later_poll{250};  // an answer that comes later, and its client
 constexpr std::chrono::seconds pulse_after{15};
 constexpr std::chrono::seconds accept_pause{1};
 constexpr std::chrono::seconds stop_grace{5};
@@ -513,7 +513,7 @@ asio::awaitable<bool> HttpServer::Parts::send_later(Connection& connection, ApiL
   bool is_hurried = false;
   while (!said->has_come) {
     error_code ignored;
-    said->arrival.expires_after(later_looked_after);
+    said->arrival.expires_after(later_poll);
     co_await said->arrival.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     if (is_gone(connection)) {  // also when the answer has come: it would be written to no one
       later.gone();

@@ -249,7 +249,7 @@ std::optional<std::int64_t> LimitTable::forget_spent(SpentMark& mark, TimeUs at_
   if (mark.part == 0 && mark.placement == 0 && mark.shard < 0) end_left_changes();
   const SpentPart& part = spent_parts.at(static_cast<std::size_t>(mark.part));
   std::int64_t forgotten = 0;
-  std::int64_t looked = 0;
+  std::int64_t scanned = 0;
   if (mark.placement < placements.size()) {
     const PgResult page =
         parts_.placements.query(placements[mark.placement], part.name, part.parameters(mark, portion, at_us));
@@ -262,11 +262,11 @@ std::optional<std::int64_t> LimitTable::forget_spent(SpentMark& mark, TimeUs at_
               std::string(page.text(0, 2)),
               std::string(page.text(0, 3)),
               page.int4(0, 4)};
-      looked = page.int8(0, 5);
+      scanned = page.int8(0, 5);
       forgotten = page.int8(0, 6);
     }
   }
-  if (looked < portion) mark = after_part(mark, placements.size());
+  if (scanned < portion) mark = after_part(mark, placements.size());
   return forgotten;
 }
 

@@ -349,8 +349,8 @@ struct Server::Parts : std::enable_shared_from_this<Server::Parts> {
     Json arguments = asked.inputs.value("arguments", Json::object());
     const Calling calling = calling_of(std::move(name), std::move(asked), std::move(arguments));
     if (previous.is_object() && previous.contains("task")) {
-      ToolAnswer looked = co_await read_task(calling, previous, entered);
-      co_return looked;
+      ToolAnswer answer = co_await read_task(calling, previous, entered);
+      co_return answer;
     }
     co_await refresh(calling.deadline);
     Json more = Json::object();
