@@ -18,7 +18,7 @@ namespace cairn {
 void set_help_form(CLI::App& app);
 
 // The program's arguments, with `help COMMAND` in the form `COMMAND --help`. Refuses `invalid`: a word that is no
-// command, with the command line's own words for it, even where --help stands behind it.
+// command, with the command line's own words for it, even where --help follows it.
 Result<std::vector<std::string>> help_first(const CLI::App& app, std::vector<std::string> arguments);
 
 // The sentence for what the parser did not understand.

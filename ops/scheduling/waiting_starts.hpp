@@ -13,7 +13,7 @@ namespace cairn {
 
 // Keys of which something is open, in order, of all graphs if `graph` is "": {"graph", "key", "run": that has the key
 // or null, "starting": [run ...], "collecting": {"run", "starts", "since", "due_at": time, or null for when the key is
-// free} or null, "waiting": starts that wait for their turn}. Those behind `after` alone.
+// free} or null, "waiting": starts that wait for their turn}. Those that come after `after` alone.
 std::vector<std::pair<StartKey, Json>> start_key_lines(Store& store, const std::string& graph, std::int32_t limit,
                                                        StartKey after = {});
 

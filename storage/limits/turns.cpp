@@ -5,8 +5,8 @@
 namespace cairn {
 namespace {
 
-// The place right behind the key: no other key comes between them.
-std::string behind(const std::string& key) { return key + '\x01'; }
+// The place right after the key: no other key comes between them.
+std::string place_after(const std::string& key) { return key + '\x01'; }
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::vector<KeyShare> take_turns(const KeyRing& ring, std::int64_t limit, KeyTur
     served += count;
     passed = count > 0 ? 0 : passed + 1;
     const bool goes_on = limit == 0 && served < one.weight && count < left;
-    turn = goes_on ? KeyTurn{one.key, served} : KeyTurn{behind(one.key), 0};
+    turn = goes_on ? KeyTurn{one.key, served} : KeyTurn{place_after(one.key), 0};
     served = 0;
   }
   std::erase_if(shares, [](const KeyShare& share) { return share.count == 0; });

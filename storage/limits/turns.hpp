@@ -42,7 +42,7 @@ struct KeyRing {
 };
 
 // The jobs of each key that are begun next, `limit` in all at most, each key once; `turn` becomes the next one. Each
-// key of a ring that is not whole has one turn at most: those behind come before its next.
+// key of a ring that is not whole has one turn at most: the later ones come before its next.
 std::vector<KeyShare> take_turns(const KeyRing& ring, std::int64_t limit, KeyTurn& turn);
 
 }  // namespace cairn

@@ -95,7 +95,7 @@ struct Connection {
   }
 
   asio::awaitable<error_code> write(std::string bytes);
-  // Waits for bytes, and puts them behind what the buffer has.
+  // Waits for bytes, and puts them after what the buffer has.
   asio::awaitable<error_code> read_some();
   // False once the other side has closed it, or has sent something unasked.
   bool is_silent();

@@ -23,7 +23,7 @@ std::optional<LogLevel> parse_log_level(const std::string& word);
 void open_log(LogForm form, LogLevel level, const std::string& file = "", LogLevel level_of_file = LogLevel::off);
 bool is_logged(LogLevel level);  // on stderr or in the file
 
-// An entry with the fields that it is about, {"run": ..., "step": 3, ...}: as `run=... step=3` behind a text.
+// An entry with the fields that it is about, {"run": ..., "step": 3, ...}: as `run=... step=3` after a text.
 void log_about(LogLevel level, const std::string& text, const Json& fields);
 
 }  // namespace cairn

@@ -276,7 +276,7 @@ void Committer::scrap(CachedRun& run, const Error& error) {
   refuse(culprit, run, error);
   if (run.at != CachedRun::At::idle) return take_back_group(run);
   run.drop_state();
-  again_.push_back(run.id);  // for the tasks that wait behind it
+  again_.push_back(run.id);  // for the tasks that wait after it
 }
 
 void Committer::gather(CachedRun& run, BranchId last_branch) {

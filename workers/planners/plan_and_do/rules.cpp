@@ -73,7 +73,7 @@ std::optional<Json> object_in(const std::string& text) {
   return std::nullopt;
 }
 
-// The value behind "name=": a text in quotes, else up to a blank, comma or semicolon; a number where it is one.
+// The value after "name=": a text in quotes, else up to a blank, comma or semicolon; a number where it is one.
 std::optional<Json> value_of_name(const std::string& text, const std::string& name) {
   std::size_t at = after_word(text, name);
   if (at == std::string::npos || at >= text.size() || text[at] != '=') return std::nullopt;

@@ -100,7 +100,7 @@ class Grouping : private TermReader {
     const Mention* mention = clauses_.mention(at);
     if (mention == nullptr) return false;
     const auto table = picker_.table(*mention);
-    // "each domain ID": the table, and right behind it a column of its own.
+    // "each domain ID": the table, and right after it a column of its own.
     const Mention* next = clauses_.mention(at + 1);
     if (table && next != nullptr && !picker_.is_value(*next)) {
       const auto own =

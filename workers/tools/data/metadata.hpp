@@ -38,7 +38,7 @@ struct LookedUp {
 };
 Json question_metadata(const LookedUp& asked, const DataCatalog& catalog, const FoundValues& found);
 
-// The tables that a question speaks of, best first, with their neighbours behind them.
+// The tables that a question speaks of, best first, with their neighbours after them.
 std::vector<std::string> tables_for(const LookedUp& asked, const DataCatalog& catalog,
                                     const std::vector<DataValue>& values);
 

@@ -41,7 +41,7 @@ std::optional<std::size_t> Picker::table(const Mention& mention) const {
   if (!any) return std::nullopt;
   for (const Candidate& candidate : mention.candidates) {
     if (candidate.kind == MentionKind::table) return candidate.score >= table_score_min ? any : std::nullopt;
-    // A column of the same name as its table stands behind the table.
+    // A column of the same name as its table stands after the table.
     if (candidate.score > mention.candidates.front().score - 0.01 && candidate.kind == MentionKind::column) continue;
     return std::nullopt;
   }

@@ -82,7 +82,7 @@ std::size_t common_letters(const std::vector<std::string>& names) {
   return length >= letters_min && leaves_words ? length : 0;
 }
 
-// "custid" as cust and id, "dailyprice" as daily and price: before or behind a word that names often have.
+// "custid" as cust and id, "dailyprice" as daily and price: before or after a word that names often have.
 std::vector<std::string> compound_stems(const std::string& name) {
   constexpr std::array<std::string_view, 22> ends = {
       "id",    "date", "datetime", "name",    "type",    "status", "price", "amount",   "code",    "time", "number",

@@ -21,7 +21,7 @@ struct PageAction {
     set_value,     // T, V: what the field holds goes
     double_click,  // T
     set_secret,    // T, V: the name of a secret of the worker, whose value goes into the field
-    type,          // T, V: behind what the field holds
+    type,          // T, V: after what the field holds
     select,        // T, L: the options of a list that are chosen
     press,         // [T], V: a key, with Control+, Alt+, Shift+ or Meta+ before it
     scroll,        // [T], V: up, down, left, right, top, bottom
