@@ -216,7 +216,7 @@ TEST(PageAgent, U8_a_step_that_is_tried_again_comes_to_the_worker_that_has_its_b
     nodes["stumble" + n] = node("fail", {{"times", 1}}, "act" + n);
     nodes["stumble" + n]["retry"] = {{"attempts", 2}, {"backoff_ms", 200}};
     nodes["act" + n] =
-        node("page.act", {{"url", page}, {"action", "scroll(\"down\")"}}, "stumble" + std::to_string(i + 1));
+        node("page.act", {{"url", page}, {"action", "press(\"Tab\")"}}, "stumble" + std::to_string(i + 1));
     nodes["act" + n]["with"]["into"] = "saw" + n;
   }
   const Json graph = {{"name", "stumbles"}, {"start", "open"}, {"limits", {{"steps", 100}}}, {"nodes", nodes}};

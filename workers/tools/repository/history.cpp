@@ -284,6 +284,34 @@ Result<CodeHistory> read_numstat(const HistoryQuery& query) {
   return history_of(query, std::move(history), names);
 }
 
+// What a place that is gone is called today, by the renames of the log; "" if none of them leads to one of the files.
+std::string moved_to(const CommitLog& log, const std::vector<std::string>& files, const HistoryQuery& query) {
+  std::vector<std::uint32_t> today(log.paths.size());
+  std::iota(today.begin(), today.end(), 0U);
+  std::map<std::string, std::string> names;  // of before, and of today
+  for (const CommitLog::Commit& commit : log.commits)
+    for (std::uint32_t i = 0; i < commit.changes; ++i) {
+      const CommitLog::Change& change = log.changes[commit.change_at + i];
+      if (change.from == no_path) continue;
+      today[change.from] = today[change.path];
+      const std::string& now = log.paths[today[change.path]];
+      if (std::binary_search(files.begin(), files.end(), now)) names.try_emplace(log.paths[change.from], now);
+    }
+  std::vector<std::string> before;
+  for (const auto& [name, now] : names) before.push_back(name);
+  const std::string place = normal_place(query.place);
+  const std::string was = query.is_file ? find_file(before, place) : find_place(before, place);
+  if (was.empty() || names.contains(was)) return was.empty() ? "" : names.at(was);
+  std::map<std::string, int> directories;  // by the files that went from there with the rest of their path
+  for (const auto& [name, now] : names) {
+    const std::string rest = is_under(name, was) ? name.substr(was.size()) : "";
+    if (!rest.empty() && now.ends_with(rest)) ++directories[now.substr(0, now.size() - rest.size())];
+  }
+  const auto most = std::max_element(directories.begin(), directories.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == directories.end() ? "" : most->first;
+}
+
 // The query's time is for all calls of git together.
 Result<CodeHistory> read_git(const HistoryQuery& query, HistoryCache& cache) {
   const TimeUs until = steady_us() + query.timeout_ms * 1000;
@@ -296,7 +324,13 @@ Result<CodeHistory> read_git(const HistoryQuery& query, HistoryCache& cache) {
     if (!files) return files.error();
     std::sort(files->begin(), files->end());
     Result<Place> found = resolve(*files, query);
-    if (!found) return found.error();
+    if (!found) {
+      Error error = found.error();
+      const auto log = cache.read(query.repository, *state, left_ms());
+      const std::string now = log ? moved_to(**log, *files, query) : "";
+      if (!now.empty()) error.message += " It is called \"" + now + "\" now.";
+      return error;
+    }
     place = *std::move(found);
   }
   Result<std::shared_ptr<const CommitLog>> log = cache.read(query.repository, *state, left_ms());

@@ -14,10 +14,10 @@ inline constexpr std::size_t co_change_files_max = 50;
 
 // Inputs of each: {"repository": PATH, "path"?: PLACE, "limit"?: 1..100}, and of all but `blame` {"since"?, "until"?,
 // "author"?, "bots"?: whether programs count}. PATH is a git repository or a numstat file, an absolute path. PLACE is a
-// directory or file, by its path or the last part of it; "" is everything. `since` and `until` are texts as
-// period.hpp reads them, both inclusive; `author` is a name or address, see people.hpp. `owners` and `bus_factor` also
-// take "measure", which is "recent" or "commits" (ownership.hpp). Without it a repository is measured by `recent`, a
-// numstat file by `commits`. An input that is null counts as absent.
+// directory or file, by its path or the last part of it; "" is everything; one that was renamed is refused with its
+// name of today. `since` and `until` are texts as period.hpp reads them, both inclusive; `author` is a name or address,
+// see people.hpp. `owners` and `bus_factor` also take "measure", which is "recent" or "commits" (ownership.hpp).
+// Without it a repository is measured by `recent`, a numstat file by `commits`. An input that is null counts as absent.
 //
 // Every answer but blame's begins {"repository", "path", "commits", "authors"}; `path` is the place that was found. If
 // they were asked for, `since` and `until` follow as days and `author`; `bot_commits` if programs were left out;

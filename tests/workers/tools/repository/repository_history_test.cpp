@@ -392,6 +392,22 @@ TEST_F(RepositoryHistory, work_before_a_rename_counts_for_the_name_of_today) {
   EXPECT_EQ(answer("owners", {{"path", "old"}})["owner"], "Ann") << "and what was there";
 }
 
+TEST_F(RepositoryHistory, issue_20_6_a_name_that_is_gone_leads_to_the_one_of_today) {
+  git("init -b main");
+  commits(1, "old/a.c", "Ann", "2025-01-01T10:00:00Z");
+  commits(1, "old/b.c", "Ann", "2025-01-01T10:00:00Z");
+  git("mv old middle");
+  commit("Bob", "2025-01-02T10:00:00Z");
+  git("mv middle engine");
+  commit("Bob", "2025-01-03T10:00:00Z");
+  const auto refused = [this](const std::string& name) { return refusal("owners", {{"path", name}}); };
+  const std::string none = "\" in the repository " + root_.string() + ", but it has none.";
+  EXPECT_EQ(refused("old"), "Expected a directory or file named \"old" + none + " It is called \"engine\" now.");
+  EXPECT_EQ(refused("old/a.c"),
+            "Expected a directory or file named \"old/a.c" + none + " It is called \"engine/a.c\" now.");
+  EXPECT_EQ(refused("older"), "Expected a directory or file named \"older" + none);
+}
+
 TEST_F(RepositoryHistory, a_mailmap_holds_at_once_whatever_is_kept) {
   git("init -b main");
   commits(2, "core/a.c", "Ann <ann@home.org>", "2025-01-01T10:00:00Z");
