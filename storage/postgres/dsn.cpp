@@ -115,7 +115,8 @@ DsnVariables variables_of(const std::string& dsn) {
   const Result<DsnOptions> options = parsed(dsn);
   if (!options) return found;
   for (const PQconninfoOption* option = options->get(); option->keyword != nullptr; ++option) {
-    if (option->val == nullptr) continue;
+    const bool is_secret = std::string_view(option->dispchar) == "*";
+    if (option->val == nullptr || (option->envvar == nullptr && is_secret)) continue;
     if (option->envvar != nullptr)
       found.variables.emplace_back(option->envvar, option->val);
     else

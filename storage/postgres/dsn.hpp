@@ -17,7 +17,8 @@ Status check_dsn(const std::string& dsn, const std::string& place);
 // "host='a' dbname='b'": the settings without secrets. "" for a text that cannot be read.
 std::string public_dsn(const std::string& dsn);
 
-// The settings of a DSN as libpq's variables, and as a DSN those for which there are none. REQUIRES: check_dsn().
+// The settings of a DSN as libpq's variables, and as a DSN those for which there are none, without secrets. REQUIRES:
+// check_dsn().
 struct DsnVariables {
   std::vector<std::pair<std::string, std::string>> variables;  // name and value
   std::string rest;
