@@ -186,7 +186,7 @@ class Queued {
       }
     }
     Reason found = ready();
-    if (set->is_bound()) {
+    if (set->is_limited()) {
       found.details["limits"] = limits_words(*set);
       found.says += " The queue has " + limits_words(*set) + "." + turn(*set, found.details);
     }

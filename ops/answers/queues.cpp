@@ -11,7 +11,7 @@ namespace {
 
 // No job is in it, and what was once set is as if it never had been.
 bool is_unused(const QueueLine& line) {
-  return line.row.ready + line.row.later + line.row.held == 0 && !line.limits.is_bound();
+  return line.row.ready + line.row.later + line.row.held == 0 && !line.limits.is_limited();
 }
 
 Json budgets_json(const std::vector<UnitBudget>& budgets) {

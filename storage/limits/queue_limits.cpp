@@ -162,7 +162,7 @@ bool read_field(const std::string& field, const Json& value, QueueLimits& limits
 Status check_limits(const QueueLimits& limits) {
   if (limits.name.empty()) return Error{Code::invalid, "Expected the name of a queue, but got an empty text."};
   if (Status fits = check_name(limits.name, "the name of a queue"); !fits) return fits;
-  if (limits.name == timer_queue && limits.is_bound())
+  if (limits.name == timer_queue && limits.is_limited())
     return Error{Code::invalid, "Expected a queue of steps, but " + limits.name +
                                     " is where time waits: it can be neither limited nor paused."};
   if (limits.concurrency && *limits.concurrency < 1)

@@ -2,8 +2,8 @@
 // They hold across all workers, shards and nodes. Pure functions, safe from any thread.
 //
 // A queue is
-// - bound while it has any limit or is paused: a step of it begins only by a claim that reads the limits, or stays with
-//   the holder of its branch where lets_go_on() allows that;
+// - limited while it has any limit or is paused: a step of it begins only by a claim that reads the limits, or stays
+//   with the holder of its branch where lets_go_on() allows that;
 // - governed while it has a limit that releases before 28 do not know: they find it paused, and leave it alone;
 // - counted while jobs held at once, or what they use, is limited: then the held jobs are counted.
 #pragma once
@@ -51,7 +51,7 @@ struct QueueLimits {
   }
   bool is_counted() const { return concurrency || key_concurrency || has_budgets(); }  // what is held
   bool counts_claims() const { return is_counted() || rate || key_rate; }  // one that is lost lets too many in
-  bool is_bound() const { return paused || concurrency || is_governed(); }
+  bool is_limited() const { return paused || concurrency || is_governed(); }
   // A held branch may go on to its next step in the queue, as one held job before and after: no limit says whose turn
   // it is, or what a step may use. Where there is a rate, the step takes a start of it first.
   bool lets_go_on() const {

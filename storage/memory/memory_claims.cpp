@@ -131,12 +131,12 @@ std::vector<WaitingKey> MemoryClaims::waiting_keys(const QueueLimits& limits, co
   return keys;
 }
 
-// Those queues among these that are bound, each with its room.
+// Those queues among these that are limited, each with its room.
 std::map<std::string, QueueRoom> MemoryClaims::rooms_of(const std::vector<std::string>& queues, TimeUs now_us) const {
   std::map<std::string, QueueRoom> rooms;
   for (const std::string& name : queues) {
     const QueueLimits limits = limits_.of(name);
-    if (!limits.is_bound()) continue;
+    if (!limits.is_limited()) continue;
     const auto is_held = [&name](const HeldJob& job) { return job.session != 0 && job.job.queue == name; };
     rooms[name] = room_of(limits, limits_.use(name, std::ssize(rows_.select(is_held, never_us))), now_us);
   }
@@ -164,7 +164,7 @@ void MemoryClaims::add_short_histories(std::int64_t events_max, ClaimedBatch& cl
 }
 
 ClaimRequest MemoryClaims::without_limited(ClaimRequest request) const {
-  std::erase_if(request.queues, [this](const std::string& queue) { return limits_.of(queue).is_bound(); });
+  std::erase_if(request.queues, [this](const std::string& queue) { return limits_.of(queue).is_limited(); });
   return request;
 }
 

@@ -38,10 +38,11 @@ TEST(Tidy, names_say_something) {
 }
 
 // To look was to scan, to poll, to search, to probe and to check, in the names of functions, types and values; only the
-// page tools have eyes. To look up stays. The same holds for verbs of telling: report, leave, hold.
+// page tools have eyes. To look up stays. The same holds for verbs of telling: report, leave, hold; and a queue with
+// limits is limited.
 Faults look_faults(const Source& source) {
   static const std::regex looks(
-      "^[^/\"]*\\b(tells?|tells?_\\w+|told|\\w+_told|told_\\w+|came|wake|says)\\(|"
+      "^[^/\"]*\\b(tells?|tells?_\\w+|told|\\w+_told|told_\\w+|came|wake|says|is_bound)\\(|"
       "^[^/\"]*\\b(?!\\w*(?:lookup|LookedUp|looked_up|looks_like|looks_encoded))\\w*[Ll]ook\\w*|"
       "\\b(class|struct)\\s+\\w*(Telling|Told)\\b");
   if (!is_cpp(source) || !product().contains(folder_of(source)) || source.path.starts_with("workers/tools/page/"))
@@ -56,6 +57,7 @@ TEST(Tidy, verbs_have_one_meaning) {
   expect_fault(look_faults, source("workers/a.hpp", "  bool is_looking_ = false;"));
   expect_fault(look_faults, source("workers/a.cpp", "std::string columns_told(const Json& table) {"));
   expect_fault(look_faults, source("workers/a.hpp", "  std::string says() const;"));
+  expect_fault(look_faults, source("storage/a.hpp", "  bool is_bound() const;"));
   expect_none(look_faults, source("storage/a.hpp", "  int row;  // one look(), and more"));
   expect_none(look_faults, source("storage/a.cpp", "  const bool known = metadata_lookup(looked_up.key);"));
   expect_clean(look_faults);

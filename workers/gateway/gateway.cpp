@@ -186,7 +186,7 @@ void Gateway::learn_queues(const std::vector<QueueLimits>& limits) {
   asks_.lines().forget_empty();
   QueueNames open = sessions_.queues();
   for (const QueueLimits& one : limits)
-    if (one.is_bound()) open.erase(one.name);
+    if (one.is_limited()) open.erase(one.name);
   committer_.set_queues({.open = std::move(open), .counted = {}, .paced = {}});
 }
 

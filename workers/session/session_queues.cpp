@@ -10,7 +10,7 @@ namespace cairn {
 bool SessionQueues::learn(const std::vector<QueueLimits>& limits) {
   QueueNames limited, counted, paced, with_places;
   for (const QueueLimits& one : limits) {
-    if (one.is_bound()) limited.insert(one.name);
+    if (one.is_limited()) limited.insert(one.name);
     if (one.lets_go_on()) (one.rate ? paced : counted).insert(one.name);
     if (one.concurrency) with_places.insert(one.name);
   }

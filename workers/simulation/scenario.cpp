@@ -179,7 +179,7 @@ QueueLimits changed_limits(QueueLimits limits, Chance& chance) {
 
 // The last one is not paused.
 void add_changes(Scenario& scenario, Chance& chance) {
-  if (!scenario.other_limits.is_bound() || chance.one_in(4)) return;
+  if (!scenario.other_limits.is_limited() || chance.one_in(4)) return;
   std::vector<TimeUs> times(static_cast<std::size_t>(chance.between(1, 8)));
   for (TimeUs& at_us : times) at_us = chance.between(1, scenario.faults_end_us);
   std::sort(times.begin(), times.end());

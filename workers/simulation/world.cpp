@@ -40,7 +40,7 @@ World::World(const Scenario& of, const Cast& cast, bool keeps_story_of)
       tools(cast.tools) {
   add_handlers(cast);
   for (std::size_t n = 0; n < scenario.runs.size(); ++n) runs.push_back(new_run());
-  if (scenario.other_limits.is_bound()) change_limits(scenario.other_limits);
+  if (scenario.other_limits.is_limited()) change_limits(scenario.other_limits);
   std::vector<GraphRef> all;
   for (const Json& graph : scenario.graphs) all.push_back(graphs.current(graph.at("name").get<std::string>()));
   const Reserves& reserves = scenario.other_limits.reserves;

@@ -18,7 +18,7 @@ Result<TrafficReport> measure_turn(const std::string& dsn, BenchServer& server, 
   FreshDatabase database(dsn);
   Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
-  if (limits.is_bound())
+  if (limits.is_limited())
     if (const auto set = opened->store->limits().change_limits({limits, "bench"}); !set) return set.error();
   return measure_traffic(server, database, *opened, traffic);
 }

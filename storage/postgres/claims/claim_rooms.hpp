@@ -14,7 +14,7 @@
 namespace cairn {
 
 struct ClaimRooms {
-  std::map<std::string, QueueLimits> limits;  // of those that are bound
+  std::map<std::string, QueueLimits> limits;  // of those that are limited
   std::map<std::string, QueueRoom> left;
   TimeUs now_us = 0;  // by the database's clock
 };
@@ -30,7 +30,7 @@ ClaimRooms receive_rooms(PgConnection& connection);
 ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues);
 
 // The parameters that the statements claim_limited_given and claim_limited_of_runs_given have after their others. A
-// queue that is not bound any more has room for any number.
+// queue that is not limited any more has room for any number.
 PgParameters with_rooms(PgParameters parameters, const std::vector<std::string>& queues, const ClaimRooms& rooms);
 
 }  // namespace cairn

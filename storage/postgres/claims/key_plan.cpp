@@ -31,7 +31,7 @@ LimitUses uses_of_keys(const KeyPlan& plan, const AskEachNode& ask_each) {
   std::vector<std::string> keys;
   for (const WaitingKey& one : plan.ring.keys) keys.push_back(one.key);
   LimitUses uses;
-  if (plan.limits.of_key().is_bound())
+  if (plan.limits.of_key().is_limited())
     for (const PgResult& part : ask_each("key_uses", PgParameters().add(plan.queue).add(text_array(keys))))
       add_key_uses(part, uses);
   if (!plan.limits.key_budgets.empty())
