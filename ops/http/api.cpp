@@ -123,7 +123,7 @@ struct Route {
   bool has_role() const { return !is_open() && kind != Kind::mcp; }
   // Not logged.
   bool is_probe() const { return kind == Kind::alive || kind == Kind::ready || kind == Kind::scraped; }
-  // The same request once more does something once more, and no id of its own tells the two apart.
+  // The same request once more does something once more, and has no id of its own that sets the two apart.
   bool counts_each() const {
     constexpr RouteReply (*each[])(RouteCall&) = {fork_run,  reset_a_run,        retry_run,   command_many_runs,
                                                   make_link, trigger_a_schedule, test_a_hook, resend_of_hook};

@@ -88,7 +88,7 @@ const Dataset& large() {
 
 std::string computed(const std::string& sql) { return test::ask_text(*large().dsn, sql); }
 
-// Of the kinds of relations: r, a table; v, a view.
+// The number of relations of these kinds: r, a table; v, a view.
 std::string count_of(const std::string& kinds) {
   return computed(
       "select count(*)::text from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind in (" +
