@@ -53,7 +53,8 @@ ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request, c
 }  // namespace
 
 // The claimed runs' heads and COMMIT are one round trip more. The jobs are known before COMMIT is sent: if its answer
-// is lost, the next attempt finds out whether they are ours.
+// is lost, the next attempt finds out whether they are ours. A claim that took nothing has written at most what the
+// next one writes again: permits that are retired, whose turn it is.
 ClaimAttempt claim_in_transaction(Placements& placements, const ClaimRequest& request,
                                   const std::function<ClaimAttempt(PgConnection&)>& claim) {
   std::vector<HeldJob> in_doubt;
@@ -70,7 +71,8 @@ ClaimAttempt claim_in_transaction(Placements& placements, const ClaimRequest& re
     for (const HeldJob& held : batch->jobs) CHECK(held.session == request.session);  // claimed for us: still_ours()
     // The heads are read after the claim, by a newer snapshot: a head is never older than the job it comes with, so a
     // stale cached state is always recognized.
-    if (!batch->jobs.empty()) send_heads_query(connection, request, batch->jobs);
+    batch->jobs.empty() ? connection.send(statement("wait_for_no_disk"))
+                        : send_heads_query(connection, request, batch->jobs);
     connection.send(commit_statement());
     in_doubt = batch->jobs;
     connection.sync();
@@ -87,6 +89,11 @@ ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const
     connection.receive();  // of BEGIN
     return ClaimedBatch{read_claimed_jobs(connection.receive()), {}};
   });
+}
+
+void begin_lock(PgConnection& connection) {
+  connection.execute("BEGIN");
+  connection.query(statement("wait_for_no_disk"));
 }
 
 void append(ClaimedBatch& to, ClaimedBatch&& more) {

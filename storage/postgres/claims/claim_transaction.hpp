@@ -29,6 +29,9 @@ ClaimAttempt claim_in_transaction(Placements& placements, const ClaimRequest& re
 // limits is in its parameters.
 ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const ClaimStatement& claim);
 
+// In a cluster: begins a transaction that only holds the lock of queues' rows, while others take jobs or starts.
+void begin_lock(PgConnection& connection);
+
 // Adds a batch to another one.
 void append(ClaimedBatch& to, ClaimedBatch&& more);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "storage/postgres/claim_parameters.hpp"
+#include "storage/postgres/claims/claim_transaction.hpp"
 #include "storage/postgres/claims/limit_uses.hpp"
 #include "storage/postgres/rows.hpp"
 
@@ -33,7 +34,7 @@ TakenStarts starts_of(const std::string& queue, std::int64_t count, const PgResu
 std::int64_t take_across(Placements& placements, const std::string& queue, std::int64_t count) {
   const PgParameters queues = PgParameters().add(text_array(std::vector<std::string>{queue}));
   return placements.whole().run([&](PgConnection& lock) {
-    lock.execute("BEGIN");
+    begin_lock(lock);
     const PgResult limits = lock.query(statement("lock_queues"), queues);
     LimitUses uses;
     for (const PgResult& part : placements.query_each("queue_rates", queues)) add_rates(part, uses);
@@ -63,7 +64,8 @@ std::int64_t take_held_starts(Placements& placements, const std::string& queue, 
     add_rates(connection.receive(), uses);
     const TimeUs now_us = connection.receive().int8(0, 0);
     const TakenStarts taken = starts_of(queue, count, limits, use_of(uses, queue), now_us);
-    if (taken.rate) connection.send(statement("take_starts"), *taken.rate);
+    taken.rate ? connection.send(statement("take_starts"), *taken.rate)
+               : connection.send(statement("wait_for_no_disk"));
     connection.send(commit_statement());
     connection.sync();
     connection.finish();

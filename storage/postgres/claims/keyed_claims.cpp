@@ -88,7 +88,7 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
 
 ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::string& queue) {
   return placements_.whole().run([&](PgConnection& lock) {
-    lock.execute("BEGIN");
+    begin_lock(lock);
     const ClaimRooms rooms = find_rooms_across(placements_, lock, request.queues);
     const PgResult waiting =
         placements_.query(request.shard, waiting_statement(request), waiting_parameters(request, queue));

@@ -94,7 +94,7 @@ ClaimedBatch LimitedClaims::claim_governed(const ClaimRequest& request) {
 ClaimedBatch LimitedClaims::claim_across(const ClaimRequest& request) {
   const PgParameters parameters = limited_parameters(request);
   return parts_.placements.whole().run([&](PgConnection& lock) {
-    lock.execute("BEGIN");
+    begin_lock(lock);
     const ClaimRooms rooms = find_rooms_across(parts_.placements, lock, request.queues);
     ClaimedBatch claimed =
         claim_by(parts_.placements, request, {given_statement(request), with_rooms(parameters, request.queues, rooms)});

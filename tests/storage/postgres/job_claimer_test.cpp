@@ -101,6 +101,38 @@ TEST_F(JobClaimerTest, a_hint_of_a_paused_queue_gives_nothing) {
   }
 }
 
+// The lock on a limited queue is a write: a claim that found nothing waited for the disk, and all others for it.
+TEST_F(JobClaimerTest, a_claim_that_takes_nothing_waits_for_no_disk_and_one_that_counts_does) {
+  ASSERT_TRUE(set_limits(*store_, {.name = "default", .concurrency = 5}));
+  PgConnection owner({.dsn = dsn_, .application = "test", .prepared = false});
+  owner.execute(R"(
+    create table public.commits (setting text);
+    grant all on public.commits to public;
+    create function public.note_commit() returns trigger language plpgsql as
+      $$ begin insert into public.commits values (current_setting('synchronous_commit')); return null; end $$;
+    create constraint trigger note_commit after insert or delete on cairn.permit deferrable initially deferred
+      for each row execute function public.note_commit();)");
+  const auto commits = [&](const auto& call) {
+    owner.execute("truncate public.commits");
+    call();
+    std::vector<std::string> settings;
+    const PgResult rows = owner.query({"commits", "select setting from public.commits"});
+    for (int row = 0; row < rows.rows(); ++row) settings.emplace_back(rows.text(row, 0));
+    return settings;
+  };
+  TestRun run(*store_);
+  ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+  const auto claim = [&](std::size_t jobs) {
+    JobClaimer desk(placements_, hinted_);
+    EXPECT_EQ(desk.claim(claim_request(7)).jobs.size(), jobs);
+  };
+  EXPECT_EQ(commits([&] { claim(1); }), std::vector<std::string>{"on"});
+  Entry entry = run.entry();
+  entry.jobs = {drop(1)};
+  ASSERT_EQ(run.commit(entry).kind, Kind::committed);
+  EXPECT_EQ(commits([&] { claim(0); }), std::vector<std::string>{"off"}) << "the next claim retires the permit again";
+}
+
 // Earlier releases know a concurrency and a pause alone. They would begin as many steps as they like.
 TEST_F(JobClaimerTest, a_queue_with_a_rate_is_a_paused_one_for_releases_that_know_none) {
   ASSERT_TRUE(set_limits(*store_, {.name = "default", .rate = StartRate{1, 1'000'000, 1}}));
