@@ -28,6 +28,11 @@ class QueueSettingsTest : public StoreTest {
     }
     return runs;
   }
+  ClaimedBatch claim_of_last_shard(const std::vector<std::string>& queues, std::int32_t most) {
+    ClaimRequest request = claim_request(7, most, last_shard());
+    request.queues = queues;
+    return store().claim(request);
+  }
   // From all shards, one after the other.
   std::vector<HeldJob> claim_in(const std::vector<std::string>& queues, SessionId session = 7, std::int32_t most = 10) {
     std::vector<HeldJob> jobs;
@@ -197,6 +202,19 @@ TEST_P(QueueSettingsTest, a_claim_of_certain_runs_obeys_the_limit) {
   EXPECT_EQ(held[0].run, runs[4].id());
   EXPECT_EQ(held[1].run, runs[3].id());
   EXPECT_TRUE(store().claim(request).jobs.empty());
+}
+
+// To look at each permit with each claim cost as much as to claim so many jobs.
+TEST_P(QueueSettingsTest, jobs_that_have_ended_take_no_place_from_any_claim) {
+  std::vector<TestRun> runs;
+  for (int n = 0; n < 75; ++n) runs.push_back(started_run(job_of(1, 1, noon + n, "model")));
+  limit("model", 20);
+  for (int round = 0; round < 5; ++round) {
+    const std::vector<HeldJob> held = claim_of_last_shard({"model"}, 10).jobs;
+    ASSERT_EQ(held.size(), 10u) << "round " << round;
+    for (const HeldJob& job : held) end_step(run_of(runs, job), job, {drop(1)});
+  }
+  for (const std::size_t more : {10u, 10u, 0u}) EXPECT_EQ(claim_of_last_shard({"model"}, 10).jobs.size(), more);
 }
 
 TEST_P(QueueSettingsTest, claimers_at_the_same_moment_never_exceed_a_limit) {

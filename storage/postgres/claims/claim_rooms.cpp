@@ -8,16 +8,15 @@
 namespace cairn {
 namespace {
 
-// The use of the queues in one database: what is sent, and what is received of it after a sync.
+// The use of the queues in one database: what is sent, and what is received of it after a sync. It is exact: what is
+// reserved goes by what is held.
 void send_uses_query(PgConnection& connection, const std::vector<std::string>& queues) {
-  const PgParameters parameters = PgParameters().add(text_array(queues));
-  for (const std::string_view name : {"retire_permits", "permit_counts", "queue_rates"})
-    connection.send(statement(name), parameters);
+  connection.send(statement("retire_permits"), permit_parameters(queues, true, 0));
+  connection.send(statement("queue_rates"), PgParameters().add(text_array(queues)));
   connection.send(statement("budget_uses"), budgets_of_queues(queues));
 }
 
 void receive_uses(PgConnection& connection, LimitUses& uses) {
-  connection.receive();
   add_permits(connection.receive(), uses);
   add_rates(connection.receive(), uses);
   add_budget_uses(connection.receive(), false, uses);
@@ -64,6 +63,10 @@ ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const s
       return more;
     });
   return rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
+}
+
+PgParameters permit_parameters(const std::vector<std::string>& queues, bool all, std::int32_t limit) {
+  return PgParameters().add(text_array(queues)).add(all).add(limit);
 }
 
 PgParameters with_rooms(PgParameters parameters, const std::vector<std::string>& queues, const ClaimRooms& rooms) {

@@ -3,6 +3,7 @@
 // is asked of all nodes. Safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ void send_rooms_query(PgConnection& connection, const std::vector<std::string>& 
 ClaimRooms receive_rooms(PgConnection& connection);
 // The same in a cluster. REQUIRES: `lock` is in a transaction, which holds the queues' rows until it ends.
 ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues);
+
+// The parameters of retire_permits.sql. `all`: the permits of all jobs that are no longer held, also where there are
+// places enough for `limit` jobs with them.
+PgParameters permit_parameters(const std::vector<std::string>& queues, bool all, std::int32_t limit);
 
 // The parameters that the statements claim_limited_given and claim_limited_of_runs_given have after their others. A
 // queue that is not limited any more has room for any number.

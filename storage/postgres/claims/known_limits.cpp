@@ -8,6 +8,7 @@ namespace {
 
 // A change of the limits, which may come from another process, is noticed after this.
 constexpr TimeUs held_back_max_us = 1'000'000;
+constexpr TimeUs retire_every_us = 250'000;
 
 }  // namespace
 
@@ -80,6 +81,18 @@ void KnownLimits::record(const std::vector<std::string>& asked, const ClaimRooms
 
 void KnownLimits::wake_after(TimeUs wait_us) {
   if (wake_at_) wake_at_(clock_() + wait_us);
+}
+
+bool KnownLimits::is_time_to_retire(const std::vector<std::string>& queues) {
+  const std::lock_guard lock(mutex_);
+  const TimeUs now_us = clock_();
+  const bool is_time = std::any_of(queues.begin(), queues.end(), [&](const std::string& queue) {
+    const auto found = retired_at_.find(queue);
+    return found == retired_at_.end() || now_us - found->second >= retire_every_us;
+  });
+  if (is_time)
+    for (const std::string& queue : queues) retired_at_[queue] = now_us;
+  return is_time;
 }
 
 void KnownLimits::limits_changed(const std::string& queue) {

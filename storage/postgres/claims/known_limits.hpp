@@ -57,6 +57,10 @@ class KnownLimits {
   // Jobs can be claimed again after so long, though no queue is held back.
   void wake_after(TimeUs wait_us);
 
+  // Whether a claim from these queues shall look at the permits of all jobs that were held: it is so the first time,
+  // and then four times a second for each of them.
+  bool is_time_to_retire(const std::vector<std::string>& queues);
+
   // The limits of the queue are others now: it is not held back by what was known of them.
   void limits_changed(const std::string& queue);
 
@@ -68,6 +72,7 @@ class KnownLimits {
   std::set<std::string> governed_;             // of the limited ones
   std::map<std::string, std::int64_t> keyed_;  // of the governed ones, with the revision of their limits
   std::map<std::string, TimeUs> held_back_;    // until when
+  std::map<std::string, TimeUs> retired_at_;   // of the counted ones
   bool limited_first_ = false;                 // changes with each claim
 };
 

@@ -14,7 +14,7 @@ namespace cairn {
 
 using LimitUses = std::map<std::string, QueueUse>;  // by queue, or by the keys of one queue
 
-void add_permits(const PgResult& rows, LimitUses& uses);   // of permit_counts.sql
+void add_permits(const PgResult& rows, LimitUses& uses);   // of retire_permits.sql
 void add_rates(const PgResult& rows, LimitUses& uses);     // of queue_rates.sql
 void add_key_uses(const PgResult& rows, LimitUses& uses);  // of key_uses.sql
 // The rows of budget_uses.sql, by queue or, `by_key`, by the keys of one queue. A budget of a newer release is left

@@ -54,15 +54,16 @@ ClaimedBatch LimitedClaims::claim_keyed(const ClaimRequest& request) {
   return claimed;
 }
 
-// The statement counts the queues' permits itself.
+// The statement counts the queues' permits itself. To look at each permit costs as much as to claim so many jobs: it is
+// done now and then, and before a claim would be cut short by permits whose jobs have ended.
 ClaimedBatch LimitedClaims::claim_counted(const ClaimRequest& request) {
   if (parts_.placements.are_distributed()) return claim_across(request);
   const std::string_view name = request.only_runs.empty() ? "claim_limited" : "claim_limited_of_runs";
   const PgParameters parameters = limited_parameters(request);
-  const PgParameters queues = PgParameters().add(text_array(request.queues));
+  const bool retires_all = parts_.limits.is_time_to_retire(request.queues);
   return *claim_in_transaction(parts_.placements, request, [&](PgConnection& connection) {
-    connection.send(statement("lock_queues"), queues);
-    connection.send(statement("retire_permits"), queues);
+    connection.send(statement("lock_queues"), PgParameters().add(text_array(request.queues)));
+    connection.send(statement("retire_permits"), permit_parameters(request.queues, retires_all, request.limit));
     connection.send(statement(name), parameters);
     connection.sync();
     connection.receive();  // of BEGIN

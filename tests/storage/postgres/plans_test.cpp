@@ -96,7 +96,6 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"claim_of_keys_of_runs", {"job_pkey", "home_pkey"}},
     {"waiting_keys", {"job_due_of_key", "key_turn_pkey"}},
     {"key_jobs", {"job_due", "job_pkey", "home_pkey", "run_pkey", "event_pkey", "queue_pkey"}},
-    {"permit_counts", {"permit_pkey"}},
     {"queue_rates", {"rate_pkey"}},
     {"budget_uses", {"budget_use_pkey"}},
     {"budget_uses_of_keys", {"budget_use_pkey"}},

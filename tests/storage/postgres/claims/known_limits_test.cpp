@@ -71,6 +71,16 @@ TEST_F(KnownLimitsTest, a_queue_whose_limits_were_changed_is_not_held_back) {
   EXPECT_EQ(known_.kinds_of({"paced"}).governed, Names{"paced"});
 }
 
+TEST_F(KnownLimitsTest, permits_are_looked_at_with_the_first_claim_of_a_queue_and_then_four_times_a_second) {
+  EXPECT_TRUE(known_.is_time_to_retire({"few"}));
+  EXPECT_FALSE(known_.is_time_to_retire({"few"}));
+  EXPECT_TRUE(known_.is_time_to_retire({"few", "narrow"})) << "of one of them never";
+  clock_us_ += 249'999;
+  EXPECT_FALSE(known_.is_time_to_retire({"few", "narrow"}));
+  clock_us_ += 1;
+  EXPECT_TRUE(known_.is_time_to_retire({"few"}));
+}
+
 TEST(QueueRotation, each_claim_begins_with_another_queue) {
   QueueRotation rotation;
   EXPECT_EQ(rotation.turned({"a", "b", "c"}), (Names{"a", "b", "c"}));
