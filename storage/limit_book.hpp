@@ -32,8 +32,8 @@ struct LimitBook {
   // The limits of all queues ever set, by name.
   std::function<std::vector<QueueLimits>()> queue_limits;
 
-  // Takes effect with the first claim after it; jobs held at that moment stay held, and count. A worker keeps no step
-  // in a limited queue; it learns of a change within seconds, and one that a rate held back within a second. The limits
+  // Takes effect with the first claim after it; jobs held at that moment stay held, and count. A worker that keeps
+  // steps of held branches learns of a change within seconds, and one that a rate held back within a second. The limits
   // as they are then, with their new revision. Refuses `invalid` as check_limits(), `stale` and `unsupported` as
   // check_change().
   std::function<Result<QueueLimits>(const LimitChange&)> change_limits;

@@ -48,7 +48,20 @@ ClaimedBatch MemoryClaims::claim(const ClaimRequest& request) {
            std::tie(b.job.priority, b.job.run_at_us, b.run, b.job.branch);
   });
   add_short_histories(request.short_history_max, claimed);
+  note_what_is_left(request, now_us, due, claimed);
   return claimed;
+}
+
+void MemoryClaims::note_what_is_left(const ClaimRequest& request, TimeUs now_us, const std::vector<HeldJob*>& due,
+                                     ClaimedBatch& claimed) const {
+  for (const auto& [name, room] : rooms_of(request.queues, now_us)) {
+    const QueueLimits limits = limits_.of(name);
+    const bool is_left = std::any_of(due.begin(), due.end(), [&queue = name](const HeldJob* job) {
+      return job->session == 0 && job->job.queue == queue;
+    });
+    if (limits.concurrency && limits.lets_go_on() && room.free > 0) claimed.with_places.push_back(name);
+    if (limits.lets_go_on_alone() && !is_left && request.only_runs.empty()) claimed.emptied.push_back(name);
+  }
 }
 
 void MemoryClaims::take_without_keys(const ClaimRequest& request, TimeUs now_us, const std::vector<HeldJob*>& due,

@@ -43,6 +43,8 @@ class MemoryClaims {
                          ClaimedBatch& claimed);
   void take_of_keys(const ClaimRequest& request, TimeUs now_us, const std::vector<HeldJob*>& due,
                     ClaimedBatch& claimed);
+  void note_what_is_left(const ClaimRequest& request, TimeUs now_us, const std::vector<HeldJob*>& due,
+                         ClaimedBatch& claimed) const;
   void take(HeldJob& job, const ClaimRequest& request, ClaimedBatch& claimed);
   std::string key_of(const HeldJob& job, const QueueLimits& limits) const;
   std::optional<std::string> next_key(const std::string& queue, Shard shard, const std::string& from) const;

@@ -217,6 +217,47 @@ TEST_P(QueueSettingsTest, jobs_that_have_ended_take_no_place_from_any_claim) {
   for (const std::size_t more : {10u, 10u, 0u}) EXPECT_EQ(claim_of_last_shard({"model"}, 10).jobs.size(), more);
 }
 
+TEST_P(QueueSettingsTest, a_claim_says_where_places_are_left) {
+  using Names = std::vector<std::string>;
+  limit("model", 3);
+  limit("paused", 5, true);
+  ASSERT_TRUE(set_limits(store(), {.name = "aged", .concurrency = 5, .ageing_us = 1'000'000}));
+  ASSERT_TRUE(set_limits(store(), {.name = "rated", .concurrency = 2, .rate = StartRate{1'000, 1'000'000, 1'000}}));
+  const Names queues = {"model", "paused", "aged", "rated", "free"};
+  const auto places = [&](std::int32_t most = 10) {
+    Names names = claim_of_last_shard(queues, most).with_places;
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  std::vector<TestRun> runs;
+  for (int n = 0; n < 2; ++n) runs.push_back(started_run(job_of(1, 1, noon + n, "model")));
+  started_run(job_of(1, 1, noon, "rated"));
+  EXPECT_EQ(places(), (Names{"model", "rated"})) << "one each; in the others a held branch may not go on";
+  started_run(job_of(1, 1, noon, "rated"));
+  EXPECT_EQ(places(), Names{"model"});
+  started_run(job_of(1, 1, noon, "model"));
+  EXPECT_EQ(places(), Names{});
+  end_step(runs[0], job(runs[0], 1), {drop(1)});
+  EXPECT_EQ(places(), Names{"model"});
+}
+
+TEST_P(QueueSettingsTest, a_claim_says_where_nobody_waits) {
+  using Names = std::vector<std::string>;
+  ASSERT_TRUE(set_limits(store(), {.name = "aged", .ageing_us = 1'000'000}));
+  ASSERT_TRUE(set_limits(store(), {.name = "fair", .key = "tag.customer", .key_concurrency = 2}));
+  ASSERT_TRUE(set_limits(store(), {.name = "paced", .rate = StartRate{1'000, 1'000'000, 1'000}}));
+  const auto emptied = [&](std::int32_t most) {
+    Names names = claim_of_last_shard({"aged", "fair", "paced", "free"}, most).emptied;
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  const Names both = {"aged", "fair"};
+  EXPECT_EQ(emptied(10), both) << "a rate counts each start, whoever waits";
+  for (const char* queue : {"aged", "aged", "fair", "fair", "fair"}) started_run(job_of(1, 1, noon, queue));
+  EXPECT_EQ(emptied(1), Names{});
+  EXPECT_EQ(emptied(10), Names{"aged"}) << "one of the same key has no place yet";
+}
+
 TEST_P(QueueSettingsTest, claimers_at_the_same_moment_never_exceed_a_limit) {
   constexpr int allowed = 3;
   std::vector<TestRun> runs = runs_in("model", 60);

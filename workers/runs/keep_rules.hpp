@@ -26,7 +26,8 @@ struct Capacity {
 // The queues that a session serves, by what it may keep there; in any other each step is claimed. A plain value.
 struct ServedQueues {
   QueueNames open;  // with neither a limit nor a pause
-  // Bound queues in which a held branch may go on, and a new one is claimed (QueueLimits::lets_go_on).
+  // Bound queues in which a held branch may go on, and a new one is claimed (QueueLimits::lets_go_on); in some only
+  // while nobody waits, which the holder knows.
   QueueNames counted;  // without a rate: only the jobs that are held are limited
   QueueNames paced;    // with one: each step of a branch that goes on takes a start of it first
 };

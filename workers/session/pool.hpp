@@ -97,6 +97,8 @@ class Pool {
   TimeUs held_us(Slot slot) const { return now_ - slots_.at(slot).since_us; }
   // Slots that neither a step nor a claim under way has taken.
   std::int32_t free_slots() const;
+  // A step has taken each slot: a claim under way was made before.
+  bool is_full() const { return takes_nothing() || static_cast<std::int32_t>(slots_.size()) >= room_; }
 
   // How many of the slots that commits free they may fill with further jobs of their runs before a claim is due:
   // bounded, so that a run whose jobs follow one another keeps no other waiting.

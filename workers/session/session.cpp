@@ -339,17 +339,22 @@ void Session::submit(StepsInFlight::Report report) {
                         .run = held->run,
                         .command = std::move(report.command),
                         .fence = Fence{held->job.branch, held->session, held->epoch, held->job.step}};
-  if (pool_.may_keep(report.slot) && may_go_on(report.slot, held->job.queue)) submission.keep_in = held->job.queue;
+  if (pool_.may_keep(report.slot) && may_go_on(report.slot, *held)) submission.keep_in = held->job.queue;
   committer_.submit(std::move(submission));
 }
 
-// Where places are limited others wait for the holder's: it is given to them after a quarter of a second, as is a pause
-// its effect, and a job of a higher priority its turn. Where only a rate is, others wait when it is short.
-bool Session::may_go_on(Ticket slot, const std::string& queue) const {
+// Where all places are taken others wait for the holder's: it is given to them after a quarter of a second, as is a
+// pause its effect, and a job of a higher priority its turn. Where only a rate is, others wait when it is short. Where
+// it counts whose turn it is, nobody may wait, and who comes must find a free slot.
+bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
   constexpr TimeUs turn_us = 250'000;
+  const std::string& queue = held.job.queue;
   if (!queues_.is_limited(queue)) return true;
-  const bool has_turn = !queues_.has_places(queue) || pool_.held_us(slot) < turn_us;
-  return has_turn && queues_.lets_go_on(queue) && !paced_.is_short(queue);
+  const bool is_place_wanted = queues_.has_places(queue) && !queues_.has_free_places(queue, steady_);
+  if (is_place_wanted && pool_.held_us(slot) >= turn_us) return false;
+  if (queues_.lets_go_on(queue)) return !paced_.is_short(queue);
+  return queues_.lets_go_on_alone(queue) && !pool_.is_full() &&
+         queues_.is_empty(queue, shard_of(held.run, origin_.shards), steady_);
 }
 
 // The history that a claim brought is not read again, unless more than the run's first events is wanted. Where a graph

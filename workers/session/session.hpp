@@ -106,7 +106,7 @@ class Session {
   void learn(const ReadGraphsOf& read, bool are_current);
   void learn(const std::vector<QueueLimits>& limits);
   void queues_changed();
-  bool may_go_on(Ticket slot, const std::string& queue) const;
+  bool may_go_on(Ticket slot, const HeldJob& held) const;
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
   void end_if_refused(const StoreCall& call, StoreFailure kind, const std::string& refusal);

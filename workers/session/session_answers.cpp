@@ -89,6 +89,8 @@ void Session::on_failure(const KeepSnapshot&) {}  // a cache
 
 template <>
 void Session::on_answer(ClaimJobs& claim) {
+  constexpr TimeUs known_us = 1'000'000;
+  queues_.claimed(claim.request, claim.answer, steady_ + known_us);
   pool_.claimed(claim.request.shard, std::move(claim.answer.jobs));
   for (ShortHistory& one : claim.answer.histories)
     short_histories_.insert_or_assign(one.run, History{.run = one.run, .snapshot = {}, .rows = std::move(one.events)});

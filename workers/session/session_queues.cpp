@@ -8,16 +8,39 @@
 namespace cairn {
 
 bool SessionQueues::learn(const std::vector<QueueLimits>& limits) {
-  QueueNames limited, counted, paced, with_places;
+  QueueNames limited, counted, alone, paced, with_places;
   for (const QueueLimits& one : limits) {
     if (one.is_limited()) limited.insert(one.name);
-    if (one.lets_go_on()) (one.rate ? paced : counted).insert(one.name);
+    if (one.lets_go_on())
+      (one.rate ? paced : counted).insert(one.name);
+    else if (one.lets_go_on_alone())
+      alone.insert(one.name);
     if (one.concurrency) with_places.insert(one.name);
   }
-  const bool is_new = std::tie(limited, counted, paced) != std::tie(limited_, counted_, paced_);
-  std::tie(limited_, counted_, paced_) = std::tuple(std::move(limited), std::move(counted), std::move(paced));
+  const bool is_new = std::tie(limited, counted, alone, paced) != std::tie(limited_, counted_, alone_, paced_);
+  std::tie(limited_, counted_, alone_, paced_) =
+      std::tuple(std::move(limited), std::move(counted), std::move(alone), std::move(paced));
   with_places_ = std::move(with_places);
   return is_new;
+}
+
+void SessionQueues::claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until) {
+  for (const std::string& queue : request.queues) {
+    free_until_.erase(queue);
+    empty_until_.erase({queue, request.shard});
+  }
+  for (const std::string& queue : batch.with_places) free_until_[queue] = until;
+  for (const std::string& queue : batch.emptied) empty_until_[{queue, request.shard}] = until;
+}
+
+bool SessionQueues::has_free_places(const std::string& queue, TimeUs now_us) const {
+  const auto found = free_until_.find(queue);
+  return found != free_until_.end() && now_us < found->second;
+}
+
+bool SessionQueues::is_empty(const std::string& queue, Shard shard, TimeUs now_us) const {
+  const auto found = empty_until_.find({queue, shard});
+  return found != empty_until_.end() && now_us < found->second;
 }
 
 ServedQueues SessionQueues::by_what_is_kept() const {
@@ -29,7 +52,9 @@ ServedQueues SessionQueues::by_what_is_kept() const {
   };
   QueueNames open = served_;
   std::erase_if(open, [this](const std::string& queue) { return limited_.contains(queue); });
-  return {std::move(open), served_of(counted_), served_of(paced_)};
+  QueueNames held = served_of(counted_);
+  held.merge(served_of(alone_));
+  return {std::move(open), std::move(held), served_of(paced_)};
 }
 
 std::vector<std::string> SessionQueues::to_claim_from(TimeUs now_us) {

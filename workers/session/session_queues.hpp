@@ -4,9 +4,11 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/limits/queue_limits.hpp"
+#include "storage/queue.hpp"
 #include "workers/runs/keep_rules.hpp"
 
 namespace cairn {
@@ -20,15 +22,21 @@ class SessionQueues {
   void serve(QueueNames more) { served_.merge(std::move(more)); }
 
   bool is_limited(const std::string& queue) const { return limited_.contains(queue); }  // has a limit, or is paused
-  // Its limits let a held branch go on there.
+  // Its limits let a held branch go on there; or do so while it is empty.
   bool lets_go_on(const std::string& queue) const { return counted_.contains(queue) || paced_.contains(queue); }
+  bool lets_go_on_alone(const std::string& queue) const { return alone_.contains(queue); }
   // Its limits leave places for so many held jobs: others may wait for one.
   bool has_places(const std::string& queue) const { return with_places_.contains(queue); }
+  // A claim says that nobody waits for a place in these queues, or in these queues at all, until then (steady), if no
+  // other claim finds otherwise.
+  void claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until);
+  bool has_free_places(const std::string& queue, TimeUs now_us) const;
+  bool is_empty(const std::string& queue, Shard shard, TimeUs now_us) const;
   // True: they are others than before.
   bool learn(const std::vector<QueueLimits>& limits);
   // A step of a limited queue passes through the table, where all sessions count together. Where they only count what
   // is held, a held branch may go on for a while: it is one held job before and after. Where they count starts as well,
-  // it takes one first.
+  // it takes one first. Where it counts whose turn it is, it goes on while nobody waits.
   ServedQueues by_what_is_kept() const;
 
   // Nothing is claimed from it before then (steady).
@@ -39,8 +47,11 @@ class SessionQueues {
   QueueNames served_;
   QueueNames limited_;
   QueueNames counted_;  // in these only the jobs that are held are limited
+  QueueNames alone_;    // in these a held branch may go on while nobody waits
   QueueNames paced_;    // these have a rate, and a held branch may go on
   QueueNames with_places_;
+  std::map<std::string, TimeUs> free_until_;                     // those of them with free places
+  std::map<std::pair<std::string, Shard>, TimeUs> empty_until_;  // in which no job waits
   std::map<std::string, TimeUs> left_;
 };
 

@@ -1,5 +1,6 @@
 #include "storage/postgres/claims/claim_rooms.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "storage/postgres/claim_parameters.hpp"
@@ -67,6 +68,17 @@ ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const s
 
 PgParameters permit_parameters(const std::vector<std::string>& queues, bool all, std::int32_t limit) {
   return PgParameters().add(text_array(queues)).add(all).add(limit);
+}
+
+void note_what_is_left(const ClaimRequest& request, const ClaimRooms& rooms, ClaimedBatch& batch) {
+  const bool is_cut = !request.only_runs.empty() || std::ssize(batch.jobs) >= request.limit;
+  for (const auto& [name, limits] : rooms.limits) {
+    const auto is_of = [&queue = name](const HeldJob& held) { return held.job.queue == queue; };
+    const auto taken = std::count_if(batch.jobs.begin(), batch.jobs.end(), is_of);
+    if (limits.has_keys() || rooms.left.at(name).free <= taken) continue;
+    if (limits.concurrency && limits.lets_go_on()) batch.with_places.push_back(name);
+    if (limits.lets_go_on_alone() && !is_cut) batch.emptied.push_back(name);
+  }
 }
 
 PgParameters with_rooms(PgParameters parameters, const std::vector<std::string>& queues, const ClaimRooms& rooms) {

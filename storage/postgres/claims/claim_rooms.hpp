@@ -11,6 +11,7 @@
 #include "storage/limits/queue_room.hpp"
 #include "storage/postgres/claims/limit_uses.hpp"
 #include "storage/postgres/placements.hpp"
+#include "storage/queue.hpp"
 
 namespace cairn {
 
@@ -33,6 +34,10 @@ ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const s
 // The parameters of retire_permits.sql. `all`: the permits of all jobs that are no longer held, also where there are
 // places enough for `limit` jobs with them.
 PgParameters permit_parameters(const std::vector<std::string>& queues, bool all, std::int32_t limit);
+
+// Says of a batch, which such a claim took, where it left places and where it left no job. REQUIRES: queues without
+// keys.
+void note_what_is_left(const ClaimRequest& request, const ClaimRooms& rooms, ClaimedBatch& batch);
 
 // The parameters that the statements claim_limited_given and claim_limited_of_runs_given have after their others. A
 // queue that is not limited any more has room for any number.

@@ -71,6 +71,7 @@ KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const C
   const std::int64_t limit = std::min<std::int64_t>(request.limit, rooms.left.at(queue).free);
   if (limit <= 0) return plan;
   read_waiting_keys(plan, request, waiting);
+  plan.is_whole = plan.ring.is_whole && request.only_runs.empty();
   if (plan.ring.keys.empty()) return plan;
   find_key_rooms(plan, ask_each);
   plan.shares = take_turns(plan.ring, limit, plan.turn);
@@ -113,6 +114,16 @@ KeyCounts count_by_key(const PgResult& claimed) {
   const int key = claimed.column("limit_key");
   for (int row = 0; row < claimed.rows(); ++row) ++counts[std::string(claimed.text(row, key))];
   return counts;
+}
+
+bool leaves_nobody(const KeyPlan& plan, const KeyCounts& taken) {
+  const auto is_taken = [&](const WaitingKey& one) {
+    const auto count = taken.find(one.key);
+    return count != taken.end() && count->second >= one.waiting;
+  };
+  return plan.is_whole && plan.limits.lets_go_on_alone() &&
+         std::all_of(plan.ring.keys.begin(), plan.ring.keys.end(),
+                     [&](const WaitingKey& one) { return one.waiting == 0 || is_taken(one); });
 }
 
 std::optional<TimeUs> wait_of(const KeyPlan& plan, const KeyCounts& taken) {

@@ -23,6 +23,7 @@ struct KeyPlan {
   std::vector<KeyShare> shares = {};
   KeyTurn turn = {};  // after them
   TimeUs now_us = 0;
+  bool is_whole = false;  // all keys of the shard that have jobs which are due are in it
   // Nothing is taken, and the turn is no other one.
   bool changes_nothing() const { return shares.empty() && ring.is_whole; }
 };
@@ -46,6 +47,10 @@ PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, 
 using KeyCounts = std::map<std::string, std::int64_t>;
 KeyCounts counts_of(const std::vector<KeyShare>& shares);
 KeyCounts count_by_key(const PgResult& claimed);
+
+// A held branch may go on in the queue while nobody waits, and no job of the shard that is due was left, when so many
+// of each key were taken.
+bool leaves_nobody(const KeyPlan& plan, const KeyCounts& taken);
 
 // How long the first of the keys that have more jobs than room waits for its rate or its budget, when so many of each
 // were taken; nothing: none does.

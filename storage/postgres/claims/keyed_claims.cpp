@@ -1,5 +1,7 @@
 #include "storage/postgres/claims/keyed_claims.hpp"
 
+#include <numeric>
+
 #include "storage/clock.hpp"
 #include "storage/postgres/claim_parameters.hpp"
 #include "storage/postgres/rows.hpp"
@@ -54,7 +56,7 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
   ClaimRooms rooms;
   KeyPlan plan;
   KeyCounts taken;
-  const ClaimAttempt claimed = claim_in_transaction(placements_, request, [&](PgConnection& connection) {
+  ClaimedBatch claimed = *claim_in_transaction(placements_, request, [&](PgConnection& connection) {
     send_rooms_query(connection, request.queues);
     connection.send(statement(waiting_statement(request)), waiting_parameters(request, queue));
     connection.sync();
@@ -81,9 +83,10 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
     return ClaimedBatch{read_claimed_jobs(found), {}};
   });
   // The rooms and the plan are those of the attempt that claimed: one that finds its jobs to be ours makes no others.
-  limits_.record(request.queues, rooms, claimed->jobs);
+  limits_.record(request.queues, rooms, claimed.jobs);
   record(plan, taken);
-  return *claimed;
+  if (leaves_nobody(plan, taken)) claimed.emptied = {queue};
+  return claimed;
 }
 
 ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::string& queue) {
@@ -102,7 +105,12 @@ ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::s
                        {keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue))});
     lock.execute("COMMIT");
     limits_.record(request.queues, rooms, batch.jobs);
-    record(plan, counts_of(plan.shares));  // as if each share had been taken: at worst it looks again too early
+    const KeyCounts planned = counts_of(plan.shares);
+    record(plan, planned);  // as if each share had been taken: at worst it looks again too early
+    const auto add = [](std::int64_t sum, const KeyShare& share) { return sum + share.count; };
+    const bool is_all =
+        std::accumulate(plan.shares.begin(), plan.shares.end(), std::int64_t{0}, add) == std::ssize(batch.jobs);
+    if (is_all && leaves_nobody(plan, planned)) batch.emptied = {queue};
     return batch;
   });
 }

@@ -61,16 +61,23 @@ ClaimedBatch LimitedClaims::claim_counted(const ClaimRequest& request) {
   const std::string_view name = request.only_runs.empty() ? "claim_limited" : "claim_limited_of_runs";
   const PgParameters parameters = limited_parameters(request);
   const bool retires_all = parts_.limits.is_time_to_retire(request.queues);
-  return *claim_in_transaction(parts_.placements, request, [&](PgConnection& connection) {
+  ClaimRooms rooms;
+  ClaimedBatch claimed = *claim_in_transaction(parts_.placements, request, [&](PgConnection& connection) {
     connection.send(statement("lock_queues"), PgParameters().add(text_array(request.queues)));
     connection.send(statement("retire_permits"), permit_parameters(request.queues, retires_all, request.limit));
     connection.send(statement(name), parameters);
     connection.sync();
     connection.receive();  // of BEGIN
-    parts_.limits.record(request.queues, read_queue_limits(connection.receive()));
-    connection.receive();
+    const PgResult limits = connection.receive();
+    LimitUses uses;
+    add_permits(connection.receive(), uses);
+    rooms = rooms_of(limits, uses, request.now_us);
+    parts_.limits.record(request.queues, read_queue_limits(limits));
     return ClaimedBatch{read_claimed_jobs(connection.receive()), {}};
   });
+  std::erase_if(rooms.limits, [](const auto& of) { return of.second.is_governed(); });  // it took nothing of those
+  note_what_is_left(request, rooms, claimed);
+  return claimed;
 }
 
 ClaimedBatch LimitedClaims::claim_governed(const ClaimRequest& request) {
@@ -86,6 +93,7 @@ ClaimedBatch LimitedClaims::claim_governed(const ClaimRequest& request) {
     return ClaimedBatch{read_claimed_jobs(connection.receive()), {}};
   });
   parts_.limits.record(request.queues, rooms, claimed.jobs);
+  note_what_is_left(request, rooms, claimed);
   return claimed;
 }
 
@@ -101,6 +109,7 @@ ClaimedBatch LimitedClaims::claim_across(const ClaimRequest& request) {
         claim_by(parts_.placements, request, {given_statement(request), with_rooms(parameters, request.queues, rooms)});
     lock.execute("COMMIT");
     parts_.limits.record(request.queues, rooms, claimed.jobs);
+    note_what_is_left(request, rooms, claimed);
     return claimed;
   });
 }

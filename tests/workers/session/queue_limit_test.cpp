@@ -165,6 +165,29 @@ TEST_P(LimitedQueues, a_run_goes_on_in_its_place_for_a_while_and_then_the_next_h
   EXPECT_LT(jobs[0].epoch - first_epoch(1), store_->run(runs[0])->head / 4) << "one more with each claim";
 }
 
+// With a concurrency it gave its place up four times a second, with keys or an ageing after each step.
+TEST_P(LimitedQueues, while_nobody_waits_for_a_place_or_a_turn_a_run_goes_on) {
+  for (const QueueLimits& limits : {QueueLimits{.name = "narrow", .concurrency = 100},
+                                    QueueLimits{.name = "narrow", .key = "tag.customer", .key_concurrency = 50},
+                                    QueueLimits{.name = "narrow", .ageing_us = 60'000'000}}) {
+    SCOPED_TRACE(limits_text(limits));
+    ASSERT_TRUE(set_limits(*store_, limits));
+    const auto began = Clock::now();
+    const std::vector<RunId> runs = start("long", 3);
+    work_until([&] {
+      return std::all_of(runs.begin(), runs.end(), [this](const RunId& run) { return store_->run(run)->head > 250; });
+    });
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - began).count();
+    for (const RunId& run : runs) {
+      const std::vector<HeldJob> jobs = store_->jobs().of(run);
+      ASSERT_EQ(jobs.size(), 1u);
+      EXPECT_LE(jobs[0].epoch - first_epoch(1), 4 + 2 * seconds)
+          << "in a turn it was offered and claimed, four a second";
+      ASSERT_TRUE(client_->command(run, Cancel{.reason = "it has run long enough"}));
+    }
+  }
+}
+
 TEST_P(LimitedQueues, a_paused_queue_stands_still_and_goes_on) {
   start("long", 5);
   int at_pause = 0, later = 0;
