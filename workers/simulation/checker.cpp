@@ -11,6 +11,8 @@
 #include "engine/snapshot.hpp"
 #include "engine/state_check.hpp"
 #include "storage/chain.hpp"
+#include "storage/limit_book.hpp"
+#include "storage/limits/queue_room.hpp"
 #include "workers/runs/history.hpp"
 
 namespace cairn::simulation {
@@ -132,6 +134,7 @@ void Checker::limit(const QueueLimits& limits) {
   QueueLimits& highest = highest_.try_emplace(limits.name, limits).first->second;
   raise_caps(highest.budgets, limits.budgets);
   raise_caps(highest.key_budgets, limits.key_budgets);
+  std::erase_if(passed_, [&](const auto& of) { return of.first.first == limits.name; });
   before_limit_[limits.name] = is_first ? HeldCounts{} : held_of(limits);
   if (before.rate != limits.rate) queue_starts_.erase(limits.name);
   if (before.key_rate != limits.key_rate || before.key != limits.key)
@@ -313,6 +316,52 @@ void Checker::claimed(std::span<const HeldJob> jobs) {
     const QueueLimits& limits = limits_.at(queue);
     if (limits.is_counted()) check_held(limits);
     check_reserved(limits, claimed_keys);
+  }
+}
+
+// After the claim. A claim of certain runs passes the turns of all other keys on.
+void Checker::turns(const ClaimRequest& request, std::span<const HeldJob> jobs) {
+  for (const auto& [queue, limits] : limits_) {
+    if (!limits.has_keys() || std::ranges::find(request.queues, queue) == request.queues.end()) continue;
+    std::map<std::string, std::int64_t> begun;
+    for (const HeldJob& job : jobs)
+      if (job.job.queue == queue) ++begun[key_of(limits, job.run)];
+    if (request.only_runs.empty() && request.not_of.empty())
+      check_turns(limits, request, begun);
+    else
+      passed_.erase({queue, request.shard});
+  }
+}
+
+// Those with jobs that the claim could have taken, and with room for them.
+std::set<std::string> Checker::waiting_keys(const QueueLimits& limits, const ClaimRequest& request) const {
+  std::set<std::string> keys;
+  for (const RunId& run : order_)
+    for (const HeldJob& job : store_.jobs().of(run))
+      if (job.session == 0 && job.home == 0 && job.job.queue == limits.name && job.job.run_at_us <= request.now_us &&
+          shard_of(run, store_.shards()) == request.shard)
+        keys.insert(key_of(limits, run));
+  const std::map<std::string, QueueUse> uses = store_.limits().key_uses(limits.name, {keys.begin(), keys.end()});
+  const TimeUs now_us = store_.database_time();
+  std::erase_if(keys, [&](const std::string& key) { return room_of(limits.of_key(), uses.at(key), now_us).free <= 0; });
+  return keys;
+}
+
+void Checker::check_turns(const QueueLimits& limits, const ClaimRequest& request,
+                          const std::map<std::string, std::int64_t>& begun) {
+  const std::set<std::string> waiting = waiting_keys(limits, request);
+  auto& passed = passed_[{limits.name, request.shard}];
+  std::erase_if(passed, [&](const auto& of) { return !waiting.contains(of.first) || begun.contains(of.first); });
+  for (const std::string& key : waiting) {
+    if (begun.contains(key)) continue;
+    for (const auto& [other, count] : begun) {
+      const auto weight = limits.weights.find(other);
+      const std::int64_t turn = weight == limits.weights.end() ? 1 : weight->second;
+      passed_by_ += count;
+      if ((passed[key][other] += count) > turn)
+        found(std::to_string(passed[key][other]) + " jobs of " + text_of(limits, other) + " have begun while " + key +
+              " waited, but a turn has " + std::to_string(turn) + ".");
+    }
   }
 }
 

@@ -37,6 +37,9 @@ class Checker {
 
   // Each claimed job has an epoch newer than any that its step had.
   void claimed(std::span<const HeldJob> jobs);
+  // Of each queue with keys that the claim asked, in its shard: while a key has jobs that are due and room for them, no
+  // more jobs of another key begin than one of its turns has.
+  void turns(const ClaimRequest& request, std::span<const HeldJob> jobs);
 
   // These are the queue's limits from now on; called again with each change. No more of the queue's jobs, and of each
   // of its keys', may be held than the concurrency says; of those that were held before it said so, as many as still
@@ -51,6 +54,7 @@ class Checker {
   std::int64_t held_before() const { return held_before_checks_; }   // jobs beyond a limit that was set later
   std::int64_t full_budgets() const { return full_budgets_; }        // windows of which all is used
   std::int64_t kept_with_start() const { return kept_with_start_; }  // steps that were executed so
+  std::int64_t passed_by() const { return passed_by_; }              // jobs that began while another key waited
   void executed(const RunId& run, StepId step, std::int32_t attempt);
   // By an effect, which begins when its step has been started.
   void begun(const RunId& run, StepId step);
@@ -96,6 +100,9 @@ class Checker {
   void check_reserved(const QueueLimits& limits, const std::set<std::string>& claimed_keys) const;
   void check_reserved(const std::vector<UnitBudget>& budgets, const Reserves& reserves, std::int64_t held,
                       const std::string& of) const;
+  std::set<std::string> waiting_keys(const QueueLimits& limits, const ClaimRequest& request) const;
+  void check_turns(const QueueLimits& limits, const ClaimRequest& request,
+                   const std::map<std::string, std::int64_t>& begun);
   void count_start(const QueueLimits& limits, const std::string& key);
   void count_start(std::deque<TimeUs>& starts, const StartRate& rate, const std::string& of);
   void count_tokens(const RunId& run, const Event& event);
@@ -117,6 +124,9 @@ class Checker {
   std::map<std::pair<std::string, TimeUs>, std::int64_t> tokens_;  // used in a budget's window that began then
   std::map<std::string, HeldCounts> before_limit_;                 // held when the limits were set, and since; by queue
   std::map<std::string, QueueLimits> highest_;  // with the highest caps that their budgets have had; by queue
+  // By queue and shard: of each key that waits, how many jobs of each other key have begun since.
+  std::map<std::pair<std::string, Shard>, std::map<std::string, std::map<std::string, std::int64_t>>> passed_;
+  std::int64_t passed_by_ = 0;
   std::int64_t held_before_checks_ = 0;
   std::int64_t full_budgets_ = 0;
   std::int64_t full_windows_ = 0;

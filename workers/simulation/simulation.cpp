@@ -69,6 +69,7 @@ class Simulation {
     course.reached["keys with as many held as may be"] += world_.checker.full_keys();
     course.reached["windows of budgets that are used up"] += world_.checker.full_budgets();
     course.reached["kept steps with a start"] += world_.checker.kept_with_start();
+    course.reached["jobs that began while another key waited"] += world_.checker.passed_by();
     course.reached["looks at what was held before its limit"] += world_.checker.held_before();
     course.story = std::move(world_.story);
     for (const RunId& run : world_.checker.runs()) {

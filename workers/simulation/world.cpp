@@ -169,7 +169,10 @@ void World::note(const StoreCall& call) {
   if (std::holds_alternative<KeepSnapshot>(call)) ++reached["snapshots kept"];
   if (const auto* read = std::get_if<ReadHistories>(&call))
     for (const History& history : read->answer.histories) reached["snapshots read"] += history.snapshot ? 1 : 0;
-  if (const auto* claim = std::get_if<ClaimJobs>(&call)) checker.claimed(claim->answer.jobs);
+  if (const auto* claim = std::get_if<ClaimJobs>(&call)) {
+    checker.claimed(claim->answer.jobs);
+    checker.turns(claim->request, claim->answer.jobs);
+  }
   if (const auto* take = std::get_if<TakeStarts>(&call)) checker.taken(take->queue, take->answer);
 }
 
