@@ -99,6 +99,7 @@ TEST(Bench, of_many_keys_the_others_wait_little_longer_when_one_floods) {
   EXPECT_GE(line["flooding"], 1'000);
   expect_positive(line, {"value", "limit", "ratio"});
   expect_positive(line["flooded"], {"p50_ms", "p99_ms", "max_ms"});
+  expect_positive(line["steps_of_one_length"], {"value", "limit", "ratio"});
 }
 
 TEST(Bench, the_fan_out_case_joins_100_and_10_000_branches) {
