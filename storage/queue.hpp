@@ -86,10 +86,10 @@ struct ShortHistory {
 struct ClaimedBatch {
   std::vector<HeldJob> jobs;
   std::vector<ShortHistory> histories;  // of the jobs' runs that are short, each once
-  // Of the queues that it asked, those in which a held branch may go on and whose concurrency has places left.
+  // The queues among those that it asked in which a held branch may go on and whose concurrency has places left.
   std::vector<std::string> with_places = {};
-  // Of the queues that it asked, those in which a held branch may go on while nobody waits, and of whose jobs in this
-  // shard it left none that is due.
+  // Likewise those in which a held branch may go on while nobody waits, and of whose jobs in this shard it left none
+  // that is due.
   std::vector<std::string> emptied = {};
 };
 

@@ -37,7 +37,7 @@ class Checker {
 
   // Each claimed job has an epoch newer than any that its step had.
   void claimed(std::span<const HeldJob> jobs);
-  // Of each queue with keys that the claim asked, in its shard: while a key has jobs that are due and room for them, no
+  // In each queue with keys that the claim asked, in its shard: while a key has jobs that are due and room for them, no
   // more jobs of another key begin than one of its turns has.
   void turns(const ClaimRequest& request, std::span<const HeldJob> jobs);
 
@@ -124,7 +124,7 @@ class Checker {
   std::map<std::pair<std::string, TimeUs>, std::int64_t> tokens_;  // used in a budget's window that began then
   std::map<std::string, HeldCounts> before_limit_;                 // held when the limits were set, and since; by queue
   std::map<std::string, QueueLimits> highest_;  // with the highest caps that their budgets have had; by queue
-  // By queue and shard: of each key that waits, how many jobs of each other key have begun since.
+  // By queue and shard, and by the key that waits: how many jobs of each other key have begun since.
   std::map<std::pair<std::string, Shard>, std::map<std::string, std::map<std::string, std::int64_t>>> passed_;
   std::int64_t passed_by_ = 0;
   std::int64_t held_before_checks_ = 0;
