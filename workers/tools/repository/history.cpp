@@ -284,7 +284,7 @@ Result<CodeHistory> read_numstat(const HistoryQuery& query) {
   return history_of(query, std::move(history), names);
 }
 
-// What a place that is gone is called today, by the renames of the log; "" if none of them leads to one of the files.
+// The name of today of a place that is gone, by the renames of the log; "" if none of them leads to one of the files.
 std::string moved_to(const CommitLog& log, const std::vector<std::string>& files, const HistoryQuery& query) {
   std::vector<std::uint32_t> today(log.paths.size());
   std::iota(today.begin(), today.end(), 0U);
