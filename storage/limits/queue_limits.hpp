@@ -2,8 +2,8 @@
 // They hold across all workers, shards and nodes. Pure functions, safe from any thread.
 //
 // A queue is
-// - limited while it has any limit or is paused: a step of it begins only by a claim that reads the limits, or stays with
-//   the holder of its branch where lets_go_on() or lets_go_on_alone() allow that;
+// - limited while it has any limit or is paused: a step of it begins only by a claim that reads the limits, or stays
+//   with the holder of its branch where lets_go_on() or lets_go_on_alone() allow that;
 // - governed while it has a limit that releases before 28 do not know: they find it paused, and leave it alone;
 // - counted while jobs held at once, or what they use, is limited: then the held jobs are counted.
 #pragma once
