@@ -96,7 +96,8 @@ TEST(CommandLine, the_embedded_database_is_migrated_by_the_first_command) {
 
 TEST(CommandLine, a_run_is_started_executed_and_shown) {
   const Json ended = cairn_ok({"start", "plan_runner", "--input", echo_plan, "--wait", "--json"}).json();
-  EXPECT_EQ(keys_of(ended), (std::set<std::string>{"run", "status", "reason", "output", "events", "questions"}));
+  EXPECT_EQ(keys_of(ended),
+            (std::set<std::string>{"run", "status", "reason", "cause", "output", "events", "questions"}));
   EXPECT_EQ(ended["status"], "done");
   EXPECT_EQ(ended["output"]["results"]["b"]["y"], 1);
   const std::string run = ended["run"];
@@ -255,7 +256,7 @@ TEST(CommandLine, a_batch_starts_nothing_twice) {
   int count = 0;
   for (std::string line; std::getline(text, line); ++count) {
     const Json result = Json::parse(line);
-    EXPECT_EQ(keys_of(result), (std::set<std::string>{"line", "run", "status", "reason", "output"}));
+    EXPECT_EQ(keys_of(result), (std::set<std::string>{"line", "run", "status", "reason", "cause", "output"}));
     EXPECT_EQ(result["line"], count + 1);
     EXPECT_EQ(result["status"], "done");
     EXPECT_EQ(result["output"]["results"]["a"]["i"], count);
