@@ -11,6 +11,8 @@
 namespace cairn::program {
 namespace {
 
+namespace fs = std::filesystem;
+
 // The lines of a command that takes minutes; its exit is 0.
 std::vector<Json> lines_of(Arguments command) {
   command.emplace_back("--json");
@@ -51,9 +53,9 @@ class SampleFigures : public ::testing::TestWithParam<bool> {};
 
 TEST_P(SampleFigures, issue_20_2_hold_on_the_samples_and_are_those_of_the_page) {
   const bool has_comments = GetParam();
-  const std::string samples_folder = (samples() / "text2sql").lexically_normal();
-  if (!std::filesystem::is_directory(samples_folder)) GTEST_SKIP() << "There is no folder " << samples_folder << ".";
-  const Json figures = measured_questions(samples_folder, has_comments ? Arguments{} : Arguments{"--no-comments"});
+  const fs::path folder = (samples() / "text2sql").lexically_normal();
+  if (!fs::is_directory(folder)) GTEST_SKIP() << "There is no folder of samples.";
+  const Json figures = measured_questions(folder, has_comments ? Arguments{} : Arguments{"--no-comments"});
   const int questions = figures["questions"];
   const int right = figures["right"];
   EXPECT_EQ(questions, 115);

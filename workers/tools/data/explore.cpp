@@ -51,7 +51,7 @@ bool has_table(const DataCatalog& catalog, const std::string& table) {
                      [&](const DataColumn& column) { return column.table == table; });
 }
 
-// The refusal of a table that is not in the catalogue, which may have been cut before it.
+// Refuses a table that is not in the catalogue, which may have been cut before it.
 Failure absent_table(const DataCatalog& catalog, const std::string& table) {
   if (catalog.out_of_time)
     return failure(

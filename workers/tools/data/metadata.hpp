@@ -48,7 +48,7 @@ ValueSearch values_for(const LookedUp& asked);
 // Whether a reference has several equally good places.
 bool has_rival_places(const Json& metadata);
 
-// The parts that a lookup could not read, in sentences; none: it read all. A sample of a large table is no such gap.
+// The gaps that the lookup left, in sentences; none if it read all. A sample of a large table is no such gap.
 std::vector<std::string> gaps_in(const Json& metadata);
 
 // The places, and the gaps, in whole sentences.
