@@ -1,6 +1,6 @@
--- After lock_queues: how many jobs of these queues are held, by their permits. First removes the permits whose job is no
--- longer held as it was claimed: if $2, or of a queue whose concurrency would leave less than $3 places with them. One
--- that stays for a while counts as held. $1 queues.
+-- After lock_queues: how many jobs of these queues are held, by their permits. First removes the permits whose job is
+-- no longer held as it was claimed: if $2, or of a queue whose concurrency would leave less than $3 places with them.
+-- One that stays for a while counts as held. $1 queues.
 with counted as materialized (
   select u.name, q.concurrency, (select count(*) from cairn.permit p where p.queue = u.name) as permits
   from unnest($1::text[]) as u (name)
