@@ -136,10 +136,11 @@ test("a plan and calls of models", async () => {
   const page = await openPage(browser, `${world.url}#/run/${worked}?view=events`);
   await page.getByText("became").waitFor();
   await isHarmless(page);
-  for (const [view, line] of [["plan", ".plan button"], ["models", ".call button"]]) {
+  for (const [view, list] of [["plan", ".plan"], ["models", ".calls"]]) {
     await page.evaluate((to) => (location.hash = to), `#/run/${worked}?view=${view}`);
-    await page.locator(line).first().click();
-    await page.locator(".goal-detail").getByText("window.harmed").first().waitFor();
+    await page.locator(`${list} button`).first().click();
+    await page.locator(`${list} .goal-detail`).waitFor();
+    await page.locator(list).getByText("window.harmed").first().waitFor();
     await isHarmless(page);
   }
   await page.context().close();
