@@ -220,8 +220,8 @@ TEST_F(PythonClient, settings_become_the_type_that_the_function_asks_for) {
 }
 
 TEST_F(PythonClient, pydantic_models_come_in_go_out_and_are_the_schema_of_settings) {
-  if (python("import pydantic; assert pydantic.VERSION.startswith('2.')").exit != 0)
-    GTEST_SKIP() << "pydantic 2: the python3 of this machine has none";
+  const bool has_pydantic = python("import pydantic; assert pydantic.VERSION.startswith('2.')").exit == 0;
+  if (!has_pydantic) GTEST_SKIP() << "pydantic 2: the python3 of this machine has none";
   const Beside working("/usr/bin/env", {"python3", write_file("validated.py", R"(
 from typing import List
 from pydantic import BaseModel, Field
