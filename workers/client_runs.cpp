@@ -274,7 +274,10 @@ Result<std::vector<std::int64_t>> Client::ends_near(const RunId& run, std::int64
 Result<EventRow> Client::commit_end(const RunId& run, std::int64_t seq) {
   const Result<std::vector<std::int64_t>> ends = ends_near(run, seq);
   if (!ends) return ends.error();
-  if (ends->front() == seq) return std::move(parts_->store.events(run, seq - 1, 1).front());
+  if (ends->front() == seq) {
+    std::vector<EventRow> found = parts_->store.events(run, seq - 1, 1);
+    return found.empty() ? Result<EventRow>(no_such_run(parts_->store, run)) : std::move(found.front());  // erased
+  }
   return Error{Code::invalid, "Expected the end of a commit to fork at, but event " + std::to_string(seq) + " of run " +
                                   to_string(run) + " stands inside one; the nearest ends are " +
                                   (ends->size() > 1 ? std::to_string(ends->front()) + " and " : "") +

@@ -60,7 +60,8 @@ void MemoryClaims::note_what_is_left(const ClaimRequest& request, TimeUs now_us,
       return job->session == 0 && job->job.queue == queue;
     });
     if (limits.concurrency && limits.lets_go_on() && room.free > 0) claimed.with_places.push_back(name);
-    if (limits.lets_go_on_alone() && !is_left && request.only_runs.empty()) claimed.emptied.push_back(name);
+    if (limits.lets_go_on_alone() && !is_left && request.only_runs.empty() && request.not_of.empty())
+      claimed.emptied.push_back(name);
   }
 }
 

@@ -107,8 +107,6 @@ std::string with_host(const std::string& dsn, const std::string& host, const std
   return with_network_limits(dsn) + " host=" + in_quotes(host) + " hostaddr='' port=" + in_quotes(port);
 }
 
-// https://www.postgresql.org/docs/15/libpq-connect.html: seconds, and milliseconds for tcp_user_timeout, which bounds
-// what was sent and not acknowledged; keepalives bound the wait for an answer.
 DsnVariables variables_of(const std::string& dsn) {
   if (!dsn.empty() && is_bare_name(dsn)) return {{{"PGDATABASE", dsn}}, ""};
   DsnVariables found;
@@ -125,6 +123,8 @@ DsnVariables variables_of(const std::string& dsn) {
   return found;
 }
 
+// https://www.postgresql.org/docs/15/libpq-connect.html: seconds, and milliseconds for tcp_user_timeout, which bounds
+// what was sent and not acknowledged; keepalives bound the wait for an answer.
 std::string with_network_limits(const std::string& dsn) {
   const Result<DsnOptions> options = parsed(is_bare_name(dsn) && !dsn.empty() ? "dbname=" + in_quotes(dsn) : dsn);
   if (!options) return dsn;

@@ -267,13 +267,11 @@ void Pool::claim(Shard shard, Source& source) {
 
 Pool::Actions Pool::drain_actions() {
   if (room_for_ && slots_.empty() && claiming_ == 0 && !is_barred_ && !draining_) claim_alone();
-  // A claim costs as much as many steps: while steps run here, wait until enough slots are free.
-  const std::int32_t worth_it = std::clamp(room_ / 4, 1, 64);
   const bool may_claim = !draining_ && now_ >= claims_from_;
   for (Shard n = 0; may_claim && n < options_.shards; ++n) {
     const Shard shard = (first_ + n) % options_.shards;
     Source& source = sources_[static_cast<std::size_t>(shard)];
-    const bool is_asked = source.wants != Wants::nothing && (slots_.empty() || free_slots() >= worth_it);
+    const bool is_asked = source.wants != Wants::nothing && (slots_.empty() || free_slots() >= worth_a_claim());
     const bool is_barred = source.claiming || (!takes_any_run_ && source.only_runs.empty());
     if (!is_barred && free_slots() > 0 && (is_asked || now_ >= source.poll_at)) claim(shard, source);
   }

@@ -3,6 +3,7 @@
 // machine without I/O: its driver carries out the actions and returns their results. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -97,8 +98,10 @@ class Pool {
   TimeUs held_us(Slot slot) const { return now_ - slots_.at(slot).since_us; }
   // Slots that neither a step nor a claim under way has taken.
   std::int32_t free_slots() const;
-  // A step has taken each slot: a claim under way was made before.
-  bool is_full() const { return takes_nothing() || static_cast<std::int32_t>(slots_.size()) >= room_; }
+  // A claim costs as much as many steps: while steps run here it waits until so many slots are free.
+  std::int32_t worth_a_claim() const { return std::clamp(room_ / 4, 1, 64); }
+  // Has slots enough for a claim of a job that comes.
+  bool would_claim() const { return !takes_nothing() && free_slots() >= worth_a_claim(); }
 
   // How many of the slots that commits free they may fill with further jobs of their runs before a claim is due:
   // bounded, so that a run whose jobs follow one another keeps no other waiting.

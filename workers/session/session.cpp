@@ -345,7 +345,7 @@ void Session::submit(StepsInFlight::Report report) {
 
 // Where all places are taken others wait for the holder's: it is given to them after a quarter of a second, as is a
 // pause its effect, and a job of a higher priority its turn. Where only a rate is, others wait when it is short. Where
-// it counts whose turn it is, nobody may wait, and who comes must find a free slot.
+// it counts whose turn it is, nobody may wait, and a job that comes must find slots that are worth a claim.
 bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
   constexpr TimeUs turn_us = 250'000;
   const std::string& queue = held.job.queue;
@@ -353,7 +353,7 @@ bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
   const bool is_place_wanted = queues_.has_places(queue) && !queues_.has_free_places(queue, steady_);
   if (is_place_wanted && pool_.held_us(slot) >= turn_us) return false;
   if (queues_.lets_go_on(queue)) return !paced_.is_short(queue);
-  return queues_.lets_go_on_alone(queue) && !pool_.is_full() &&
+  return queues_.lets_go_on_alone(queue) && pool_.would_claim() &&
          queues_.is_empty(queue, shard_of(held.run, origin_.shards), steady_);
 }
 

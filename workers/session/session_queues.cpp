@@ -15,7 +15,7 @@ bool SessionQueues::learn(const std::vector<QueueLimits>& limits) {
       (one.rate ? paced : counted).insert(one.name);
     else if (one.lets_go_on_alone())
       alone.insert(one.name);
-    if (one.concurrency) with_places.insert(one.name);
+    if (one.concurrency || one.key_concurrency) with_places.insert(one.name);
   }
   const bool is_new = std::tie(limited, counted, alone, paced) != std::tie(limited_, counted_, alone_, paced_);
   std::tie(limited_, counted_, alone_, paced_) =

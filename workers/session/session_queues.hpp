@@ -25,7 +25,7 @@ class SessionQueues {
   // Its limits let a held branch go on there; or do so while it is empty.
   bool lets_go_on(const std::string& queue) const { return counted_.contains(queue) || paced_.contains(queue); }
   bool lets_go_on_alone(const std::string& queue) const { return alone_.contains(queue); }
-  // Its limits leave places for so many held jobs: others may wait for one.
+  // Its limits leave places for so many held jobs, of all keys or of each: others may wait for one, in any shard.
   bool has_places(const std::string& queue) const { return with_places_.contains(queue); }
   // A claim says that nobody waits for a place in these queues, or in these queues at all, until then (steady), if no
   // other claim finds otherwise.

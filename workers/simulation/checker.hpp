@@ -38,7 +38,7 @@ class Checker {
   // Each claimed job has an epoch newer than any that its step had.
   void claimed(std::span<const HeldJob> jobs);
   // In each queue with keys that the claim asked, in its shard: while a key has jobs that are due and room for them, no
-  // more jobs of another key begin than one of its turns has.
+  // more jobs of another key are claimed than one of its turns has.
   void turns(const ClaimRequest& request, std::span<const HeldJob> jobs);
 
   // These are the queue's limits from now on; called again with each change. No more of the queue's jobs, and of each

@@ -18,7 +18,8 @@ std::string put_into_environment(const std::string& dsn) {
   for (const auto& [name, value] : given.variables) setenv(name.c_str(), value.c_str(), 1);
   const char* const options = std::getenv("PGOPTIONS");
   const std::string before = options == nullptr ? "" : std::string(options) + " ";
-  if (std::getenv("CAIRN_POOLER") == nullptr)
+  const char* const pooler = std::getenv("CAIRN_POOLER");
+  if (pooler == nullptr || *pooler == 0)
     setenv("PGOPTIONS", (before + "-c default_transaction_read_only=on").c_str(), 1);
   return given.rest;
 }

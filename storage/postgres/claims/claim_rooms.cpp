@@ -71,7 +71,7 @@ PgParameters permit_parameters(const std::vector<std::string>& queues, bool all,
 }
 
 void note_what_is_left(const ClaimRequest& request, const ClaimRooms& rooms, ClaimedBatch& batch) {
-  const bool is_cut = !request.only_runs.empty() || std::ssize(batch.jobs) >= request.limit;
+  const bool is_cut = !request.only_runs.empty() || !request.not_of.empty() || std::ssize(batch.jobs) >= request.limit;
   for (const auto& [name, limits] : rooms.limits) {
     const auto is_of = [&queue = name](const HeldJob& held) { return held.job.queue == queue; };
     const auto taken = std::count_if(batch.jobs.begin(), batch.jobs.end(), is_of);

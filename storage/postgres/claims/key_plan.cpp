@@ -71,7 +71,7 @@ KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const C
   const std::int64_t limit = std::min<std::int64_t>(request.limit, rooms.left.at(queue).free);
   if (limit <= 0) return plan;
   read_waiting_keys(plan, request, waiting);
-  plan.is_whole = plan.ring.is_whole && request.only_runs.empty();
+  plan.is_whole = plan.ring.is_whole && request.only_runs.empty() && request.not_of.empty();
   if (plan.ring.keys.empty()) return plan;
   find_key_rooms(plan, ask_each);
   plan.shares = take_turns(plan.ring, limit, plan.turn);

@@ -182,10 +182,21 @@ TEST_P(LimitedQueues, while_nobody_waits_for_a_place_or_a_turn_a_run_goes_on) {
     for (const RunId& run : runs) {
       const std::vector<HeldJob> jobs = store_->jobs().of(run);
       ASSERT_EQ(jobs.size(), 1u);
-      EXPECT_LE(jobs[0].epoch - first_epoch(1), 4 + 2 * seconds) << "in each turn it was offered and claimed";
+      EXPECT_LE(jobs[0].epoch - first_epoch(1), 4 + (limits.key_concurrency ? 5 : 2) * seconds)
+          << "in each turn it was offered and claimed";
       ASSERT_TRUE(client_->command(run, Cancel{.reason = "it has run long enough"}));
     }
   }
+}
+
+TEST_P(LimitedQueues, a_run_that_goes_on_keeps_no_other_of_its_key_out_of_its_place_in_any_shard) {
+  ASSERT_TRUE(set_limits(*store_, {.name = "narrow", .key = "tag.customer", .key_concurrency = 1}));
+  const std::vector<RunId> runs = start("long", 6);
+  work_until([&] {
+    return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return store_->run(run)->head > 12; });
+  });
+  EXPECT_EQ(gauge_.most, 1);
+  for (const RunId& run : runs) ASSERT_TRUE(client_->command(run, Cancel{.reason = "it has run long enough"}));
 }
 
 TEST_P(LimitedQueues, a_paused_queue_stands_still_and_goes_on) {
