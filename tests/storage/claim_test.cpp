@@ -38,8 +38,9 @@ TEST_P(ClaimTest, a_claim_brings_all_events_of_runs_that_have_few) {
   many.commit(many.entry(3));
   ClaimRequest request = claim_request(7, 10, last_shard());
   request.short_history_max = 3;
-  const auto [jobs, histories] = store().claim(request);
-  EXPECT_EQ(jobs.size(), 2u);
+  const ClaimedBatch claimed = store().claim(request);
+  const std::vector<ShortHistory>& histories = claimed.histories;
+  EXPECT_EQ(claimed.jobs.size(), 2u);
   ASSERT_EQ(histories.size(), 1u);
   EXPECT_EQ(histories[0].run, few.id());
   const std::vector<EventRow> all = store().events(few.id(), 0, 10);
@@ -58,8 +59,9 @@ TEST_P(ClaimTest, a_young_run_comes_once_however_many_of_its_jobs_are_claimed) {
   run.commit(entry);
   ClaimRequest request = claim_request(7, 10, last_shard());
   request.short_history_max = 10;
-  const auto [jobs, histories] = store().claim(request);
-  EXPECT_EQ(jobs.size(), 4u);
+  const ClaimedBatch claimed = store().claim(request);
+  const std::vector<ShortHistory>& histories = claimed.histories;
+  EXPECT_EQ(claimed.jobs.size(), 4u);
   ASSERT_EQ(histories.size(), 1u);
   EXPECT_EQ(histories[0].events.size(), 2u);
 }
