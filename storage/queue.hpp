@@ -88,7 +88,7 @@ struct ClaimedBatch {
   std::vector<ShortHistory> histories;  // of the jobs' runs that are short, each once
   // The queues among those that it asked in which a held branch may go on and whose concurrency has places left.
   std::vector<std::string> with_places = {};
-  // Likewise those in which a held branch may go on while nobody waits, and of whose jobs in this shard it found none
+  // Likewise those in which a held branch may go on while no one waits, and of whose jobs in this shard it found none
   // that it left: it does not see those that wait for their home, or that another claim has locked.
   std::vector<std::string> emptied = {};
 };

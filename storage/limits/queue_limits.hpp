@@ -57,7 +57,7 @@ struct QueueLimits {
   bool lets_go_on() const {
     return !paused && is_understood && !has_budgets() && reserves.empty() && ageing_us == 0 && !has_keys();
   }
-  // Likewise, while no other job of the queue waits, so that it is nobody's turn.
+  // Likewise, while no other job of the queue waits, so that it is no one's turn.
   bool lets_go_on_alone() const {
     return !paused && is_understood && !has_budgets() && reserves.empty() && !rate && !key_rate;
   }
