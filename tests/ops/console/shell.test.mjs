@@ -222,6 +222,14 @@ test("the lines of a queue, a difference and a proof show what is seen, and chan
   await page.context().close();
 });
 
+test("a proof of a run whose address is no id asks for nothing, and its lines hold nothing of it", async () => {
+  const page = await openPage(browser, `${world.url}#/proof?do=verify&run=${encodeURIComponent("$(touch x);")}`);
+  const lines = page.locator(".command-lines code");
+  await lines.nth(1).waitFor();
+  for (const line of await lines.allInnerTexts()) assert.ok(!line.includes("touch"), line);
+  await page.context().close();
+});
+
 test("a page that is not there is said to be not there", async () => {
   const page = await openPage(browser, `${world.url}#/nowhere`);
   await page.getByText("There is no page \"nowhere\".").waitFor();

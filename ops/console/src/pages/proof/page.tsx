@@ -2,7 +2,7 @@
 import { may, Refusal, type Query } from "../../api/client";
 import { parametersOf, termsOf } from "../../api/filter";
 import { Failure } from "../../parts/states";
-import { go, link, route } from "../../router";
+import { go, isRun, link, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { AskForm, type Given } from "./ask_form";
 import { FilePage } from "./file/file_page";
@@ -12,15 +12,17 @@ import { JobReport } from "./job_report";
 const limitAtFirst = 1000;
 const pageMax = 1000; // runs that the API lists at once
 
-// What the address asks for; nothing: nothing yet.
+// What the address asks for; nothing: nothing yet, or a run that is none.
 function askedOf(query: URLSearchParams): Asked | undefined {
   const kind = query.get("do");
   if (kind !== "verify" && kind !== "replay" && kind !== "changed") return undefined;
+  const run = query.get("run") ?? "";
+  if (run !== "" && !isRun(run)) return undefined;
   const limit = Number(query.get("limit") ?? limitAtFirst);
   return {
     kind: kind as Kind,
     where: query.get("where") ?? "",
-    run: query.get("run") ?? "",
+    run,
     limit: Number.isInteger(limit) ? Math.min(Math.max(limit, 1), limitMax) : limitAtFirst,
     handlers: query.get("handlers") === "true",
     graph: query.get("graph") ?? "",
@@ -46,7 +48,7 @@ function curlOf({ kind, handlers }: Given, run: string): string {
 // For many runs a list of them, page by page in the program, the first page by curl.
 function lines(asked: Given): [string, string] {
   const { kind, where, run, handlers, limit } = asked;
-  const which = run !== "" ? run : where === "" ? "--all" : `--where ${quoted(where)}`;
+  const which = run !== "" ? quoted(run) : where === "" ? "--all" : `--where ${quoted(where)}`;
   const more = `${kind === "changed" ? " --graph FILE" : ""}${handlers ? " --handlers" : ""}`;
   const cairn = `cairn ${kind === "verify" ? "verify" : "replay"} ${which}${more}`;
   if (run !== "") return [curlOf(asked, run), cairn];
