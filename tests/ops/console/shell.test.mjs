@@ -219,6 +219,12 @@ test("the lines of a queue, a difference and a proof show what is seen, and chan
       assert.match(await world.shell(`cd ${world.folder}; ${line}`).catch((fault) => fault.stdout), seen[n], line);
   }
   assert.equal((await world.api("queues")).find(({ queue }) => queue === "mill").revision, 1);
+  const forked = await world.api(`runs/${run}/fork`, { at: 1, tags: { run: "none" } });
+  await world.isStatus(forked.run, "failed");
+  await page.evaluate((to) => (location.hash = to), `#/proof?do=verify&${where}`);
+  await codes.filter({ hasText: "verify --where" }).waitFor();
+  const answers = await world.shell((await codes.allInnerTexts())[1]);
+  assert.equal(answers.split('"sound":').length - 1, 2, "each run once, also one that was forked");
   await page.context().close();
 });
 

@@ -53,7 +53,8 @@ function lines(asked: Given): [string, string] {
   const cairn = `cairn ${kind === "verify" ? "verify" : "replay"} ${which}${more}`;
   if (run !== "") return [curlOf(asked, run), cairn];
   const list = curlLine("runs", [...parametersOf(termsOf(where)), ["limit", String(Math.min(limit, pageMax))]]);
-  const ids = `grep -o '"run":"[^"]*"' | cut -d '"' -f 4`;
+  // A row's own key, by those after it: a tag, a cause or the origin of a fork may have `run` too.
+  const ids = `grep -o '"run":"[^"]*","started_at":[^{}]*"tags":{' | cut -d '"' -f 4`;
   return [`${list} | ${ids} | while read -r run; do ${curlOf(asked, "$run")}; done`, cairn];
 }
 
