@@ -17,9 +17,18 @@ effect(() => {
   try {
     sessionStorage.setItem(place, JSON.stringify(drafts.value));
   } catch {
-    // more than the browser keeps for a page: they stay until the page is left
+    // More than the browser keeps for a page: they stay until the page is left, and no earlier text takes their place.
+    removeKept();
   }
 });
+
+function removeKept(): void {
+  try {
+    sessionStorage.removeItem(place);
+  } catch {
+    // a browser that keeps nothing for this page
+  }
+}
 
 function kept(): Draft[] {
   try {
