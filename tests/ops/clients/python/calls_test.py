@@ -265,6 +265,14 @@ class Lists(unittest.TestCase):
                 with self.assertRaisesRegex(Refused, "No run"):
                     asked(client, server.url, lambda one: one.run("r").plan())
 
+    def test_a_plan_that_is_too_large_for_a_server_without_pages_is_refused_for_that(self) -> None:
+        large = answer({"error": {"code": "limit", "message": "Expected a plan of at most 1 bytes."}}, 409)
+        unknown = answer({"error": {"code": "invalid", "message": "Expected no parameter limit."}}, 400)
+        for client in BOTH:
+            with ScriptedServer(large, unknown) as server:
+                with self.assertRaisesRegex(Refused, "at most 1 bytes"):
+                    asked(client, server.url, lambda one: one.run("r").plan())
+
 
 class Names(unittest.TestCase):
     def test_both_clients_have_the_same_methods_with_the_same_parameters(self) -> None:

@@ -401,6 +401,12 @@ test("a plan that is too large for one answer comes page by page", async () => {
     "GET /api/v1/runs/r/plan?at=7&limit=500&after=1"]);
 });
 
+test("a plan that is too large for a server without pages is refused for that", async () => {
+  const large = { status: 409, body: { error: { code: "limit", message: "Expected a plan of at most 1 bytes." } } };
+  scripted(large, { status: 400, body: { error: { code: "invalid", message: "Expected no parameter limit." } } });
+  await assert.rejects(new Client({ url: api.url }).run("r").plan(), { code: "limit", message: /at most 1 bytes/ });
+});
+
 test("a start that still waits has events to come", async () => {
   const notYet = { status: 404, body: { error: { code: "not_found", message: "Expected run r to have begun." } } };
   let begun = false;

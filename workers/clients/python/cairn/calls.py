@@ -299,7 +299,9 @@ def rows(api: Api, path: str, where: Mapping[str, Json], limit: Optional[int], p
 
 
 def plan(api: Api, run: str, at: Where, patience: Patience) -> Rules[List[Goal]]:
-    """The sub-goals, in one answer if they fit; else page by page, all as of the moment of the first."""
+    """The sub-goals, in one answer if they fit; else page by page, all as of the moment of the first.
+
+    A server that has no pages refuses the first as invalid: then the refusal of the whole is the cause."""
     path = _run_path(run, "/plan")
     whole: Call[List[Goal]] = Call("GET", path + _query({"at": at}), _rows)
     try:
@@ -307,11 +309,17 @@ def plan(api: Api, run: str, at: Where, patience: Patience) -> Rules[List[Goal]]
     except Refused as refusal:
         if refusal.code != "limit":
             raise
+        too_large = refusal
     goals: List[Goal] = []
-    query = _query({"at": at, "limit": _PAGE_ROWS})
+    query = first = _query({"at": at, "limit": _PAGE_ROWS})
     while query:
         call: Call[Tuple[List[Goal], str]] = Call("GET", path + query, _page)
-        found, following = yield from ask(api, call, patience)
+        try:
+            found, following = yield from ask(api, call, patience)
+        except Refused as refusal:
+            if query == first and refusal.code == "invalid":
+                raise too_large from None
+            raise
         goals += found
         query = following
     return goals

@@ -65,15 +65,23 @@ export class Run<Output = Any> {
   }
 
   // The sub-goals of its plan: now, or as of an event or a time. Those that are too large for one answer come page by
-  // page, all as of one moment.
+  // page, all as of one moment; a server that has no pages refuses the first as invalid, and the cause is the refusal of
+  // the whole.
   async plan({ at }: { at?: number | string } = {}): Promise<Goal[]> {
+    let tooLarge: Refused;
     try {
       return await this.#ask<Goal[]>("GET", "/plan" + query({ at }));
     } catch (thrown) {
       if (!(thrown instanceof Refused && thrown.code === "limit")) throw thrown;
+      tooLarge = thrown;
     }
     const goals: Goal[] = [];
-    for await (const goal of this.#transport.rows<Goal>(`${this.#path}/plan`, { at })) goals.push(goal);
+    try {
+      for await (const goal of this.#transport.rows<Goal>(`${this.#path}/plan`, { at })) goals.push(goal);
+    } catch (thrown) {
+      const isFirst = goals.length === 0;
+      throw isFirst && thrown instanceof Refused && thrown.code === "invalid" ? tooLarge : thrown;
+    }
     return goals;
   }
 
