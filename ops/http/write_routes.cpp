@@ -156,11 +156,20 @@ RouteReply start_runs(RouteCall& call, std::int64_t wait_ms) {
 
 // --- a start that waits ----------------------------------------------------------------------------------------------
 
+ApiResponse started_response(const Started& started) {
+  Json shown = started_json(started);
+  shown.erase("existed");
+  if (started.standing == StartStanding::waits) return json_response(std::move(shown), started.existed ? 200 : 202);
+  return started.existed ? json_response(std::move(shown))
+                         : created_response(std::move(shown), "runs", to_string(started.run));
+}
+
 ApiLater once_ended(const RouteCall& call, const Started& started, std::int64_t wait_ms) {
   const bool is_to_begin = started.standing == StartStanding::waits;
   ApiLater later = once_it_has_ended(call, started.run, wait_ms, is_to_begin);
   later.started = to_string(started.run);
   later.is_new = !started.existed;
+  later.otherwise = started_response(started);
   return later;
 }
 
@@ -196,11 +205,7 @@ RouteReply start_run(RouteCall& call) {
   const Result<Started> started = covered_start(call, call.client.start(*std::move(command), request->key));
   if (!started) return started.error();
   if (*wait_ms > 0) return once_ended(call, *started, *wait_ms);
-  Json shown = started_json(*started);
-  shown.erase("existed");
-  if (started->standing == StartStanding::waits) return json_response(std::move(shown), started->existed ? 200 : 202);
-  return started->existed ? json_response(std::move(shown))
-                          : created_response(std::move(shown), "runs", to_string(started->run));
+  return started_response(*started);
 }
 
 namespace {

@@ -78,6 +78,11 @@ void answer_again(ApiRequest& request, const ApiLater& later) {
   request.started = later.started;
 }
 
+ApiResponse answer_after(const ApiLater& later, ApiResponse answered) {
+  constexpr unsigned refusals_begin = 400;
+  return answered.status >= refusals_begin && later.otherwise ? *later.otherwise : std::move(answered);
+}
+
 ApiResponse json_response(const Json& document, unsigned status) { return {status, canonical(document) + "\n"}; }
 
 ApiResponse created_response(const Json& document, const std::string& kind, const std::string& name) {

@@ -93,9 +93,13 @@ struct ApiLater {
   // answered again at once where there is no place to wait. "": none.
   std::string started = {};
   bool is_new = false;  // it has started it
+  // The answer where answering again is refused, and the refusal would hide the run; nothing: the refusal.
+  std::optional<ApiResponse> otherwise = {};
 };
 // Marks the request as one that has waited.
 void answer_again(ApiRequest& request, const ApiLater& later);
+// What is sent of the answer that the request got then.
+ApiResponse answer_after(const ApiLater& later, ApiResponse answered);
 
 using ApiAnswer = std::variant<ApiResponse, ApiStream, ApiLater>;
 

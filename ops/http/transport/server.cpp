@@ -493,7 +493,7 @@ asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& 
 asio::awaitable<ApiResponse> HttpServer::Parts::answered_again(Work& work, const ApiLater& later) {
   answer_again(work.request, later);
   ApiAnswer now = co_await work_out(std::make_shared<Work>(io, std::move(work.admitted), std::move(work.request)));
-  co_return std::get<ApiResponse>(std::move(now));
+  co_return answer_after(later, std::get<ApiResponse>(std::move(now)));
 }
 
 // The client's end is noticed while it is waited for, and so is the server's.

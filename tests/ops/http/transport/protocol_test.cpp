@@ -130,6 +130,16 @@ TEST(ApiProtocol, a_host_is_this_machine_in_any_spelling_and_nothing_beside) {
     EXPECT_EQ(status(host), 403) << host;
 }
 
+TEST(ApiProtocol, a_refusal_after_a_wait_hides_no_run) {
+  const ApiResponse refused = error_response(409, "limit", "Expected less.");
+  ApiLater later;
+  EXPECT_EQ(answer_after(later, refused).status, 409u);
+  later.otherwise = json_response({{"run", "r"}}, 201);
+  EXPECT_EQ(answer_after(later, refused).status, 201u);
+  EXPECT_EQ(answer_after(later, refused).body, later.otherwise->body);
+  EXPECT_EQ(answer_after(later, json_response({{"status", "done"}})).status, 200u);
+}
+
 TEST(ApiProtocol, an_address_has_one_port) {
   for (const char* address : {"127.0.0.1:80:90", "[::1]:80:90", "[::1]x:80", "127.0.0.1:+80"})
     expect_refused(cairn({"serve", "--listen", address}), 2, "Expected an address");
