@@ -1,5 +1,7 @@
 #include "ops/mcp/graph_calls.hpp"
 
+#include <algorithm>
+
 #include "ops/mcp/open_questions.hpp"
 #include "ops/mcp/tasks.hpp"
 
@@ -30,6 +32,17 @@ CallReply begin(const McpHostRef& host, const McpPeer& peer, const RpcMessage& m
   return wait_for(host, message, {message.id, peer, *parse_run_id(run), call.graph, nullptr, !key.empty(), call.read});
 }
 
+// The graph's run is that of this call. A read has no other input than its URI gives: the contents of another one would
+// be given under it.
+bool is_run_of(const GraphCall& call, const Json& state) {
+  if (state.value("graph", "") != call.graph->name) return false;
+  if (!call.read) return true;
+  const Json input = state.value("input", Json::object());
+  return std::ranges::all_of(call.input.items(), [&input](const auto& entry) {
+    return input.is_object() && input.contains(entry.key()) && input[entry.key()] == entry.value();
+  });
+}
+
 // The same call once more, with what a person has entered (requestState is the run's id). The run's own scope and roles
 // decide whether this caller may go on with it.
 CallReply go_on(const McpHostRef& host, const McpPeer& peer, const RpcMessage& message, const GraphCall& call) {
@@ -40,7 +53,7 @@ CallReply go_on(const McpHostRef& host, const McpPeer& peer, const RpcMessage& m
   const ApiResponse shown = host->ask(api_get({"runs", to_string(*run)}));
   if (!refusal_of(shown).empty()) return refused(call, shown);
   const Json state = parse_stored(shown.body);
-  if (state.value("graph", "") != call.graph->name)
+  if (!is_run_of(call, state))
     return bad_params("Expected the requestState of a call of " + call.what + ", but it is another's.");
   const Json responses = message.params.value("inputResponses", Json::object());
   Result<Given, RpcError> given = give_answers(*host, state, responses, asking_of(*host, peer));

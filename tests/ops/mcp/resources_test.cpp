@@ -155,6 +155,26 @@ TEST(McpResources, a_read_that_asks_is_read_again_with_the_answer) {
   EXPECT_EQ(server.get(runs + "?graph=asks").json().size(), 1u);
 }
 
+TEST(McpResources, a_read_does_not_go_on_with_the_run_of_another_uri) {
+  const Server server;
+  Json asks = asking_tool("asks_of", {{"type", "integer"}});
+  asks["expose"] = {{"resource", "test://asked/{id}"}, {"description", "Asks for a value."}};
+  asks["nodes"]["end"]["end"]["output"]["id"] = "$id";
+  add_graph(server, asks);
+  const Json asked = send_modern(server.port(), read_of("test://asked/b", shows_forms)).result();
+  EXPECT_EQ(asked["resultType"], "input_required") << asked;
+  const auto read_again = [&](const std::string& uri) {
+    Json again = read_of(uri, shows_forms);
+    again["params"]["requestState"] = asked["requestState"];
+    again["params"]["inputResponses"] = {{"q1", {{"action", "accept"}, {"content", {{"answer", 7}}}}}};
+    return send_modern(server.port(), again);
+  };
+  const Json refused = read_again("test://asked/a").error();
+  EXPECT_EQ(refused["code"], -32602) << refused;
+  EXPECT_NE(refused["message"].get<std::string>().find("it is another's"), std::string::npos) << refused;
+  EXPECT_EQ(read_again("test://asked/b").result()["contents"][0]["text"], R"({"id":"b","value":7})");
+}
+
 TEST(McpResources, a_graph_is_a_resource_for_those_who_may_run_and_read_it) {
   const std::string dsn = new_database();
   const Variable there("CAIRN_DSN", dsn);
