@@ -238,7 +238,7 @@ export class Client {
     const path = "/runs" + query({ wait_ms: waits });
     const begun = await this.#transport.ask<RunState<Output>>("POST", path, asked);
     if (ended.has(begun.status)) return begun;
-    const rest = { timeoutMs: until - performance.now(), ...(signal && { signal }) };
+    const rest = { timeoutMs: Math.max(until - performance.now(), 0), ...(signal && { signal }) };
     return new Run<Output>(this.#transport, begun.run).wait(rest);
   }
 
