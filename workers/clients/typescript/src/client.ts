@@ -65,8 +65,8 @@ export class Run<Output = Any> {
   }
 
   // The sub-goals of its plan: now, or as of an event or a time. Those that are too large for one answer come page by
-  // page, all as of one moment; a server that has no pages refuses the first as invalid, and the cause is the refusal of
-  // the whole.
+  // page, all as of one moment. A server that has no pages refuses the first as invalid: the cause is then the refusal
+  // of the whole.
   async plan({ at }: { at?: number | string } = {}): Promise<Goal[]> {
     let tooLarge: Refused;
     try {
