@@ -182,7 +182,7 @@ TEST_P(LimitedQueues, while_nobody_waits_for_a_place_or_a_turn_a_run_goes_on) {
     for (const RunId& run : runs) {
       const std::vector<HeldJob> jobs = store_->jobs().of(run);
       ASSERT_EQ(jobs.size(), 1u);
-      EXPECT_LE(jobs[0].epoch - first_epoch(1), 4 + (limits.key_concurrency ? 5 : 2) * seconds)
+      EXPECT_LE(jobs[0].epoch - first_epoch(1), limits.key_concurrency ? 12 + 5 * seconds : 4 + 2 * seconds)
           << "in each turn it was offered and claimed";
       ASSERT_TRUE(client_->command(run, Cancel{.reason = "it has run long enough"}));
     }
