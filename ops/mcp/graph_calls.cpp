@@ -9,8 +9,9 @@ namespace cairn {
 namespace {
 
 CallReply refused(const GraphCall& call, const ApiResponse& response) {
-  const bool is_refusal_of_read = call.read && response.status < http_status::failures_begin;
-  return is_refusal_of_read ? CallReply(bad_params(refusal_of(response))) : refused_call(response);
+  const bool is_of_uri = response.status == http_status::bad_request || response.status == http_status::not_found;
+  if (!call.read || response.status >= http_status::failures_begin) return refused_call(response);
+  return is_of_uri ? bad_params(refusal_of(response)) : RpcError{rpc::internal_error, refusal_of(response)};
 }
 
 CallReply wait_for(const McpHostRef& host, const RpcMessage& message, RunCallOrder order) {

@@ -175,6 +175,19 @@ TEST(McpResources, a_read_does_not_go_on_with_the_run_of_another_uri) {
   EXPECT_EQ(read_again("test://asked/b").result()["contents"][0]["text"], R"({"id":"b","value":7})");
 }
 
+TEST(McpResources, a_read_that_a_quota_refuses_has_no_bad_parameter) {
+  const std::string dsn = new_database();
+  const Variable there("CAIRN_DSN", dsn);
+  const std::string admin = new_token(dsn, "boss", {"--role", "admin"});
+  const std::string agent = new_token(dsn, "agent", {"--role", "run", "--role", "read", "--quota", "runs=1/1h"});
+  const Server server;
+  EXPECT_EQ(server.post("/api/v1/graphs", giving("once", "test://once", {{"text", "x"}}), bearer(admin)).status, 201);
+  LegacyClient client(server.port(), Json::object(), bearer(agent));
+  EXPECT_EQ(client.ask("resources/read", {{"uri", "test://once"}}).result()["contents"][0]["text"], "x");
+  const Json refused = client.ask("resources/read", {{"uri", "test://once"}}).error();
+  EXPECT_EQ(refused["code"], -32603) << refused;
+}
+
 TEST(McpResources, a_graph_is_a_resource_for_those_who_may_run_and_read_it) {
   const std::string dsn = new_database();
   const Variable there("CAIRN_DSN", dsn);
