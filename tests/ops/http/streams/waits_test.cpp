@@ -77,6 +77,20 @@ TEST_F(ApiWaits, a_server_that_stops_answers_those_that_wait_for_runs) {
   EXPECT_EQ(other.process().wait(), 0);
 }
 
+TEST_F(ApiWaits, a_start_that_finds_no_place_to_wait_is_answered_at_once_with_its_run_s_state) {
+  const Server other({"--connections", "2"});  // one of them for a stream or a wait
+  const std::string run = start(plan_of("echo", {{"n", 1}}));  // no one works
+  const ApiStreamReader held(other.port(), runs + "/" + run + "/events");
+  EXPECT_EQ(other.get(runs + "/" + run + "?wait_ms=60000").status, 503) << "there is no place";
+  const steady_clock::time_point began = steady_clock::now();
+  const Json given = {{"graph", "plan_runner"}, {"input", plan_of("echo", {{"n", 2}})}};
+  const Reply reply = other.post(runs + "?wait_ms=60000", given);
+  EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(20));
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.json()["status"], "running");
+  EXPECT_NE(reply.json()["run"], run);
+}
+
 TEST_F(ApiWaits, a_wrong_time_is_refused) {
   const std::string run = start(plan_of("echo", {{"n", 1}}));
   for (const char* wrong : {"-1", "60001", "soon", "1.5"}) {
