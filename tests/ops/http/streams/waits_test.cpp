@@ -78,7 +78,7 @@ TEST_F(ApiWaits, a_server_that_stops_answers_those_that_wait_for_runs) {
 }
 
 TEST_F(ApiWaits, a_start_that_finds_no_place_to_wait_is_answered_at_once_with_its_run_s_state) {
-  const Server other({"--connections", "2"});  // one of them for a stream or a wait
+  const Server other({"--connections", "2"});                  // one of them for a stream or a wait
   const std::string run = start(plan_of("echo", {{"n", 1}}));  // no one works
   const ApiStreamReader held(other.port(), runs + "/" + run + "/events");
   EXPECT_EQ(other.get(runs + "/" + run + "?wait_ms=60000").status, 503) << "there is no place";
