@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -44,6 +45,12 @@ class Supervised {
   Supervised(std::string name, ChildCommand command, ChildProcess running)
       : name_(std::move(name)), command_(std::move(command)), process_(std::move(running)) {}
 
+  // It was refused, has said why, and would be again.
+  bool is_refused() {
+    if (!process_.has_ended()) return false;
+    const int status = process_.wait();
+    return WIFEXITED(status) && WEXITSTATUS(status) == exit_refused;
+  }
   void restart_if_ended() {
     if (!process_.has_ended()) return;
     std::cerr << "cairn: " << name_ << " " << process_.pid() << " has ended; another takes its place.\n";
@@ -190,7 +197,11 @@ Status supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& ap
       if (const Status there = server->check(); !there) return there;
     if (server && server->is_to_be_renewed()) renew(*server, workers, api, signals);
     if (signals.arrived()) break;
-    for (Supervised& worker : workers) worker.restart_if_ended();
+    for (Supervised& worker : workers) {
+      if (worker.is_refused())
+        return Error{Code::conflict, "Expected worker processes that may start, but one is refused, as it has said."};
+      worker.restart_if_ended();
+    }
     if (api) api->process.restart_if_ended();
   }
   return Done{};

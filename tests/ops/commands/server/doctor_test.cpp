@@ -647,6 +647,11 @@ TEST(Work, a_worker_with_other_data_than_one_of_its_queues_does_not_start) {
     const Ran refused = cairn(work);
     expect_refused(refused, 4, "has \"query sql, 200 rows, 5000 ms\" and this one \"query sql, 7 rows, 5000 ms\"");
   }
+  Beside up({"up", "--workers", "1", "--dsn", dsn});
+  EXPECT_TRUE(wait_until([&] { return up.has_ended(); })) << "its worker is not started again and again";
+  EXPECT_EQ(up.wait(), 4);
+  EXPECT_NE(up.err().find("this one \"query sql, 7 rows, 5000 ms\""), std::string::npos) << up.err();
+  EXPECT_NE(up.err().find("one is refused, as it has said"), std::string::npos) << up.err();
   const Beside elsewhere({"work", "--queue", "other", "--dsn", dsn});
   const Beside in_turn({"work", "--queue", "asked", "--other-data", "--dsn", dsn});
   EXPECT_TRUE(is_ready(elsewhere)) << elsewhere.err();
