@@ -100,8 +100,10 @@ class Pool {
   std::int32_t free_slots() const;
   // A claim costs as much as many steps: while steps run here it waits until so many slots are free.
   std::int32_t worth_a_claim() const { return std::clamp(room_ / 4, 1, 64); }
-  // Has slots enough for a claim of a job that comes.
-  bool would_claim() const { return !takes_nothing() && free_slots() >= worth_a_claim(); }
+  // Steps leave slots enough for a claim of a job that comes; one under way may bring it.
+  bool would_claim() const {
+    return !takes_nothing() && room_ - static_cast<std::int32_t>(slots_.size()) >= worth_a_claim();
+  }
 
   // How many of the slots that commits free they may fill with further jobs of their runs before a claim is due:
   // bounded, so that a run whose jobs follow one another keeps no other waiting.
