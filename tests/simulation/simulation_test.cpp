@@ -55,7 +55,7 @@ TEST_F(Simulation, what_must_hold_holds_whatever_happens) {
        {"snapshots kept", "snapshots read", "states forgotten", "decided under a lock", "events missed",
         "slots filled by a commit", "steps run alone", "cleanups", "runs out of time", "windows with more than a burst",
         "keys with as many held as may be", "windows of budgets that are used up", "kept steps with a start",
-          "changes of limits", "items of maps", "jobs that began while another key waited"})
+        "changes of limits", "items of maps", "jobs that began while another key waited"})
     EXPECT_GT(reached[what], 0) << what;
 }
 
