@@ -27,7 +27,7 @@ struct Capacity {
 struct ServedQueues {
   QueueNames open;  // with neither a limit nor a pause
   // Bound queues in which a held branch may go on, and a new one is claimed (QueueLimits::lets_go_on); in some only
-  // while nobody waits, which the holder knows.
+  // while no one waits, which the holder knows.
   QueueNames counted;  // without a rate: only the jobs that are held are limited
   QueueNames paced;    // with one: each step of a branch that goes on takes a start of it first
 };

@@ -345,7 +345,7 @@ void Session::submit(StepsInFlight::Report report) {
 
 // Where all places are taken others wait for the holder's: it is given to them after a quarter of a second, as is a
 // pause its effect, and a job of a higher priority its turn. Where only a rate is, others wait when it is short. Where
-// it counts whose turn it is, nobody may wait, and a job that comes must find slots that are worth a claim.
+// it counts whose turn it is, no one may wait, and a job that comes must find slots that are worth a claim.
 bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
   constexpr TimeUs turn_us = 250'000;
   const std::string& queue = held.job.queue;

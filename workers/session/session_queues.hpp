@@ -27,7 +27,7 @@ class SessionQueues {
   bool lets_go_on_alone(const std::string& queue) const { return alone_.contains(queue); }
   // Its limits leave places for so many held jobs, of all keys or of each: others may wait for one, in any shard.
   bool has_places(const std::string& queue) const { return with_places_.contains(queue); }
-  // A claim says that nobody waits for a place in these queues, or in these queues at all, until then (steady), if no
+  // A claim says that no one waits for a place in these queues, or in these queues at all, until then (steady), if no
   // other claim finds otherwise.
   void claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until);
   bool has_free_places(const std::string& queue, TimeUs now_us) const;
@@ -36,7 +36,7 @@ class SessionQueues {
   bool learn(const std::vector<QueueLimits>& limits);
   // A step of a limited queue passes through the table, where all sessions count together. Where they only count what
   // is held, a held branch may go on for a while: it is one held job before and after. Where they count starts as well,
-  // it takes one first. Where it counts whose turn it is, it goes on while nobody waits.
+  // it takes one first. Where it counts whose turn it is, it goes on while no one waits.
   ServedQueues by_what_is_kept() const;
 
   // Nothing is claimed from it before then (steady).
@@ -47,7 +47,7 @@ class SessionQueues {
   QueueNames served_;
   QueueNames limited_;
   QueueNames counted_;  // in these only the jobs that are held are limited
-  QueueNames alone_;    // in these a held branch may go on while nobody waits
+  QueueNames alone_;    // in these a held branch may go on while no one waits
   QueueNames paced_;    // these have a rate, and a held branch may go on
   QueueNames with_places_;
   std::map<std::string, TimeUs> free_until_;                     // those of them with free places

@@ -98,7 +98,7 @@ struct ApiLater {
 };
 // Marks the request as one that has waited.
 void answer_again(ApiRequest& request, const ApiLater& later);
-// What is sent of the answer that the request got then.
+// The answer to send in place of the one that the request got then.
 ApiResponse answer_after(const ApiLater& later, ApiResponse answered);
 
 using ApiAnswer = std::variant<ApiResponse, ApiStream, ApiLater>;
