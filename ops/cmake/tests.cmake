@@ -19,8 +19,8 @@ endif()
 
 # A program whose tests mostly wait for processes and servers is run in parts, side by side; the longest start first.
 set(cairn_parts_of_ops 12)
-set(cairn_parts_of_workers 6)
-set(cairn_parts_of_storage 6)
+set(cairn_parts_of_workers 3)
+set(cairn_parts_of_storage 2)
 
 function(cairn_tests folder label library)
   add_executable(test_${folder} ${ARGN} tests/paths.cpp)
