@@ -63,6 +63,8 @@ class Mixture {
         {"a tool misbehaves", &Mixture::poison},
         {"a start comes again", &Mixture::start_again},
     };
+    // Longer than all others of a short mixture together.
+    if (!is_full()) std::erase_if(kinds, [](const Kind& kind) { return kind.how == &Mixture::stop_worker_for_long; });
     if (has_disk) kinds.push_back({"the server's disk is full", &Mixture::fill_disk});
     if (has_clock) kinds.push_back({"the server's clock is set", &Mixture::set_clock});
     return kinds;
