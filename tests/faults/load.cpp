@@ -45,7 +45,7 @@ Json plan_of(const std::string& load, int number) {
 std::vector<Execution> read_ledger(const std::filesystem::path& ledger) {
   std::vector<Execution> executions;
   std::istringstream text(read_file(ledger));
-  for (Execution one; text >> one.key >> one.attempt >> one.at;) executions.push_back(one);
+  for (Execution one; text >> one.key >> one.attempt >> one.at >> one.worker;) executions.push_back(one);
   return executions;
 }
 
@@ -347,13 +347,14 @@ std::string Load::ended_before(TimeUs at) const {
 
 // An attempt's second execution has a reason if the first one's claim may have been lost.
 void Load::count_executions(const std::vector<Execution>& ledger) {
-  std::map<std::pair<std::string, int>, TimeUs> first;
+  std::map<std::pair<std::string, int>, Execution> first;
   for (const Execution& one : ledger) {
-    const auto [before, is_first] = first.emplace(std::pair(one.key, one.attempt), one.at);
+    const auto [before, is_first] = first.emplace(std::pair(one.key, one.attempt), one);
     if (is_first || tried_again_.contains(one.key.substr(0, one.key.find('/')))) continue;
     ++line_.executed_twice;
-    EXPECT_TRUE(is_in_lapse(before->second, Unwritten::claims))
-        << one.key << " was executed twice: at " << before->second << " and " << one.at << " us, after faults"
+    EXPECT_TRUE(is_in_lapse(before->second.at, Unwritten::claims))
+        << one.key << ", attempt " << one.attempt << ", was executed twice: at " << before->second.at << " us by "
+        << before->second.worker << " and at " << one.at << " us by " << one.worker << ", after faults"
         << ended_before(one.at);
   }
 }

@@ -24,6 +24,7 @@ struct Execution {  // a line of the ledger
   std::string key;  // run/step
   int attempt = 0;
   TimeUs at = 0;
+  pid_t worker = 0;
 };
 
 struct LoadOptions {

@@ -1,6 +1,6 @@
 // The tool of the fault tests: notes each call in a ledger outside of the engine, then does what its inputs ask for.
 //   note LEDGER MILLISECONDS
-// A line of the ledger: the step's key, the attempt, and the moment in microseconds.
+// A line of the ledger: the step's key, the attempt, the moment in microseconds, and the worker's process.
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
@@ -18,14 +18,6 @@ namespace {
 
 using cairn::Json;
 
-bool note(const char* ledger, const std::string& key, int attempt) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto moment = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  const std::string line = key + " " + std::to_string(attempt) + " " + std::to_string(moment) + "\n";
-  const int file = open(ledger, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  return file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-}
-
 std::string field_of(pid_t process, const std::string& name) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   for (std::string line; std::getline(status, line);)
@@ -38,6 +30,15 @@ pid_t worker() {
   for (pid_t process = getppid(); process > 1; process = std::stoi(field_of(process, "PPid")))
     if (field_of(process, "Name") == "cairn") return process;
   return 0;
+}
+
+bool note(const char* ledger, const std::string& key, int attempt) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto moment = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  const std::string line =
+      key + " " + std::to_string(attempt) + " " + std::to_string(moment) + " " + std::to_string(worker()) + "\n";
+  const int file = open(ledger, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  return file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
 // A program may not signal its worker: Load::kill_as_wished does it.

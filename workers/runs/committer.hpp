@@ -180,6 +180,8 @@ class Committer {
   CommitterActions drain_actions();
 
   bool idle() const;  // nothing waits, is gathered or under way
+  // When the shard's oldest batch was sent first whose verdicts are not known: they may bring holds. `never_us`: none.
+  TimeUs unanswered_since_us(Shard shard) const;
   int created_held_under_way() const { return keep_rules_.created_held(); }
   TimeUs due_us() const;  // steady: when drain_actions() is worth a call although nothing arrived; `never_us`: not
   CommitterCounts counts() const;

@@ -95,6 +95,7 @@ bool Committer::depart(Shard shard) {
   batch->id = ++last_batch_;
   set_commit_id(*batch);
   batch->shard = shard;
+  batch->asked_at = now_;
   ++counts_.batches;
   send(*batch);
   batches_.emplace(batch->id, std::move(batch));
@@ -177,7 +178,7 @@ void Committer::verdicts(std::uint64_t id, std::vector<Verdict> verdicts) {
       undo(run, verdicts[place]);
     }
     run.group = 0;
-    if (batch->locked_at > 0 && run.has_missed) gather_for_a_while(run, now_ - batch->locked_at);
+    if (batch->is_locked && run.has_missed) gather_for_a_while(run, now_ - batch->asked_at);
   }
   for (const CachedRun* run : batch->runs) again_.push_back(run->id);
 }

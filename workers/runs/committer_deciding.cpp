@@ -388,6 +388,13 @@ bool Committer::idle() const {
          std::all_of(to_lock_.begin(), to_lock_.end(), [](const auto& queue) { return queue.empty(); });
 }
 
+TimeUs Committer::unanswered_since_us(Shard shard) const {
+  TimeUs since = never_us;
+  for (const auto& [id, batch] : batches_)
+    if (batch->shard == shard) since = std::min(since, batch->asked_at);
+  return since;
+}
+
 TimeUs Committer::due_us() const {
   TimeUs due = again_.empty() ? never_us : now_;
   for (const auto& [at, load] : loads_again_) due = std::min(due, at);

@@ -37,7 +37,8 @@ struct Committer::Batch {
   std::vector<CachedRun*> runs;
   std::size_t bytes = 0;      // of the entries' events
   bool is_undecided = false;  // its runs are to be locked first
-  TimeUs locked_at = 0;       // when that was asked for; 0: they are not
+  bool is_locked = false;     // they are, or will be
+  TimeUs asked_at = 0;        // when it was sent first
   std::set<RunId> locked;     // the runs that were locked for it
   TimeUs retry_at = never_us;
   int failures = 0;

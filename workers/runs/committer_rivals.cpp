@@ -50,8 +50,8 @@ bool Committer::depart_locked(Shard shard) {
   if (batch->runs.empty()) return false;
   batch->id = ++last_batch_;
   batch->shard = shard;
-  batch->is_undecided = true;
-  batch->locked_at = now_;
+  batch->is_undecided = batch->is_locked = true;
+  batch->asked_at = now_;
   ++counts_.batches;
   send(*batch);
   batches_.emplace(batch->id, std::move(batch));

@@ -20,6 +20,14 @@ void PacedStarts::wait(Pool::Start start) {
   waits_[start.job.job.queue].waiting.push_back(std::move(start));
 }
 
+std::vector<const Pool::Start*> PacedStarts::waiting() const {
+  std::vector<const Pool::Start*> waiting;
+  for (const auto& [name, queue] : waits_)
+    for (const std::vector<Pool::Start>* starts : {&queue.waiting, &queue.asked})
+      for (const Pool::Start& start : *starts) waiting.push_back(&start);
+  return waiting;
+}
+
 std::vector<TakeStarts> PacedStarts::drain_calls() {
   std::vector<TakeStarts> calls;
   for (auto& [name, queue] : waits_) {

@@ -31,6 +31,8 @@ class PacedStarts {
   bool must_wait(const Pool::Start& start) const { return start.is_kept && queues_.contains(start.job.job.queue); }
   void wait(Pool::Start start);
 
+  std::vector<const Pool::Start*> waiting() const;  // also those for which starts are being taken
+
   // One for each queue in which steps wait and none is under way.
   std::vector<TakeStarts> drain_calls();
   Outcome taken(const TakeStarts& call);

@@ -392,7 +392,22 @@ void Session::claim(Pool::Claim claim) {
   request.short_history_max = short_history_events;
   request.notified_only = claim.notified_only;
   request.not_of = std::move(claim.not_of);
-  call(ClaimJobs{std::move(request)});
+  claims_asked_.emplace(claim.shard, steady_);
+  call(ClaimJobs{.request = std::move(request), .asked_us = steady_});
+}
+
+// Steps that wait for a start of their queue's rate are held as well.
+Sweeper::Ours Session::ours() const {
+  Sweeper::Ours ours{steps_.executing(), {}};
+  for (const Pool::Start* start : paced_.waiting())
+    ours.steps.push_back({start->slot, {start->job.run, start->job.job.branch, start->job.epoch}});
+  for (Shard shard = 0; shard < origin_.shards; ++shard) {
+    const auto claim = claims_asked_.lower_bound({shard, 0});
+    const bool is_claiming = claim != claims_asked_.end() && claim->first == shard;
+    const TimeUs claims = is_claiming ? claim->second : never_us;
+    ours.unanswered_since.push_back(std::min(claims, committer_.unanswered_since_us(shard)));
+  }
+  return ours;
 }
 
 void Session::replied(Reply reply) {

@@ -128,6 +128,7 @@ class Session {
   void submit(StepsInFlight::Report report);
   void leave(const StepsInFlight::Ended& step);
   void update_capacity();
+  Sweeper::Ours ours() const;
   // No step of it runs or waits for a scan, and it works for all.
   bool is_idle() const {
     return steps_.is_empty() && unknown_tools_.empty() && options_.only_runs.empty() && !lifecycle_.is_draining();
@@ -161,6 +162,8 @@ class Session {
   PacedStarts paced_;
   Crowd crowd_;
   std::set<RunId> home_of_;  // the runs that this process keeps something open for
+
+  std::multiset<std::pair<Shard, TimeUs>> claims_asked_;  // those under way; steady
 
   KnownGraphs known_graphs_;
   LoadsAfterNames after_names_;

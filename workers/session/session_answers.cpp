@@ -90,6 +90,7 @@ void Session::on_failure(const KeepSnapshot&) {}  // a cache
 template <>
 void Session::on_answer(ClaimJobs& claim) {
   constexpr TimeUs known_us = 1'000'000;
+  claims_asked_.erase(claims_asked_.find({claim.request.shard, claim.asked_us}));
   queues_.claimed(claim.request, claim.answer, steady_ + known_us);
   pool_.claimed(claim.request.shard, std::move(claim.answer.jobs));
   for (ShortHistory& one : claim.answer.histories)
@@ -100,6 +101,7 @@ void Session::on_answer(ClaimJobs& claim) {
 }
 template <>
 void Session::on_failure(const ClaimJobs& claim) {
+  claims_asked_.erase(claims_asked_.find({claim.request.shard, claim.asked_us}));
   pool_.claim_failed(claim.request.shard);
 }
 
@@ -189,7 +191,7 @@ void Session::on_answer(ScanSessions& scan) {
   observe_clock(scan.answer.database_us, scan.answer.steady_us);
   learn(scan.answer.queue_limits);
   learn(scan.answer.sessions, scan.asked_us);
-  const Sweeper::Findings found = sweeping_.scanned(scan, steps_.executing(), lifecycle_.is_draining());
+  const Sweeper::Findings found = sweeping_.scanned(scan, ours(), lifecycle_.is_draining());
   if (options_.only_runs.empty()) {
     crowd_.seen(scan.answer.sessions, queues_.served(), now_, session_silence_ms * 1'000);
     pool_.poll_every(crowd_.poll_us(options_.poll_ms * 1'000));

@@ -102,6 +102,7 @@ struct KeepSnapshot {
 
 struct ClaimJobs {
   ClaimRequest request;
+  TimeUs asked_us = 0;  // steady
   ClaimedBatch answer = {};
   static const char* purpose() { return "claim steps"; }
   void carry_out(const CallSite& at) { answer = at.store.claim(request); }

@@ -79,14 +79,14 @@ Sweeper::Sweeper(SessionId self, TimeUs dead_after_us)
       stray_after_us_(dead_after_us / 2),
       watch_(self, dead_after_us, std::max<TimeUs>(dead_after_us / 2, 1)) {}
 
-Sweeper::Findings Sweeper::scanned(const ScanSessions& scan, std::span<const Executing> executing, TimeUs steady_us) {
+Sweeper::Findings Sweeper::scanned(const ScanSessions& scan, const Ours& ours, TimeUs steady_us) {
   Findings findings;
   const ScanSessions::Answer& found = scan.answer;
   said_.clear();
   for (const SessionRow& row : found.sessions) said_.emplace(row.id, SaidOfHolds{row.alone, row.begun});
   if (found.held.is_all) {  // a hold missing from a list that was cut off is perhaps not gone
-    find_stopped(scan, executing, findings);
-    find_strays(scan, executing, findings);
+    find_stopped(scan, ours.steps, findings);
+    find_strays(scan, ours, steady_us, findings);
   }
   findings.dead = watch_.scanned(found.sessions, steady_us, found.exited);
   findings.is_forgotten = std::none_of(found.sessions.begin(), found.sessions.end(),
@@ -103,17 +103,27 @@ void Sweeper::find_stopped(const ScanSessions& scan, std::span<const Executing> 
       findings.stopped.push_back(step.slot);
 }
 
-void Sweeper::find_strays(const ScanSessions& scan, std::span<const Executing> executing, Findings& findings) {
+bool Sweeper::Ours::may_come(const RunId& run, TimeUs seen_us) const {
+  if (unanswered_since.empty()) return false;
+  const Shard shard = shard_of(run, static_cast<std::int32_t>(unanswered_since.size()));
+  return unanswered_since[static_cast<std::size_t>(shard)] <= seen_us;
+}
+
+// A hold of ours that no step here has, because the answer that would have brought it was lost. An answer that is still
+// to come may bring it, however late: a commit in doubt may have landed. So it is a stray only if no call is unanswered
+// that was asked before the hold was seen.
+void Sweeper::find_strays(const ScanSessions& scan, const Ours& ours, TimeUs steady_us, Findings& findings) {
   std::set<Hold> known;
-  for (const Executing& step : executing) known.insert(step.hold);
+  for (const Executing& step : ours.steps) known.insert(step.hold);
   std::map<Hold, TimeUs> strays;
   for (const HeldJob& job : scan.answer.held.own) {
     const Hold hold = hold_of(job);
     if (known.contains(hold)) continue;
     const auto before = strays_.find(hold);
-    const TimeUs first = before == strays_.end() ? scan.asked_us : before->second;
-    strays.emplace(hold, first);  // the reply that brings it to us may still be on its way: it is given time
-    if (scan.asked_us - first >= stray_after_us_) findings.releases.push_back(release_of(job, scan.now_us));
+    const TimeUs first = before == strays_.end() ? steady_us : before->second;
+    strays.emplace(hold, first);
+    if (steady_us - first >= stray_after_us_ && !ours.may_come(hold.run, first))
+      findings.releases.push_back(release_of(job, scan.now_us));
   }
   strays_ = std::move(strays);
 }

@@ -82,13 +82,19 @@ class Sweeper {
     bool is_running = false;
     TimeUs started_at = 0;  // steady
   };
+  struct Ours {
+    std::vector<Executing> steps;
+    // When each shard's oldest call was asked that may still bring a hold; steady. `never_us`, or no shards: none may.
+    std::vector<TimeUs> unanswered_since;
+    bool may_come(const RunId& run, TimeUs seen_us) const;  // a hold of the run that was seen then
+  };
   struct Findings {
     std::vector<Pool::Slot> stopped;      // run here although their hold is gone: cancelled, or given up as lost
     std::vector<Pool::Release> releases;  // ours in the store for long, and unknown here
     std::vector<SessionId> dead;          // to be reaped
     bool is_forgotten = false;            // we were declared dead ourselves
   };
-  Findings scanned(const ScanSessions& scan, std::span<const Executing> executing, TimeUs steady_us);
+  Findings scanned(const ScanSessions& scan, const Ours& ours, TimeUs steady_us);
 
   // The losses among the holds, each of which must be committed and then reported_lost(); and timers and steps that had
   // not begun, which are only released. Those that are under way already are left out.
@@ -105,7 +111,7 @@ class Sweeper {
 
  private:
   void find_stopped(const ScanSessions& scan, std::span<const Executing> executing, Findings& findings) const;
-  void find_strays(const ScanSessions& scan, std::span<const Executing> executing, Findings& findings);
+  void find_strays(const ScanSessions& scan, const Ours& ours, TimeUs steady_us, Findings& findings);
 
   SessionId self_;
   TimeUs stray_after_us_;

@@ -71,14 +71,13 @@ void Sweeping::scan_failed() {
   soonest_scan_ = next_scan_ = steady_ + scan_failed_pause_us;
 }
 
-Sweeper::Findings Sweeping::scanned(const ScanSessions& scan, std::span<const Sweeper::Executing> executing,
-                                    bool is_draining) {
+Sweeper::Findings Sweeping::scanned(const ScanSessions& scan, const Sweeper::Ours& ours, bool is_draining) {
   CHECK(is_scanning_);
   is_scanning_ = false;
   soonest_scan_ = steady_ + scan_pause_min_us;
   next_scan_ = steady_ + pause_us();
   if (scan.answer.jobs_took_us > 0) record_jobs_scan(scan.answer.jobs_took_us);
-  Sweeper::Findings found = sweeper_.scanned(scan, executing, steady_);
+  Sweeper::Findings found = sweeper_.scanned(scan, ours, steady_);
   actions_.releases.insert(actions_.releases.end(), found.releases.begin(), found.releases.end());
   if (is_draining) return found;
   reap(found.dead, scan.answer.sessions);

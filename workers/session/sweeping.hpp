@@ -62,7 +62,7 @@ class Sweeping {
   void rest_for(TimeUs pause_us) { rest_until_ = steady_ + pause_us; }
   void scan_soon();  // not only when it is due
   // The findings that concern the session's own steps and row. `is_draining`: nothing is done about others.
-  Sweeper::Findings scanned(const ScanSessions& scan, std::span<const Sweeper::Executing> executing, bool is_draining);
+  Sweeper::Findings scanned(const ScanSessions& scan, const Sweeper::Ours& ours, bool is_draining);
   void scan_failed();
   TimeUs pause_us() const;  // between two scans of a session that is not idle
   void reaped(const ReapSession& call);

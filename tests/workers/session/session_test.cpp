@@ -188,6 +188,42 @@ TEST_F(SessionTest, one_look_that_had_to_wait_makes_the_next_no_rarer) {
   EXPECT_EQ(jobs_scans_, scans_);
 }
 
+// Found by a mixture of faults: its holds were released as strays meanwhile, and the branches were executed twice.
+TEST_F(SessionTest, a_commit_that_is_in_doubt_for_long_keeps_the_branches_that_it_began) {
+  const Json graph = parse_stored(R"({"name": "forks", "start": "a", "limits": {"steps": 9}, "channels":
+      {"count": {"reducer": "sum"}}, "nodes": {"a": {"do": "t.hang", "on": {"ok": ["b", "c"]}},
+      "b": {"do": "t.hang", "on": {"ok": "j"}}, "c": {"do": "t.hang", "on": {"ok": "j"}},
+      "j": {"do": "t.pure", "join": true, "on": {"ok": "z"}}, "z": {"end": "done"}}})");
+  ASSERT_TRUE(client_->add_graph(graph));
+  StartRun command;
+  command.graph = "forks";
+  command.input = Json::object();
+  const RunId run = client_->start(std::move(command), "")->run;
+  pass(20);
+  ASSERT_EQ(running_.size(), 1u);
+  bool has_landed = false;
+  int releases = 0;
+  const auto lands_without_an_answer = [&](const StoreCall& call) {
+    releases += std::holds_alternative<LetGo>(call) ? 1 : 0;
+    if (!std::holds_alternative<Commit>(call)) return false;
+    const std::function<TimeUs()> steady = [this] { return steady_; };
+    if (StoreCall landed = call; !std::exchange(has_landed, true)) carry_out(landed, {*store_, steady});
+    return true;
+  };
+  session_.ended(running_.at(0), Outcome{"ok", Json::object(), {}});
+  for (TimeUs waited = 0; waited < 20 * second; waited += advance_us) advance(lands_without_an_answer);
+  ASSERT_TRUE(has_landed);
+  EXPECT_EQ(releases, 0);
+  EXPECT_EQ(running_.size(), 1u) << "it does not know yet that they are its own";
+  pass(static_cast<int>(6 * second / advance_us));
+  ASSERT_EQ(running_.size(), 3u);
+  for (const HeldJob& job : store_->jobs().of(run)) EXPECT_EQ(job.session, 5);
+  session_.ended(running_.at(1), Outcome{"ok", Json::object(), {}});
+  session_.ended(running_.at(2), Outcome{"ok", Json::object(), {}});
+  pass(20);
+  EXPECT_EQ(status(run), RunStatus::done);
+}
+
 // --- homes ---------------------------------------------------------------------------------------------------------
 
 TEST_F(SessionTest, a_session_that_was_declared_dead_says_again_whose_home_it_is) {

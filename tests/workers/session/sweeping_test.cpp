@@ -41,6 +41,17 @@ class SweepingTest : public ::testing::Test {
     (void)sweeping_.scanned(found, {}, false);
     return sweeping_.drain_actions();
   }
+  // How many holds are released after a scan that finds one of our own, which no step here has.
+  std::size_t released_of_own(std::vector<TimeUs> unanswered_since) {
+    steady_ += 2 * second;
+    sweeping_.tick(steady_, noon + steady_);
+    sweeping_.scan_if_due();
+    ScanSessions found = std::get<ScanSessions>(sweeping_.drain_actions().calls.at(0));
+    found.answer.held.is_all = true;
+    found.answer.held.own = {lost_job()};
+    (void)sweeping_.scanned(found, {{}, std::move(unanswered_since)}, false);
+    return sweeping_.drain_actions().releases.size();
+  }
   TimeUs steady_ = 0;
   Sweeping sweeping_;
 };
@@ -112,6 +123,21 @@ TEST_F(SweepingTest, an_idle_session_rests_until_it_works_or_is_to_look) {
   sweeping_.scan_soon();
   sweeping_.scan_if_due(true);
   EXPECT_EQ(sweeping_.drain_actions().calls.size(), 1u);
+}
+
+// A worker's commit waited ten seconds for the answer that it had landed. Meanwhile the branches that it had begun were
+// taken for strays, released, and executed by another worker; then the answer came, and they were executed here as
+// well.
+TEST_F(SweepingTest, a_hold_that_an_unanswered_call_may_bring_is_no_stray) {
+  const TimeUs asked = steady_ + second;
+  for (int scans = 0; scans < 10; ++scans) EXPECT_EQ(released_of_own({asked}), 0u) << "its answer may bring it";
+  EXPECT_EQ(released_of_own({steady_}), 1u) << "a later call cannot bring it";
+  EXPECT_EQ(released_of_own({never_us}), 1u);
+}
+
+TEST_F(SweepingTest, a_hold_that_no_answer_brings_is_released_after_half_of_the_time_to_live) {
+  for (int scans = 0; scans < 3; ++scans) EXPECT_EQ(released_of_own({}), 0u) << scans;
+  EXPECT_EQ(released_of_own({}), 1u);
 }
 
 // 10,000 holds of a worker that died: its runs are shared out, and each share is taken over without a pause.
