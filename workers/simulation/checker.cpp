@@ -70,6 +70,11 @@ std::int32_t Checker::errors(const RunId& run, StepId step) const {
 
 void Checker::executed(const RunId& run, StepId step, std::int32_t attempt) { executed_.insert({run, step, attempt}); }
 
+bool Checker::has_ended(const RunId& run, StepId step, std::int32_t attempt) const {
+  const auto known = known_.find(run);
+  return known != known_.end() && known->second.ended.contains({step, attempt});
+}
+
 void Checker::before(std::span<const Entry> batch) {
   held_.clear();
   for (const Entry& entry : batch) {
@@ -242,6 +247,7 @@ void Checker::check_event(const RunId& run, Known& known, const Event& event) {
       check_report(run, known, event, closed->attempt, closed->status == GoalStatus::succeeded);
   } else if (std::holds_alternative<RunReopened>(event.body)) {
     known.reported.clear();  // failed steps begin again with attempt 1
+    known.ended.clear();
   }
 }
 
@@ -249,6 +255,7 @@ void Checker::check_report(const RunId& run, Known& known, const Event& event, s
   const std::string of = "Attempt " + std::to_string(attempt) + " at " + name_of(run, event.step);
   if (const Step* step = find_step(known.state, event.step)) reporting_[step->branch] = event.step;
   if (!known.reported.insert({event.step, attempt}).second) found(of + " is reported twice.");
+  if (was_run) known.ended.insert({event.step, attempt});
   if (was_run && !executed_.contains({run, event.step, attempt})) found(of + " is reported, but nobody executed it.");
 }
 

@@ -56,6 +56,7 @@ class Checker {
   std::int64_t kept_with_start() const { return kept_with_start_; }  // steps that were executed so
   std::int64_t passed_by() const { return passed_by_; }              // jobs that began while another key waited
   void executed(const RunId& run, StepId step, std::int32_t attempt);
+  bool has_ended(const RunId& run, StepId step, std::int32_t attempt) const;  // it was executed, and the log says how
   // By an effect, which begins when its step has been started.
   void begun(const RunId& run, StepId step);
 
@@ -72,7 +73,8 @@ class Checker {
     RunState state;
     Hash chain{};
     std::set<std::pair<StepId, std::int32_t>> reported;
-    std::map<StepId, std::int64_t> epochs;  // the newest with which each step stood in the queue
+    std::set<std::pair<StepId, std::int32_t>> ended;  // of these, by those who executed them
+    std::map<StepId, std::int64_t> epochs;            // the newest with which each step stood in the queue
   };
   struct Held {  // the queue before a commit
     std::int64_t head = 0;

@@ -56,7 +56,7 @@ struct LimitsPlan {
 struct Fault {
   enum class Kind : std::uint8_t {
     lost_request,  // a store call fails and does not land
-    lost_answer,   // it lands, but fails for the session
+    lost_answer,   // it lands, and after a while fails for the session
     late_landing,  // it fails at once, and lands so much later
     slow,          // it lands, and is answered, so much later
     crash,         // the session dies at this call; another begins so much later

@@ -65,6 +65,7 @@ void SimulatedWorker::begin() {
   executor_.emplace(world_.handlers, ports_, of.self.id);
   session_ = std::make_unique<Session>(std::move(of), options(), *executor_, world_.tools);
   stalled_until_ = 0;
+  has_stalled_ = false;
   executing_.clear();
   next_advance_ = never_us;
   back_after_.reset();
@@ -95,6 +96,7 @@ void SimulatedWorker::crash(TimeUs pause) {
 void SimulatedWorker::stall(TimeUs pause) {
   if (!is_alive()) return;
   if (world_.keeps_story) world_.write(name(), "stands still for " + std::to_string(pause / 1'000) + " ms");
+  has_stalled_ = true;
   stalled_until_ = world_.agenda.now() + pause;
 }
 
@@ -182,6 +184,7 @@ bool SimulatedWorker::send(StoreCall call) {
     }
     trouble.is_lost = fault->kind == Fault::Kind::lost_request;
     trouble.is_answerless = fault->kind == Fault::Kind::lost_answer;
+    trouble.silence_us = trouble.is_answerless ? fault->lasts_us : 0;
     trouble.lands_late_us = fault->kind == Fault::Kind::late_landing ? fault->lasts_us : 0;
     trouble.slow_us = fault->kind == Fault::Kind::slow ? fault->lasts_us : 0;
   }
@@ -230,6 +233,15 @@ void SimulatedWorker::check_alone(const Effect& effect) {
   executing_.emplace(effect.slot, is_alone);
 }
 
+// An attempt whose end is in the log is begun by no one any more, but for a session that stood still and does not know
+// yet that it has lost its holds.
+void SimulatedWorker::check_first(const Effect& effect) const {
+  const StepInput& input = effect.work.input;
+  if (has_stalled_ || !world_.checker.has_ended(input.run, input.step, input.attempt)) return;
+  found("Attempt " + std::to_string(input.attempt) + " at step " + std::to_string(input.step) + " of run " +
+        to_string(input.run).substr(0, 8) + " is begun in " + name() + ", but has ended.");
+}
+
 // A cancelled effect may end all the same, and an end may be reported twice.
 void SimulatedWorker::start(Effect effect) {
   if (world_.keeps_story)
@@ -238,6 +250,7 @@ void SimulatedWorker::start(Effect effect) {
                              std::to_string(effect.work.input.attempt) + " (" + effect.work.input.node +
                              effect.work.input.sub_goal + ")");
   check_alone(effect);
+  check_first(effect);
   Act act = world_.act(effect.work.input, effect.work.timeout_ms);
   const auto report = [this, gone = gone_, slot = effect.slot, result = std::move(act.result)] {
     if (!*gone) ended(slot, result);

@@ -40,6 +40,7 @@ class SimulatedWorker {
   void answered(StoreCall call, bool is_answered);
   void start(Effect effect);
   void ended(Ticket slot, const StepResult& result);
+  void check_first(const Effect& effect) const;
   void check_alone(const Effect& effect);
   void beat();
   void end();
@@ -54,6 +55,7 @@ class SimulatedWorker {
   std::shared_ptr<bool> gone_;
   std::optional<Executor> executor_;
   std::unique_ptr<Session> session_;
+  bool has_stalled_ = false;  // since it began
   TimeUs stalled_until_ = 0;
   TimeUs next_advance_ = never_us;
   std::int64_t advances_ = 0;

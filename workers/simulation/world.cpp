@@ -123,7 +123,7 @@ void World::send(StoreCall call, Trouble trouble, std::function<TimeUs()> steady
     commit->batch.entries = entries.get();
   }
   const TimeUs there = delay() + trouble.slow_us;
-  const TimeUs back = delay();
+  const TimeUs back = delay() + trouble.silence_us;
   const auto answer = [this, sent, gone, then = std::move(then), back](bool is_answered) {
     agenda.after(back, [sent, gone, then, is_answered] {
       if (!*gone) then(*sent, is_answered);

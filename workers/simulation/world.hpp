@@ -36,6 +36,7 @@ inline constexpr TimeUs epoch_us = 1'700'000'000'000'000;  // the database's tim
 struct Trouble {
   bool is_lost = false;        // it does not land
   bool is_answerless = false;  // it lands, but the answer does not arrive
+  TimeUs silence_us = 0;       // so long is the answer waited for
   TimeUs lands_late_us = 0;    // not 0: it fails at once, and lands so much later
   TimeUs slow_us = 0;
 };
