@@ -264,11 +264,16 @@ bool Session::dispatch_claims() {
   Pool::Actions actions = pool_.drain_actions();
   if (actions.empty()) return false;
   for (Pool::Claim& one : actions.claims) claim(std::move(one));
-  for (Pool::Start& start : actions.starts)
-    paced_.must_wait(start) ? paced_.wait(std::move(start)) : begin(std::move(start));
+  for (Pool::Start& start : actions.starts) begin_or_wait(std::move(start));
   for (TakeStarts& one : paced_.drain_calls()) call(std::move(one));
   for (LetGo& one : calls_of(actions.releases)) call(std::move(one));
   return true;
+}
+
+void Session::begin_or_wait(Pool::Start start) {
+  if (paced_.must_wait(start)) return paced_.wait(std::move(start));
+  if (start.is_kept && queues_.must_be_claimed(start.job.job.queue)) return pool_.give_back(start.slot, now_);
+  begin(std::move(start));
 }
 
 void Session::begin(Pool::Start start) {

@@ -115,6 +115,7 @@ class Session {
   // --- joining the parts: the actions of each are passed on; true: there were any ---
   bool dispatch_commits();
   bool dispatch_claims();
+  void begin_or_wait(Pool::Start start);
   void begin(Pool::Start start);
   void resolve(PacedStarts::Outcome outcome);
   void dispatch_steps();

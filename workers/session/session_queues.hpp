@@ -25,6 +25,10 @@ class SessionQueues {
   // Its limits let a held branch go on there; or do so while it is empty.
   bool lets_go_on(const std::string& queue) const { return counted_.contains(queue) || paced_.contains(queue); }
   bool lets_go_on_alone(const std::string& queue) const { return alone_.contains(queue); }
+  // Each step of it is claimed: its limits, which may be newer than the hold, let no branch go on.
+  bool must_be_claimed(const std::string& queue) const {
+    return is_limited(queue) && !lets_go_on(queue) && !lets_go_on_alone(queue);
+  }
   // Its limits leave places for so many held jobs, of all keys or of each: others may wait for one, in any shard.
   bool has_places(const std::string& queue) const { return with_places_.contains(queue); }
   // A claim says that no one waits for a place in these queues, or in these queues at all, until then (steady), if no

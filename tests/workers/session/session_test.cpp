@@ -6,6 +6,7 @@
 
 #include "storage/commit_rules.hpp"
 #include "storage/memory/memory_store.hpp"
+#include "tests/storage/set_limits.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
 #include "workers/ids.hpp"
@@ -222,6 +223,39 @@ TEST_F(SessionTest, a_commit_that_is_in_doubt_for_long_keeps_the_branches_that_i
   session_.ended(running_.at(2), Outcome{"ok", Json::object(), {}});
   pass(20);
   EXPECT_EQ(status(run), RunStatus::done);
+}
+
+// Found by the simulator: the step began without a start of the rate.
+TEST_F(SessionTest, a_kept_step_of_a_queue_that_has_got_keys_meanwhile_is_claimed_in_its_turn) {
+  const Json graph = parse_stored(R"({"name": "paced", "start": "a", "limits": {"steps": 9}, "nodes":
+      {"a": {"do": "t.hang", "queue": "narrow", "on": {"ok": "b"}},
+       "b": {"do": "t.hang", "queue": "narrow", "on": {"ok": "z"}}, "z": {"end": "done"}}})");
+  ASSERT_TRUE(client_->add_graph(graph));
+  QueueLimits limits = {.name = "narrow", .rate = StartRate{.n = 1'000, .per_us = second, .burst = 10}};
+  ASSERT_TRUE(set_limits(*store_, limits));
+  StartRun command;
+  command.graph = "paced";
+  command.input = {{"who", "ann"}};
+  ASSERT_TRUE(client_->start(std::move(command), ""));
+  pass(20);
+  ASSERT_EQ(running_.size(), 1u);
+  limits.key = "/who";
+  ASSERT_TRUE(set_limits(*store_, limits));
+  bool has_landed = false, has_scanned = false;
+  int releases = 0;
+  const auto answers_late = [&](const StoreCall& call) {
+    releases += std::holds_alternative<LetGo>(call) ? 1 : 0;
+    has_scanned = has_scanned || (has_landed && std::holds_alternative<ScanSessions>(call));
+    if (has_scanned || !std::holds_alternative<Commit>(call)) return false;
+    const std::function<TimeUs()> steady = [this] { return steady_; };
+    if (StoreCall landed = call; !std::exchange(has_landed, true)) carry_out(landed, {*store_, steady});
+    return true;
+  };
+  session_.ended(running_.at(0), Outcome{"ok", Json::object(), {}});
+  for (int turns = 0; turns < 200; ++turns) advance(answers_late);
+  EXPECT_TRUE(has_scanned);
+  EXPECT_EQ(releases, 1) << "it was kept while the queue had no keys";
+  EXPECT_EQ(running_.size(), 2u);
 }
 
 // --- homes ---------------------------------------------------------------------------------------------------------
