@@ -304,15 +304,30 @@ std::vector<std::string> StepsInFlight::said_begun() const {
 void StepsInFlight::say_begun() {
   if (is_saying_begun_ || to_begin_.empty()) return;
   is_saying_begun_ = true;
-  for (const Ticket slot : to_begin_)
-    if (const auto found = steps_.find(slot); found != steps_.end()) found->second.row_says = RowSays::perhaps;
-  outside_.calls.emplace_back(SetBegun{options_.session, said_begun(), std::exchange(to_begin_, {})});
+  SetBegun call{.session = options_.session};
+  for (const Ticket slot : std::exchange(to_begin_, {})) {
+    const auto found = steps_.find(slot);
+    if (found == steps_.end()) continue;
+    found->second.row_says = RowSays::perhaps;
+    const HeldJob& held = found->second.job;
+    call.slots.push_back(slot);
+    call.holds.emplace_back(held.run, Fence{held.job.branch, held.session, held.epoch, held.job.step});
+  }
+  call.attempts = said_begun();
+  outside_.calls.emplace_back(std::move(call));
 }
 
 void StepsInFlight::begun_set(const SetBegun& call) {
   is_saying_begun_ = false;
-  for (const Ticket slot : call.slots)
-    if (const auto found = steps_.find(slot); found != steps_.end()) found->second.row_says = RowSays::begun;
+  CHECK(call.answer.size() == call.slots.size());
+  for (std::size_t place = 0; place < call.slots.size(); ++place) {
+    const auto found = steps_.find(call.slots[place]);
+    if (found == steps_.end()) continue;
+    if (call.answer[place] == HoldStanding::held)
+      found->second.row_says = RowSays::begun;
+    else
+      stop(call.slots[place]);
+  }
   say_begun();
 }
 

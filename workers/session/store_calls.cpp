@@ -60,6 +60,11 @@ void OpenSession::carry_out(const CallSite& at) {
   at.store.sessions().open(row);
 }
 
+void SetBegun::carry_out(const CallSite& at) {
+  at.store.sessions().set_begun(session, attempts);
+  answer = at.store.jobs().standing(holds);
+}
+
 void ReadHistories::carry_out(const CallSite& at) {
   try {
     answer.histories = read_histories(at.store, loads);

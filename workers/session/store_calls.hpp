@@ -158,13 +158,16 @@ struct SetAlone {
 };
 
 // Says which attempts of steps that may not be lost have begun, written before they do: if the worker dies, those who
-// take over its holds offer the others again.
+// take over its holds offer the others again. So they begin only if they are still held after it is written: a worker
+// that stood still may have been taken for dead, and others may have begun them.
 struct SetBegun {
   SessionId session = 0;
-  std::vector<std::string> attempts;  // as SessionRow::begun has them: also those that began before
-  std::vector<Ticket> slots;          // that wait for it
+  std::vector<std::string> attempts = {};           // as SessionRow::begun has them: also those that began before
+  std::vector<Ticket> slots = {};                   // that wait for it
+  std::vector<std::pair<RunId, Fence>> holds = {};  // theirs
+  std::vector<HoldStanding> answer = {};            // of each
   static const char* purpose() { return "say what has begun"; }
-  void carry_out(const CallSite& at) const { at.store.sessions().set_begun(session, attempts); }
+  void carry_out(const CallSite& at);
 };
 
 // Says that the session is the run's home, or is so no longer. Nothing waits for it.

@@ -78,7 +78,8 @@ TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_begins_once_its_sessio
   EXPECT_TRUE(outside_.effects.empty());
   const HeldJob& held = *steps_.job(1);
   ASSERT_EQ(outside_.calls.size(), 1u);
-  const SetBegun call = std::get<SetBegun>(outside_.calls[0]);
+  SetBegun call = std::get<SetBegun>(outside_.calls[0]);
+  call.answer = {HoldStanding::held};
   EXPECT_EQ(call.attempts, std::vector<std::string>{attempt_text(held)});
   EXPECT_EQ(call.slots, std::vector<Ticket>{1});
   const RunState state = *client_->state(held.run);
@@ -89,6 +90,21 @@ TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_begins_once_its_sessio
   steps_.ended(1, Outcome{"ok", Json::object(), {}});
   steps_.committed(1);
   EXPECT_TRUE(steps_.said_begun().empty());
+}
+
+// Its session stood still, was taken for dead, and the step was offered again as one that had not begun.
+TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_does_not_begin_once_its_hold_is_gone) {
+  for (const HoldStanding standing : {HoldStanding::lost, HoldStanding::gone}) {
+    outside_.calls.clear();
+    begin_what_may_not_be_lost();
+    SetBegun call = std::get<SetBegun>(outside_.calls.at(0));
+    call.answer = {standing};
+    steps_.begun_set(call);
+    EXPECT_EQ(steps_.job(1), nullptr);
+    EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::done) << "there is nothing to give back";
+    EXPECT_TRUE(outside_.effects.empty());
+    EXPECT_EQ(steps_.begun(), 0) << "that is no attempt";
+  }
 }
 
 TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_is_given_back_when_no_row_can_say_so) {
