@@ -52,11 +52,11 @@ struct QueueLimits {
   bool is_counted() const { return concurrency || key_concurrency || has_budgets(); }  // what is held
   bool counts_claims() const { return is_counted() || rate || key_rate; }  // one that is lost lets too many in
   bool is_limited() const { return paused || concurrency || is_governed(); }
-  // A held branch may go on to its next step in the queue, as one held job before and after: no limit says whose turn
-  // it is, or what a step may use. Where there is a rate, the step takes a start of it first.
-  bool lets_go_on() const {
-    return !paused && is_understood && !has_budgets() && reserves.empty() && ageing_us == 0 && !has_keys();
-  }
+  // A held branch may go on to its next step in the queue, as one held job before and after: no key's turn is passed
+  // by. Where starts are counted, the step takes one first.
+  bool lets_go_on() const { return !paused && is_understood && !has_keys(); }
+  // A rate counts each start, and a budget lets a step begin only while it has something left.
+  bool takes_starts() const { return rate || !budgets.empty(); }
   // Likewise, while no other job of the queue waits, so that it is no one's turn.
   bool lets_go_on_alone() const {
     return !paused && is_understood && !has_budgets() && reserves.empty() && !rate && !key_rate;

@@ -29,8 +29,8 @@ struct QueueRoom {
 // A queue without limits has room for any number.
 QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us);
 
-// The room for starts of jobs that are held already: what its rate leaves, and any number without one. Without room
-// where a held branch may not go on.
+// The room for starts of jobs that are held already: what its rate and its budgets leave, and any number without them.
+// `use.held` are the jobs besides these. Without room where a held branch may not go on.
 QueueRoom room_of_held(QueueLimits limits, const QueueUse& use, TimeUs now_us);
 
 // A key of a queue, with what it used of one of its budgets.

@@ -205,7 +205,9 @@ std::int64_t MemoryClaims::take_starts(const std::string& queue, std::int64_t co
   const TimeUs now_us = rows_.clock();
   const std::lock_guard lock(rows_.mutex);
   const QueueLimits limits = limits_.of(queue);
-  const std::int64_t taken = std::min(count, room_of_held(limits, limits_.use(queue, 0), now_us).free);
+  const auto is_held = [&queue](const HeldJob& job) { return job.session != 0 && job.job.queue == queue; };
+  const std::int64_t others = std::max<std::int64_t>(std::ssize(rows_.select(is_held, never_us)) - count, 0);
+  const std::int64_t taken = std::min(count, room_of_held(limits, limits_.use(queue, others), now_us).free);
   limits_.begin(limits, "", taken, now_us);
   return taken;
 }

@@ -28,8 +28,8 @@ struct ServedQueues {
   QueueNames open;  // with neither a limit nor a pause
   // Bound queues in which a held branch may go on, and a new one is claimed (QueueLimits::lets_go_on); in some only
   // while no one waits, which the holder knows.
-  QueueNames counted;  // without a rate: only the jobs that are held are limited
-  QueueNames paced;    // with one: each step of a branch that goes on takes a start of it first
+  QueueNames counted;  // only the jobs that are held are limited
+  QueueNames paced;    // with a rate or budgets: each step of a branch that goes on takes a start first
 };
 
 class KeepRules {

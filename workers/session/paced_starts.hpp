@@ -1,6 +1,6 @@
-// The starts of kept steps in queues with a rate: a step that stays with its session is no claim, so a start of the
-// rate is taken for it before it begins, with one call for all that wait in a queue. Those that the rate leaves no room
-// for are given back, to be claimed in their turn, and for a while nothing is kept in that queue. A state machine
+// The starts of kept steps in queues with a rate or budgets: a step that stays with its session is no claim, so a start
+// of the queue is taken for it before it begins, with one call for all that wait in it. Those that there is no room for
+// are given back, to be claimed in their turn, and for a while nothing is kept in that queue. A state machine
 // without I/O: its driver carries out the calls and returns their results. Not thread-safe.
 #pragma once
 
@@ -22,10 +22,10 @@ class PacedStarts {
   };
 
   void tick(TimeUs steady_us) { now_ = steady_us; }
-  // Those with a rate, in which a held branch may go on.
+  // Those that count starts, in which a held branch may go on.
   void set_queues(QueueNames paced) { queues_ = std::move(paced); }
 
-  // The queue's rate had too few starts lately: nothing shall be kept there.
+  // The queue had too few starts lately: nothing shall be kept there.
   bool is_short(const std::string& queue) const;
   // It has to wait for a start. A claimed one has one.
   bool must_wait(const Pool::Start& start) const { return start.is_kept && queues_.contains(start.job.job.queue); }

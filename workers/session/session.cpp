@@ -221,7 +221,7 @@ void Session::learn(const ReadGraphsOf& read, bool are_current) {
 }
 
 void Session::learn(const std::vector<QueueLimits>& limits) {
-  if (!queues_.learn(limits)) return;
+  if (!queues_.learn(limits, steady_)) return;
   pool_.something_ready();  // a limit that is gone frees jobs without a commit, so without a notification
   queues_changed();
 }
@@ -271,9 +271,16 @@ bool Session::dispatch_claims() {
 }
 
 void Session::begin_or_wait(Pool::Start start) {
-  if (paced_.must_wait(start)) return paced_.wait(std::move(start));
-  if (start.is_kept && queues_.must_be_claimed(start.job.job.queue)) return pool_.give_back(start.slot, now_);
-  begin(std::move(start));
+  const std::string& queue = start.job.job.queue;
+  if (start.is_kept && (queues_.must_be_claimed(queue) || !is_counted(start.slot, queue)))
+    return pool_.give_back(start.slot, now_);
+  paced_.must_wait(start) ? paced_.wait(std::move(start)) : begin(std::move(start));
+}
+
+// A budget that the queue has got since the branch was claimed would not count what its steps use.
+bool Session::is_counted(Ticket slot, const std::string& queue) const {
+  const std::optional<TimeUs> budgets_since = queues_.has_budgets_since(queue);
+  return !budgets_since || steady_ - pool_.held_us(slot) > *budgets_since;
 }
 
 void Session::begin(Pool::Start start) {
@@ -348,18 +355,21 @@ void Session::submit(StepsInFlight::Report report) {
   committer_.submit(std::move(submission));
 }
 
-// Where all places are taken others wait for the holder's: it is given to them after a quarter of a second, as is a
-// pause its effect, and a job of a higher priority its turn. Where only a rate is, others wait when it is short. Where
-// it counts whose turn it is, no one may wait, and a job that comes must find slots that are worth a claim.
+// Where all places are taken, or a job may wait that is to go first, others wait for the holder's: it is given to them
+// after a quarter of a second, as is a pause its effect, and a job of a higher priority its turn. Where starts are
+// counted, others wait when they are short. Where it counts whose turn it is, no one may wait, and a job that comes
+// must find slots that are worth a claim.
 bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
   constexpr TimeUs turn_us = 250'000;
   const std::string& queue = held.job.queue;
   if (!queues_.is_limited(queue)) return true;
+  if (!is_counted(slot, queue)) return false;
+  const bool is_empty = queues_.is_empty(queue, shard_of(held.run, origin_.shards), steady_);
   const bool is_place_wanted = queues_.has_places(queue) && !queues_.has_free_places(queue, steady_);
-  if (is_place_wanted && pool_.held_us(slot) >= turn_us) return false;
+  const bool is_turn_wanted = queues_.has_ageing(queue) && !is_empty;
+  if ((is_place_wanted || is_turn_wanted) && pool_.held_us(slot) >= turn_us) return false;
   if (queues_.lets_go_on(queue)) return !paced_.is_short(queue);
-  return queues_.lets_go_on_alone(queue) && pool_.would_claim() &&
-         queues_.is_empty(queue, shard_of(held.run, origin_.shards), steady_);
+  return queues_.lets_go_on_alone(queue) && pool_.would_claim() && is_empty;
 }
 
 // The history that a claim brought is not read again, unless more than the run's first events is wanted. Where a graph

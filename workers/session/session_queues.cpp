@@ -7,21 +7,31 @@
 
 namespace cairn {
 
-bool SessionQueues::learn(const std::vector<QueueLimits>& limits) {
-  QueueNames limited, counted, alone, paced, with_places;
+bool SessionQueues::learn(const std::vector<QueueLimits>& limits, TimeUs now_us) {
+  QueueNames limited, counted, alone, paced, aged, with_places;
+  std::map<std::string, TimeUs> budgets_since;
   for (const QueueLimits& one : limits) {
     if (one.is_limited()) limited.insert(one.name);
     if (one.lets_go_on())
-      (one.rate ? paced : counted).insert(one.name);
+      (one.takes_starts() ? paced : counted).insert(one.name);
     else if (one.lets_go_on_alone())
       alone.insert(one.name);
+    if (one.ageing_us > 0) aged.insert(one.name);
     if (one.concurrency || one.key_concurrency) with_places.insert(one.name);
+    if (one.has_budgets()) budgets_since[one.name] = has_budgets_since(one.name).value_or(now_us);
   }
   const bool is_new = std::tie(limited, counted, alone, paced) != std::tie(limited_, counted_, alone_, paced_);
   std::tie(limited_, counted_, alone_, paced_) =
       std::tuple(std::move(limited), std::move(counted), std::move(alone), std::move(paced));
+  aged_ = std::move(aged);
   with_places_ = std::move(with_places);
+  budgets_since_ = std::move(budgets_since);
   return is_new;
+}
+
+std::optional<TimeUs> SessionQueues::has_budgets_since(const std::string& queue) const {
+  const auto found = budgets_since_.find(queue);
+  return found == budgets_since_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void SessionQueues::claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,13 +32,18 @@ class SessionQueues {
   }
   // Its limits leave places for so many held jobs, of all keys or of each: others may wait for one, in any shard.
   bool has_places(const std::string& queue) const { return with_places_.contains(queue); }
+  // A step that has waited for long goes before others: a held branch may keep one waiting.
+  bool has_ageing(const std::string& queue) const { return aged_.contains(queue); }
+  // Only jobs that were claimed later count in its budgets, which it has had since then, as far as is known here
+  // (steady); nothing: it has none.
+  std::optional<TimeUs> has_budgets_since(const std::string& queue) const;
   // A claim says that no one waits for a place in these queues, or in these queues at all, until then (steady), if no
   // other claim finds otherwise.
   void claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until);
   bool has_free_places(const std::string& queue, TimeUs now_us) const;
   bool is_empty(const std::string& queue, Shard shard, TimeUs now_us) const;
   // True: they are others than before.
-  bool learn(const std::vector<QueueLimits>& limits);
+  bool learn(const std::vector<QueueLimits>& limits, TimeUs now_us);
   // A step of a limited queue passes through the table, where all sessions count together. Where they only count what
   // is held, a held branch may go on for a while: it is one held job before and after. Where they count starts as well,
   // it takes one first. Where it counts whose turn it is, it goes on while no one waits.
@@ -52,8 +58,10 @@ class SessionQueues {
   QueueNames limited_;
   QueueNames counted_;  // in these only the jobs that are held are limited
   QueueNames alone_;    // in these a held branch may go on while no one waits
-  QueueNames paced_;    // these have a rate, and a held branch may go on
+  QueueNames paced_;    // these count starts, and a held branch may go on
+  QueueNames aged_;
   QueueNames with_places_;
+  std::map<std::string, TimeUs> budgets_since_;
   std::map<std::string, TimeUs> free_until_;                     // those of them with free places
   std::map<std::pair<std::string, Shard>, TimeUs> empty_until_;  // in which no job waits
   std::map<std::string, TimeUs> left_;

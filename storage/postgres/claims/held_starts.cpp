@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "storage/postgres/claim_parameters.hpp"
+#include "storage/postgres/claims/claim_rooms.hpp"
 #include "storage/postgres/claims/claim_transaction.hpp"
 #include "storage/postgres/claims/limit_uses.hpp"
 #include "storage/postgres/rows.hpp"
@@ -18,12 +20,13 @@ struct TakenStarts {
   std::optional<PgParameters> rate = {};  // to be written
 };
 
-// It may be any shard's row: the greatest time of all counts.
-TakenStarts starts_of(const std::string& queue, std::int64_t count, const PgResult& limits, const QueueUse& use,
+// The row of the rate may be any shard's: the greatest time of all counts.
+TakenStarts starts_of(const std::string& queue, std::int64_t count, const PgResult& limits, QueueUse use,
                       TimeUs now_us) {
   constexpr Shard shard = 0;
   const std::vector<QueueLimits> found = read_queue_limits(limits);
   if (found.empty()) return {count};
+  use.held = std::max<std::int64_t>(use.held - count, 0);  // what these reserve goes on
   const QueueRoom room = room_of_held(found.front(), use, now_us);
   TakenStarts taken{std::min(count, room.free)};
   if (room.pace_us > 0 && taken.count > 0)
@@ -31,13 +34,25 @@ TakenStarts starts_of(const std::string& queue, std::int64_t count, const PgResu
   return taken;
 }
 
+// What budgets reserve goes by the jobs that are held, which is asked only where it counts.
+bool counts_held(const PgResult& limits) {
+  const std::vector<QueueLimits> found = read_queue_limits(limits);
+  return !found.empty() && !found.front().budgets.empty() && !found.front().reserves.empty();
+}
+
 std::int64_t take_across(Placements& placements, const std::string& queue, std::int64_t count) {
-  const PgParameters queues = PgParameters().add(text_array(std::vector<std::string>{queue}));
+  const std::vector<std::string> names{queue};
+  const PgParameters queues = PgParameters().add(text_array(names));
   return placements.whole().run([&](PgConnection& lock) {
     begin_lock(lock);
     const PgResult limits = lock.query(statement("lock_queues"), queues);
     LimitUses uses;
     for (const PgResult& part : placements.query_each("queue_rates", queues)) add_rates(part, uses);
+    for (const PgResult& part : placements.query_each("budget_uses", budgets_of_queues(names)))
+      add_budget_uses(part, false, uses);
+    if (counts_held(limits))
+      for (const PgResult& part : placements.query_each("retire_permits", permit_parameters(names, true, 0)))
+        add_permits(part, uses);
     const TimeUs now_us = lock.query(statement("database_time")).int8(0, 0);
     const TakenStarts taken = starts_of(queue, count, limits, use_of(uses, queue), now_us);
     if (taken.rate) placements.query(0, "take_starts", *taken.rate);
@@ -46,23 +61,34 @@ std::int64_t take_across(Placements& placements, const std::string& queue, std::
   });
 }
 
+LimitUses held_here(PgConnection& connection, const std::vector<std::string>& names, LimitUses uses) {
+  connection.send(statement("retire_permits"), permit_parameters(names, true, 0));
+  connection.sync();
+  add_permits(connection.receive(), uses);
+  return uses;
+}
+
 }  // namespace
 
 std::int64_t take_held_starts(Placements& placements, const std::string& queue, std::int64_t count) {
   if (placements.are_distributed()) return take_across(placements, queue, count);
-  const PgParameters queues = PgParameters().add(text_array(std::vector<std::string>{queue}));
+  const std::vector<std::string> names{queue};
+  const PgParameters queues = PgParameters().add(text_array(names));
   return placements.whole().run([&](PgConnection& connection) {
     connection.begin_pipeline();
     connection.send(begin_statement());
     connection.send(statement("lock_queues"), queues);
     connection.send(statement("queue_rates"), queues);
+    connection.send(statement("budget_uses"), budgets_of_queues(names));
     connection.send(statement("database_time"));  // when the lock is held: all starts are in its order
     connection.sync();
     connection.receive();  // of BEGIN
     const PgResult limits = connection.receive();
     LimitUses uses;
     add_rates(connection.receive(), uses);
+    add_budget_uses(connection.receive(), false, uses);
     const TimeUs now_us = connection.receive().int8(0, 0);
+    if (counts_held(limits)) uses = held_here(connection, names, std::move(uses));
     const TakenStarts taken = starts_of(queue, count, limits, use_of(uses, queue), now_us);
     taken.rate ? connection.send(statement("take_starts"), *taken.rate)
                : connection.send(statement("wait_for_no_disk"));

@@ -197,6 +197,26 @@ TEST_P(UnitBudgetsTest, a_step_that_is_given_back_gives_back_what_it_reserved) {
   EXPECT_EQ(claim().size(), 1u);
 }
 
+TEST_P(UnitBudgetsTest, jobs_that_are_held_already_begin_their_next_steps_while_what_all_reserve_is_left) {
+  set({.name = "model", .budgets = {thousand_a_month}, .reserves = {{tokens, 300}}});
+  start_runs(3);
+  const std::vector<HeldJob> held = claim();
+  ASSERT_EQ(held.size(), 3u);
+  const auto may_begin = [this](std::int64_t count) { return store().limits().take_starts("model", count); };
+  EXPECT_EQ(may_begin(3), 3) << "what they reserve goes on";
+  EXPECT_EQ(may_begin(2), 2) << "the third one reserves as well";
+  end_step(held[0], used(400, 0));
+  EXPECT_EQ(may_begin(2), 2) << "400 are used, 600 reserved by these two";
+  end_step(held[1], used(150, 0));
+  EXPECT_EQ(may_begin(1), 1) << "550 are used, 300 reserved by this one";
+  set({.name = "model", .budgets = {{tokens, Per::month, 849}}, .reserves = {{tokens, 300}}});
+  EXPECT_EQ(may_begin(1), 0);
+  set({.name = "model", .budgets = {{tokens, Per::month, 551}}});
+  EXPECT_EQ(may_begin(1), 1) << "no step reserves anything, and one is left";
+  set({.name = "model", .budgets = {{tokens, Per::month, 550}}});
+  EXPECT_EQ(may_begin(1), 0) << "it is used up";
+}
+
 class UnitBudgetRowsTest : public UnitBudgetsTest {
  protected:
   // The window that was used up is moved by so much: it binds no more, and another one begins.

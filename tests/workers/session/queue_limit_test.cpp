@@ -169,7 +169,10 @@ TEST_P(LimitedQueues, a_run_goes_on_in_its_place_for_a_while_and_then_the_next_h
 TEST_P(LimitedQueues, while_nobody_waits_for_a_place_or_a_turn_a_run_goes_on) {
   for (const QueueLimits& limits : {QueueLimits{.name = "narrow", .concurrency = 100},
                                     QueueLimits{.name = "narrow", .key = "tag.customer", .key_concurrency = 50},
-                                    QueueLimits{.name = "narrow", .ageing_us = 60'000'000}}) {
+                                    QueueLimits{.name = "narrow", .ageing_us = 60'000'000},
+                                    QueueLimits{.name = "narrow",
+                                    .budgets = {{BudgetUnit::tokens, BudgetWindow::month, 1'000}},
+                                    .reserves = {{BudgetUnit::tokens, 10}}}}) {
     SCOPED_TRACE(limits_text(limits));
     ASSERT_TRUE(set_limits(*store_, limits));
     const auto began = Clock::now();

@@ -258,6 +258,41 @@ TEST_F(SessionTest, a_kept_step_of_a_queue_that_has_got_keys_meanwhile_is_claime
   EXPECT_EQ(running_.size(), 2u);
 }
 
+// In the order of their priorities as waiting raises them others may be next.
+TEST_F(SessionTest, where_waiting_counts_a_branch_goes_on_for_a_quarter_of_a_second_while_others_wait) {
+  const Json graph = parse_stored(R"({"name": "two", "start": "a", "limits": {"steps": 9}, "nodes":
+      {"a": {"do": "t.hang", "queue": "narrow", "on": {"ok": "b"}},
+       "b": {"do": "t.hang", "queue": "narrow", "on": {"ok": "z"}}, "z": {"end": "done"}}})");
+  ASSERT_TRUE(client_->add_graph(graph));
+  ASSERT_TRUE(set_limits(*store_, {.name = "narrow", .ageing_us = 60 * second}));
+  const std::size_t slots = static_cast<std::size_t>(WorkerOptions{}.concurrency);
+  std::vector<RunId> runs;
+  for (std::size_t n = 0; n < slots + 10; ++n) {
+    StartRun command;
+    command.graph = "two";
+    command.input = Json::object();
+    runs.push_back(client_->start(std::move(command), "")->run);
+  }
+  for (int turns = 0; turns < 100 && running_.size() < slots; ++turns) pass(1);
+  ASSERT_EQ(running_.size(), slots);
+  const auto claims_of_second_steps = [&] {
+    std::vector<std::int64_t> claims;  // each makes the epoch one more, as does each release
+    for (const RunId& run : runs)
+      for (const HeldJob& job : store_->jobs().of(run))
+        if (job.job.step == 2) claims.push_back(job.epoch - first_epoch(1));
+    std::sort(claims.begin(), claims.end());
+    return claims;
+  };
+  session_.ended(running_.at(slots - 1), Outcome{"ok", Json::object(), {}});
+  pass(2);
+  EXPECT_EQ(claims_of_second_steps(), std::vector<std::int64_t>{1}) << "it went on";
+  pass(static_cast<int>(second / advance_us));
+  session_.ended(running_.at(0), Outcome{"ok", Json::object(), {}});
+  pass(2);
+  ASSERT_EQ(claims_of_second_steps().size(), 2u);
+  EXPECT_GT(claims_of_second_steps().at(1), 1) << "it was offered to all";
+}
+
 // --- homes ---------------------------------------------------------------------------------------------------------
 
 TEST_F(SessionTest, a_session_that_was_declared_dead_says_again_whose_home_it_is) {
