@@ -44,6 +44,7 @@ const std::map<std::string, std::string_view> asked_of_each_node = {
     {"budget_uses", limits},
     {"budget_uses_of_keys", limits},
     {"forget_key", limits},
+    {"retire_permits", limits},
     {"storage/postgres/claims/claim_rooms.cpp", limits},
     {"storage/postgres/claims/keyed_claims.cpp", limits},
     {"storage/postgres/store/limit_table.cpp", limits},

@@ -34,7 +34,7 @@ TakenStarts starts_of(const std::string& queue, std::int64_t count, const PgResu
   return taken;
 }
 
-// What budgets reserve goes by the jobs that are held, which is asked only where it counts.
+// Reservations go by the jobs that are held, which are asked for only where that counts.
 bool counts_held(const PgResult& limits) {
   const std::vector<QueueLimits> found = read_queue_limits(limits);
   return !found.empty() && !found.front().budgets.empty() && !found.front().reserves.empty();
