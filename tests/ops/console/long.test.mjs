@@ -56,14 +56,25 @@ async function longest(page, work) {
   });
 }
 
+// The page notes by itself when its first event stands in a frame: who asks from outside asks only twice a second.
+const notesFirstEvent = () => {
+  const look = () => {
+    if (document.querySelector(".event") === null) return requestAnimationFrame(look);
+    window.firstEvent = performance.now();
+    return undefined;
+  };
+  requestAnimationFrame(look);
+};
+
 const share = (part) => Math.round(events * part);
 
 test("its first paint, its history, scrolling, sliding and memory", async () => {
   const page = await openPage(browser, "about:blank");
+  await page.addInitScript(notesFirstEvent);
   const began = Date.now();
   await page.goto(`${world.url}#/run/${run}?view=events`);
   await page.locator(".event").first().waitFor();
-  const painted = Date.now() - began;
+  const painted = Math.round(await page.evaluate(() => window.firstEvent));
   const reading = await longest(page, () =>
     page.getByText("Reading the history").waitFor({ state: "detached", timeout: 60_000 }));
   const read = Date.now() - began;
