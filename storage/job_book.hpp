@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,7 +26,13 @@ struct JobBook {
 
   // Jobs of a run in branch order, for tests, `explain` and rebuild.
   std::function<std::vector<HeldJob>(const RunId&)> of;
-  std::function<std::vector<QueueRow>()> queues;
+  std::function<std::vector<QueueRow>()> queues;  // reads all jobs
+
+  // By queue, the run_at of its oldest job that is due and unowned; no queue without one. Reads a few rows for each
+  // queue and priority in each shard, however many jobs wait. A job that its home has left without offering it to all
+  // is missed for some seconds, and so is one of the last priorities of a queue that has more than a thousand in a
+  // shard. Where ten thousand held jobs of a priority come before the first free one, the time is that of a held one.
+  std::function<std::map<std::string, TimeUs>()> oldest;
 };
 
 // The calls of a table that has functions of these names. REQUIRES: it outlives them.
@@ -34,7 +42,8 @@ JobBook job_book_of(Table& table) {
                               TimeUs run_at_us) { return table.release(holds, run_at_us); },
           .standing = [&table](std::span<const std::pair<RunId, Fence>> holds) { return table.standing(holds); },
           .of = [&table](const RunId& run) { return table.of(run); },
-          .queues = [&table] { return table.queues(); }};
+          .queues = [&table] { return table.queues(); },
+          .oldest = [&table] { return table.oldest(); }};
 }
 
 }  // namespace cairn

@@ -9,6 +9,7 @@
 
 #include "ops/answers/sessions.hpp"
 #include "ops/metrics/exposition.hpp"
+#include "ops/metrics/job_reading.hpp"
 #include "ops/metrics/work_counts.hpp"
 #include "storage/clock.hpp"
 #include "storage/limit_book.hpp"
@@ -47,23 +48,6 @@ std::optional<StartPlace> place_after(Administration& database, const StartPlace
   return StartPlace{found.number(0, 0), found.text(0, 1)};
 }
 
-JobPart jobs_after(Administration& database, const TallyPlace& after, std::int64_t count, TimeUs now_us) {
-  const AdminRows rows =
-      database.query("job_part", {std::to_string(after.shard), after.run, std::to_string(after.branch),
-                                  std::to_string(count), std::to_string(now_us)});
-  rows.expect_columns({"queue", "ready", "later", "held", "oldest", "shard", "run_id", "branch"});
-  JobPart part;
-  std::int64_t found = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    part.queues.push_back({rows.text(i, 0), rows.number(i, 1), rows.number(i, 2), rows.number(i, 3), std::nullopt});
-    QueueRow& queue = part.queues.back();
-    if (!rows.is_null(i, 4)) queue.oldest_us = rows.number(i, 4);
-    found += queue.ready + queue.later + queue.held;
-  }
-  if (found == count) part.last = TallyPlace{rows.number(0, 5), rows.text(0, 6), rows.number(0, 7)};
-  return part;
-}
-
 struct Tallied {
   std::optional<RunTally::Reading> runs;
   std::optional<JobTally::Reading> jobs;
@@ -80,13 +64,10 @@ Tallied tallied(const std::string& dsn, Tallies& tallies, TimeUs now_us) {
   const RunReader runs{
       [&](const StartPlace& after, std::int64_t rows) { return place_after(database, after, rows); },
       [&](const StartPlace& after, const StartPlace& until) { return counts_between(database, after, until); }};
-  const JobReader jobs = [&](const TallyPlace& after, std::int64_t count) {
-    return jobs_after(database, after, count, now_us);
-  };
   Tallied found;
   found.at_us = steady_us();
   found.runs = tallies.runs.read(runs, found.at_us);
-  found.jobs = tallies.jobs.read(jobs, found.at_us);
+  found.jobs = read_jobs(database, tallies.jobs, {now_us, found.at_us});
   found.database_bytes = database.query("database_bytes").number(0, 0);
   database.commit();
   return found;
@@ -124,22 +105,33 @@ void raise(double& value, std::optional<TimeUs> since_us, TimeUs now_us) {
   value = std::max(value, since_us ? seconds_of(now_us - *since_us) : 0);
 }
 
-void add_jobs(std::vector<Gauge>& to, const Tallied& found, TimeUs now_us) {
+void add_jobs(std::vector<Gauge>& to, const Tallied& found) {
   if (!found.jobs) return;
-  Samples jobs, oldest;
+  Samples jobs;
   std::size_t place = 0;
-  for (const auto& [queue_name, queue] : found.jobs->queues) {
-    const std::string name = bounded_label(queue_name, place++);
-    jobs[{{"queue", name}, {"state", "ready"}}] += static_cast<double>(queue.ready);
-    jobs[{{"queue", name}, {"state", "later"}}] += static_cast<double>(queue.later);
-    jobs[{{"queue", name}, {"state", "held"}}] += static_cast<double>(queue.held);
-    raise(oldest[{{"queue", name}}], queue.oldest_us, now_us);
+  for (const auto& [queue, counts] : found.jobs->queues) {
+    const std::string name = bounded_label(queue, place++);
+    jobs[{{"queue", name}, {"state", "ready"}}] += static_cast<double>(counts.ready);
+    jobs[{{"queue", name}, {"state", "later"}}] += static_cast<double>(counts.later);
+    jobs[{{"queue", name}, {"state", "held"}}] += static_cast<double>(counts.held);
   }
   to.push_back({"cairn_jobs", "Jobs by queue and state.", std::move(jobs)});
-  to.push_back(
-      {"cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", std::move(oldest)});
   to.push_back(plain_gauge("cairn_jobs_counted_seconds", "Age of the oldest count that cairn_jobs contains.",
                            seconds_of(found.at_us - found.jobs->began_us)));
+}
+
+// Zero for a queue whose jobs are all held or not yet due.
+void add_oldest(std::vector<Gauge>& to, const Tallied& found, const std::map<std::string, TimeUs>& ready,
+                TimeUs now_us) {
+  std::map<std::string, std::optional<TimeUs>> since(ready.begin(), ready.end());
+  if (found.jobs)
+    for (const auto& [queue, counts] : found.jobs->queues) since.try_emplace(queue);
+  Samples oldest;
+  std::size_t place = 0;
+  for (const auto& [queue, since_us] : since)
+    raise(oldest[{{"queue", bounded_label(queue, place++)}}], since_us, now_us);
+  to.push_back(
+      {"cairn_oldest_ready_seconds", "How long the oldest ready job of a queue has been due.", std::move(oldest)});
 }
 
 // The part of each budget that is used in its window; more than 1 if steps used more than they reserved.
@@ -225,7 +217,8 @@ std::string metrics_text(Store& store, const std::string& dsn, const CountedTabl
   const Tallied found = tallied(dsn, tallies, now_us);
   std::vector<Gauge> gauges;
   add_runs(gauges, found);
-  add_jobs(gauges, found, now_us);
+  add_jobs(gauges, found);
+  add_oldest(gauges, found, store.jobs().oldest(), now_us);
   gauges.push_back(
       plain_gauge("cairn_database_bytes", "Size of the database.", static_cast<double>(found.database_bytes)));
   add_budgets(gauges, store.limits(), now_us);

@@ -69,7 +69,7 @@ struct ApiParts {
         hooks(opened_of.dsn, opened_of.store->identity(), options.patience_ms),
         stalled(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity(), options.patience_ms),
         metrics(*opened_of.store, opened_of.dsn, {feed, schedules, hooks}),
-        queue_ages(*opened_of.store),
+        queue_ages(*opened_of.store, opened_of.dsn),
         gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {
     if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
   }

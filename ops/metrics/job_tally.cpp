@@ -1,20 +1,16 @@
 #include "ops/metrics/job_tally.hpp"
 
-#include <algorithm>
 #include <utility>
-
-#include "engine/id.hpp"
 
 namespace cairn {
 namespace {
 
-void sum_up(std::map<std::string, QueueRow>& queues, const std::vector<QueueRow>& rows) {
-  for (const QueueRow& row : rows) {
-    QueueRow& sum = queues.try_emplace(row.name, QueueRow{row.name, 0, 0, 0, std::nullopt}).first->second;
-    sum.ready += row.ready;
-    sum.later += row.later;
-    sum.held += row.held;
-    if (row.oldest_us) sum.oldest_us = std::min(sum.oldest_us.value_or(never_us), *row.oldest_us);
+void sum_up(std::map<std::string, JobCounts>& queues, const JobPart& part) {
+  for (const auto& [queue, counts] : part.queues) {
+    JobCounts& sum = queues[queue];
+    sum.ready += counts.ready;
+    sum.later += counts.later;
+    sum.held += counts.held;
   }
 }
 
@@ -30,7 +26,7 @@ const std::optional<JobTally::Reading>& JobTally::read(const JobReader& reader, 
   if (from == first_job()) begin(now_us);
   for (int part = 0; part < parts_max_; ++part) {
     JobPart found = reader(from, part_rows_);
-    sum_up(counting_.queues, found.queues);
+    sum_up(counting_.queues, found);
     if (!found.last) {
       counted_ = std::move(counting_);
       return counted_;

@@ -9,9 +9,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "storage/queue.hpp"
+#include "engine/id.hpp"
 
 namespace cairn {
 
@@ -24,9 +25,16 @@ struct TallyPlace {
 };
 inline TallyPlace first_job() { return {-1, "00000000-0000-0000-0000-000000000000", 0}; }  // before all
 
+struct JobCounts {
+  std::int64_t ready = 0;  // due and unowned
+  std::int64_t later = 0;  // not yet due
+  std::int64_t held = 0;
+  bool operator==(const JobCounts&) const = default;
+};
+
 struct JobPart {
-  std::vector<QueueRow> queues;
-  std::optional<TallyPlace> last;  // of its jobs; nothing: there are no more
+  std::vector<std::pair<std::string, JobCounts>> queues;  // one may come more than once
+  std::optional<TallyPlace> last;                         // of its jobs; nothing: there are no more
 };
 
 // The first `count` jobs after that place. Reads as many rows; throws as its connection does.
@@ -35,7 +43,7 @@ using JobReader = std::function<JobPart(const TallyPlace& after, std::int64_t co
 class JobTally {
  public:
   struct Reading {
-    std::map<std::string, QueueRow> queues;
+    std::map<std::string, JobCounts> queues;
     TimeUs began_us = 0;  // when the first part was counted; steady
   };
 
@@ -46,6 +54,8 @@ class JobTally {
   // Reads at most part_rows * parts_max rows. Nothing: the table has not been passed once. A reading that throws
   // begins at the first job the next time.
   const std::optional<Reading>& read(const JobReader& reader, TimeUs now_us);
+  // What has been passed of the table, until it has been passed once.
+  const Reading& read_so_far() const { return counting_; }
 
  private:
   void begin(TimeUs now_us);

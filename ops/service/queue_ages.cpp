@@ -1,14 +1,30 @@
 #include "ops/service/queue_ages.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "ops/metrics/job_reading.hpp"
+#include "storage/clock.hpp"
 #include "storage/postgres/connection.hpp"
 
 namespace cairn {
 
 constexpr std::chrono::seconds age_wait_max{1};
 
-QueueAges::QueueAges(Store& store) : store_(store), counter_([this] { count_when_wanted(); }) {}
+namespace {
+
+double as_seconds(TimeUs us) { return static_cast<double>(us) / 1e6; }
+
+template <class Value>
+Value found_in(const std::map<std::string, Value>& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? Value{} : found->second;
+}
+
+}  // namespace
+
+QueueAges::QueueAges(Store& store, std::string dsn)
+    : store_(store), dsn_(std::move(dsn)), counter_([this] { count_when_wanted(); }) {}
 
 QueueAges::~QueueAges() {
   {
@@ -28,16 +44,16 @@ Json QueueAges::of(const std::string& queue, bool covered) {
   changed_.wait_for(lock, age_wait_max, [this] { return !is_wanted_; });
   const bool is_counted = counted_at_ != Clock::time_point{};
   const auto since = is_counted ? Clock::now() - counted_at_ : Clock::duration{};
-  const auto found = rows_.find(queue);
-  const QueueRow row = found == rows_.end() || !covered ? QueueRow{} : found->second;
-  const TimeUs oldest_us = row.oldest_us ? std::max<TimeUs>(now_us_ - *row.oldest_us, 0) : 0;
+  const JobCounts jobs = covered ? found_in(counted_.jobs.queues, queue) : JobCounts{};
   return {{"queue", queue},
-          {"oldest_seconds", static_cast<double>(oldest_us) / 1e6},
-          {"ready", row.ready},
-          {"later", row.later},
-          {"held", row.held},
+          {"oldest_seconds", covered ? as_seconds(found_in(ages_us_, queue)) : 0.0},
+          {"ready", jobs.ready},
+          {"later", jobs.later},
+          {"held", jobs.held},
           {"counted", is_counted},
-          {"counted_seconds_ago", std::chrono::duration<double>(since).count()}};
+          {"counted_seconds_ago", std::chrono::duration<double>(since).count()},
+          {"jobs_counted_seconds_ago",
+           counted_.is_whole ? Json(as_seconds(steady_us() - counted_.jobs.began_us)) : Json(nullptr)}};
 }
 
 void QueueAges::count_when_wanted() {
@@ -56,25 +72,39 @@ void QueueAges::count_when_wanted() {
 // Failures of the database end here: an autoscaler that gets no number may take all workers away.
 void QueueAges::count() {
   const auto began = Clock::now();
-  std::map<std::string, QueueRow> rows;
-  TimeUs now_us = 0;
+  std::map<std::string, TimeUs> ages_us;
+  Counted counted;
+  bool is_there = false;
   try {
-    now_us = store_.database_time();
-    for (QueueRow& row : store_.jobs().queues()) rows.emplace(row.name, std::move(row));
+    const TimeUs now_us = store_.database_time();
+    ages_us = store_.jobs().oldest();
+    for (auto& [queue, us] : ages_us) us = std::max<TimeUs>(now_us - us, 0);
+    counted = counted_jobs(now_us);
+    is_there = true;
   } catch (const StoreUnavailable& failure) {
-    now_us = 0;
     warning_.say(std::string("The ages of queues are the last known ones; the database is away: ") + failure.what());
   } catch (const PostgresError& failure) {
-    now_us = 0;
     warning_.say(std::string("The ages of queues are the last known ones; they cannot be counted: ") + failure.what());
   }
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
-  if (now_us == 0) return times_.fail(now);
+  if (!is_there) return times_.fail(now);
   times_.end(began, now);
-  rows_ = std::move(rows);
-  now_us_ = now_us;
+  ages_us_ = std::move(ages_us);
+  counted_ = std::move(counted);
   counted_at_ = now;
+}
+
+// A store in memory has few jobs.
+QueueAges::Counted QueueAges::counted_jobs(TimeUs now_us) {
+  const ReadingTime time{now_us, steady_us()};
+  if (!dsn_.empty()) {
+    const std::optional<JobTally::Reading>& reading = read_jobs(dsn_, "cairn queue ages", tally_, time);
+    return reading ? Counted{*reading, true} : Counted{tally_.read_so_far(), false};
+  }
+  Counted counted{{{}, time.steady_us}, true};
+  for (const QueueRow& row : store_.jobs().queues()) counted.jobs.queues[row.name] = {row.ready, row.later, row.held};
+  return counted;
 }
 
 }  // namespace cairn

@@ -78,4 +78,11 @@ std::vector<QueueRow> MemoryJobs::queues() {
   return rows;
 }
 
+std::map<std::string, TimeUs> MemoryJobs::oldest() {
+  std::map<std::string, TimeUs> oldest;
+  for (const QueueRow& queue : queues())
+    if (queue.oldest_us) oldest.emplace(queue.name, *queue.oldest_us);
+  return oldest;
+}
+
 }  // namespace cairn

@@ -2,7 +2,9 @@
 // lock of the rows).
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,7 @@ class MemoryJobs {
   std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds_given);
   std::vector<HeldJob> of(const RunId& id);
   std::vector<QueueRow> queues();
+  std::map<std::string, TimeUs> oldest();
 
  private:
   MemoryRows& rows_;

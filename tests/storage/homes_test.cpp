@@ -55,6 +55,16 @@ TEST_P(HomesTest, a_freed_job_is_found_by_the_runs_home_and_by_no_other) {
   EXPECT_EQ(job(run, 1).home, 0) << "it is held";
 }
 
+TEST_P(HomesTest, a_job_that_waits_for_its_home_waits_as_any_other) {
+  using Oldest = std::map<std::string, TimeUs>;
+  TestRun run = run_at_home();
+  EXPECT_EQ(store().jobs().oldest(), Oldest{}) << "it is held";
+  free_job(run);
+  EXPECT_EQ(store().jobs().oldest(), (Oldest{{"default", noon}}));
+  EXPECT_EQ(claim_of(7, run).size(), 1u);
+  EXPECT_EQ(store().jobs().oldest(), Oldest{});
+}
+
 TEST_P(HomesTest, all_find_it_once_the_home_is_left_or_closed_or_another) {
   TestRun left = run_at_home();
   free_job(left);

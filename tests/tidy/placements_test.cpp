@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view all_runs = "a list of runs, wherever they are";
 constexpr std::string_view a_sum = "a sum over all runs";
+constexpr std::string_view the_oldest = "the oldest job of a queue, wherever it is";
 constexpr std::string_view limits = "limits of a queue hold across nodes";
 constexpr std::string_view a_session = "what a session left, wherever it is";
 constexpr std::string_view whose_runs = "runs that these refer to, wherever they are";
@@ -36,6 +37,7 @@ const std::map<std::string, std::string_view> asked_of_each_node = {
     {"count_runs", a_sum},
     {"queues", a_sum},
     {"held_counts", a_sum},
+    {"oldest_jobs", the_oldest},
     {"runs_coming_from", whose_runs},
     {"kept_for_open_runs", whose_runs},
     {"erase_heirs", whose_runs},

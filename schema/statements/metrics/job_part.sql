@@ -1,4 +1,4 @@
--- As queues.sql, of the first $4 jobs after a place ($1 to $3), with the place of the last of them. $5 now.
+-- Counts of the first $4 jobs after a place ($1 to $3) by queue, with the place of the last of them. $5 now.
 with part as materialized (
   select j.shard, j.run_id, j.branch, j.queue, j.session, j.run_at
   from cairn.job j
@@ -10,7 +10,6 @@ select p.queue,
        count(*) filter (where p.session is null and p.run_at <= $5::bigint) as ready,
        count(*) filter (where p.session is null and p.run_at > $5::bigint) as later,
        count(*) filter (where p.session is not null) as held,
-       min(p.run_at) filter (where p.session is null and p.run_at <= $5::bigint) as oldest,
        l.shard, l.run_id, l.branch
 from part p
 cross join (

@@ -11,6 +11,9 @@
 namespace cairn {
 namespace {
 
+constexpr std::int32_t priorities_max = 1'000;  // of a queue in a shard
+constexpr std::int32_t entries_max = 10'000;    // of a priority
+constexpr auto oldest_columns = std::to_array<std::string_view>({"queue", "min"});
 constexpr auto standing_columns = std::to_array<std::string_view>({"place", "is_there", "is_held"});
 
 // Holds as the arrays that statements take.
@@ -110,6 +113,19 @@ std::vector<QueueRow> JobTable::queues() {
   std::vector<QueueRow> rows;
   for (auto& [name, row] : queues) rows.push_back(std::move(row));
   return rows;
+}
+
+std::map<std::string, TimeUs> JobTable::oldest() {
+  const auto parameters = PgParameters().add(clock_.now()).add(priorities_max).add(entries_max);
+  std::map<std::string, TimeUs> oldest;
+  for (const PgResult& part : placements_.query_each("oldest_jobs", parameters)) {
+    part.expect_columns(oldest_columns);
+    for (int row = 0; row < part.rows(); ++row) {
+      TimeUs& run_at_us = oldest.try_emplace(std::string(part.text(row, 0)), never_us).first->second;
+      run_at_us = std::min(run_at_us, part.int8(row, 1));
+    }
+  }
+  return oldest;
 }
 
 }  // namespace cairn

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ class JobTable {
   std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds);
   std::vector<HeldJob> of(const RunId& id);
   std::vector<QueueRow> queues();
+  std::map<std::string, TimeUs> oldest();
 
  private:
   std::size_t release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us);

@@ -8,6 +8,7 @@
 #include "storage/forwarding_store.hpp"
 #include "storage/memory/memory_store.hpp"
 #include "tests/ops/api_client.hpp"
+#include "tests/storage/test_database.hpp"
 
 namespace cairn::program {
 namespace {
@@ -25,8 +26,10 @@ TEST(QueueAge, is_zero_for_a_queue_that_nothing_has_named) {
   const Reply reply = server.get(age_of("nothing"));
   EXPECT_EQ(reply.status, 200);
   Json age = reply.json();
-  EXPECT_GE(age["counted_seconds_ago"], 0);
-  age.erase("counted_seconds_ago");
+  for (const char* since : {"counted_seconds_ago", "jobs_counted_seconds_ago"}) {
+    EXPECT_GE(age[since], 0) << since;
+    age.erase(since);
+  }
   EXPECT_EQ(
       age,
       Json(
@@ -72,6 +75,36 @@ TEST(QueueAge, shows_nothing_of_queues_beyond_the_scope) {
   EXPECT_EQ(server.get(age_of("aged")).status, 401);
 }
 
+// All jobs were counted for it, however many waited, and the metrics had no age of a queue before they had passed them.
+TEST(QueueAge, is_known_at_once_where_more_jobs_wait_than_one_count_passes) {
+  const std::string dsn = new_database();
+  test::ask(
+      dsn,
+      "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, "
+      "timeout_ms, queue) select 0, md5(n::text)::uuid, 1, 1, 1, n % 3, (extract(epoch from now()) * 1e6)::bigint "
+      "- n * 60000, 1, 0, 0, 'long' from generate_series(1, 150000) n");
+  const Server server({"--dsn", dsn});
+  Json age;
+  ASSERT_TRUE(wait_until([&] {
+    age = server.get(age_of("long")).json();
+    return age["counted"] == true;
+  }));
+  EXPECT_GE(age["oldest_seconds"], 9'000.0) << age;
+  EXPECT_LT(age["oldest_seconds"], 9'600.0) << age;
+  EXPECT_EQ(age["ready"], 100'000) << "those that were passed";
+  EXPECT_EQ(age["jobs_counted_seconds_ago"], nullptr) << age;
+  const std::string metrics = server.get("/metrics").body;
+  EXPECT_NE(metrics.find("\ncairn_oldest_ready_seconds{queue=\"long\"} 9"), std::string::npos) << metrics;
+  EXPECT_EQ(metrics.find("\ncairn_jobs{"), std::string::npos) << metrics;
+  const auto is_passed = [&] {
+    age = server.get(age_of("long")).json();
+    return age["jobs_counted_seconds_ago"] != nullptr;
+  };
+  ASSERT_TRUE(wait_until(is_passed, std::chrono::seconds(300))) << age;
+  EXPECT_EQ(age["ready"], 150'000) << age;
+  EXPECT_GT(age["jobs_counted_seconds_ago"], age["counted_seconds_ago"]) << age;
+}
+
 // Accepts a question, and says nothing until it may.
 class SilentStore final : public ForwardingStore {
  public:
@@ -99,7 +132,7 @@ class SilentStore final : public ForwardingStore {
 TEST(QueueAges, are_given_while_the_database_accepts_and_says_nothing) {
   const auto memory = make_memory_store(1, [] { return TimeUs{1'000'000}; });
   SilentStore store(*memory);
-  QueueAges ages(store);
+  QueueAges ages(store, "");
   auto asked = std::async(std::launch::async, [&] { return ages.of("any"); });
   const bool is_answered = asked.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
   store.speak();

@@ -1,4 +1,5 @@
 // Hot statements take the planned index in a fresh, never analysed database with very many waiting jobs.
+#include <functional>
 #include <gtest/gtest.h>
 #include <map>
 
@@ -52,6 +53,21 @@ class Plans : public ::testing::Test {
     std::string plan;
     for (int row = 0; row < rows.rows(); ++row) plan += std::string(rows.text(row, 0)) + "\n";
     return plan;
+  }
+
+  // How many pages of jobs and of the index of due jobs are read. What `use` writes is rolled back.
+  static std::int64_t pages_read(const std::function<void(PgConnection&)>& use) {
+    PostgresPool pool({dsn_, "test", true}, 1);
+    const PgStatement sql{"pages",
+                          "select (pg_stat_get_xact_blocks_fetched('cairn.job'::regclass) + "
+                          "pg_stat_get_xact_blocks_fetched('cairn.job_due'::regclass))::bigint"};
+    return pool.run([&](PgConnection& connection) {
+      connection.execute("BEGIN");
+      use(connection);
+      const std::int64_t fetched = connection.query(sql).int8(0, 0);
+      connection.execute("ROLLBACK");
+      return fetched;
+    });
   }
 
   static std::string dsn_;
@@ -134,6 +150,7 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"run_counts", {"run_started_at"}},
     {"run_place", {"run_started_at"}},
     {"job_part", {"job_pkey"}},
+    {"oldest_jobs", {"job_due", "home_pkey", "job_pkey"}},
     {"archive_due", {"run_graph", "import_pkey"}},
     {"archive_candidates_tagged", {"run_tags", "run_pkey"}},
     {"kept_for_open_runs", {"run_continues", "run_origin"}},
@@ -457,7 +474,6 @@ TEST_F(Plans, counts_and_delays_of_hooks_read_their_notices_by_the_indexes_of_th
 }
 
 TEST_F(Plans, a_claim_among_many_touches_few_pages) {
-  PostgresPool pool({dsn_, "test", true}, 1);
   PgArray queues(PgType::text), above(PgType::int8), below(PgType::int8);
   queues.add("default");
   above.add(std::int64_t{-1});
@@ -468,19 +484,62 @@ TEST_F(Plans, a_claim_among_many_touches_few_pages) {
   parameters.add(PgArray(PgType::int8)).add(PgArray(PgType::uuid));
   parameters.add(std::move(queues)).add(std::move(above)).add(std::move(below)).add(std::int32_t{10});
   parameters.add(PgArray(PgType::uuid));
-  const auto pages = [&] {
-    return pool.run([&](PgConnection& connection) {
-      const PgStatement sql{"pages",
-                            "select (pg_stat_get_xact_blocks_fetched('cairn.job'::regclass) + "
-                            "pg_stat_get_xact_blocks_fetched('cairn.job_due'::regclass))::bigint"};
-      connection.execute("BEGIN");
-      EXPECT_EQ(connection.query(statement("claim"), parameters).rows(), 10);
-      const std::int64_t fetched = connection.query(sql).int8(0, 0);
-      connection.execute("ROLLBACK");
-      return fetched;
-    });
+  const std::int64_t pages = pages_read(
+      [&](PgConnection& connection) { EXPECT_EQ(connection.query(statement("claim"), parameters).rows(), 10); });
+  EXPECT_LT(pages, 400);
+}
+
+PgParameters oldest_parameters(TimeUs now_us, std::int32_t priorities_max, std::int32_t entries_max) {
+  return PgParameters().add(now_us).add(priorities_max).add(entries_max);
+}
+
+// The age of a queue, which autoscalers ask, was read of all jobs.
+TEST_F(Plans, the_oldest_of_many_jobs_is_found_in_few_pages) {
+  const std::int64_t pages = pages_read([](PgConnection& connection) {
+    const PgResult rows = connection.query(statement("oldest_jobs"), oldest_parameters(noon, 1'000, 10'000));
+    ASSERT_EQ(rows.rows(), 1);
+    EXPECT_EQ(rows.text(0, 0), "default");
+    EXPECT_EQ(rows.int8(0, 1), 1);
+  });
+  EXPECT_GT(pages, 0);
+  EXPECT_LT(pages, 200);
+}
+
+// Its plan is made once a connection, too, perhaps while the table is empty.
+TEST_F(Plans, the_oldest_jobs_are_found_by_hops_along_the_index_of_due_jobs_without_a_sort) {
+  for (const std::string& dsn : {dsn_, new_database(1)}) {
+    const std::string plan = plan_of("oldest_jobs", dsn);
+    SCOPED_TRACE(plan);
+    EXPECT_NE(plan.find("Index Cond: (ROW(shard, queue, priority) > ROW("), std::string::npos);
+    EXPECT_NE(plan.find("(queue = l.queue) AND (priority = l.priority) AND (run_at <= $1)"), std::string::npos);
+    EXPECT_NE(plan.find(" AND (run_id = "), std::string::npos);
+    for (const char* bad : {"Sort", "Seq Scan", "job_due_of_key"}) EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
+  }
+}
+
+// Held jobs keep their entries in the index, and a queue may have as many priorities as jobs.
+TEST_F(Plans, the_oldest_job_is_looked_for_among_so_many_entries_and_priorities) {
+  const std::string dsn = new_database(1);
+  const std::string columns =
+      "insert into cairn.job (shard, run_id, branch, step, attempt, epoch, deadline, timeout_ms, queue, priority, "
+      "run_at, session) select 0, md5('r' || n)::uuid, 1, 1, 1, 1, 0, 0, ";
+  ask(dsn, columns + "'held', 0, n, case when n <= 10 then 7 end from generate_series(1, 20) n");
+  ask(dsn, columns + "'next', 0, n, null from generate_series(50, 60) n");
+  ask(dsn, columns + "'many', n, 1000 - n, null from generate_series(101, 105) n");
+  ask(dsn, columns + "'taken', 0, n, 7 from generate_series(201, 203) n");
+  ask(dsn, columns + "'to_come', 0, 100000 + n, null from generate_series(301, 303) n");
+  PgConnection connection({dsn, "test", false});
+  const auto oldest = [&](std::int32_t priorities_max, std::int32_t entries_max) {
+    const PgResult rows =
+        connection.query(statement("oldest_jobs"), oldest_parameters(2'000, priorities_max, entries_max));
+    std::map<std::string, TimeUs> found;
+    for (int row = 0; row < rows.rows(); ++row) found[std::string(rows.text(row, 0))] = rows.int8(row, 1);
+    return found;
   };
-  EXPECT_LT(pages(), 400);
+  using Oldest = std::map<std::string, TimeUs>;
+  EXPECT_EQ(oldest(100, 100), (Oldest{{"held", 11}, {"next", 50}, {"many", 895}}));
+  EXPECT_EQ(oldest(2, 100), (Oldest{{"held", 11}, {"next", 50}, {"many", 898}})) << "and goes on with other queues";
+  EXPECT_EQ(oldest(100, 5), (Oldest{{"held", 5}, {"next", 50}, {"many", 895}})) << "that of a held one, which is older";
 }
 
 }  // namespace
