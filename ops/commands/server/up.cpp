@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::chrono::milliseconds poll_pause{100};
 constexpr std::chrono::seconds restart_pause{1};
+constexpr std::chrono::seconds refused_pause{10};
 
 struct UpOptions {
   int workers = 2;
@@ -36,7 +37,9 @@ struct UpOptions {
   TlsFiles tls = {};
 };
 
-// A child process that is kept alive: when it has ended, it is started again after a pause.
+// A child process that is kept alive: when it has ended, it is started again after a pause. One that is refused when it
+// is started again may be refused for what others do, as a worker of theirs that answers from other data: it is tried
+// until it may start, and the other processes go on.
 class Supervised {
  public:
   // `name` opens the sentence about its end.
@@ -45,27 +48,45 @@ class Supervised {
   Supervised(std::string name, ChildCommand command, ChildProcess running)
       : name_(std::move(name)), command_(std::move(command)), process_(std::move(running)) {}
 
-  // It was refused, has said why, and would be again.
-  bool is_refused() {
-    if (!process_.has_ended()) return false;
-    const int status = process_.wait();
-    return WIFEXITED(status) && WEXITSTATUS(status) == exit_refused;
-  }
+  // It was refused at its first start, has said why, and would be again.
+  bool is_refused_at_first() { return !is_again_ && is_refused(); }
   void restart_if_ended() {
     if (!process_.has_ended()) return;
+    if (is_again_ && is_refused()) return start_later();
     std::cerr << "cairn: " << name_ << " " << process_.pid() << " has ended; another takes its place.\n";
     std::this_thread::sleep_for(restart_pause);
     start();
   }
   // REQUIRES: it has ended.
-  void start() { process_ = ChildProcess(command_); }
+  void start() {
+    is_again_ = true;
+    next_try_.reset();
+    process_ = ChildProcess(command_);
+  }
   void terminate() { process_.terminate(); }
   bool has_ended() { return process_.has_ended(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  bool is_refused() {
+    if (!process_.has_ended()) return false;
+    const int status = process_.wait();
+    return WIFEXITED(status) && WEXITSTATUS(status) == exit_refused;
+  }
+  void start_later() {
+    if (next_try_ && Clock::now() >= *next_try_) return start();
+    if (next_try_) return;
+    next_try_ = Clock::now() + refused_pause;
+    std::cerr << "cairn: " << name_ << " " << process_.pid() << " is refused, as it has said; it is tried again in "
+              << refused_pause.count() << " s.\n";
+  }
+
   std::string name_;
   ChildCommand command_;
   ChildProcess process_;
+  bool is_again_ = false;                      // not its first start
+  std::optional<Clock::time_point> next_try_;  // while it is refused
 };
 
 // An address for each of so many workers: they keep them when they are started again. All are listened on until the
@@ -198,7 +219,7 @@ Status supervise(std::vector<Supervised>& workers, std::optional<ApiProcess>& ap
     if (server && server->is_to_be_renewed()) renew(*server, workers, api, signals);
     if (signals.arrived()) break;
     for (Supervised& worker : workers) {
-      if (worker.is_refused())
+      if (worker.is_refused_at_first())
         return Error{Code::conflict, "Expected worker processes that may start, but one is refused, as it has said."};
       worker.restart_if_ended();
     }

@@ -1,9 +1,11 @@
 // The doctor's judgement, fact by fact; then on a real database.
 #include "ops/answers/doctor.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
@@ -657,6 +659,40 @@ TEST(Work, a_worker_with_other_data_than_one_of_its_queues_does_not_start) {
   EXPECT_TRUE(is_ready(elsewhere)) << elsewhere.err();
   EXPECT_TRUE(is_ready(in_turn)) << in_turn.err();
   unsetenv("CAIRN_QUERY_ROWS");
+}
+
+// A worker of others with other data, started while one of `up` was away, ended all of `up`, its API too.
+TEST(Work, one_of_up_that_others_keep_from_starting_again_is_tried_until_they_have_gone_and_up_goes_on) {
+  const std::string dsn = new_database();
+  const auto pids = [&dsn] {
+    std::set<pid_t> alive;
+    for (const Json& worker : cairn_ok({"workers", "--json", "--dsn", dsn}).lines())
+      if (worker.at("alive") == true) alive.insert(worker.at("pid").get<pid_t>());
+    return alive;
+  };
+  Beside up({"up", "--workers", "1", "--dsn", dsn});
+  ASSERT_TRUE(wait_until([&] { return pids().size() == 1; })) << up.err();
+  const pid_t first = *pids().begin();
+  setenv("CAIRN_QUERY_ROWS", "7", 1);
+  Beside other({"work", "--other-data", "--dsn", dsn});
+  unsetenv("CAIRN_QUERY_ROWS");
+  ASSERT_TRUE(wait_until([&] { return pids().contains(other.pid()); })) << other.err();
+  ASSERT_EQ(kill(first, SIGKILL), 0);
+  EXPECT_TRUE(wait_until([&] {
+    return up.err().find("is refused, as it has said; it is tried again") != std::string::npos;
+  })) << up.err();
+  EXPECT_FALSE(up.has_ended()) << up.err();
+  other.signal(SIGTERM);
+  EXPECT_EQ(other.wait(), 0);
+  const auto works_again = [&] {
+    std::set<pid_t> alive = pids();
+    alive.erase(first);
+    alive.erase(other.pid());
+    return !alive.empty();
+  };
+  EXPECT_TRUE(wait_until(works_again, std::chrono::seconds(60))) << up.err();
+  up.signal(SIGTERM);
+  EXPECT_EQ(up.wait(), 0) << up.err();
 }
 
 }  // namespace real
