@@ -1,4 +1,4 @@
-// The reader of a database's jobs for a JobTally.
+// The reader of a database's jobs for a JobTally. Not thread-safe: a tally is of one thread.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ with recursive level (shard, queue, priority, nth) as (
     order by j.shard, j.queue, j.priority, j.run_at, j.run_id, j.branch
     limit 1
   ) n
-), first as materialized (
+), oldest as materialized (
   select l.queue, coalesce(
     (select e.run_at
      from (select j.run_at, j.session
@@ -51,7 +51,7 @@ with recursive level (shard, queue, priority, nth) as (
 )
 select o.queue, min(o.run_at)
 from (
-  select f.queue, f.run_at from first f where f.run_at is not null
+  select a.queue, a.run_at from oldest a where a.run_at is not null
   union all
   select h.queue, h.run_at from at_home h where h.session is null and not h.offered and h.run_at <= $1::bigint
 ) o
