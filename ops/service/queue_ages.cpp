@@ -15,10 +15,9 @@ namespace {
 
 double as_seconds(TimeUs us) { return static_cast<double>(us) / 1e6; }
 
-template <class Value>
-Value found_in(const std::map<std::string, Value>& values, const std::string& name) {
-  const auto found = values.find(name);
-  return found == values.end() ? Value{} : found->second;
+JobCounts counts_of(const std::map<std::string, JobCounts>& queues, const std::string& name) {
+  const auto found = queues.find(name);
+  return found == queues.end() ? JobCounts{} : found->second;
 }
 
 }  // namespace
@@ -44,9 +43,11 @@ Json QueueAges::of(const std::string& queue, bool covered) {
   changed_.wait_for(lock, age_wait_max, [this] { return !is_wanted_; });
   const bool is_counted = counted_at_ != Clock::time_point{};
   const auto since = is_counted ? Clock::now() - counted_at_ : Clock::duration{};
-  const JobCounts jobs = covered ? found_in(counted_.jobs.queues, queue) : JobCounts{};
+  JobCounts jobs = covered ? counts_of(counted_.jobs.queues, queue) : JobCounts{};
+  const bool has_age = covered && ages_us_.contains(queue);
+  if (has_age && !counted_.is_whole) jobs.ready = std::max<std::int64_t>(jobs.ready, 1);
   return {{"queue", queue},
-          {"oldest_seconds", covered ? as_seconds(found_in(ages_us_, queue)) : 0.0},
+          {"oldest_seconds", has_age ? as_seconds(ages_us_.at(queue)) : 0.0},
           {"ready", jobs.ready},
           {"later", jobs.later},
           {"held", jobs.held},

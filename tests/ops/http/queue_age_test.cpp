@@ -82,7 +82,10 @@ TEST(QueueAge, is_known_at_once_where_more_jobs_wait_than_one_count_passes) {
       dsn,
       "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, "
       "timeout_ms, queue) select 0, md5(n::text)::uuid, 1, 1, 1, n % 3, (extract(epoch from now()) * 1e6)::bigint "
-      "- n * 60000, 1, 0, 0, 'long' from generate_series(1, 150000) n");
+      "- n * 60000::bigint, 1, 0, 0, 'long' from generate_series(1, 150000) n");
+  test::ask(dsn,
+            "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, "
+            "timeout_ms, queue) values (0, 'ffffffff-ffff-ffff-ffff-ffffffffffff', 1, 1, 1, 0, 1, 1, 0, 0, 'last')");
   const Server server({"--dsn", dsn});
   Json age;
   ASSERT_TRUE(wait_until([&] {
@@ -93,6 +96,7 @@ TEST(QueueAge, is_known_at_once_where_more_jobs_wait_than_one_count_passes) {
   EXPECT_LT(age["oldest_seconds"], 9'600.0) << age;
   EXPECT_EQ(age["ready"], 100'000) << "those that were passed";
   EXPECT_EQ(age["jobs_counted_seconds_ago"], nullptr) << age;
+  EXPECT_EQ(server.get(age_of("last")).json()["ready"], 1) << "there is one, as its age says";
   const std::string metrics = server.get("/metrics").body;
   EXPECT_NE(metrics.find("\ncairn_oldest_ready_seconds{queue=\"long\"} 9"), std::string::npos) << metrics;
   EXPECT_EQ(metrics.find("\ncairn_jobs{"), std::string::npos) << metrics;
