@@ -256,12 +256,12 @@ TEST_P(ClaimTest, the_oldest_free_job_of_a_queue_is_found_whatever_its_priority_
   EXPECT_EQ(store().jobs().oldest(), Oldest{});
   const TimeUs now = store().database_time();
   TestRun elsewhere(store(), 0);
-  elsewhere.start(job_of(1, 1, now - 30, "default", 9));
-  started_run(job_of(1, 1, now - 40, "default", -7));
-  started_run(job_of(1, 1, now - 50, "default", 5));
-  started_run(job_of(1, 1, now - 60, "other", 3));
+  elsewhere.start(job_of(1, 1, now - 30'000, "default", 9));
+  started_run(job_of(1, 1, now - 40'000, "default", -7));
+  started_run(job_of(1, 1, now - 50'000, "default", 5));
+  started_run(job_of(1, 1, now - 60'000, "other", 3));
   started_run(job_of(1, 1, never_us, "later"));
-  EXPECT_EQ(store().jobs().oldest(), (Oldest{{"default", now - 50}, {"other", now - 60}}));
+  EXPECT_EQ(store().jobs().oldest(), (Oldest{{"default", now - 50'000}, {"other", now - 60'000}}));
   std::vector<HeldJob> held;
   for (const Shard shard : {last_shard(), Shard{0}}) {
     ClaimRequest request = claim_request(7, 10, shard);
@@ -269,9 +269,9 @@ TEST_P(ClaimTest, the_oldest_free_job_of_a_queue_is_found_whatever_its_priority_
     for (HeldJob& job : store().claim(request).jobs) held.push_back(std::move(job));
   }
   EXPECT_EQ(held.size(), 3u);
-  EXPECT_EQ(store().jobs().oldest(), (Oldest{{"other", now - 60}})) << "held ones are not waiting";
-  for (const HeldJob& job : held) store().jobs().release(std::vector{std::pair(job.run, fence_of(job))}, now - 10);
-  EXPECT_EQ(store().jobs().oldest(), (Oldest{{"default", now - 10}, {"other", now - 60}}));
+  EXPECT_EQ(store().jobs().oldest(), (Oldest{{"other", now - 60'000}})) << "held ones are not waiting";
+  for (const HeldJob& job : held) store().jobs().release(std::vector{std::pair(job.run, fence_of(job))}, now - 10'000);
+  EXPECT_EQ(store().jobs().oldest(), (Oldest{{"default", now - 10'000}, {"other", now - 60'000}}));
 }
 
 TEST_P(ClaimTest, A19_a_claim_passes_by_the_runs_that_it_is_told_to) {
