@@ -266,7 +266,8 @@ TEST_P(ClaimTest, the_oldest_free_job_of_a_queue_is_found_whatever_its_priority_
   for (const Shard shard : {last_shard(), Shard{0}}) {
     ClaimRequest request = claim_request(7, 10, shard);
     request.now_us = now;
-    for (HeldJob& job : store().claim(request).jobs) held.push_back(std::move(job));
+    const std::vector<HeldJob> claimed = store().claim(request).jobs;
+    held.insert(held.end(), claimed.begin(), claimed.end());
   }
   EXPECT_EQ(held.size(), 3u);
   EXPECT_EQ(store().jobs().oldest(), (Oldest{{"other", now - 60'000}})) << "held ones are not waiting";
