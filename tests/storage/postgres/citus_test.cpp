@@ -51,12 +51,23 @@ class CitusTest : public ::testing::TestWithParam<const char*> {
     return ask_text(dsn_,
                     "select min(nodeport) from pg_dist_node where shouldhaveshards and nodeport <> " + port_of(shard));
   }
+  // Again for a while where the cluster cannot remove yet what an earlier move has left.
   void move(Shard shard, const std::string& mode) const {
     const std::string host = ask_text(dsn_, "select min(nodename) from pg_dist_node");
     PgConnection connection({dsn_, "mover", false});
     connection.limit_silence(120'000);
-    connection.execute("select citus_move_shard_placement(" + std::to_string(citus_shard_of(shard)) + ", '" + host +
-                       "', " + port_of(shard) + ", '" + host + "', " + other_port(shard) + ", '" + mode + "')");
+    const std::string statement = "select citus_move_shard_placement(" + std::to_string(citus_shard_of(shard)) + ", '" +
+                                  host + "', " + port_of(shard) + ", '" + host + "', " + other_port(shard) + ", '" +
+                                  mode + "')";
+    for (int tries = 20;; --tries) {
+      try {
+        return connection.execute(statement);
+      } catch (const PostgresError& refused) {
+        if (tries == 0 || std::string_view(refused.what()).find("leftover from the previous move") == std::string::npos)
+          throw;
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+      }
+    }
   }
 
   // The run's last event, as the cluster says once it answers.
