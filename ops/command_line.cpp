@@ -18,6 +18,7 @@
 #include "ops/service/build_facts.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/environment.hpp"
+#include "ops/terminal/pager.hpp"
 #include "storage/postgres/connection.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/own_process.hpp"
@@ -136,6 +137,7 @@ int run_command_line(int argc, const char* const* argv, std::shared_ptr<const Ow
     std::reverse(arguments->begin(), arguments->end());  // as the parser takes them
     app.parse(*std::move(arguments));
   } catch (const CLI::Success& asked) {  // --help, --version
+    const Pager pager(!line.settings.no_pager);
     return app.exit(asked);
   } catch (const CLI::ParseError& fault) {
     return say(exit_usage, usage_sentence(app, fault.what()));

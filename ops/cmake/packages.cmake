@@ -55,7 +55,7 @@ cairn_package(cairn database "durable workflow engine for planners"
   "This package has the program, which is workers, API, console and command
 line. The embedded database needs the package postgresql-15; without it name
 another one."
-  RECOMMENDS postgresql-15 SUGGESTS git graphviz)
+  RECOMMENDS postgresql-15 SUGGESTS git graphviz less)
 set(CPACK_DEBIAN_CAIRN_PACKAGE_SHLIBDEPS ON)
 cairn_package(libcairn-dev libdevel "durable workflow engine for planners: C++ library"
   "This package has what programs in C++ are built with: a worker, a client, and\nthe engine in memory for tests."

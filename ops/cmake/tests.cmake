@@ -404,6 +404,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/hooks/receiver.cpp
   tests/ops/schedules/schedule_test.cpp
   tests/ops/starts/starts_test.cpp
+  tests/ops/terminal/pager_test.cpp
   tests/ops/terminal/table_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_and_do_runs_test.cpp

@@ -5,6 +5,7 @@
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "ops/terminal/local_time.hpp"
+#include "ops/terminal/pager.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/traces/otlp_client.hpp"
 
@@ -39,6 +40,8 @@ Result<std::string> data_argument(const std::string& text) {
 
 void add_settings(CLI::App& app, Settings& settings) {
   app.add_flag("--json", settings.json, "One JSON document, or JSON lines for lists and streams");
+  app.add_flag("--no-pager", settings.no_pager,
+               "On a terminal, print without the pager (CAIRN_PAGER, PAGER, less) what it has no room for");
   CLI::Option* dsn = add_text(app, "--dsn", "DSN", "The database, as a PostgreSQL connection string or URL",
                               [&](const std::string& text) { return assign(settings.dsn, dsn_argument(text)); });
   CLI::Option* data = add_text(app, "--data", "DIR", "Directory of the embedded PostgreSQL",
@@ -47,6 +50,13 @@ void add_settings(CLI::App& app, Settings& settings) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames() != std::vector<std::string>{"help"}) option->group("Every command");
   }
+}
+
+Run paged(Run run, std::function<bool()> goes_on) {
+  return [run = std::move(run), goes_on = std::move(goes_on)](const Settings& settings) {
+    const Pager pager(!settings.no_pager && !(goes_on && goes_on()));
+    return run(settings);
+  };
 }
 
 CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose,

@@ -51,10 +51,13 @@ CLI::App& add_command(CommandLine& line, const std::string& name, const std::str
                       const std::string& example, Run run, OptionCheck check = {});
 CLI::App& add_command(CommandLine& line, CLI::App& parent, const std::string& name, const std::string& purpose,
                       const std::string& example, Run run, OptionCheck check = {});
+// The command of one who reads: on a terminal its output goes through the pager where it is longer than the screen
+// (terminal/pager), but not with --no-pager, nor if `goes_on` says that this output is followed as it comes.
+Run paged(Run run, std::function<bool()> goes_on = {});
 // Adds a name that only groups commands.
 CLI::App& add_group(CommandLine& line, const std::string& name, const std::string& purpose, const std::string& example);
 
-// --json, --dsn and --data.
+// --json, --no-pager, --dsn and --data.
 void add_settings(CLI::App& app, Settings& settings);
 
 // Options whose texts `take` parses. `type` is the placeholder in the help.

@@ -22,6 +22,7 @@ struct OwnWork;
 // The options of every command.
 struct Settings {
   bool json = false;
+  bool no_pager = false;                    // --no-pager
   std::string dsn;                          // --dsn; "": see choose_database
   std::string data;                         // --data
   std::string tools;                        // --tools; "": CAIRN_TOOLS

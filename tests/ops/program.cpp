@@ -66,6 +66,7 @@ class Place : public ::testing::Environment {
     clear_environment();
     setenv("HOME", directory().c_str(), 1);
     setenv("CAIRN_DATA", (directory() / "data").c_str(), 1);
+    setenv("CAIRN_PAGER", "", 1);
   }
   void TearDown() override {
     if (fs::exists(directory() / "data")) cairn({"down"});

@@ -1,5 +1,5 @@
 // The real program as a child process, on a private embedded database: with a temporary directory, a temporary home,
-// and none of the caller's CAIRN_ and PG variables. Not thread-safe.
+// none of the caller's CAIRN_ and PG variables, and no pager. Not thread-safe.
 #pragma once
 
 #include <chrono>

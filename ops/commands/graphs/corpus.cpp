@@ -117,10 +117,10 @@ void add_corpus(CommandLine& line) {
   add_text(load, "DIR", "", "The folder", [&](const std::string& text) {
     return assign(directory, path_argument(text, "a folder"));
   })->required();
-  add_command(line, group, "list", "The corpora and their size", "cairn corpus list", corpus_list);
+  add_command(line, group, "list", "The corpora and their size", "cairn corpus list", paged(corpus_list));
   CLI::App& search = add_command(line, group, "search", "The passages that a planner's search would find",
                                  "cairn corpus search handbook 'parental leave'",
-                                 [&](const Settings& settings) { return corpus_search(settings, name, words); });
+                                 paged([&](const Settings& settings) { return corpus_search(settings, name, words); }));
   add_name(search);
   search.add_option("WORDS", words, "What is looked for")->required()->type_name("");
   add_name(add_command(line, group, "drop", "Remove a corpus and all its documents", "cairn corpus drop handbook",

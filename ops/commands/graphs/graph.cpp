@@ -169,11 +169,11 @@ void add_graph(CommandLine& line) {
                               "cairn graph check order.json");
   auto& part = line.keep<ListPart>();
   add_list_part(add_command(line, group, "list", "The graphs and their versions", "cairn graph list",
-                            [&](const Settings& settings) { return graph_list(settings, part); }),
+                            paged([&](const Settings& settings) { return graph_list(settings, part); })),
                 part);
   CLI::App& show =
       add_command(line, group, "show", "A graph as JSON or as a drawing", "cairn graph show order --format mermaid",
-                  [&](const Settings& settings) { return graph_show(settings, show_options); });
+                  paged([&](const Settings& settings) { return graph_show(settings, show_options); }));
   show.add_option("NAME", show_options.name, "The graph's name, or a version, or the first letters of one")
       ->required()
       ->type_name("");
@@ -184,16 +184,17 @@ void add_graph(CommandLine& line) {
   CLI::App& check =
       add_command(line, group, "check", "Every fault of a graph, one sentence each; exit 1 if there is one",
                   "cairn graph check order.json --strict",
-                  [&](const Settings& settings) { return graph_check(settings, check_options); });
+                  paged([&](const Settings& settings) { return graph_check(settings, check_options); }));
   add_graph_file(check, check_options.graph);
   check.add_flag("--strict", check_options.is_strict, "A warning is a fault");
   check.add_flag("--deployed", check_options.is_deployed,
                  "Look at the graphs of the database too, and at what its workers have");
   add_tools(line, check);
   add_graph_test(line, group);
-  CLI::App& schema = add_command(
-      line, group, "schema", "The JSON Schema of a graph file, a tools file or a file of cases",
-      "cairn graph schema > graph.schema.json", [&](const Settings& settings) { return graph_schema(settings, kind); });
+  CLI::App& schema =
+      add_command(line, group, "schema", "The JSON Schema of a graph file, a tools file or a file of cases",
+                  "cairn graph schema > graph.schema.json",
+                  paged([&](const Settings& settings) { return graph_schema(settings, kind); }));
   schema.add_option("KIND", kind, "graph, tools or cases")
       ->check(CLI::IsMember({"graph", "tools", "cases"}))
       ->type_name("")

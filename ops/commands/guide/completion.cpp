@@ -12,10 +12,11 @@ using ScriptOf = std::string (*)(const CommandForm&);
 
 void add_shell(CommandLine& line, CLI::App& group, const std::string& shell, ScriptOf completion,
                const std::string& example) {
-  add_command(line, group, shell, "The script for " + shell, example, [&line, completion](const Settings&) -> Exit {
-    std::cout << completion(command_form(line.app));
-    return exit_ok;
-  });
+  add_command(line, group, shell, "The script for " + shell, example,
+              paged([&line, completion](const Settings&) -> Exit {
+                std::cout << completion(command_form(line.app));
+                return exit_ok;
+              }));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ void add_manual(CommandLine& line) {
   auto& options = line.keep<ManualOptions>();
   CLI::App& command =
       add_command(line, "manual", "A manual page for man(1), or all of them", "cairn manual schedule | man -l -",
-                  [&](const Settings&) { return manual(line, options); });
+                  paged([&](const Settings&) { return manual(line, options); }));
   CLI::Option* of = command.add_option("COMMAND", options.command, "The command (default: the program)");
   of->type_name("");
   command.add_option("--to", options.to, "Write the pages of all commands into this folder")

@@ -73,7 +73,8 @@ void add_skill(CommandLine& line) {
              options.to = text;
              return Status(Done{});
            });
-  add_command(line, group, "show", "Print the skill", "cairn skill show", [](const Settings&) { return show(); });
+  add_command(line, group, "show", "Print the skill", "cairn skill show",
+              paged([](const Settings&) { return show(); }));
 }
 
 }  // namespace cairn

@@ -139,11 +139,11 @@ void add_hook_views(CommandLine& line, CLI::App& group) {
   auto& options = line.keep<HookViewOptions>();
   auto& part = line.keep<ListPart>();
   add_list_part(add_command(line, group, "list", "The hooks, and what waits for them", "cairn hook list --json",
-                            [&](const Settings& settings) { return hook_list(settings, part); }),
+                            paged([&](const Settings& settings) { return hook_list(settings, part); })),
                 part);
   CLI::App& show = add_command(line, group, "show", "A hook, and its notices, the newest first",
                                "cairn hook show chat --status parked",
-                               [&](const Settings& settings) { return hook_show(settings, options); });
+                               paged([&](const Settings& settings) { return hook_show(settings, options); }));
   add_hook_name(show, options.name);
   add_text(show, "--status", "STATUS", "Only those that are waiting, delivered, parked, skipped or gone",
            [&options](const std::string& text) -> Status {
@@ -162,7 +162,7 @@ void add_hook_views(CommandLine& line, CLI::App& group) {
            });
   CLI::App& history =
       add_command(line, group, "history", "What happened to it and by whom, the newest last", "cairn hook history chat",
-                  [&](const Settings& settings) { return hook_history(settings, options); });
+                  paged([&](const Settings& settings) { return hook_history(settings, options); }));
   add_hook_name(history, options.name);
   add_count(history, options, "The newest so many");
   add_before(history, options.before);

@@ -91,8 +91,7 @@ void add_diff(CommandLine& line) {
   auto& second = line.keep<CLI::Option*>();
   CLI::App& command = add_command(
       line, "diff", "How two runs, or two moments of one, differ; exit 1 if they do", "cairn diff RUN OTHER",
-      [&](const Settings& settings) { return diff_runs(settings, options); },
-      [&]() -> Status {
+      paged([&](const Settings& settings) { return diff_runs(settings, options); }), [&]() -> Status {
         if (!second->empty() || options.from) return Done{};
         return Error{Code::invalid,
                      "Expected a second run, or --from for another moment of the first, but found neither."};

@@ -147,7 +147,7 @@ Result<std::int64_t> print_events_after(OpenedRun& found, const Settings& settin
       add_version_before(*found.opened.client, found.run, line);
       print_event(line, as.day);
     }
-    if (page->size() < static_cast<std::size_t>(events_page)) return after;
+    if (page->size() < static_cast<std::size_t>(events_page) || !is_read()) return after;
   }
 }
 
@@ -178,8 +178,9 @@ Exit show_events(Settings settings, const EventsOptions& options) {
 
 void add_events(CommandLine& line) {
   auto& options = line.keep<EventsOptions>();
-  CLI::App& command = add_command(line, "events", "A run's events in order", "cairn events RUN --follow",
-                                  [&](const Settings& settings) { return show_events(settings, options); });
+  CLI::App& command = add_command(
+      line, "events", "A run's events in order", "cairn events RUN --follow",
+      paged([&](const Settings& settings) { return show_events(settings, options); }, [&] { return options.follow; }));
   add_run(command, options.run);
   command.add_option("--from", options.from, "Begin with this event's number")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))

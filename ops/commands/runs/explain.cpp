@@ -47,7 +47,7 @@ Exit explain_run(const Settings& settings, const std::string& run) {
 void add_explain(CommandLine& line) {
   auto& run = line.keep<std::string>();
   add_run(add_command(line, "explain", "Why a run is not moving: one reason for each open step", "cairn explain RUN",
-                      [&](const Settings& settings) { return explain_run(settings, run); }),
+                      paged([&](const Settings& settings) { return explain_run(settings, run); })),
           run);
 }
 

@@ -35,7 +35,7 @@ Exit show_plan(const Settings& settings, const PlanOptions& options) {
 void add_plan(CommandLine& line) {
   auto& options = line.keep<PlanOptions>();
   CLI::App& command = add_command(line, "plan", "A run's plan as a tree with statuses", "cairn plan RUN",
-                                  [&](const Settings& settings) { return show_plan(settings, options); });
+                                  paged([&](const Settings& settings) { return show_plan(settings, options); }));
   add_run(command, options.run);
   add_moment(command, options.at);
 }

@@ -75,7 +75,7 @@ void add_questions(CommandLine& line) {
   auto& options = line.keep<InboxOptions>();
   CLI::App& command = add_command(line, "questions", "The inbox: open questions of all runs, oldest first",
                                   "cairn questions --graph order --limit 20",
-                                  [&](const Settings& settings) { return list_questions(settings, options); });
+                                  paged([&](const Settings& settings) { return list_questions(settings, options); }));
   add_run_filter(command, options.query);
   add_text(command, "--after", "CURSOR", "Go on where an earlier list ended",
            [&](const std::string& cursor) { return assign(options.after, question_place(cursor)); });

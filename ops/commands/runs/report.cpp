@@ -112,7 +112,7 @@ void add_report(CommandLine& line) {
   auto& query = line.keep<RunQuery>();
   add_run_filter(add_command(line, "report", "What runs took and came to: time, cost, calls, blocks, rounds, failures",
                              "cairn report --graph order --since 7d",
-                             [&](const Settings& settings) { return report_use(settings, query); }),
+                             paged([&](const Settings& settings) { return report_use(settings, query); })),
                  query);
 }
 

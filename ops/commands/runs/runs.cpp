@@ -136,7 +136,7 @@ void add_runs(CommandLine& line) {
   auto& query = line.keep<RunQuery>();
   CLI::App& command =
       add_command(line, "runs", "The runs, newest first", "cairn runs --status failed --since 2h --error timeout",
-                  [&](const Settings& settings) { return list_runs(settings, query); });
+                  paged([&](const Settings& settings) { return list_runs(settings, query); }));
   add_run_filter(command, query);
   add_text(command, "--after", "CURSOR", "Go on where an earlier list ended",
            [&](const std::string& cursor) { return add_cursor(query.filter, cursor); });

@@ -96,9 +96,9 @@ Exit show_run(const Settings& settings, const ShowOptions& options) {
 
 void add_show(CommandLine& line) {
   auto& options = line.keep<ShowOptions>();
-  CLI::App& command =
-      add_command(line, "show", "A run's state as of any moment: channels, open steps, plan, budgets, questions",
-                  "cairn show RUN --at 5", [&](const Settings& settings) { return show_run(settings, options); });
+  CLI::App& command = add_command(
+      line, "show", "A run's state as of any moment: channels, open steps, plan, budgets, questions",
+      "cairn show RUN --at 5", paged([&](const Settings& settings) { return show_run(settings, options); }));
   add_run(command, options.run);
   add_moment(command, options.at);
   command.add_flag("--raw", options.raw, "Leave large values as references to their blobs");

@@ -57,7 +57,7 @@ void add_starts(CommandLine& line) {
   auto& options = line.keep<StartsOptions>();
   CLI::App& command = add_command(line, "starts", "Keys of starts: which run has each, what waits and is collected",
                                   "cairn starts --graph mails",
-                                  [&](const Settings& settings) { return list_starts(settings, options); });
+                                  paged([&](const Settings& settings) { return list_starts(settings, options); }));
   command.add_option("--graph", options.graph, "Only of this graph")->type_name("G");
   add_text(command, "--after", "CURSOR", "Go on where an earlier list ended",
            [&options](const std::string& text) { return assign(options.after, start_cursor(text, "--after")); });

@@ -172,16 +172,15 @@ Exit schedule_explain(const Settings& settings, const ViewOptions& options) {
 }
 
 void add_next(CommandLine& line, CLI::App& group, ViewOptions& options) {
-  CLI::App& next = add_command(
-      line, group, "next", "The next times of a schedule, or of a cron line or an interval that is given",
-      "cairn schedule next weekly --count 5",
-      [&](const Settings& settings) { return schedule_next(settings, options); },
-      [&]() -> Status {
-        if (options.name.empty() == options.fields.empty())
-          return Error{Code::invalid,
-                       "Expected the name of a schedule, or --cron or --every, but got both or neither."};
-        return options.name.empty() ? Status(Done{}) : check_schedule_name(options.name);
-      });
+  CLI::App& next =
+      add_command(line, group, "next", "The next times of a schedule, or of a cron line or an interval that is given",
+                  "cairn schedule next weekly --count 5",
+                  paged([&](const Settings& settings) { return schedule_next(settings, options); }), [&]() -> Status {
+                    if (options.name.empty() == options.fields.empty())
+                      return Error{Code::invalid,
+                                   "Expected the name of a schedule, or --cron or --every, but got both or neither."};
+                    return options.name.empty() ? Status(Done{}) : check_schedule_name(options.name);
+                  });
   next.add_option("NAME", options.name, "The schedule's name")->type_name("");
   add_time_options(next, options.fields);
   add_text(next, "--from", "TIME", "At or after this time (default: now)",
@@ -226,16 +225,16 @@ void add_schedule_views(CommandLine& line, CLI::App& group) {
   auto& options = line.keep<ViewOptions>();
   auto& part = line.keep<ListPart>();
   add_list_part(add_command(line, group, "list", "The schedules, by name", "cairn schedule list --json",
-                            [&](const Settings& settings) { return schedule_list(settings, part); }),
+                            paged([&](const Settings& settings) { return schedule_list(settings, part); })),
                 part);
   CLI::App& show =
       add_command(line, group, "show", "A schedule, what is open and what comes next", "cairn schedule show weekly",
-                  [&](const Settings& settings) { return schedule_show(settings, options); });
+                  paged([&](const Settings& settings) { return schedule_show(settings, options); }));
   add_schedule_name(show, options.name);
   add_next(line, group, options);
   CLI::App& history = add_command(line, group, "history", "What happened to it and by whom, the newest last",
                                   "cairn schedule history weekly --limit 50",
-                                  [&](const Settings& settings) { return schedule_history(settings, options); });
+                                  paged([&](const Settings& settings) { return schedule_history(settings, options); }));
   add_schedule_name(history, options.name);
   history.add_option("--limit", options.limit, "The newest so many")
       ->check(CLI::Range(1, 10'000))
@@ -244,7 +243,7 @@ void add_schedule_views(CommandLine& line, CLI::App& group) {
   add_before(history, options.before);
   CLI::App& explain = add_command(line, group, "explain", "Why it ran, or did not, on a day or at a time",
                                   "cairn schedule explain weekly --at 2026-11-23",
-                                  [&](const Settings& settings) { return schedule_explain(settings, options); });
+                                  paged([&](const Settings& settings) { return schedule_explain(settings, options); }));
   add_schedule_name(explain, options.name);
   explain.add_option("--at", options.at, "A day of the schedule's zone, or a time")->required()->type_name("DAY|TIME");
 }

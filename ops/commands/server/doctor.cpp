@@ -295,7 +295,7 @@ Exit run_doctor(const Settings& settings) {
 
 void add_doctor(CommandLine& line) {
   add_command(line, "doctor", "Look the database over: what is well and what is not; exit 1 if something is not",
-              "cairn doctor", run_doctor);
+              "cairn doctor", paged(run_doctor));
 }
 
 }  // namespace cairn

@@ -178,7 +178,8 @@ void add_feed_read(CommandLine& line, CLI::App& group, FeedOptions& options) {
   CLI::App& read =
       add_command(line, group, "read", "Events from the consumer's place on, and the cursor after each page",
                   "cairn feed read warehouse --json --confirm",
-                  [&](const Settings& settings) { return feed_read(settings, options); });
+                  paged([&](const Settings& settings) { return feed_read(settings, options); },
+                        [&] { return options.follows || options.confirms; }));
   add_consumer_name(read, options);
   read.add_option("--after", options.cursor, "Go on after this cursor, not from the consumer's place")
       ->type_name("CURSOR");
@@ -202,7 +203,7 @@ void add_feed(CommandLine& line) {
   add_filter(add, options);
   auto& part = line.keep<ListPart>();
   add_list_part(add_command(line, group, "list", "The consumers, and how far behind each is", "cairn feed list --json",
-                            [&](const Settings& settings) { return feed_list(settings, part); }),
+                            paged([&](const Settings& settings) { return feed_list(settings, part); })),
                 part);
   add_feed_read(line, group, options);
   CLI::App& confirm = add_command(line, group, "confirm", "Move the consumer's place: it has all before the cursor",

@@ -84,7 +84,8 @@ void add_logs(CommandLine& line) {
   auto& options = line.keep<LogsOptions>();
   CLI::App& command = add_command(
       line, "logs", "The log of the workers and the API of `cairn up`, in the order of time",
-      "cairn logs --follow --level warn", [&](const Settings& settings) { return show_logs(settings, options); });
+      "cairn logs --follow --level warn",
+      paged([&](const Settings& settings) { return show_logs(settings, options); }, [&] { return options.follow; }));
   command.add_flag("--follow", options.follow, "Go on with what is added, until SIGINT or SIGTERM");
   command.add_option("--worker", options.worker, "Of the process with this id alone, as `cairn workers` shows it")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))

@@ -278,13 +278,13 @@ void add_queue(CommandLine& line) {
   auto& part = line.keep<ListPart>();
   CLI::App& queue = add_command(
       line, "queue", "What each queue holds (ready, later, held, its oldest ready job) and what is set for it",
-      "cairn queue", [&](const Settings& settings) { return show_queues(settings, part); });
+      "cairn queue", paged([&](const Settings& settings) { return show_queues(settings, part); }));
   add_list_part(queue, part);
   add_queue_set(line, queue);
   auto& budgets = line.keep<BudgetsOptions>();
   CLI::App& used = add_command(
       line, queue, "budgets", "What is used of a queue's budgets, and by the keys that used most",
-      "cairn queue budgets model", [&](const Settings& settings) { return show_budgets(settings, budgets); });
+      "cairn queue budgets model", paged([&](const Settings& settings) { return show_budgets(settings, budgets); }));
   used.add_option("NAME", budgets.queue, "The queue's name")->required()->type_name("");
   used.add_option("--after", budgets.keys.after, "Go on after so many keys of a budget, as an earlier list ended")
       ->check(CLI::Range(1, budget_keys_max))
@@ -296,7 +296,7 @@ void add_queue(CommandLine& line) {
   auto& options = line.keep<HistoryOptions>();
   CLI::App& history = add_command(line, queue, "history", "What was set for a queue, when and by whom, the newest last",
                                   "cairn queue history model",
-                                  [&](const Settings& settings) { return show_history(settings, options); });
+                                  paged([&](const Settings& settings) { return show_history(settings, options); }));
   history.add_option("NAME", options.queue, "The queue's name")->required()->type_name("");
   history.add_option("--limit", options.limit, "The newest so many")
       ->check(CLI::Range(1, 10'000))

@@ -132,7 +132,7 @@ void add_token(CommandLine& line) {
             options.quotas);
   auto& part = line.keep<ListPart>();
   add_list_part(add_command(line, group, "list", "The tokens, revoked ones too", "cairn token list --json",
-                            [&](const Settings& settings) { return token_list(settings, part); }),
+                            paged([&](const Settings& settings) { return token_list(settings, part); })),
                 part);
   CLI::App& revoke =
       add_command(line, group, "revoke", "End a token; its name is never used again", "cairn token revoke dashboard",

@@ -45,7 +45,7 @@ Exit show_workers(const Settings& settings, const ListPart& part) {
 void add_workers(CommandLine& line) {
   auto& part = line.keep<ListPart>();
   add_list_part(add_command(line, "workers", "The worker sessions and what they hold", "cairn workers",
-                            [&](const Settings& settings) { return show_workers(settings, part); }),
+                            paged([&](const Settings& settings) { return show_workers(settings, part); })),
                 part);
 }
 
