@@ -1,5 +1,5 @@
 // The rules that both stores share: the chain hashes of a commit's events, the verdict on each entry, the checks of a
-// batch and of a queue's settings. Pure functions except next_commit_id(); safe from any thread.
+// batch, what a claim says of who waits. Pure functions except next_commit_id(); safe from any thread.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,8 @@
 #include "storage/store.hpp"
 
 namespace cairn {
+
+struct QueueLimits;
 
 inline constexpr std::int32_t missed_events_max = 1'000;  // of a LockedRun
 // The same in bytes of their payloads: a share of 32 MiB.
@@ -82,6 +84,10 @@ inline std::int64_t first_epoch(std::int64_t head) { return head << 20; }
 // When a step that begins now counts as hung: after the job's timeout, or else the default, and a grace in which the
 // worker's own timeout comes first. `never_us` without a timeout.
 TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us);
+
+// Adds to the batch of a claim whether no one waits in a queue with these limits: for a place, if the claim leaves
+// places of the concurrency; for a turn, if it leaves no job of its shard that is due.
+void note_no_one_waits(ClaimedBatch& batch, const QueueLimits& limits, bool leaves_places, bool leaves_no_job);
 
 // True if the run passes the filter, `lineage` and `limit` left aside.
 bool matches(const RunFilter& filter, const RunRow& run);

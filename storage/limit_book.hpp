@@ -39,8 +39,8 @@ struct LimitBook {
   std::function<Result<QueueLimits>(const LimitChange&)> change_limits;
 
   // Takes starts of the queue for jobs that are held already, of branches that go on: how many of these `count` may
-  // begin, now. As many as its rate and its budgets leave: all where it has none; none where a held branch may not go
-  // on (QueueLimits::lets_go_on). As with a claim, a start that was taken is used up, whatever becomes of it.
+  // begin, now. As many as its rate and its budgets leave: all where it has none; none where a held branch goes on
+  // while no one waits, or never (GoesOn). As with a claim, a start that was taken is used up, whatever becomes of it.
   std::function<std::int64_t(const std::string& queue, std::int64_t count)> take_starts;
 
   // The use of these queues' rates and budgets; `held` is left at 0: JobBook::queues counts that.

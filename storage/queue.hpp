@@ -83,14 +83,19 @@ struct ShortHistory {
   std::vector<EventRow> events;
 };
 
+// No one waits in a limited queue, as far as a claim from it saw.
+struct NoOneWaits {
+  std::string queue;
+  bool for_place = false;  // held branches go on freely or paced, and its concurrency has places left
+  // They go on freely or while none waits, steps reserve nothing, and the claim left no job of its shard that is due.
+  // It does not see those that wait for their home, or that another claim has locked.
+  bool for_turn = false;
+};
+
 struct ClaimedBatch {
   std::vector<HeldJob> jobs;
-  std::vector<ShortHistory> histories;  // of the jobs' runs that are short, each once
-  // The queues among those that it asked in which a held branch may go on and whose concurrency has places left.
-  std::vector<std::string> with_places = {};
-  // Likewise those in which a held branch may go on while no one waits, and of whose jobs in this shard it found none
-  // that it left: it does not see those that wait for their home, or that another claim has locked.
-  std::vector<std::string> emptied = {};
+  std::vector<ShortHistory> histories;        // of the jobs' runs that are short, each once
+  std::vector<NoOneWaits> no_one_waits = {};  // of other queues nothing is known
 };
 
 struct QueueRow {

@@ -247,6 +247,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/session/same_history_test.cpp
   tests/workers/session/keep_rules_test.cpp
   tests/workers/session/session_lifecycle_test.cpp
+  tests/workers/session/session_queues_test.cpp
   tests/workers/session/steps_in_flight_test.cpp
   tests/workers/session/sweeping_test.cpp
   tests/workers/session/session_test.cpp

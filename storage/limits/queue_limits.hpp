@@ -3,7 +3,7 @@
 //
 // A queue is
 // - limited while it has any limit or is paused: a step of it begins only by a claim that reads the limits, or stays
-//   with the holder of its branch where lets_go_on() or lets_go_on_alone() allow that;
+//   with the holder of its branch where GoesOn says so;
 // - governed while it has a limit that releases before 28 do not know: they find it paused, and leave it alone;
 // - counted while jobs held at once, or what they use, is limited: then the held jobs are counted.
 #pragma once
@@ -21,6 +21,16 @@
 #include "storage/limits/unit_budget.hpp"
 
 namespace cairn {
+
+// How a held branch goes on to its next step in the queue, as one held job before and after. A claim passes through the
+// queue's table, where all sessions count together; a branch that goes on spares that.
+enum class GoesOn : std::uint8_t {
+  open,              // without limits; a new branch may begin held as well
+  freely,            // starts are not counted
+  paced,             // a rate or budgets count them: the step takes one first
+  while_none_waits,  // turns of keys are counted: while no other job of the queue waits, it is no one's
+  never,             // each step is claimed
+};
 
 struct QueueLimits {
   std::string name;
@@ -52,14 +62,11 @@ struct QueueLimits {
   bool is_counted() const { return concurrency || key_concurrency || has_budgets(); }  // what is held
   bool counts_claims() const { return is_counted() || rate || key_rate; }  // one that is lost lets too many in
   bool is_limited() const { return paused || concurrency || is_governed(); }
-  // A held branch may go on to its next step in the queue, as one held job before and after: no key's turn is passed
-  // by. Where starts are counted, the step takes one first.
-  bool lets_go_on() const { return !paused && is_understood && !has_keys(); }
-  // A rate counts each start, and a budget lets a step begin only while it has something left.
-  bool takes_starts() const { return rate || !budgets.empty(); }
-  // Likewise, while no other job of the queue waits, so that it is no one's turn.
-  bool lets_go_on_alone() const {
-    return !paused && is_understood && !has_budgets() && reserves.empty() && !rate && !key_rate;
+  GoesOn goes_on() const {
+    if (!is_limited()) return GoesOn::open;
+    if (paused || !is_understood) return GoesOn::never;
+    if (!has_keys()) return rate || !budgets.empty() ? GoesOn::paced : GoesOn::freely;
+    return rate || key_rate || has_budgets() || !reserves.empty() ? GoesOn::never : GoesOn::while_none_waits;
   }
   bool operator==(const QueueLimits&) const = default;
 };

@@ -32,7 +32,8 @@ QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us)
 }
 
 QueueRoom room_of_held(QueueLimits limits, const QueueUse& use, TimeUs now_us) {
-  if (!limits.lets_go_on()) return {};
+  const GoesOn how = limits.goes_on();
+  if (how == GoesOn::while_none_waits || how == GoesOn::never) return {};
   limits.concurrency.reset();
   return room_of(limits, use, now_us);
 }

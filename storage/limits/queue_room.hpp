@@ -30,7 +30,7 @@ struct QueueRoom {
 QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us);
 
 // The room for starts of jobs that are held already: what its rate and its budgets leave, and any number without them.
-// `use.held` are the jobs besides these. Without room where a held branch may not go on.
+// `use.held` are the jobs besides these. Without room where a held branch goes on while no one waits, or never.
 QueueRoom room_of_held(QueueLimits limits, const QueueUse& use, TimeUs now_us);
 
 // A key of a queue, with what it used of one of its budgets.

@@ -54,14 +54,13 @@ ClaimedBatch MemoryClaims::claim(const ClaimRequest& request) {
 
 void MemoryClaims::note_what_is_left(const ClaimRequest& request, TimeUs now_us, const std::vector<HeldJob*>& due,
                                      ClaimedBatch& claimed) const {
+  const bool is_whole = request.only_runs.empty() && request.not_of.empty();
   for (const auto& [name, room] : rooms_of(request.queues, now_us)) {
     const QueueLimits limits = limits_.of(name);
     const bool is_left = std::any_of(due.begin(), due.end(), [&queue = name](const HeldJob* job) {
       return job->session == 0 && job->job.queue == queue;
     });
-    if (limits.concurrency && limits.lets_go_on() && room.free > 0) claimed.with_places.push_back(name);
-    if (limits.lets_go_on_alone() && !is_left && request.only_runs.empty() && request.not_of.empty())
-      claimed.emptied.push_back(name);
+    note_no_one_waits(claimed, limits, room.free > 0, is_whole && !is_left);
   }
 }
 

@@ -217,6 +217,14 @@ TEST_P(QueueSettingsTest, jobs_that_have_ended_take_no_place_from_any_claim) {
   for (const std::size_t more : {10u, 10u, 0u}) EXPECT_EQ(claim_of_last_shard({"model"}, 10).jobs.size(), more);
 }
 
+std::vector<std::string> without_waiters(const ClaimedBatch& batch, bool NoOneWaits::*reason) {
+  std::vector<std::string> names;
+  for (const NoOneWaits& there : batch.no_one_waits)
+    if (there.*reason) names.push_back(there.queue);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 TEST_P(QueueSettingsTest, a_claim_says_where_places_are_left) {
   using Names = std::vector<std::string>;
   limit("model", 3);
@@ -225,9 +233,7 @@ TEST_P(QueueSettingsTest, a_claim_says_where_places_are_left) {
   ASSERT_TRUE(set_limits(store(), {.name = "rated", .concurrency = 2, .rate = StartRate{1'000, 1'000'000, 1'000}}));
   const Names queues = {"model", "paused", "aged", "rated", "free"};
   const auto places = [&](std::int32_t most = 10) {
-    Names names = claim_of_last_shard(queues, most).with_places;
-    std::sort(names.begin(), names.end());
-    return names;
+    return without_waiters(claim_of_last_shard(queues, most), &NoOneWaits::for_place);
   };
   std::vector<TestRun> runs;
   for (int n = 0; n < 2; ++n) runs.push_back(started_run(job_of(1, 1, noon + n, "model")));
@@ -247,9 +253,7 @@ TEST_P(QueueSettingsTest, a_claim_says_where_nobody_waits) {
   ASSERT_TRUE(set_limits(store(), {.name = "fair", .key = "tag.customer", .key_concurrency = 2}));
   ASSERT_TRUE(set_limits(store(), {.name = "paced", .rate = StartRate{1'000, 1'000'000, 1'000}}));
   const auto emptied = [&](std::int32_t most) {
-    Names names = claim_of_last_shard({"aged", "fair", "paced", "free"}, most).emptied;
-    std::sort(names.begin(), names.end());
-    return names;
+    return without_waiters(claim_of_last_shard({"aged", "fair", "paced", "free"}, most), &NoOneWaits::for_turn);
   };
   const Names both = {"aged", "fair"};
   EXPECT_EQ(emptied(10), both) << "a rate counts each start, whoever waits";

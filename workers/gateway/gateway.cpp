@@ -184,10 +184,11 @@ void Gateway::learn_sessions(const std::vector<SessionRow>& sessions) {
 // A step may go on with its worker in a queue that a session serves and nothing limits.
 void Gateway::learn_queues(const std::vector<QueueLimits>& limits) {
   asks_.lines().forget_empty();
-  QueueNames open = sessions_.queues();
+  ServedQueues open;
+  for (const std::string& queue : sessions_.queues()) open.emplace(queue, GoesOn::open);
   for (const QueueLimits& one : limits)
-    if (one.is_limited()) open.erase(one.name);
-  committer_.set_queues({.open = std::move(open), .counted = {}, .paced = {}});
+    if (one.goes_on() != GoesOn::open) open.erase(one.name);
+  committer_.set_queues(std::move(open));
 }
 
 void Gateway::dispatch_sweeps() {

@@ -84,7 +84,7 @@ std::optional<ClaimRequest> Committer::refill(const Batch& batch) const {
   request.limit = keep_rules_.refills_of(freed);
   if (request.limit <= 0) return std::nullopt;
   request.shard = batch.shard;
-  request.queues.assign(keep_rules_.open_queues().begin(), keep_rules_.open_queues().end());
+  request.queues = keep_rules_.open_queues();
   request.session = options_.session;
   request.now_us = database_;
   request.default_timeout_ms = options_.default_timeout_ms;

@@ -12,14 +12,16 @@ KeepRules::KeepRules(bool keeps, std::int64_t default_timeout_ms)
 
 bool KeepRules::may_begin(const Job& job) const { return capacity_.is_accepting && job.run_at_us <= now_; }
 
+// A paced step has no start yet.
 bool KeepRules::may_execute(const Job& job, const std::optional<std::string>& keep_in) const {
-  return may_begin(job) &&
-         (queues_.open.contains(job.queue) || (keep_in == job.queue && queues_.counted.contains(job.queue)));
+  if (!may_begin(job)) return false;
+  const GoesOn how = goes_on(queues_, job.queue);
+  return how == GoesOn::open || (keep_in == job.queue && (how == GoesOn::freely || how == GoesOn::while_none_waits));
 }
 
 // A timer is never kept: holding one would occupy a slot while it only waits.
 std::optional<TimeUs> KeepRules::kept_until(const Job& job, const std::optional<std::string>& keep_in) const {
-  const bool is_paced = may_begin(job) && keep_in == job.queue && queues_.paced.contains(job.queue);
+  const bool is_paced = may_begin(job) && keep_in == job.queue && goes_on(queues_, job.queue) == GoesOn::paced;
   if (!keeps_ || job.queue == timer_queue || !(is_paced || may_execute(job, keep_in))) return std::nullopt;
   return deadline_of(job, default_timeout_ms_, now_);
 }
@@ -33,6 +35,13 @@ std::optional<TimeUs> KeepRules::created_held_until(const Job& job) {
 
 std::int32_t KeepRules::refills_of(std::int32_t freed) const {
   return keeps_ && capacity_.is_accepting ? std::clamp(freed, 0, std::max(capacity_.refills, 0)) : 0;
+}
+
+std::vector<std::string> KeepRules::open_queues() const {
+  std::vector<std::string> open;
+  for (const auto& [queue, how] : queues_)
+    if (how == GoesOn::open) open.push_back(queue);
+  return open;
 }
 
 void KeepRules::released(std::size_t created_held) {

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/job.hpp"
+#include "storage/limits/queue_limits.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
@@ -23,14 +26,14 @@ struct Capacity {
   std::int32_t refills = 0;     // how many slots that a commit frees may be filled again by it
 };
 
-// The queues that a session serves, by what it may keep there; in any other each step is claimed. A plain value.
-struct ServedQueues {
-  QueueNames open;  // with neither a limit nor a pause
-  // Bound queues in which a held branch may go on, and a new one is claimed (QueueLimits::lets_go_on); in some only
-  // while no one waits, which the holder knows.
-  QueueNames counted;  // only the jobs that are held are limited
-  QueueNames paced;    // with a rate or budgets: each step of a branch that goes on takes a start first
-};
+// The queues that a session serves, and how a held branch goes on there.
+using ServedQueues = std::map<std::string, GoesOn, std::less<>>;
+
+// In a queue that is not served each step is claimed: never.
+inline GoesOn goes_on(const ServedQueues& served, const std::string& queue) {
+  const auto found = served.find(queue);
+  return found == served.end() ? GoesOn::never : found->second;
+}
 
 class KeepRules {
  public:
@@ -43,7 +46,7 @@ class KeepRules {
   void set_queues(ServedQueues queues) { queues_ = std::move(queues); }
 
   // The deadline under which a held branch's next job stays; nothing: it is offered. `keep_in`: the queue in which its
-  // holder may keep it.
+  // holder may keep it, as far as it knows who waits there; no matter in an open one.
   std::optional<TimeUs> kept_until(const Job& job, const std::optional<std::string>& keep_in) const;
   // The same for a branch whose row is new. It takes a free slot until it is released().
   std::optional<TimeUs> created_held_until(const Job& job);
@@ -53,7 +56,7 @@ class KeepRules {
   // How many of the slots that a commit frees it may fill again with other jobs of the same runs, and from which
   // queues.
   std::int32_t refills_of(std::int32_t freed) const;
-  const QueueNames& open_queues() const { return queues_.open; }
+  std::vector<std::string> open_queues() const;
 
   // A step that may be executed here and now, before its job is committed. `keep_in`: of the branch's holder, or
   // nothing.

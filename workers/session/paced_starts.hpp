@@ -22,13 +22,14 @@ class PacedStarts {
   };
 
   void tick(TimeUs steady_us) { now_ = steady_us; }
-  // Those that count starts, in which a held branch may go on.
-  void set_queues(QueueNames paced) { queues_ = std::move(paced); }
+  void set_queues(ServedQueues queues) { queues_ = std::move(queues); }
 
   // The queue had too few starts lately: nothing shall be kept there.
   bool is_short(const std::string& queue) const;
   // It has to wait for a start. A claimed one has one.
-  bool must_wait(const Pool::Start& start) const { return start.is_kept && queues_.contains(start.job.job.queue); }
+  bool must_wait(const Pool::Start& start) const {
+    return start.is_kept && goes_on(queues_, start.job.job.queue) == GoesOn::paced;
+  }
   void wait(Pool::Start start);
 
   std::vector<const Pool::Start*> waiting() const;  // also those for which starts are being taken
@@ -46,7 +47,7 @@ class PacedStarts {
   };
 
   TimeUs now_ = 0;  // steady
-  QueueNames queues_;
+  ServedQueues queues_;
   std::map<std::string, Queue> waits_;
 };
 

@@ -227,9 +227,9 @@ void Session::learn(const std::vector<QueueLimits>& limits) {
 }
 
 void Session::queues_changed() {
-  ServedQueues kept = queues_.by_what_is_kept();
-  paced_.set_queues(kept.paced);
-  committer_.set_queues(std::move(kept));
+  ServedQueues served = queues_.served_queues();
+  paced_.set_queues(served);
+  committer_.set_queues(std::move(served));
 }
 
 void Session::call(StoreCall call) { actions_.calls.push_back(std::move(call)); }
@@ -271,16 +271,9 @@ bool Session::dispatch_claims() {
 }
 
 void Session::begin_or_wait(Pool::Start start) {
-  const std::string& queue = start.job.job.queue;
-  if (start.is_kept && (queues_.must_be_claimed(queue) || !is_counted(start.slot, queue)))
+  if (start.is_kept && queues_.must_be_claimed(start.job.job.queue, pool_.held_us(start.slot), steady_))
     return pool_.give_back(start.slot, now_);
   paced_.must_wait(start) ? paced_.wait(std::move(start)) : begin(std::move(start));
-}
-
-// A budget that the queue has got since the branch was claimed would not count what its steps use.
-bool Session::is_counted(Ticket slot, const std::string& queue) const {
-  const std::optional<TimeUs> budgets_since = queues_.has_budgets_since(queue);
-  return !budgets_since || steady_ - pool_.held_us(slot) > *budgets_since;
 }
 
 void Session::begin(Pool::Start start) {
@@ -355,21 +348,13 @@ void Session::submit(StepsInFlight::Report report) {
   committer_.submit(std::move(submission));
 }
 
-// Where all places are taken, or a job may wait that is to go first, others wait for the holder's: it is given to them
-// after a quarter of a second, as is a pause its effect, and a job of a higher priority its turn. Where starts are
-// counted, others wait when they are short. Where it counts whose turn it is, no one may wait, and a job that comes
-// must find slots that are worth a claim.
 bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
-  constexpr TimeUs turn_us = 250'000;
-  const std::string& queue = held.job.queue;
-  if (!queues_.is_limited(queue)) return true;
-  if (!is_counted(slot, queue)) return false;
-  const bool is_empty = queues_.is_empty(queue, shard_of(held.run, origin_.shards), steady_);
-  const bool is_place_wanted = queues_.has_places(queue) && !queues_.has_free_places(queue, steady_);
-  const bool is_turn_wanted = queues_.has_ageing(queue) && !is_empty;
-  if ((is_place_wanted || is_turn_wanted) && pool_.held_us(slot) >= turn_us) return false;
-  if (queues_.lets_go_on(queue)) return !paced_.is_short(queue);
-  return queues_.lets_go_on_alone(queue) && pool_.would_claim() && is_empty;
+  return queues_.may_go_on(held.job.queue,
+                           {.shard = shard_of(held.run, origin_.shards),
+                            .held_us = pool_.held_us(slot),
+                            .is_short = paced_.is_short(held.job.queue),
+                            .would_claim = pool_.would_claim()},
+                           steady_);
 }
 
 // The history that a claim brought is not read again, unless more than the run's first events is wanted. Where a graph
@@ -441,7 +426,7 @@ void Session::replied(Reply reply) {
 void Session::replied_to_step(Ticket slot, Reply reply) {
   const HeldJob* held = steps_.job(slot);
   if (held == nullptr) return;
-  if (!reply.is_state && !reply.next && queues_.is_limited(held->job.queue))
+  if (!reply.is_state && !reply.next && queues_.goes_on(held->job.queue) != GoesOn::open)
     pool_.something_ready();  // one more of its queue may be claimed
   if (reply.is_state && !reply.status) {
     steps_.cannot_be_read(slot, reply.status.error());

@@ -107,7 +107,6 @@ class Session {
   void learn(const std::vector<QueueLimits>& limits);
   void queues_changed();
   bool may_go_on(Ticket slot, const HeldJob& held) const;
-  bool is_counted(Ticket slot, const std::string& queue) const;
   void call(StoreCall call);
   void note(Note::Level level, std::string text);
   void end_if_refused(const StoreCall& call, StoreFailure kind, const std::string& refusal);

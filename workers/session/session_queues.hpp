@@ -1,5 +1,6 @@
-// The queues of a session: those that it serves, and what their limits let it keep there. A queue can be left for a
-// while to workers over HTTP. Decided from inputs alone, as KeepRules. Not thread-safe.
+// The queues of a session: those that it serves, and the one question of a held branch: may it go on there, or does
+// another wait? The limits answer by GoesOn, the claims say where no one waits. A queue can be left for a while to
+// workers over HTTP. Decided from inputs alone, as KeepRules. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -16,54 +17,51 @@ namespace cairn {
 
 class SessionQueues {
  public:
+  // The one who holds a branch and asks for it.
+  struct Holder {
+    Shard shard = 0;           // of the branch's run
+    TimeUs held_us = 0;        // since the branch was claimed
+    bool is_short = false;     // the queue had too few starts lately
+    bool would_claim = false;  // slots are free that are worth a claim: a job that comes finds one
+  };
+
   explicit SessionQueues(const std::vector<std::string>& served) : served_(served.begin(), served.end()) {}
 
   const QueueNames& served() const { return served_; }
   bool serves(const std::string& queue) const { return served_.contains(queue); }
   void serve(QueueNames more) { served_.merge(std::move(more)); }
 
-  bool is_limited(const std::string& queue) const { return limited_.contains(queue); }  // has a limit, or is paused
-  // Its limits let a held branch go on there; or do so while it is empty.
-  bool lets_go_on(const std::string& queue) const { return counted_.contains(queue) || paced_.contains(queue); }
-  bool lets_go_on_alone(const std::string& queue) const { return alone_.contains(queue); }
-  // Each step of it is claimed: its limits, which may be newer than the hold, let no branch go on.
-  bool must_be_claimed(const std::string& queue) const {
-    return is_limited(queue) && !lets_go_on(queue) && !lets_go_on_alone(queue);
-  }
-  // Its limits leave places for so many held jobs, of all keys or of each: others may wait for one, in any shard.
-  bool has_places(const std::string& queue) const { return with_places_.contains(queue); }
-  // A step that has waited for long goes before others: a held branch may keep one waiting.
-  bool has_ageing(const std::string& queue) const { return aged_.contains(queue); }
-  // Only jobs that were claimed later count in its budgets, which it has had since then, as far as is known here
-  // (steady); nothing: it has none.
-  std::optional<TimeUs> has_budgets_since(const std::string& queue) const;
-  // A claim says that no one waits for a place in these queues, or in these queues at all, until then (steady), if no
-  // other claim finds otherwise.
-  void claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until);
-  bool has_free_places(const std::string& queue, TimeUs now_us) const;
-  bool is_empty(const std::string& queue, Shard shard, TimeUs now_us) const;
-  // True: they are others than before.
+  // True: branches go on otherwise than before.
   bool learn(const std::vector<QueueLimits>& limits, TimeUs now_us);
-  // A step of a limited queue passes through the table, where all sessions count together. Where they only count what
-  // is held, a held branch may go on for a while: it is one held job before and after. Where they count starts as well,
-  // it takes one first. Where it counts whose turn it is, it goes on while no one waits.
-  ServedQueues by_what_is_kept() const;
+  // Where no one waits, as the claim saw, no one does until then (steady), or until another claim says otherwise.
+  void claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until);
+
+  GoesOn goes_on(const std::string& queue) const { return known(queue).goes_on; }
+  ServedQueues served_queues() const;
+  // A held branch may go on to its next step in the queue without a claim, for as long as others can wait for it.
+  bool may_go_on(const std::string& queue, const Holder& holder, TimeUs now_us) const;
+  // It may not, even if no one waits, by limits that may be newer than its hold.
+  bool must_be_claimed(const std::string& queue, TimeUs held_us, TimeUs now_us) const;
 
   // Nothing is claimed from it before then (steady).
   void leave(const std::string& queue, TimeUs until) { left_[queue] = until; }
   std::vector<std::string> to_claim_from(TimeUs now_us);
 
  private:
+  // A queue's limits, as they are known here.
+  struct Known {
+    GoesOn goes_on = GoesOn::open;
+    bool has_places = false;  // for so many held jobs, of all keys or of each: others may wait for one, in any shard
+    bool has_ageing = false;  // a step that has waited for long goes before others: a held branch may keep one waiting
+    std::optional<TimeUs> budgets_since = {};  // only jobs that were claimed later count in its budgets
+  };
+  const Known& known(const std::string& queue) const;
+
   QueueNames served_;
-  QueueNames limited_;
-  QueueNames counted_;  // in these only the jobs that are held are limited
-  QueueNames alone_;    // in these a held branch may go on while no one waits
-  QueueNames paced_;    // these count starts, and a held branch may go on
-  QueueNames aged_;
-  QueueNames with_places_;
-  std::map<std::string, TimeUs> budgets_since_;
-  std::map<std::string, TimeUs> free_until_;                     // those of them with free places
-  std::map<std::pair<std::string, Shard>, TimeUs> empty_until_;  // in which no job waits
+  std::map<std::string, Known> known_;  // any other queue has no limits
+  // No one waits there before then: for a place, in any shard; for a turn, in the shard.
+  std::map<std::string, TimeUs> place_free_until_;
+  std::map<std::pair<std::string, Shard>, TimeUs> turn_free_until_;
   std::map<std::string, TimeUs> left_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/commit_rules.hpp"
 #include "storage/postgres/claim_parameters.hpp"
 #include "storage/postgres/rows.hpp"
 
@@ -76,8 +77,7 @@ void note_what_is_left(const ClaimRequest& request, const ClaimRooms& rooms, Cla
     const auto is_of = [&queue = name](const HeldJob& held) { return held.job.queue == queue; };
     const auto taken = std::count_if(batch.jobs.begin(), batch.jobs.end(), is_of);
     if (limits.has_keys() || rooms.left.at(name).free <= taken) continue;
-    if (limits.concurrency && limits.lets_go_on()) batch.with_places.push_back(name);
-    if (limits.lets_go_on_alone() && !is_cut) batch.emptied.push_back(name);
+    note_no_one_waits(batch, limits, true, !is_cut);
   }
 }
 

@@ -99,8 +99,7 @@ void begin_lock(PgConnection& connection) {
 void append(ClaimedBatch& to, ClaimedBatch&& more) {
   std::move(more.jobs.begin(), more.jobs.end(), std::back_inserter(to.jobs));
   std::move(more.histories.begin(), more.histories.end(), std::back_inserter(to.histories));
-  std::move(more.with_places.begin(), more.with_places.end(), std::back_inserter(to.with_places));
-  std::move(more.emptied.begin(), more.emptied.end(), std::back_inserter(to.emptied));
+  std::move(more.no_one_waits.begin(), more.no_one_waits.end(), std::back_inserter(to.no_one_waits));
 }
 
 }  // namespace cairn

@@ -116,14 +116,13 @@ KeyCounts count_by_key(const PgResult& claimed) {
   return counts;
 }
 
-bool leaves_nobody(const KeyPlan& plan, const KeyCounts& taken) {
+bool leaves_no_job(const KeyPlan& plan, const KeyCounts& taken) {
   const auto is_taken = [&](const WaitingKey& one) {
     const auto count = taken.find(one.key);
     return count != taken.end() && count->second >= one.waiting;
   };
-  return plan.is_whole && plan.limits.lets_go_on_alone() &&
-         std::all_of(plan.ring.keys.begin(), plan.ring.keys.end(),
-                     [&](const WaitingKey& one) { return one.waiting == 0 || is_taken(one); });
+  return plan.is_whole && std::all_of(plan.ring.keys.begin(), plan.ring.keys.end(),
+                                      [&](const WaitingKey& one) { return one.waiting == 0 || is_taken(one); });
 }
 
 std::optional<TimeUs> wait_of(const KeyPlan& plan, const KeyCounts& taken) {

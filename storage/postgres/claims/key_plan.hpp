@@ -48,9 +48,8 @@ using KeyCounts = std::map<std::string, std::int64_t>;
 KeyCounts counts_of(const std::vector<KeyShare>& shares);
 KeyCounts count_by_key(const PgResult& claimed);
 
-// A held branch may go on in the queue while no one waits, and no job of the shard that is due was left, when so many
-// of each key were taken.
-bool leaves_nobody(const KeyPlan& plan, const KeyCounts& taken);
+// No job of the shard that is due was left, when so many of each key were taken.
+bool leaves_no_job(const KeyPlan& plan, const KeyCounts& taken);
 
 // How long the first of the keys that have more jobs than room waits for its rate or its budget, when so many of each
 // were taken; nothing: none does.

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "storage/clock.hpp"
+#include "storage/commit_rules.hpp"
 #include "storage/postgres/claim_parameters.hpp"
 #include "storage/postgres/rows.hpp"
 
@@ -85,7 +86,7 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
   // The rooms and the plan are those of the attempt that claimed: one that finds its jobs to be ours makes no others.
   limits_.record(request.queues, rooms, claimed.jobs);
   record(plan, taken);
-  if (leaves_nobody(plan, taken)) claimed.emptied = {queue};
+  note_no_one_waits(claimed, plan.limits, false, leaves_no_job(plan, taken));
   return claimed;
 }
 
@@ -110,7 +111,7 @@ ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::s
     const auto add = [](std::int64_t sum, const KeyShare& share) { return sum + share.count; };
     const bool is_all =
         std::accumulate(plan.shares.begin(), plan.shares.end(), std::int64_t{0}, add) == std::ssize(batch.jobs);
-    if (is_all && leaves_nobody(plan, planned)) batch.emptied = {queue};
+    note_no_one_waits(batch, plan.limits, false, is_all && leaves_no_job(plan, planned));
     return batch;
   });
 }

@@ -1,6 +1,8 @@
 // The limits of queues beyond their concurrency, and the record of their changes, on both stores.
 #include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "storage/limit_book.hpp"
 #include "tests/storage/store_test.hpp"
@@ -91,6 +93,34 @@ TEST_P(QueueLimitsTest, queues_of_each_kind_of_limit_come_first_in_turn) {
   for (int n = 0; n < 6; ++n)
     for (const HeldJob& job : store().claim(request).jobs) ++claimed[job.job.queue];
   for (const std::string& name : names) EXPECT_GE(claimed[name], 2) << name;
+}
+
+// The one answer by which stores and sessions go.
+TEST(GoesOn, each_kind_of_limit_says_how_a_held_branch_goes_on) {
+  const StartRate rate{5, 1'000'000, 5};
+  const UnitBudget budget{BudgetUnit::tokens, BudgetWindow::day, 100};
+  const std::vector<std::pair<GoesOn, QueueLimits>> cases = {
+      {GoesOn::open, {.name = "model"}},
+      {GoesOn::open, {.name = "model", .revision = 3}},
+      {GoesOn::freely, {.name = "model", .concurrency = 1}},
+      {GoesOn::freely, {.name = "model", .concurrency = 1, .ageing_us = 1'000'000}},
+      {GoesOn::freely, {.name = "model", .reserves = {{BudgetUnit::tokens, 5}}}},
+      {GoesOn::paced, {.name = "model", .concurrency = 1, .rate = rate}},
+      {GoesOn::paced, {.name = "model", .rate = rate, .ageing_us = 1'000'000}},
+      {GoesOn::paced, {.name = "model", .budgets = {budget}}},
+      {GoesOn::paced, {.name = "model", .budgets = {budget}, .reserves = {{BudgetUnit::tokens, 5}}}},
+      {GoesOn::while_none_waits, {.name = "model", .key = "tag.customer"}},
+      {GoesOn::while_none_waits, {.name = "model", .ageing_us = 1'000'000, .key = "tag.customer"}},
+      {GoesOn::while_none_waits, {.name = "model", .key = "tag.customer", .key_concurrency = 1}},
+      {GoesOn::never, {.name = "model", .paused = true}},
+      {GoesOn::never, {.name = "model", .concurrency = 1, .paused = true}},
+      {GoesOn::never, {.name = "model", .rate = rate, .key = "tag.customer"}},
+      {GoesOn::never, {.name = "model", .key = "tag.customer", .key_rate = rate}},
+      {GoesOn::never, {.name = "model", .budgets = {budget}, .key = "tag.customer"}},
+      {GoesOn::never, {.name = "model", .key = "tag.customer", .key_budgets = {budget}}},
+      {GoesOn::never, {.name = "model", .reserves = {{BudgetUnit::tokens, 5}}, .key = "tag.customer"}},
+      {GoesOn::never, {.name = "model", .is_understood = false}}};
+  for (std::size_t n = 0; n < cases.size(); ++n) EXPECT_EQ(cases[n].second.goes_on(), cases[n].first) << "case " << n;
 }
 
 TEST_P(QueueLimitsTest, no_start_is_taken_where_a_held_branch_may_not_go_on) {

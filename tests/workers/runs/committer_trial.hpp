@@ -33,7 +33,7 @@ class Driven {
       : store_(store), committer_(options(store, session, snapshot_events, change)) {
     read_names();
     committer_.tick(noon);
-    committer_.set_queues({{"default", "echo"}, {}, {}});
+    committer_.set_queues({{"default", GoesOn::open}, {"echo", GoesOn::open}});
   }
 
   Committer& operator*() { return committer_; }

@@ -21,7 +21,7 @@ class EntryBuilderTest : public ::testing::Test {
         catalogue_(small_catalogue()),
         client_(client_with_graphs(*store_, *catalogue_)),
         rules_(true, 0) {
-    rules_.set_queues({{"default"}, {}, {}});
+    rules_.set_queues({{"default", GoesOn::open}});
     rules_.set_capacity({.is_accepting = true, .free_slots = 10});
     rules_.tick(noon);
   }

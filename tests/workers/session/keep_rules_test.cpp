@@ -12,7 +12,7 @@ Job job_in(const char* queue) { return {.branch = 1, .step = 1, .queue = queue, 
 
 TEST(KeepRules, what_is_due_in_an_open_queue_stays_while_the_session_accepts) {
   KeepRules rules(true, 1'000);
-  rules.set_queues({{"default", std::string(timer_queue)}, {}, {}});
+  rules.set_queues({{"default", GoesOn::open}, {std::string(timer_queue), GoesOn::open}});
   rules.tick(noon);
   EXPECT_FALSE(rules.kept_until(job_in("default"), {})) << "nobody has said that there is room";
   rules.set_capacity({.is_accepting = true, .free_slots = 0});
@@ -28,7 +28,7 @@ TEST(KeepRules, what_is_due_in_an_open_queue_stays_while_the_session_accepts) {
 
 TEST(KeepRules, in_a_counted_queue_a_held_branch_goes_on_where_its_holder_may_keep_it) {
   KeepRules rules(true, 0);
-  rules.set_queues({{"default"}, {"narrow"}, {}});
+  rules.set_queues({{"default", GoesOn::open}, {"narrow", GoesOn::freely}});
   rules.tick(noon);
   rules.set_capacity({.is_accepting = true, .free_slots = 2});
   EXPECT_TRUE(rules.kept_until(job_in("narrow"), "narrow"));
@@ -41,7 +41,7 @@ TEST(KeepRules, in_a_counted_queue_a_held_branch_goes_on_where_its_holder_may_ke
 
 TEST(KeepRules, in_a_paced_queue_a_held_branch_stays_and_its_step_is_not_executed_before_it_has_a_start) {
   KeepRules rules(true, 0);
-  rules.set_queues({{"default"}, {}, {"model"}});
+  rules.set_queues({{"default", GoesOn::open}, {"model", GoesOn::paced}});
   rules.tick(noon);
   rules.set_capacity({.is_accepting = true, .free_slots = 2});
   EXPECT_TRUE(rules.kept_until(job_in("model"), "model"));
@@ -58,7 +58,7 @@ TEST(KeepRules, in_a_paced_queue_a_held_branch_stays_and_its_step_is_not_execute
 
 TEST(KeepRules, a_branch_is_created_held_only_where_a_slot_is_free) {
   KeepRules rules(true, 0);
-  rules.set_queues({{"default"}, {}, {}});
+  rules.set_queues({{"default", GoesOn::open}});
   rules.tick(noon);
   rules.set_capacity({.is_accepting = true, .free_slots = 2});
   EXPECT_EQ(rules.created_held_until(job_in("default")), never_us) << "no timeout, no deadline";
@@ -71,7 +71,7 @@ TEST(KeepRules, a_branch_is_created_held_only_where_a_slot_is_free) {
 
 TEST(KeepRules, without_keeping_steps_may_still_be_executed_in_one_commit) {
   KeepRules rules(false, 0);
-  rules.set_queues({{"default"}, {}, {}});
+  rules.set_queues({{"default", GoesOn::open}});
   rules.tick(noon);
   rules.set_capacity({.is_accepting = true, .free_slots = 2});
   EXPECT_TRUE(rules.may_execute(job_in("default"), {}));

@@ -24,7 +24,7 @@ using Slots = std::vector<Pool::Slot>;
 
 TEST(PacedStarts, only_kept_steps_of_queues_with_a_rate_wait) {
   PacedStarts paced;
-  paced.set_queues({"model"});
+  paced.set_queues({{"model", GoesOn::paced}});
   EXPECT_TRUE(paced.must_wait(kept(1, "model")));
   EXPECT_FALSE(paced.must_wait(kept(1, "default")));
   Pool::Start claimed = kept(1, "model");
@@ -35,7 +35,7 @@ TEST(PacedStarts, only_kept_steps_of_queues_with_a_rate_wait) {
 
 TEST(PacedStarts, those_that_wait_are_asked_for_together_and_those_that_come_meanwhile_with_the_next_call) {
   PacedStarts paced;
-  paced.set_queues({"model", "tool"});
+  paced.set_queues({{"model", GoesOn::paced}, {"tool", GoesOn::paced}});
   for (const Pool::Slot slot : Slots{1, 2}) paced.wait(kept(slot, "model"));
   paced.wait(kept(3, "tool"));
   std::vector<TakeStarts> calls = paced.drain_calls();
@@ -58,7 +58,7 @@ TEST(PacedStarts, those_that_wait_are_asked_for_together_and_those_that_come_mea
 TEST(PacedStarts, what_a_rate_leaves_no_room_for_is_given_back_and_nothing_is_kept_there_for_a_second) {
   PacedStarts paced;
   paced.tick(second);
-  paced.set_queues({"model"});
+  paced.set_queues({{"model", GoesOn::paced}});
   for (const Pool::Slot slot : Slots{1, 2, 3}) paced.wait(kept(slot, "model"));
   TakeStarts call = paced.drain_calls().at(0);
   call.answer = 1;
@@ -72,7 +72,7 @@ TEST(PacedStarts, what_a_rate_leaves_no_room_for_is_given_back_and_nothing_is_ke
 
 TEST(PacedStarts, of_a_call_that_failed_nothing_begins) {
   PacedStarts paced;
-  paced.set_queues({"model"});
+  paced.set_queues({{"model", GoesOn::paced}});
   paced.wait(kept(1, "model"));
   const PacedStarts::Outcome outcome = paced.failed(paced.drain_calls().at(0));
   EXPECT_TRUE(outcome.begin.empty());
@@ -83,7 +83,7 @@ TEST(PacedStarts, of_a_call_that_failed_nothing_begins) {
 
 TEST(PacedStarts, a_queue_that_lost_its_rate_meanwhile_answers_for_those_that_wait) {
   PacedStarts paced;
-  paced.set_queues({"model"});
+  paced.set_queues({{"model", GoesOn::paced}});
   paced.wait(kept(1, "model"));
   TakeStarts call = paced.drain_calls().at(0);
   paced.set_queues({});
