@@ -44,6 +44,7 @@ function(cairn_tests folder label library)
 endfunction()
 
 cairn_tests(engine fast cairn_simulation
+  tests/engine/blame_test.cpp
   tests/engine/bounds_test.cpp
   tests/engine/branches_test.cpp
   tests/engine/cache_test.cpp

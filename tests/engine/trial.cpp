@@ -1,5 +1,6 @@
 #include "tests/engine/trial.hpp"
 
+#include "engine/blame.hpp"
 #include "engine/codec.hpp"
 #include "engine/evolve.hpp"
 #include "engine/follow.hpp"
@@ -127,6 +128,25 @@ void Trial::compare() const {
   for (const auto& [id, branch] : state.branches)
     EXPECT_FALSE(follow(state, id)) << "branch " << id << " is not settled";
   if (commands_ % replay_every == 0 || is_ended(state.status)) compare_replay();
+  if (is_ended(state.status)) compare_blame();
+}
+
+void Trial::compare_blame() const {
+  const auto reads_all = [](const std::string&) {
+    HandlerReads reads;
+    reads.all = reads.plan = true;
+    return reads;
+  };
+  Blame blame(state.id, graphs, reads_all);
+  for (const Event& event : history) blame.add(event);
+  EXPECT_EQ(state_fingerprint(blame.state()), state_fingerprint(state)) << "the fold under a slice differs";
+  const Result<BlameSlice> slice = blame.slice({});
+  ASSERT_TRUE(slice.ok()) << slice.error().message;
+  for (const BlamedOutcome& cause : slice->causes) {
+    EXPECT_LT(cause.seq, slice->of.seq);
+    EXPECT_GT(cause.distance, 0);
+    for (const BlameLink& link : cause.leads_to) EXPECT_LT(cause.seq, link.seq) << "a cause comes before its effect";
+  }
 }
 
 void Trial::compare_decisions() const {

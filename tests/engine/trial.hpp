@@ -29,7 +29,8 @@ class Trial {
   void add_graph(const std::string& graph_json);
 
   // Decides and keeps the events; after each decision the queue, the replay and the snapshot are compared with the
-  // state, and the decision with the one that the recorded outcomes alone lead to.
+  // state, and the decision with the one that the recorded outcomes alone lead to. At the end a slice is cut
+  // (blame.hpp).
   Result<Decision> when(Command command);
 
   // Returns the lines of a command's events; the command must not be refused.
@@ -61,6 +62,7 @@ class Trial {
   void compare() const;
   void compare_replay() const;
   void compare_decisions() const;
+  void compare_blame() const;
   std::uint32_t commands_ = 0;
 };
 
