@@ -40,7 +40,7 @@ const struct CommandGroup {
     {"Workers, database, API",
      {add_up, add_down, add_logs, add_work, add_serve, add_mcp, add_migrate, add_backup, add_restore, add_distribute,
       add_feed, add_token, add_schedule, add_hook, add_queue, add_workers, add_doctor, add_psql}},
-    {"The record", {add_verify, add_replay, add_rebuild, add_export, add_import, add_archive, add_erase}},
+    {"The record", {add_verify, add_replay, add_blame, add_rebuild, add_export, add_import, add_archive, add_erase}},
     {"Data and measurement", {add_dataset, add_corpus, add_planners, add_bench, add_bench_worker, add_bench_model}},
     {"The program itself", {add_version, add_manual, add_completion}},
 };

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "ops/requests/run_filter.hpp"
+#include "ops/requests/run_ids.hpp"
 
 namespace cairn {
 namespace {
@@ -50,6 +51,20 @@ class Shared {
 };
 
 }  // namespace
+
+Result<RunSource> selected_runs(Store& store, const RunSelection& selection) {
+  const Result<RunFilter> where = known_filter(store, selection.where.value_or(RunQuery{}));
+  if (!where) return where.error();
+  if (selection.runs.empty()) return matching_runs(store, unlimited(*where));
+  std::vector<RunPlace> places;
+  for (const std::string& text : selection.runs) {
+    const Result<RunId> run = run_meant(store, text);
+    if (!run) return run.error();
+    if (!store.run(*run)) return no_such_run(text);
+    places.push_back({*run, shard_of(*run, store.shards())});
+  }
+  return these_runs(std::move(places));
+}
 
 RunSource these_runs(std::vector<RunPlace> runs) {
   return [runs = std::move(runs), given = std::size_t{0}]() mutable {

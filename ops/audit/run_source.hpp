@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "ops/requests/requests.hpp"
 #include "storage/proof/run_records.hpp"
 #include "storage/store.hpp"
 
@@ -25,6 +26,8 @@ using RunSource = std::function<std::vector<RunPlace>()>;
 
 RunSource these_runs(std::vector<RunPlace> runs);
 RunSource matching_runs(Store& store, const RunFilter& filter);
+// The selected runs. Refuses as run_meant and known_filter, and `not_found` for a run that does not exist.
+Result<RunSource> selected_runs(Store& store, const RunSelection& selection);
 // Every run of which anything is kept, including histories without a run row and rows without events.
 RunSource all_runs(RunRecords& records);
 

@@ -311,6 +311,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/bench/bench_test.cpp
   tests/ops/runs/cleanup_test.cpp
   tests/ops/commands/command_line_test.cpp
+  tests/ops/commands/runs/blame_test.cpp
   tests/ops/commands/runs/control_test.cpp
   tests/ops/commands/graphs/corpus_test.cpp
   tests/ops/commands/server/doctor_test.cpp

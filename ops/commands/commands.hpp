@@ -70,5 +70,6 @@ void add_import(CommandLine& line);
 void add_archive(CommandLine& line);
 void add_erase(CommandLine& line);
 void add_replay(CommandLine& line);
+void add_blame(CommandLine& line);
 
 }  // namespace cairn

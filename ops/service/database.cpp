@@ -72,7 +72,7 @@ void say_if_starting(const std::string& directory) {
 
 // Everything else writes, or says who is at work now.
 constexpr auto commands_that_may_lag = std::to_array<std::string_view>(
-    {"show", "events", "plan", "runs", "report", "verify", "replay", "diff", "export", "psql"});
+    {"show", "events", "plan", "runs", "report", "verify", "replay", "blame", "diff", "export", "psql"});
 
 // The identity of the chosen database; nothing if it is away: then its replica answers for itself.
 std::optional<std::string> identity_of_primary(const DatabaseChoice& choice) {

@@ -8,8 +8,6 @@
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"
-#include "ops/requests/run_filter.hpp"
-#include "ops/requests/run_ids.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
 
@@ -40,21 +38,6 @@ void print_replay(const std::string& summary, const Json& report) {
     print_paragraph(fault["run"].get<std::string>() + ": " + fault["says"].get<std::string>());
 }
 
-// The selected runs; refuses `not_found` for one that does not exist.
-Result<RunSource> replayed_runs(Store& store, const RunSelection& selection) {
-  const Result<RunFilter> where = known_filter(store, selection.where.value_or(RunQuery{}));
-  if (!where) return where.error();
-  if (selection.runs.empty()) return matching_runs(store, unlimited(*where));
-  std::vector<RunPlace> places;
-  for (const std::string& text : selection.runs) {
-    const Result<RunId> run = run_meant(store, text);
-    if (!run) return run.error();
-    if (!store.run(*run)) return no_such_run(text);
-    places.push_back({*run, shard_of(*run, store.shards())});
-  }
-  return these_runs(std::move(places));
-}
-
 Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
@@ -65,7 +48,7 @@ Exit replay_runs(const Settings& settings, const ReplayRunsOptions& options) {
     graph = *checked;
   }
   const ReplayMeans means(*opened->catalogue, graph, options.handlers);
-  const Result<RunSource> source = replayed_runs(*opened->store, options.of);
+  const Result<RunSource> source = selected_runs(*opened->store, options.of);
   if (!source) return source.error();
   ReplayReport report;
   std::mutex showing;

@@ -508,6 +508,7 @@ std::vector<Arguments> all_that_open() {
           {"corpus", "list"},
           {"verify", "--all"},
           {"replay", "--all"},
+          {"blame", "--all"},
           {"rebuild", "--check"},
           {"export", "--all"},
           {"archive", "--older-than", "0s", "--out", (directory() / "fits.archive.jsonl").string()},

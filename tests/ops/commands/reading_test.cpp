@@ -160,6 +160,8 @@ TEST(Reading, F13_every_list_fits_80_columns_with_long_names) {
                                      std::string("report"),
                                      "diff " + of.run + " " + of.plan + "; true",
                                      "replay " + of.plan,
+                                     "blame " + of.plan,
+                                     std::string("blame --all"),
                                      std::string("verify --all; true"),
                                      std::string("doctor; true")}) {
     const std::size_t more = command.find("; true");

@@ -77,7 +77,7 @@ TEST_F(Replica, commands_that_may_lag_are_answered_by_it_and_all_others_are_not)
   const std::string young = done_run();
   const Variable dsn("CAIRN_DSN", primary());
   const Variable read("CAIRN_READ_DSN", replica());
-  for (const char* command : {"show", "events", "plan", "export", "replay", "verify"}) {
+  for (const char* command : {"show", "events", "plan", "export", "replay", "verify", "blame"}) {
     const Ran of_old = cairn({command, old});
     EXPECT_EQ(of_old.exit, 0) << command << of_old.out << of_old.err;
     EXPECT_EQ(cairn({command, young}).exit, 3) << command << ": it is not there yet";
