@@ -7,6 +7,7 @@
 
 #include "engine/corrupt_history.hpp"
 #include "engine/text.hpp"
+#include "ops/http/blame_route.hpp"
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/claim_routes.hpp"
@@ -156,6 +157,7 @@ constexpr Route routes[] = {
     {"GET", "/api/v1/runs/{run}/verify", verify_run, ApiRole::read, Kind::asked, true},
     {"GET", "/api/v1/runs/{run}/replay", replay_run, ApiRole::read},
     {"POST", "/api/v1/runs/{run}/replay", replay_run_otherwise, ApiRole::operate},
+    {"GET", "/api/v1/runs/{run}/blame", blame_run, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/events", show_events, ApiRole::read, Kind::lags},
     {"GET", "/api/v1/runs/{run}/export", export_run, ApiRole::read, Kind::lags},
     {"POST", "/api/v1/runs/{run}/answers", answer_question, ApiRole::answer},

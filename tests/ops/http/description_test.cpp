@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "engine/blame.hpp"
 #include "engine/event_types.hpp"
 #include "engine/run_json.hpp"
 #include "ops/answers/explain.hpp"
@@ -263,6 +264,8 @@ TEST(Description, closed_lists_of_words_are_those_of_the_program) {
   EXPECT_EQ(words_of(schema_named("RunStatus")["enum"]), statuses);
   EXPECT_EQ(words_of(schema_named("Reason")["properties"]["kind"]["enum"]), words_up_to(Reason::Kind::stopped));
   EXPECT_EQ(words_of(schema_named("ReportStatus")["enum"]), words_up_to(ReportStatus::invalid));
+  EXPECT_EQ(words_of(schema_named("BlamedOutcome")["properties"]["kind"]["enum"]), words_up_to(BlameKind::end));
+  EXPECT_EQ(words_of(schema_named("BlameLink")["properties"]["how"]["enum"]), words_up_to(BlameWay::waited));
 }
 
 // --- the graph -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Commands of an operator over HTTP: a run decided again from its record, a queue limited or paused.
+// Commands of an operator over HTTP: a run decided again from its record or blamed, a queue limited or paused.
 #include <gtest/gtest.h>
 #include <set>
 
@@ -47,6 +47,21 @@ TEST(ApiReplay, another_graph_shows_where_the_run_would_go_another_way_and_is_no
   EXPECT_EQ(server.get("/api/v1/graphs/small").json(), small_graph("one"));
   EXPECT_EQ(server.post(path, {{"graph", {{"name", "small"}}}}).status, 400);
   EXPECT_EQ(server.post(path, {{"graf", 1}}).status, 400);
+}
+
+TEST(ApiBlame, a_run_is_blamed_as_the_command_does_it) {
+  const std::string dsn = new_database();
+  const std::string run = ended_run(dsn);
+  const Server server({"--dsn", dsn});
+  const std::string path = runs + "/" + run + "/blame";
+  const Json blame = server.get(path).json();
+  EXPECT_EQ(blame, cairn_ok({"blame", run, "--json", "--dsn", dsn}).json());
+  EXPECT_EQ(blame["of"]["kind"], "end") << blame;
+  EXPECT_EQ(server.get(path + "?step=1").json()["of"]["kind"], "rule") << "data.set decides the same again";
+  EXPECT_EQ(server.get(path + "?seq=1").json()["of"]["kind"], "input");
+  for (const char* wrong : {"?step=0", "?step=x", "?step=99", "?seq=99", "?step=1&seq=1", "?limit=1001", "?at=1"})
+    EXPECT_EQ(server.get(path + wrong).status, 400) << wrong;
+  EXPECT_EQ(server.get(runs + "/" + nobody + "/blame").status, 404);
 }
 
 TEST(ApiQueues, a_queue_is_limited_and_paused_as_by_the_command_and_what_is_not_given_stays) {
