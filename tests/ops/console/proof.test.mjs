@@ -131,6 +131,37 @@ test("a graph with a fault ends the job with the server's sentence", async () =>
   await page.context().close();
 });
 
+test("failed runs are blamed, summed by node and kind, and runs that did not fail are left out", async () => {
+  const page = await opened("#/proof?do=blame");
+  await verdict(page).getByText("5 failed runs, and what they depend on").waitFor();
+  const found = page.locator(".finding");
+  assert.equal(await found.count(), 1);
+  await found.getByText("make", { exact: true }).waitFor();
+  await found.getByText("5 runs").waitFor();
+  await found.getByText("Tool fail failed: error: No water.").first().waitFor();
+  await isAccessible(page);
+  await picturesOf(page, "proof-blame");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
+test("the page of a run that has ended leads to what its end depends on, event by event", async () => {
+  const page = await opened(`#/run/${runs[0]}`);
+  await page.getByRole("link", { name: "what it depends on" }).click();
+  await verdict(page).getByText("It depends on 1 earlier outcome").waitFor();
+  assert.equal(await page.evaluate(() => location.hash), `#/proof?do=blame&run=${runs[0]}`);
+  await page.getByText("It ended as failed: No coffee today.").waitFor();
+  const links = page.locator(".finding").getByRole("link");
+  const blame = await world.api(`runs/${runs[0]}/blame`);
+  assert.equal(await links.first().getAttribute("href"), `#/run/${runs[0]}?at=${blame.causes[0].seq}`);
+  assert.equal(await links.nth(1).getAttribute("href"), `#/run/${runs[0]}?at=${blame.of.seq}`);
+  await page.locator(".finding").getByText("by the edge error").waitFor();
+  await isAccessible(page);
+  await picturesOf(page, "proof-blame-run");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test("a job can be stopped, and says how far it was", async () => {
   const page = await opened("#/proof");
   let held = 0;

@@ -12,7 +12,10 @@ import { packed, packedMax, unpacked } from "./packed";
 
 export type Given = Asked;
 
-const kinds: [Kind, string][] = [["verify", "Verify"], ["replay", "Replay"], ["changed", "Under a changed graph"]];
+const kinds: [Kind, string][] = [["verify", "Verify"], ["replay", "Replay"], ["changed", "Under a changed graph"],
+  ["blame", "Blame"]];
+const isReplay = (kind: Kind) => kind === "replay" || kind === "changed";
+const actOf = (kind: Kind) => (kind === "verify" ? "Verify" : kind === "blame" ? "Blame" : "Replay");
 
 export function AskForm({ given, onAsk }: { given: Given; onAsk: (wanted: Given) => void }) {
   const kind = useSignal<Kind>(given.kind);
@@ -36,7 +39,7 @@ export function AskForm({ given, onAsk }: { given: Given; onAsk: (wanted: Given)
       const graph = kind.value === "changed" ? await graphOf(text.value) : "";
       const run = where.value === given.where ? given.run : "";
       onAsk({ kind: kind.value, where: where.value.trim(), run, limit: count, graph,
-        handlers: kind.value !== "verify" && handlers.value });
+        handlers: isReplay(kind.value) && handlers.value });
     } catch (fault) {
       says.value = (fault as Error).message;
     }
@@ -54,9 +57,9 @@ export function AskForm({ given, onAsk }: { given: Given; onAsk: (wanted: Given)
           <input type="text" inputMode="numeric" class="short" value={limit.value}
             onInput={(event) => (limit.value = event.currentTarget.value)} />
         </label>
-        <button type="submit" class="primary">{kind.value === "verify" ? "Verify" : "Replay"}</button>
+        <button type="submit" class="primary">{actOf(kind.value)}</button>
       </div>
-      {kind.value !== "verify" && (
+      {isReplay(kind.value) && (
         <label class="inline"><input type="checkbox" checked={handlers.value}
           onChange={() => (handlers.value = !handlers.value)} /> Run the pure handlers again too</label>
       )}

@@ -3,11 +3,11 @@
 import { signal, type Signal } from "@preact/signals";
 import { get, getPage, post, Refusal, type Query } from "../../api/client";
 import { parametersOf, termsOf } from "../../api/filter";
-import type { ReplayReport, RunListed, Verified } from "../../api/types";
+import type { Blame, ReplayReport, RunListed, Verified } from "../../api/types";
 import { Report } from "./report";
 import { unpacked } from "./packed";
 
-export type Kind = "verify" | "replay" | "changed";
+export type Kind = "verify" | "replay" | "changed" | "blame";
 
 export interface Asked {
   kind: Kind;
@@ -36,16 +36,25 @@ const pageRuns = 500;
 const jobsKept = 8;
 const jobs = new Map<string, Job>();
 
+// As GET /runs takes them; of a blame those that failed, unless another status is asked for.
+export function parametersOfRuns({ kind, where }: Pick<Asked, "kind" | "where">): [string, string][] {
+  const terms = parametersOf(termsOf(where));
+  if (kind !== "blame" || terms.some(([name]) => name === "status")) return terms;
+  return [...terms, ["status", "failed"]];
+}
+
 async function runsOf(asked: Asked, found: (count: number) => void, aborted: AbortSignal): Promise<string[]> {
   if (asked.run !== "") return [asked.run];
   const runs: string[] = [];
+  const terms = parametersOfRuns(asked);
+  const isBlame = asked.kind === "blame";
   let after: string | undefined;
   do {
     const limit = String(Math.min(pageRuns, asked.limit - runs.length));
-    const query: [string, string][] = [...parametersOf(termsOf(asked.where)), ["limit", limit]];
+    const query: [string, string][] = [...terms, ["limit", limit]];
     if (after !== undefined) query.push(["after", after]);
     const page = await getPage<RunListed>("runs", query, "after", aborted);
-    runs.push(...page.items.map((run) => run.run));
+    runs.push(...page.items.filter((run) => !isBlame || run.status === "failed").map((run) => run.run));
     found(runs.length);
     after = page.next;
   } while (after !== undefined && runs.length < asked.limit);
@@ -58,6 +67,9 @@ async function lookOf(asked: Asked): Promise<Look> {
   if (asked.kind === "verify")
     return async (run, report, aborted) =>
       report.addVerified(await get<Verified>(`runs/${run}/verify`, {}, aborted));
+  if (asked.kind === "blame")
+    return async (run, report, aborted) =>
+      report.addBlamed(await get<Blame>(`runs/${run}/blame`, {}, aborted));
   if (asked.kind === "replay") {
     const query: Query = asked.handlers ? { handlers: true } : {};
     return async (run, report, aborted) =>

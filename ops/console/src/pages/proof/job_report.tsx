@@ -7,6 +7,7 @@ import { useWalk } from "../../parts/walk";
 import { clockTime, duration, now } from "../../parts/time";
 import { link } from "../../router";
 import { say, sayRefusal } from "../../shell/notices";
+import { BlameList } from "./blame_list";
 import { beginAgain, jobOf, type Asked, type Job } from "./job";
 import { examplesMax, type Example, type Report } from "./report";
 
@@ -20,10 +21,17 @@ export function JobReport({ asked }: { asked: Asked }) {
       <Progress job={shown} isAtWork={isAtWork} />
       {shown.fault.value !== undefined && <Failure error={shown.fault.value} />}
       {shown.done.value > 0 && <Summary job={shown} isAtWork={isAtWork} done={shown.done.value} />}
-      <Kinds report={shown.report.value} done={shown.done.value} isReplay={asked.kind !== "verify"} />
+      <Found asked={asked} report={shown.report.value} done={shown.done.value} />
       {!isAtWork && <Actions job={shown} onAgain={() => (job.value = beginAgain(asked))} />}
     </section>
   );
+}
+
+// The causes of one run stand in their order, those of many by how many runs depend on them.
+function Found({ asked, report, done }: { asked: Asked; report: Report; done: number }) {
+  const ofOne = asked.kind === "blame" && asked.run !== "" ? report.blame : undefined;
+  if (ofOne !== undefined) return <BlameList blame={ofOne} />;
+  return <Kinds report={report} done={done} isReplay={asked.kind === "replay" || asked.kind === "changed"} />;
 }
 
 function Progress({ job, isAtWork }: { job: Job; isAtWork: boolean }) {
@@ -43,8 +51,38 @@ function Progress({ job, isAtWork }: { job: Job; isAtWork: boolean }) {
 
 const many = (count: number, one: string) => `${count.toLocaleString()} ${count === 1 ? one : `${one}s`}`;
 
-// `done`: with each run that is done the report has more. It is no signal, so both are drawn again by this number.
-function Summary({ job, isAtWork, done }: { job: Job; isAtWork: boolean; done: number }) {
+interface SummaryProps {
+  job: Job;
+  isAtWork: boolean;
+  done: number; // with each run that is done the report has more, which is no signal: by this number it is drawn again
+}
+
+function Summary(props: SummaryProps) {
+  return props.job.asked.kind === "blame" ? <BlameSummary {...props} /> : <ProofSummary {...props} />;
+}
+
+// A blame finds nothing good or bad: it says on what ends depend.
+function BlameSummary({ job, isAtWork, done }: SummaryProps) {
+  const { blame } = job.report.value;
+  const isOfOne = job.asked.run !== "";
+  const says = blame === undefined ? `${many(done, "run")}, none of which can be blamed`
+    : !isOfOne ? `${many(done, "failed run")}, and what ${done === 1 ? "it depends" : "they depend"} on`
+      : blame.causes.length === 0 ? "It depends on no earlier outcome"
+        : `It depends on ${many(blame.causes.length + blame.left_out, "earlier outcome")}`;
+  return (
+    <div class="verdict is-plain">
+      <p class="verdict-line">{says}</p>
+      <p class="muted">
+        {isOfOne && blame !== undefined ? <bdi>{blame.of.says}</bdi>
+          : "By graph, node and kind, the most frequent first."}
+        {!isAtWork && ` Read at ${clockTime(job.endedAt.value)} in ${duration(job.endedAt.value - job.startedAt)}`}
+        {job.state.value === "stopped" ? `, stopped after ${many(done, "run")}` : ""}{!isAtWork && "."}
+      </p>
+    </div>
+  );
+}
+
+function ProofSummary({ job, isAtWork, done }: SummaryProps) {
   const report = job.report.value;
   const bad = report.runs - report.good;
   const isVerify = job.asked.kind === "verify";
@@ -75,10 +113,11 @@ function Kinds({ report, isReplay }: { report: Report; done: number; isReplay: b
   return (
     <>
       {report.found().map((kind) => (
-        <article key={`${kind.title}/${kind.node}/${kind.decision}`} class="finding card" tabIndex={-1}>
+        <article key={`${kind.title}/${kind.node}/${kind.decision}/${kind.graph}`} class="finding card" tabIndex={-1}>
           <h2>
             <span class="refusal"><bdi>{kind.title}</bdi></span>
             {kind.node !== "" && <> at <code><bdi>{kind.node}</bdi></code></>}
+            {kind.graph !== "" && <> of <bdi>{kind.graph}</bdi></>}
             {kind.decision !== "" && <> after <bdi>{kind.decision}</bdi></>}
             <span class="muted count">{many(kind.count, "run")}</span>
           </h2>

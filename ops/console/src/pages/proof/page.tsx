@@ -1,12 +1,11 @@
 // Proof: histories verified and decided again, as jobs whose report is an address; an export read without a database.
 import { may, Refusal, type Query } from "../../api/client";
-import { parametersOf, termsOf } from "../../api/filter";
 import { Failure } from "../../parts/states";
 import { go, isRun, link, route } from "../../router";
 import { curlLine, quoted, useCommandLines } from "../../shell/command_lines";
 import { AskForm, type Given } from "./ask_form";
 import { FilePage } from "./file/file_page";
-import { limitMax, type Asked, type Kind } from "./job";
+import { limitMax, parametersOfRuns, type Asked, type Kind } from "./job";
 import { JobReport } from "./job_report";
 
 const limitAtFirst = 1000;
@@ -15,7 +14,7 @@ const pageMax = 1000; // runs that the API lists at once
 // What the address asks for; nothing: nothing yet, or a run that is none.
 function askedOf(query: URLSearchParams): Asked | undefined {
   const kind = query.get("do");
-  if (kind !== "verify" && kind !== "replay" && kind !== "changed") return undefined;
+  if (kind !== "verify" && kind !== "replay" && kind !== "changed" && kind !== "blame") return undefined;
   const run = query.get("run") ?? "";
   if (run !== "" && !isRun(run)) return undefined;
   const limit = Number(query.get("limit") ?? limitAtFirst);
@@ -38,7 +37,7 @@ export function Page() {
 // The line for one run, which may be a variable of the shell; FILE has the changed graph.
 function curlOf({ kind, handlers }: Given, run: string): string {
   const query: Query = handlers && kind === "replay" ? { handlers } : {};
-  const line = curlLine(`runs/RUN/${kind === "verify" ? "verify" : "replay"}`, query);
+  const line = curlLine(`runs/RUN/${kind === "changed" ? "replay" : kind}`, query);
   const asked = line.replaceAll("'", '"').replace("RUN", run);
   if (kind !== "changed") return asked;
   const more = handlers ? ', \\"handlers\\": true' : "";
@@ -50,9 +49,9 @@ function lines(asked: Given): [string, string] {
   const { kind, where, run, handlers, limit } = asked;
   const which = run !== "" ? quoted(run) : where === "" ? "--all" : `--where ${quoted(where)}`;
   const more = `${kind === "changed" ? " --graph FILE" : ""}${handlers ? " --handlers" : ""}`;
-  const cairn = `cairn ${kind === "verify" ? "verify" : "replay"} ${which}${more}`;
+  const cairn = `cairn ${kind === "changed" ? "replay" : kind} ${which}${more}`;
   if (run !== "") return [curlOf(asked, run), cairn];
-  const list = curlLine("runs", [...parametersOf(termsOf(where)), ["limit", String(Math.min(limit, pageMax))]]);
+  const list = curlLine("runs", [...parametersOfRuns(asked), ["limit", String(Math.min(limit, pageMax))]]);
   // A row's own key, by those after it: a tag, a cause or the origin of a fork may have `run` too.
   const ids = `grep -o '"run":"[^"]*","started_at":[^{}]*"tags":{' | cut -d '"' -f 4`;
   return [`${list} | ${ids} | while read -r run; do ${curlOf(asked, "$run")}; done`, cairn];
@@ -96,6 +95,11 @@ function About() {
         <dt>Under a changed graph</dt>
         <dd>The same with a text of yours in place of each run's graph: would these runs have gone another way, and at
           which node? Nothing is written and nothing outside is called.</dd>
+      </div>
+      <div>
+        <dt>Blame</dt>
+        <dd>On which earlier outcomes do the ends of failed runs depend? Each is followed back in its record, over what
+          was read and which edges were chosen; all else is left out. Nothing is run again.</dd>
       </div>
     </dl>
   );

@@ -1,6 +1,6 @@
 // The findings of a proof, gathered run by run: kinds with a few examples each, so that a report over many runs is
-// short. In the form of `cairn verify --json` and `cairn replay --json`, as far as these have it.
-import type { ReplayReport, Verified } from "../../api/types";
+// short. In the form of `cairn verify --json`, `cairn replay --json` and `cairn blame --json`, as far as these have it.
+import type { Blame, ReplayReport, Verified } from "../../api/types";
 
 export interface Example {
   run: string;
@@ -14,9 +14,14 @@ export interface Kind {
   title: string; // of what kind
   node: string;
   decision: string;
+  graph: string; // of a blame
   count: number; // runs
+  nearest: number; // of a blame: outcomes from the end
   examples: Example[];
 }
+
+type Named = Pick<Kind, "title" | "node" | "decision" | "graph">;
+const plain: Named = { title: "", node: "", decision: "", graph: "" };
 
 export const examplesMax = 5;
 
@@ -26,6 +31,7 @@ export class Report {
   good = 0; // runs
   cost = 0;
   costBehind = 0;
+  blame: Blame | undefined; // the latest
   private readonly kinds = new Map<string, Kind>();
 
   addVerified(found: Verified): void {
@@ -34,7 +40,7 @@ export class Report {
     if (found.sound) this.good += 1;
     const seen = new Set<string>();
     for (const finding of found.findings as { seq: number; kind: string; says: string }[]) {
-      this.add({ title: finding.kind, node: "", decision: "" },
+      this.add({ ...plain, title: finding.kind },
         { run: found.run, seq: finding.seq, says: finding.says }, !seen.has(finding.kind));
       seen.add(finding.kind);
     }
@@ -48,11 +54,25 @@ export class Report {
     this.costBehind += found.cost_behind;
     for (const divergence of found.divergences) {
       const { type, node, decision } = divergence;
-      const kind = { title: type, node, decision: decision ?? "" };
+      const kind = { ...plain, title: type, node, decision: decision ?? "" };
       for (const { run, seq, says, recorded, again } of divergence.examples)
         this.add(kind, { run, seq, says, recorded, again }, true);
     }
     for (const { run, says } of found.faults) this.addOf("unreadable", run, says);
+  }
+
+  // Each node and kind counts once, with the outcome that is nearest.
+  addBlamed(found: Blame): void {
+    this.runs += 1;
+    this.blame = found;
+    const seen = new Set<string>();
+    for (const { kind, node, seq, says, distance } of found.causes) {
+      const of = { ...plain, title: kind, node: node ?? "", graph: found.graph };
+      const key = `${kind}/${of.node}`;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      this.add(of, { run: found.run, seq, says }, true, distance);
+    }
   }
 
   addRefused(run: string, says: string): void {
@@ -60,9 +80,9 @@ export class Report {
     this.addOf("refused", run, says);
   }
 
-  // The most frequent first.
+  // The most frequent first, and of those the nearest.
   found(): Kind[] {
-    return [...this.kinds.values()].sort((a, b) => b.count - a.count);
+    return [...this.kinds.values()].sort((a, b) => b.count - a.count || a.nearest - b.nearest);
   }
 
   json(): object {
@@ -71,13 +91,14 @@ export class Report {
   }
 
   private addOf(title: string, run: string, says: string): void {
-    this.add({ title, node: "", decision: "" }, { run, seq: 0, says }, true);
+    this.add({ ...plain, title }, { run, seq: 0, says }, true);
   }
 
-  private add(of: Pick<Kind, "title" | "node" | "decision">, example: Example, isRun: boolean): void {
+  private add(of: Named, example: Example, isRun: boolean, nearest = 0): void {
     const key = JSON.stringify(of);
     let kind = this.kinds.get(key);
-    if (kind === undefined) this.kinds.set(key, (kind = { ...of, count: 0, examples: [] }));
+    if (kind === undefined) this.kinds.set(key, (kind = { ...of, count: 0, nearest, examples: [] }));
+    kind.nearest = Math.min(kind.nearest, nearest);
     if (isRun) kind.count += 1;
     if (kind.examples.length < examplesMax) kind.examples.push(example);
   }

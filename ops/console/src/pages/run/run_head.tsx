@@ -176,6 +176,7 @@ export function RunHead() {
           </a>
         )}
         <a href={link(["proof"], { do: "verify", run: run.run })}>verify its history</a>
+        {view.isOver.value && <a href={link(["proof"], { do: "blame", run: run.run })}>what it depends on</a>}
       </p>
       <Explained />
     </header>
