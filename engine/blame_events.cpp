@@ -206,7 +206,8 @@ void BlameRecord::before(const Event& event, const SubGoalOpened& opened) {
 void BlameRecord::before(const Event& event, const ChannelsEdited& edited) {
   const BlamePointId point = new_point(event.seq, 0, BlameKind::edit, true);
   points[static_cast<std::size_t>(point)].who = named(event.actor);
-  for (const auto& [channel, value] : parse_stored_object(edited.patch).items()) {
+  const Json patch = parse_stored_object(edited.patch);
+  for (const auto& [channel, value] : patch.items()) {
     named(channel);
     branches_[root_branch].channels[channel] = version_of(point, -1);
   }

@@ -74,7 +74,8 @@ void BlameRecord::write_patch(BranchId branch, const JsonText& patch, BlamePoint
     for (const std::string_view key : *keys) write(branch, key, point);
     return;
   }
-  for (const auto& [key, value] : parse_stored_object(patch).items()) write(branch, key, point);
+  const Json object = parse_stored_object(patch);
+  for (const auto& [key, value] : object.items()) write(branch, key, point);
 }
 
 void BlameRecord::write_plan(BranchId branch, BlamePointId point) {
