@@ -119,13 +119,7 @@ void Session::hurry() {
 }
 
 SessionActions Session::drain_actions() {
-  // Commits free slots and give steps that go on, which claims must count; claims begin steps, whose states commits
-  // load: the two take turns until neither has anything for the other.
-  for (bool is_busy = lifecycle_.is_open(); is_busy;) {
-    update_capacity();
-    is_busy = dispatch_commits();
-    is_busy = dispatch_claims() || is_busy;
-  }
+  dispatch_holds();
   short_histories_.clear();  // as old as their claim: a later load reads the store
   close_when_idle();
   under_way_ += static_cast<std::int64_t>(actions_.calls.size());
@@ -241,6 +235,16 @@ void Session::note(Note::Level level, std::string text) { actions_.notes.push_ba
 void Session::update_capacity() {
   const bool is_accepting = !lifecycle_.is_draining() && !steps_.has_alone();
   committer_.set_capacity({.is_accepting = is_accepting, .free_slots = pool_.free_slots(), .refills = pool_.refills()});
+}
+
+// Commits free slots and give steps that go on, which claims must count; claims begin steps, whose states commits load:
+// the two take turns until neither has anything for the other.
+void Session::dispatch_holds() {
+  for (bool is_busy = lifecycle_.is_open(); is_busy;) {
+    update_capacity();
+    is_busy = dispatch_commits();
+    is_busy = dispatch_claims() || is_busy;
+  }
 }
 
 bool Session::dispatch_commits() {
@@ -396,7 +400,8 @@ void Session::claim(Pool::Claim claim) {
   call(ClaimJobs{.request = std::move(request), .asked_us = steady_});
 }
 
-// Steps that wait for a start of their queue's rate are held as well.
+// Steps that wait for a start of their queue are held as well. REQUIRES: what calls have brought is passed on, so that
+// each hold is a step's or is still to come.
 Sweeper::Ours Session::ours() const {
   Sweeper::Ours ours{steps_.executing(), {}};
   for (const Pool::Start* start : paced_.waiting())

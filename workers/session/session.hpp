@@ -113,6 +113,7 @@ class Session {
   void learn(const std::vector<SessionRow>& sessions, TimeUs scanned_at);
 
   // --- joining the parts: the actions of each are passed on; true: there were any ---
+  void dispatch_holds();
   bool dispatch_commits();
   bool dispatch_claims();
   void begin_or_wait(Pool::Start start);

@@ -191,6 +191,7 @@ void Session::on_answer(ScanSessions& scan) {
   observe_clock(scan.answer.database_us, scan.answer.steady_us);
   learn(scan.answer.queue_limits);
   learn(scan.answer.sessions, scan.asked_us);
+  dispatch_holds();  // an answer of this round may have brought what the scan takes for a stray
   const Sweeper::Findings found = sweeping_.scanned(scan, ours(), lifecycle_.is_draining());
   if (options_.only_runs.empty()) {
     crowd_.seen(scan.answer.sessions, queues_.served(), now_, session_silence_ms * 1'000);
