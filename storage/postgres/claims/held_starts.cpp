@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "storage/postgres/claim_parameters.hpp"
@@ -48,11 +47,11 @@ std::int64_t take_across(Placements& placements, const std::string& queue, std::
     const PgResult limits = lock.query(statement("lock_queues"), queues);
     LimitUses uses;
     for (const PgResult& part : placements.query_each("queue_rates", queues)) add_rates(part, uses);
-    for (const PgResult& part : placements.query_each("budget_uses", budgets_of_queues(names)))
-      add_budget_uses(part, false, uses);
     if (counts_held(limits))
       for (const PgResult& part : placements.query_each("retire_permits", permit_parameters(names, true, 0)))
         add_permits(part, uses);
+    for (const PgResult& part : placements.query_each("budget_uses", budgets_of_queues(names)))
+      add_budget_uses(part, false, uses);
     const TimeUs now_us = lock.query(statement("database_time")).int8(0, 0);
     const TakenStarts taken = starts_of(queue, count, limits, use_of(uses, queue), now_us);
     if (taken.rate) placements.query(0, "take_starts", *taken.rate);
@@ -61,11 +60,13 @@ std::int64_t take_across(Placements& placements, const std::string& queue, std::
   });
 }
 
-LimitUses held_here(PgConnection& connection, const std::vector<std::string>& names, LimitUses uses) {
+// A step that ends between the two is counted in both; the other way round it would be in neither.
+void add_held_here(PgConnection& connection, const std::vector<std::string>& names, LimitUses& uses) {
   connection.send(statement("retire_permits"), permit_parameters(names, true, 0));
+  connection.send(statement("budget_uses"), budgets_of_queues(names));
   connection.sync();
   add_permits(connection.receive(), uses);
-  return uses;
+  add_budget_uses(connection.receive(), false, uses);
 }
 
 }  // namespace
@@ -86,9 +87,9 @@ std::int64_t take_held_starts(Placements& placements, const std::string& queue, 
     const PgResult limits = connection.receive();
     LimitUses uses;
     add_rates(connection.receive(), uses);
-    add_budget_uses(connection.receive(), false, uses);
+    const PgResult used = connection.receive();
     const TimeUs now_us = connection.receive().int8(0, 0);
-    if (counts_held(limits)) uses = held_here(connection, names, std::move(uses));
+    counts_held(limits) ? add_held_here(connection, names, uses) : add_budget_uses(used, false, uses);
     const TakenStarts taken = starts_of(queue, count, limits, use_of(uses, queue), now_us);
     taken.rate ? connection.send(statement("take_starts"), *taken.rate)
                : connection.send(statement("wait_for_no_disk"));
