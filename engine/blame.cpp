@@ -174,8 +174,8 @@ bool is_from_outside(BlameKind kind) {
   return kind != BlameKind::timer && kind != BlameKind::rule && kind != BlameKind::engine && kind != BlameKind::end;
 }
 
-Blame::Blame(const RunId& run, const Graphs& graphs, ReadsOf reads)
-    : record_(std::make_unique<BlameRecord>(run, graphs, std::move(reads))) {}
+Blame::Blame(const RunId& run, const Graphs& graphs, ReadsOf reads, std::size_t dependences_most)
+    : record_(std::make_unique<BlameRecord>(run, graphs, std::move(reads), dependences_most)) {}
 Blame::Blame(Blame&&) noexcept = default;
 Blame::~Blame() = default;
 

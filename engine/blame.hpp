@@ -117,9 +117,9 @@ class Blame {
   static constexpr std::size_t causes_max = 1'000;
   static constexpr std::size_t links_max = 8;                // of one outcome
   static constexpr std::size_t name_shown_max = 200;         // bytes
-  static constexpr std::size_t dependences_max = 4'000'000;  // of one run
+  static constexpr std::size_t dependences_max = 4'000'000;  // of one run, with each write of a channel
 
-  Blame(const RunId& run, const Graphs& graphs, ReadsOf reads);
+  Blame(const RunId& run, const Graphs& graphs, ReadsOf reads, std::size_t dependences_most = dependences_max);
   Blame(Blame&&) noexcept;
   ~Blame();
 
@@ -130,7 +130,7 @@ class Blame {
 
   // The slice of what was added so far, with at most `most` causes. Refuses `invalid`: a run that has not ended, where
   // neither a step nor an event is asked for; a step or an event that it does not have, or that nothing led to;
-  // `limit`: more than dependences_max.
+  // `limit`: more than `dependences_most`; from then on a record grows no more.
   Result<BlameSlice> slice(const BlameTarget& target, std::size_t most = causes_max) const;
 
  private:

@@ -26,9 +26,11 @@ std::string shown_member(const JsonText& object, std::string_view key) {
 void BlameRecord::add(const Event& event) {
   const StepId last_step = state.last_step;
   const BranchId last_branch = state.last_branch;
-  if (state.seq > 0) std::visit([&](const auto& body) { before(event, body); }, event.body);
+  const bool grows = !is_too_large;
+  if (state.seq > 0 && grows) std::visit([&](const auto& body) { before(event, body); }, event.body);
   touched_.clear();
   evolve(state, event, graphs_, touched_);
+  if (!grows) return;
   step_at_.push_back(event.step);
   if (const auto* started = std::get_if<RunStarted>(&event.body)) begin(event, *started);
   if (const auto* reopened = std::get_if<RunReopened>(&event.body)) reopen(*reopened);
@@ -411,7 +413,7 @@ void BlameRecord::charge(const Step& step, const StepTrace& trace) {
 Result<BlamePointId> BlameRecord::point_of(const BlameTarget& target) const {
   const std::string run = "run " + to_string(state.id);
   if (is_too_large)
-    return Error{Code::limit, "Expected at most " + std::to_string(Blame::dependences_max) + " dependences in " + run +
+    return Error{Code::limit, "Expected at most " + std::to_string(dependences_most_) + " dependences in " + run +
                                   ", but it has more."};
   if (target.seq && (*target.seq < 1 || *target.seq > state.seq))
     return Error{Code::invalid, "Expected an event from 1 to " + std::to_string(state.seq) + " of " + run +

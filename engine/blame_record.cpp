@@ -10,8 +10,8 @@
 
 namespace cairn {
 
-BlameRecord::BlameRecord(const RunId& run, const Graphs& graphs, ReadsOf reads)
-    : names{""}, graphs_(graphs), reads_(std::move(reads)) {
+BlameRecord::BlameRecord(const RunId& run, const Graphs& graphs, ReadsOf reads, std::size_t dependences_most)
+    : names{""}, graphs_(graphs), reads_(std::move(reads)), dependences_most_(dependences_most) {
   state.id = run;
 }
 
@@ -37,13 +37,12 @@ BlamePointId BlameRecord::new_point(std::int64_t seq, StepId step, BlameKind kin
   return id;
 }
 
+void BlameRecord::count_one() { is_too_large = ++dependences_ > dependences_most_; }
+
 void BlameRecord::depend(BlamePointId point, BlameDependence on) {
   if (on.point < 0 && on.version < 0) return;
-  if (++dependences_ > Blame::dependences_max) {
-    is_too_large = true;
-    return;
-  }
-  points[static_cast<std::size_t>(point)].on.push_back(on);
+  count_one();
+  if (!is_too_large) points[static_cast<std::size_t>(point)].on.push_back(on);
 }
 
 void BlameRecord::depend_on_all(BlamePointId point, const Dependences& all) {
@@ -51,12 +50,14 @@ void BlameRecord::depend_on_all(BlamePointId point, const Dependences& all) {
 }
 
 BlameVersionId BlameRecord::version_of(BlamePointId point, BlameVersionId before) {
+  count_one();
   versions.push_back({point, before, -1});
   return static_cast<BlameVersionId>(versions.size()) - 1;
 }
 
 BlameVersionId BlameRecord::joined(BlameVersionId one, BlameVersionId other) {
   if (one < 0 || other < 0) return std::max(one, other);
+  count_one();
   versions.push_back({-1, one, other});
   return static_cast<BlameVersionId>(versions.size()) - 1;
 }

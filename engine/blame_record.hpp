@@ -53,7 +53,7 @@ struct BlameVersion {
 
 class BlameRecord {
  public:
-  BlameRecord(const RunId& run, const Graphs& graphs, ReadsOf reads);
+  BlameRecord(const RunId& run, const Graphs& graphs, ReadsOf reads, std::size_t dependences_most);
 
   void add(const Event& event);
 
@@ -65,7 +65,7 @@ class BlameRecord {
   std::vector<BlameVersion> versions;
   std::vector<std::string> names;
   std::map<BlamePointId, RunId> runs;  // the run that a point names
-  bool is_too_large = false;           // more than Blame::dependences_max
+  bool is_too_large = false;           // nothing is added any more, and no slice is cut
 
  private:
   using Dependences = std::vector<BlameDependence>;
@@ -107,6 +107,7 @@ class BlameRecord {
   // --- points, versions, names: blame_record.cpp ---
   BlameNameId named(std::string_view name);
   BlamePointId new_point(std::int64_t seq, StepId step, BlameKind kind, bool is_shown);
+  void count_one();
   void depend(BlamePointId point, BlameDependence on);
   void depend_on_all(BlamePointId point, const Dependences& all);
   BlameVersionId version_of(BlamePointId point, BlameVersionId before);
@@ -198,7 +199,8 @@ class BlameRecord {
   BlamePointId overdue_ = -1;
   BlamePointId ending_ = -1;  // where the cleanup began
   BlamePointId end_ = -1;
-  std::size_t dependences_ = 0;
+  const std::size_t dependences_most_;
+  std::size_t dependences_ = 0;  // with the versions
   std::vector<BranchId> touched_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <set>
+#include <utility>
 
 #include "engine/bounds.hpp"
 #include "ops/answers/words.hpp"
@@ -73,24 +74,24 @@ Status Blamer::read(const RunId& run, Blame& blame) {
   }
 }
 
-// The events of the outcomes, in as few pages as hold them.
-Result<std::map<std::int64_t, Event>> Blamer::events_of(const RunId& run, const BlameSlice& slice) {
-  std::set<std::int64_t> wanted = {slice.of.seq};
-  for (const BlamedOutcome& cause : slice.causes) wanted.insert(cause.seq);
-  wanted.erase(0);
-  std::map<std::int64_t, Event> events;
-  while (!wanted.empty()) {
-    const std::int64_t first = *wanted.begin();
-    const std::int64_t span = std::min<std::int64_t>(history_page, *wanted.rbegin() - first + 1);
+// What each outcome gave, read in as few pages as hold its event. Events are not kept: one may have megabytes.
+Result<Blamer::Words> Blamer::words_of(const RunId& run, const BlameSlice& slice) {
+  std::multimap<std::int64_t, const BlamedOutcome*> wanted = {{slice.of.seq, &slice.of}};
+  for (const BlamedOutcome& cause : slice.causes) wanted.emplace(cause.seq, &cause);
+  Words words;
+  for (auto next = wanted.upper_bound(0); next != wanted.end();) {
+    const std::int64_t first = next->first;
+    const std::int64_t span = std::min<std::int64_t>(history_page, wanted.rbegin()->first - first + 1);
     for (const EventRow& row : store_.events(run, first - 1, static_cast<std::int32_t>(span))) {
-      if (wanted.erase(row.seq) == 0) continue;
-      Result<Event> event = event_of(row);
+      const auto [begin, end] = wanted.equal_range(row.seq);
+      if (begin == end) continue;
+      const Result<Event> event = event_of(row);
       if (!event) return event.error();
-      events.emplace(row.seq, *std::move(event));
+      for (auto one = begin; one != end; ++one) words.emplace(one->second, blame_words(*one->second, *event));
     }
-    wanted.erase(first);
+    next = wanted.lower_bound(first + span);
   }
-  return events;
+  return words;
 }
 
 Result<Json> Blamer::blame(const RunId& run, const BlameRequest& request) {
@@ -100,11 +101,11 @@ Result<Json> Blamer::blame(const RunId& run, const BlameRequest& request) {
   if (state.seq == 0) return Error{Code::not_found, "Expected events of run " + to_string(run) + ", but it has none."};
   const Result<BlameSlice> slice = blame.slice(request.target, std::min(request.causes, Blame::causes_max));
   if (!slice) return slice.error();
-  const Result<std::map<std::int64_t, Event>> events = events_of(run, *slice);
-  if (!events) return events.error();
-  const auto shown = [&events](const BlamedOutcome& outcome) {
-    const auto event = events->find(outcome.seq);
-    return outcome_json(outcome, event == events->end() ? "It is open." : blame_words(outcome, event->second));
+  const Result<Words> words = words_of(run, *slice);
+  if (!words) return words.error();
+  const auto shown = [&words](const BlamedOutcome& outcome) {
+    const auto says = words->find(&outcome);
+    return outcome_json(outcome, says == words->end() ? "It is open." : says->second);
   };
   Json causes = Json::array();
   for (const BlamedOutcome& cause : slice->causes) causes.push_back(shown(cause));

@@ -46,8 +46,10 @@ class Blamer {
   Result<Json> blame(const RunId& run, const BlameRequest& request);
 
  private:
+  using Words = std::map<const BlamedOutcome*, std::string>;
+
   Status read(const RunId& run, Blame& blame);
-  Result<std::map<std::int64_t, Event>> events_of(const RunId& run, const BlameSlice& slice);
+  Result<Words> words_of(const RunId& run, const BlameSlice& slice);
 
   Store& store_;
   Graphs graphs_;
@@ -67,8 +69,7 @@ class BlameReport {
 
   // {"runs", "failed", "others", "unreadable", "causes": [{"graph", "node", "kind", "runs", "certain", "nearest",
   //  "outside", "examples": [{"run", "seq", "says"}]}], "faults": [{"run", "says"}]}: those that most failures depend
-  //  on
-  // first, the nearest of them before the others. `certain`: the runs in which it is.
+  // on first, the nearest of them before the others. `certain`: the runs in which it is.
   Json json() const;
   std::string summary() const;  // a line
 

@@ -528,6 +528,27 @@ TEST(Blame, no_more_causes_than_asked_for_are_given_and_the_rest_is_counted) {
   EXPECT_EQ(slice->left_out, 2);
 }
 
+TEST(Blame, a_record_with_too_many_dependences_is_folded_to_its_end_and_no_slice_is_cut) {
+  const Trial trial = failed_chain(R"({"v":1})", R"({"v":2})");
+  Blame blame(trial.state.id, trial.graphs, settings_alone, 3);
+  for (const Event& event : trial.history) blame.add(event);
+  EXPECT_EQ(state_fingerprint(blame.state()), state_fingerprint(trial.state));
+  const Result<BlameSlice> slice = blame.slice({});
+  ASSERT_FALSE(slice.ok());
+  EXPECT_EQ(slice.error().code, Code::limit);
+  EXPECT_NE(slice.error().message.find("at most 3 dependences"), std::string::npos) << slice.error().message;
+}
+
+TEST(Blame, each_write_of_a_channel_counts_as_a_dependence) {
+  Trial trial(chain);
+  trial.start(R"({"p":1,"q":2,"r":3,"s":4})");
+  for (const auto& [most, is_cut] : {std::pair<std::size_t, bool>{3, false}, {4, true}}) {
+    Blame blame(trial.state.id, trial.graphs, settings_alone, most);
+    blame.add(trial.history[0]);
+    EXPECT_EQ(blame.slice({.seq = 1}).ok(), is_cut) << most;
+  }
+}
+
 TEST(Blame, long_names_are_cut_by_bytes) {
   std::string name;
   for (int i = 0; i < 500'000; ++i) name += "ü";
