@@ -45,7 +45,7 @@ Json QueueAges::of(const std::string& queue, bool covered) {
   const auto since = is_counted ? Clock::now() - counted_at_ : Clock::duration{};
   JobCounts jobs = covered ? counts_of(counted_.jobs.queues, queue) : JobCounts{};
   const bool has_age = covered && ages_us_.contains(queue);
-  if (has_age && !counted_.is_whole) jobs.ready = std::max<std::int64_t>(jobs.ready, 1);
+  if (has_age) jobs.ready = std::max<std::int64_t>(jobs.ready, 1);
   return {{"queue", queue},
           {"oldest_seconds", has_age ? as_seconds(ages_us_.at(queue)) : 0.0},
           {"ready", jobs.ready},

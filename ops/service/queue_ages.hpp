@@ -32,7 +32,7 @@ class QueueAges {
   // away. Before the first count all numbers are zero and `counted` is false; a queue that is not `covered` by the
   // caller's scope is as one that does not exist. The age is that of the last count. `ready`, `later` and `held` are
   // those of the last pass of a JobTally, which began `jobs_counted_seconds_ago`. Until the first pass has ended that
-  // is null, and they are those of the jobs that were passed; one at least is `ready` where there is an age.
+  // is null, and they are those of the jobs that were passed. One at least is `ready` where there is an age.
   Json of(const std::string& queue, bool covered = true);
 
  private:

@@ -107,6 +107,14 @@ TEST(QueueAge, is_known_at_once_where_more_jobs_wait_than_one_count_passes) {
   ASSERT_TRUE(wait_until(is_passed, std::chrono::seconds(300))) << age;
   EXPECT_EQ(age["ready"], 150'000) << age;
   EXPECT_GT(age["jobs_counted_seconds_ago"], age["counted_seconds_ago"]) << age;
+  test::ask(dsn,
+            "insert into cairn.job (shard, run_id, branch, step, attempt, priority, run_at, epoch, deadline, "
+            "timeout_ms, queue) values (0, '00000000-0000-0000-0000-000000000001', 1, 1, 1, 0, 1, 1, 0, 0, 'new')");
+  ASSERT_TRUE(wait_until([&] {
+    age = server.get(age_of("new")).json();
+    return age["oldest_seconds"] > 0;
+  }));
+  EXPECT_EQ(age["ready"], 1) << "it came after the last pass, which has none: " << age;
 }
 
 // Accepts a question, and says nothing until it may.
