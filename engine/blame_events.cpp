@@ -15,7 +15,7 @@ std::string shown_member(const JsonText& object, std::string_view key) {
   if (!members) return "";
   for (const JsonMember& member : *members) {
     if (member.key != key) continue;
-    if (member.scalar.is_string()) return member.scalar.get<std::string>();
+    if (member.scalar.is_string()) return recordable(member.scalar.get<std::string>(), Blame::name_shown_max);
     return recordable(std::string(member.text.substr(0, 2 * Blame::name_shown_max)), Blame::name_shown_max);
   }
   return "";
