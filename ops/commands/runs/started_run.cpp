@@ -45,7 +45,7 @@ void print_outcome(const RunState& state, const Json& outcome) {
 using Clock = std::chrono::steady_clock;
 
 // Says on stderr what a run waits for: first after a few seconds, then when that has changed, a few seconds apart, and
-// once a minute.
+// again every ten seconds, with how long that has been.
 class WaitingLines {
  public:
   WaitingLines(Opened& opened, const RunId& run) : opened_(opened), run_(run) {}
@@ -56,7 +56,7 @@ class WaitingLines {
     say();
   }
 
-  // Nothing if that was said last, within a minute.
+  // Nothing if that was said less than ten seconds ago.
   void say() {
     polled_at_ = Clock::now();
     Result<Explained> explained = read_explained(*opened_.client, *opened_.store, opened_.dsn, run_);
@@ -69,16 +69,20 @@ class WaitingLines {
     const Reason& reason = reasons.front();
     std::string says = readable_line((reason.node.empty() ? "" : reason.node + ": ") + reason.says, 400);
     if (reasons.size() > 1) says += " (and " + std::to_string(reasons.size() - 1) + " more)";
-    constexpr std::chrono::minutes again{1};
-    if (says == std::exchange(said_, says) && polled_at_ - said_at_ < again) return;
+    constexpr std::chrono::seconds again{10};
+    const bool is_known = says == std::exchange(said_, says);
+    if (is_known && polled_at_ - said_at_ < again) return;
     said_at_ = polled_at_;
-    std::cerr << "cairn: Waiting. " << says << std::endl;
+    const TimeUs waited_us = std::chrono::duration_cast<std::chrono::microseconds>(said_at_ - began_at_).count();
+    std::cerr << "cairn: Waiting" << (is_known ? ", for " + duration_text(waited_us) + " so far. " : ". ") << says
+              << std::endl;
   }
 
  private:
   Opened& opened_;
   const RunId run_;
-  Clock::time_point polled_at_ = Clock::now();
+  const Clock::time_point began_at_ = Clock::now();
+  Clock::time_point polled_at_ = began_at_;
   std::string said_;
   Clock::time_point said_at_{};
 };

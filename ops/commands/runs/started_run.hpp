@@ -45,7 +45,7 @@ Exit print_started(Opened& opened, const Settings& settings, const Started& star
 
 // Waits until the run has ended, is paused or only an answer or a signal moves it on, and prints what became of it.
 // After a few seconds, and when it is late, a line on stderr says what it waits for; again when that has changed, and
-// once a minute.
+// every ten seconds, then with how long this has waited.
 Exit wait_and_print(Opened& opened, const Settings& settings, const RunId& run, const Waiting& waiting);
 
 // A sentence on stderr, if that is a terminal, when no worker is alive that could go on with a run.

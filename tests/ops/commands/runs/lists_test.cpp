@@ -357,6 +357,23 @@ TEST(Waits, F14_a_wait_has_an_end_and_says_what_it_waits_for) {
   expect_refused(cairn({"start", "waits_long", "--wait", "--timeout", "soon"}), 2, "--timeout");
 }
 
+TEST(Waits, F14_what_a_run_waits_for_is_said_again_every_ten_seconds_with_how_long_that_has_been) {
+  const Json graph = {
+      {"name", "waits_again"},
+      {"start", "pause"},
+      {"limits", {{"steps", 3}}},
+      {"nodes", {{"pause", {{"wait", {{"ms", 3'600'000}}}, {"on", {{"fired", "end"}}}}}, {"end", {{"end", "done"}}}}}};
+  cairn_ok({"graph", "add", write_file("again.json", graph.dump())});
+  const Ran late = cairn({"start", "waits_again", "--wait", "--timeout", "18s"});
+  EXPECT_EQ(late.exit, 1);
+  const std::size_t first = late.err.find("cairn: Waiting. pause: ");
+  ASSERT_NE(first, std::string::npos) << late.err;
+  const std::size_t again = late.err.find("cairn: Waiting, for 1", first + 1);
+  ASSERT_NE(again, std::string::npos) << late.err;
+  EXPECT_NE(late.err.find(" s so far. pause: ", again), std::string::npos) << late.err;
+  EXPECT_EQ(late.err.find("cairn: Waiting", again + 1), std::string::npos) << late.err;
+}
+
 TEST(Waits, a_line_says_how_many_other_reasons_there_are) {
   const Json lacking = {{"do", "elsewhere.work"}, {"labels", {"ok"}}, {"on", {{"ok", "meet"}}}};
   const Json graph = {
