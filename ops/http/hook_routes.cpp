@@ -4,6 +4,7 @@
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bodies/fields.hpp"
 #include "ops/http/list_page.hpp"
+#include "ops/requests/run_ids.hpp"
 #include "workers/hooks/hook_desk.hpp"
 
 namespace cairn {
@@ -28,7 +29,8 @@ RouteReply shown_hook(RouteCall& call, int status = 200) {
 Result<std::string> event_field(const RouteCall& call, bool is_needed) {
   Fields fields(call.request, {"event"});
   const std::string event = is_needed ? fields.needed_text("event") : fields.text("event");
-  return fields.result(event);
+  const Result<std::string> given = fields.result(event);
+  return given ? event_meant(call.store(), *given) : given;
 }
 
 Result<DeliveriesAsked> deliveries_query(const ApiRequest& request) {

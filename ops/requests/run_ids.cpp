@@ -35,6 +35,14 @@ Result<RunId> run_meant(Store& store, const std::string& text) {
                                   (found.size() > named_max ? " and more." : ".")};
 }
 
+Result<std::string> event_meant(Store& store, const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos || !may_begin_an_id(text.substr(0, slash))) return text;
+  const Result<RunId> run = run_meant(store, text.substr(0, slash));
+  if (!run) return run.error();
+  return to_string(*run) + text.substr(slash);
+}
+
 Result<std::set<RunId>> runs_meant(Store& store, const std::vector<std::string>& texts) {
   std::set<RunId> runs;
   for (const std::string& text : texts) {

@@ -20,6 +20,10 @@ bool may_begin_an_id(const std::string& text);
 // `invalid`: several do, and the sentence names some.
 Result<RunId> run_meant(Store& store, const std::string& text);
 
+// The id of an event of a hook (RUN/SEQ and more) with the whole id of the run that is meant; a text without a run is
+// taken as it is. Refuses as run_meant.
+Result<std::string> event_meant(Store& store, const std::string& text);
+
 // Each of them. Refuses as run_meant.
 Result<std::set<RunId>> runs_meant(Store& store, const std::vector<std::string>& texts);
 

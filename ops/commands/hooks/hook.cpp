@@ -10,6 +10,7 @@
 #include "ops/hooks/hook_lines.hpp"
 #include "ops/hooks/hook_thread.hpp"
 #include "ops/requests/arguments.hpp"
+#include "ops/requests/run_ids.hpp"
 #include "ops/requests/schedule_arguments.hpp"
 #include "ops/terminal/print.hpp"
 #include "workers/hooks/hook_rules.hpp"
@@ -99,7 +100,9 @@ Exit hook_remove(const Settings& settings, const HookOptions& options) {
 Exit hook_resend(const Settings& settings, const HookOptions& options) {
   const auto hooks = open_hooks(settings);
   if (!hooks) return hooks.error();
-  const auto count = (*hooks)->desk->resend(options.name, options.event, current_actor());
+  const Result<std::string> event = event_meant(*(*hooks)->store, options.event);
+  if (!event) return event.error();
+  const auto count = (*hooks)->desk->resend(options.name, *event, current_actor());
   if (!count) return count.error();
   if (settings.json)
     print_json({{"name", options.name}, {"resent", *count}});
@@ -111,9 +114,11 @@ Exit hook_resend(const Settings& settings, const HookOptions& options) {
 Exit hook_skip(const Settings& settings, const HookOptions& options) {
   const auto hooks = open_hooks(settings);
   if (!hooks) return hooks.error();
-  const Status skipped = (*hooks)->desk->skip(options.name, options.event, current_actor());
+  const Result<std::string> event = event_meant(*(*hooks)->store, options.event);
+  if (!event) return event.error();
+  const Status skipped = (*hooks)->desk->skip(options.name, *event, current_actor());
   if (!skipped) return skipped.error();
-  return hook_said(settings, options.name, "skipped", options.event + " will not be sent.");
+  return hook_said(settings, options.name, "skipped", *event + " will not be sent.");
 }
 
 std::string said_of_unsent(HookTable& table, const std::string& name, const std::string& id) {
@@ -264,12 +269,17 @@ void add_hook_sends(CommandLine& line, CLI::App& group, HookOptions& options) {
       add_command(line, group, "resend", "Send a notice again; without one, all that are parked",
                   "cairn hook resend chat", [&](const Settings& settings) { return hook_resend(settings, options); });
   add_hook_name(resend, options.name);
-  resend.add_option("EVENT", options.event, "The id of its event, as `cairn hook show` has it")->type_name("");
+  resend
+      .add_option("EVENT", options.event,
+                  "The id of its event, as `cairn hook show` has it; of its run the first letters do")
+      ->type_name("");
   CLI::App& skip =
       add_command(line, group, "skip", "Never send a notice, so that later ones of its run may go",
                   "cairn hook skip chat RUN/7", [&](const Settings& settings) { return hook_skip(settings, options); });
   add_hook_name(skip, options.name);
-  skip.add_option("EVENT", options.event, "The id of its event")->required()->type_name("");
+  skip.add_option("EVENT", options.event, "The id of its event; of its run the first letters do")
+      ->required()
+      ->type_name("");
 }
 
 }  // namespace

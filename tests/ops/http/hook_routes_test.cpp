@@ -137,5 +137,29 @@ TEST(HookRoutes, a_server_sends_what_is_tested_parks_it_and_sends_it_again) {
   EXPECT_EQ(history[0]["kind"], "resent");
 }
 
+TEST(HookRoutes, F19_the_id_of_an_event_may_begin_with_the_first_letters_of_its_run) {
+  const Receiver receiver;
+  receiver.answer_with(Json::array({400}));
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  cairn_ok(
+      {"hook", "add", "chat", "--url", receiver.url(), "--on", "ended", "--private", "--attempts", "1", "--dsn", dsn});
+  cairn_ok({"start", "plan_runner", "--input", R"({"goal": "g", "sub_goals": []})", "--wait", "--dsn", dsn});
+  const std::string path = hooks + "/chat";
+  ASSERT_TRUE(wait_until([&] { return server.get(path + "/deliveries?status=parked").json().size() == 1; }));
+  server.post(path + "/pause", {{"reason", "it moves"}});
+  const std::string event = server.get(path + "/deliveries").json()[0]["id"];
+  const std::string letters = event.substr(0, 12) + event.substr(event.find('/'));
+  EXPECT_EQ(cairn_ok({"hook", "resend", "chat", letters, "--json", "--dsn", dsn}).json()["resent"], 1);
+  const Reply skipped = server.post(path + "/skip", {{"event", letters}});
+  EXPECT_EQ(skipped.status, 200) << skipped.body;
+  EXPECT_EQ(skipped.json()["event"], event);
+  cairn_ok({"hook", "resend", "chat", event, "--dsn", dsn});
+  EXPECT_EQ(cairn_ok({"hook", "skip", "chat", letters, "--dsn", dsn}).out, event + " will not be sent.\n");
+  expect_refused(cairn({"hook", "skip", "chat", "0000/7", "--dsn", dsn}), 3,
+                 "Expected a run whose id begins with 0000");
+  EXPECT_EQ(server.post(path + "/resend", {{"event", "0000/7"}}).status, 404);
+}
+
 }  // namespace
 }  // namespace cairn::program
