@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/text.hpp"
+#include "ops/answers/words.hpp"
 #include "ops/terminal/print.hpp"
 
 namespace cairn {
@@ -19,6 +20,7 @@ void add_list_part(CLI::App& app, ListPart& part) {
 
 void print_list(const Settings& settings, Table table, std::vector<ListRow> rows, const ListPart& part,
                 LastColumn last) {
+  const std::int64_t count = std::ssize(rows);
   bool goes_on = false;
   if (part.limit > 0 || !part.after.empty()) {
     std::erase_if(rows, [&part](const ListRow& row) { return row.key <= part.after; });
@@ -29,8 +31,8 @@ void print_list(const Settings& settings, Table table, std::vector<ListRow> rows
   for (ListRow& row : rows) settings.json ? print_json(row.line) : table.add(std::move(row.cells));
   if (!settings.json) last == LastColumn::wrapped ? table.print_wrapped() : table.print();
   if (goes_on)
-    print_list_goes_on(std::to_string(rows.size()) + " shown. The next ones:", "--after " + shell_word(rows.back().key),
-                       settings.json);
+    print_list_goes_on(grouped(part.limit) + " of " + grouped(count) + ". The next ones:",
+                       "--after " + shell_word(rows.back().key), settings.json);
 }
 
 std::string shell_word(const std::string& text) {

@@ -1,5 +1,5 @@
-// Lists that are read as a whole (graphs, queues, workers, tokens, schedules, hooks, consumers) and shown whole, or in
-// parts with --limit and --after. Used from one thread.
+// Lists that are read as a whole (graphs, queues, workers, tokens, schedules, hooks, consumers, corpora) and shown
+// whole, or in parts with --limit and --after. Used from one thread.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ void add_list_part(CLI::App& app, ListPart& part);
 
 enum class LastColumn { cut, wrapped };
 
-// The rows as JSON lines or in the table. Where the list goes on, a line has the cursor.
+// The rows as JSON lines or in the table. Where the list goes on, a line says how many there are, and has the cursor.
 void print_list(const Settings& settings, Table table, std::vector<ListRow> rows, const ListPart& part,
                 LastColumn last = LastColumn::cut);
 

@@ -1,9 +1,11 @@
 #include "storage/data/corpus.hpp"
 
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/list_part.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/service/database.hpp"
 #include "ops/terminal/print.hpp"
@@ -54,21 +56,21 @@ Exit corpus_load(const Settings& settings, const std::string& name, const std::s
   return exit_ok;
 }
 
-Exit corpus_list(const Settings& settings) {
+Exit corpus_list(const Settings& settings, const ListPart& part) {
   const Result<std::string> dsn = opened_dsn(settings);
   if (!dsn) return dsn.error();
   const Result<std::vector<CorpusRow>> rows = Corpora([&dsn] { return dsn; }).list();
   if (!rows) return rows.error();
-  Table table({"CORPUS", "DOCUMENTS", "PASSAGES", "CHARACTERS"});
-  for (const CorpusRow& row : *rows) {
-    if (settings.json)
-      print_json({{"corpus", row.name},
-                  {"documents", row.documents},
-                  {"passages", row.passages},
-                  {"characters", row.characters}});
-    table.add({row.name, std::to_string(row.documents), std::to_string(row.passages), std::to_string(row.characters)});
-  }
-  if (!settings.json) table.print();
+  std::vector<ListRow> lines;
+  for (const CorpusRow& row : *rows)
+    lines.push_back(
+        {row.name,
+         {{"corpus", row.name},
+          {"documents", row.documents},
+          {"passages", row.passages},
+          {"characters", row.characters}},
+         {row.name, std::to_string(row.documents), std::to_string(row.passages), std::to_string(row.characters)}});
+  print_list(settings, Table({"CORPUS", "DOCUMENTS", "PASSAGES", "CHARACTERS"}), std::move(lines), part);
   return exit_ok;
 }
 
@@ -117,7 +119,10 @@ void add_corpus(CommandLine& line) {
   add_text(load, "DIR", "", "The folder", [&](const std::string& text) {
     return assign(directory, path_argument(text, "a folder"));
   })->required();
-  add_command(line, group, "list", "The corpora and their size", "cairn corpus list", paged(corpus_list));
+  auto& part = line.keep<ListPart>();
+  add_list_part(add_command(line, group, "list", "The corpora and their size", "cairn corpus list",
+                            paged([&](const Settings& settings) { return corpus_list(settings, part); })),
+                part);
   CLI::App& search = add_command(line, group, "search", "The passages that a planner's search would find",
                                  "cairn corpus search handbook 'parental leave'",
                                  paged([&](const Settings& settings) { return corpus_search(settings, name, words); }));

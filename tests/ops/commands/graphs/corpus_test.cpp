@@ -2,6 +2,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn::program {
@@ -40,6 +41,18 @@ TEST_F(CorpusCommands, the_same_folder_again_adds_nothing) {
       std::find_if(listed.begin(), listed.end(), [](const Json& each) { return each["corpus"] == "trips"; });
   ASSERT_NE(row, listed.end());
   EXPECT_EQ((*row)["documents"], 2);
+}
+
+TEST_F(CorpusCommands, F3_the_list_says_how_many_there_are_and_goes_on_where_it_ended) {
+  const std::string dsn = new_database();
+  for (const char* name : {"walks", "rides"}) cairn_ok({"corpus", "load", name, folder.string(), "--dsn", dsn});
+  const std::string first = cairn_ok({"corpus", "list", "--limit", "1", "--dsn", dsn}).out;
+  EXPECT_NE(first.find("\nrides "), std::string::npos) << first;
+  EXPECT_TRUE(first.ends_with("1 of 2. The next ones: --after rides\n")) << first;
+  const Arguments next = {"corpus", "list", "--limit", "1", "--after", "rides", "--json", "--dsn", dsn};
+  const Ran rest = cairn_ok(next);
+  EXPECT_EQ(rest.json()["corpus"], "walks");
+  EXPECT_EQ(rest.err, "") << "there are no more";
 }
 
 TEST_F(CorpusCommands, a_search_shows_what_a_planner_would_find) {

@@ -112,13 +112,17 @@ std::vector<std::string> parts_of(const std::string& dsn, Arguments command, std
     if (!cursor.empty()) next.insert(next.end(), {"--after", cursor});
     const std::string out = cairn_ok(next).out;
     parts.push_back(out);
-    const std::size_t at = out.find("1 shown. The next ones: --after ");
+    const std::string goes_on = ". The next ones: --after ";
+    const std::size_t at = out.find(goes_on);
     if (at == std::string::npos) break;
-    cursor = out.substr(at + 32, out.find('\n', at) - at - 32);
+    const std::size_t says = out.rfind('\n', at) + 1;
+    const std::string shown = out.substr(says, at - says);
+    EXPECT_TRUE(shown.starts_with("1 of ")) << shown;
+    cursor = out.substr(at + goes_on.size(), out.find('\n', at) - at - goes_on.size());
     next.push_back("--json");
     const Ran json = cairn_ok(next);
     EXPECT_EQ(json.lines().size(), 1u) << out;
-    EXPECT_NE(json.err.find("cairn: 1 shown. The next ones: --after " + cursor + "\n"), std::string::npos) << json.err;
+    EXPECT_NE(json.err.find("cairn: " + shown + goes_on + cursor + "\n"), std::string::npos) << json.err;
   }
   return parts;
 }
@@ -146,7 +150,9 @@ TEST(Lists, F3_lists_of_what_is_set_come_in_parts) {
   expect_parts(parts_of(dsn, {"graph", "list"}, "part_"));
   EXPECT_EQ(parts_of(dsn, {"feed", "list"}).size(), 6u) << "a hook is a consumer, too";
   EXPECT_EQ(cairn_ok({"queue", "--after", "part_b", "--json", "--dsn", dsn}).lines().size(), 1u);
-  EXPECT_EQ(cairn_ok({"queue", "--dsn", dsn}).out.find("shown"), std::string::npos) << "without --limit it is whole";
+  EXPECT_EQ(cairn_ok({"queue", "--dsn", dsn}).out.find("The next"), std::string::npos) << "without --limit it is whole";
+  const std::string tokens = cairn_ok({"token", "list", "--limit", "1", "--after", "part_a", "--dsn", dsn}).out;
+  EXPECT_NE(tokens.find("1 of 3. The next ones: --after part_b\n"), std::string::npos) << tokens;
   EXPECT_EQ(cairn_ok({"workers", "--limit", "1", "--after", "1", "--dsn", dsn}).out, "None.\n");
 }
 
