@@ -159,10 +159,11 @@ Check checkpoint_files(const CheckpointFacts& checkpoints) {
 
 // A checkpoint later than all that the database knows was signed in a present that a restored one lacks. Sessions that
 // are older than it are of the past, and some of them may live on.
-Check restored_past(const SchemaFacts& schema) {
+Check restored_past(const DoctorFacts& facts) {
+  const SchemaFacts& schema = *facts.schema;
   const std::optional<TimeUs>& lost_us = schema.checkpoints.lost_us;
   if (!lost_us) return {"restored_past", true, "no file has a checkpoint that the database lacks"};
-  const std::string lacks = "the database lacks checkpoints up to " + time_text(*lost_us);
+  const std::string lacks = "the database lacks checkpoints up to " + facts.time_said(*lost_us);
   const auto of_past = std::count_if(schema.sessions.begin(), schema.sessions.end(),
                                      [&](const SessionRow& session) { return session.started_at <= *lost_us; });
   if (of_past == 0) return {"restored_past", true, lacks + "; all sessions began after that"};
@@ -329,7 +330,7 @@ void add_schema(const DoctorFacts& facts, std::vector<Check>& checks) {
   checks.push_back(archive_role(facts.schema->archive, facts.server.user));
   checks.push_back(last_checkpoint(facts.schema->checkpoints, facts.database_us));
   checks.push_back(checkpoint_files(facts.schema->checkpoints));
-  checks.push_back(restored_past(*facts.schema));
+  checks.push_back(restored_past(facts));
   checks.push_back(signing_key(facts.schema->checkpoints));
   checks.push_back(kept_runs(*facts.schema));
   checks.push_back(bloat(*facts.schema));

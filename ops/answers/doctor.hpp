@@ -140,7 +140,8 @@ struct DoctorFacts {
   std::int64_t jobs_ahead = 0;     // of runs whose last event is later than the database's clock
   std::int64_t ahead_seconds = 0;  // the farthest
   TimeUs database_us = 0;
-  TimeUs here_us = 0;  // this machine's clock at that moment
+  TimeUs here_us = 0;                            // this machine's clock at that moment
+  std::string (*time_said)(TimeUs) = time_text;  // in what was found
 };
 
 struct Check {

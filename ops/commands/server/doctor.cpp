@@ -12,6 +12,7 @@
 #include "ops/keeping/overdue.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/kept_folders.hpp"
+#include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "storage/hooks/hook_table.hpp"
 #include "storage/postgres/administration.hpp"
@@ -273,8 +274,9 @@ Exit run_doctor(const Settings& settings) {
   const DatabaseChoice choice = choose_database(settings);
   const Result<std::string> dsn = reach_database(choice);
   if (!dsn) return dsn.error();
-  const Result<DoctorFacts> facts = read_facts(choice, *dsn);
+  Result<DoctorFacts> facts = read_facts(choice, *dsn);
   if (!facts) return facts.error();
+  if (!settings.json) facts->time_said = local_moment;
   const std::vector<Check> checks = checks_of(*facts);
   bool all_ok = true;
   Json shown = Json::array();

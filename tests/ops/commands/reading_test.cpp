@@ -268,6 +268,14 @@ TEST(Reading, F20_a_time_as_it_is_printed_can_be_given_back) {
   EXPECT_EQ(in_berlin("2026-03-29 02:30:00").exit, 2) << "it was left out";
 }
 
+TEST(Reading, F20_a_refusal_says_times_in_utc_wherever_it_is_read) {
+  const std::string run = asking_run();
+  const Ran refused = run_program(
+      "/usr/bin/env", {"TZ=Asia/Tokyo", testing::cairn_program(), "show", run, "--at", "2001-02-03T04:05:06Z"});
+  static const std::regex utc(R"(at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z, but found 2001-02-03T04:05:06)");
+  EXPECT_TRUE(std::regex_search(refused.err, utc)) << refused.err;
+}
+
 TEST(Reading, F20_explain_tokens_and_imports_say_times_in_the_readers_zone) {
   static const std::regex iso(R"(\d{4}-\d\d-\d\dT\d\d:\d\d)");
   const std::string run = asking_run();

@@ -121,6 +121,19 @@ TEST(Doctor, a_restored_past_whose_sessions_were_not_forgotten_is_a_fault) {
   EXPECT_TRUE(faults(facts).empty());
 }
 
+TEST(Doctor, F20_a_time_that_was_found_is_said_as_the_reader_has_it) {
+  DoctorFacts facts = healthy();
+  facts.schema->checkpoints.lost_us = noon;
+  const auto past = [&facts] {
+    for (const Check& check : checks_of(facts))
+      if (check.name == "restored_past") return check.found;
+    return std::string();
+  };
+  EXPECT_EQ(past(), "the database lacks checkpoints up to " + time_text(noon) + "; all sessions began after that");
+  facts.time_said = [](TimeUs at_us) { return std::string(at_us == noon ? "noon in Tokyo" : "another time"); };
+  EXPECT_EQ(past(), "the database lacks checkpoints up to noon in Tokyo; all sessions began after that");
+}
+
 TEST(Doctor, a_hook_that_has_parked_notices_or_that_no_process_sends_for_is_a_fault) {
   DoctorFacts facts = healthy();
   facts.schema->hooks = {{"chat", 0, 2, 0, {}, {}}};
