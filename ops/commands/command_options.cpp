@@ -42,8 +42,9 @@ void add_settings(CLI::App& app, Settings& settings) {
   app.add_flag("--json", settings.json, "One JSON document, or JSON lines for lists and streams");
   app.add_flag("--no-pager", settings.no_pager,
                "On a terminal, print without the pager (CAIRN_PAGER, PAGER, less) what it has no room for");
-  CLI::Option* dsn = add_text(app, "--dsn", "DSN", "The database, as a PostgreSQL connection string or URL",
-                              [&](const std::string& text) { return assign(settings.dsn, dsn_argument(text)); });
+  CLI::Option* dsn =
+      add_text(app, "--dsn", "DSN", "The database: a PostgreSQL connection string or URL; a word alone is its name",
+               [&](const std::string& text) { return assign(settings.dsn, dsn_argument(text)); });
   CLI::Option* data = add_text(app, "--data", "DIR", "Directory of the embedded PostgreSQL",
                                [&](const std::string& text) { return assign(settings.data, data_argument(text)); });
   dsn->excludes(data);

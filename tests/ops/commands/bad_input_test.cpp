@@ -2,11 +2,14 @@
 #include <csignal>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <regex>
 
 #include "storage/chain.hpp"
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/dsn.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/ops/small_disk.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn::program {
 namespace {
@@ -354,6 +357,19 @@ TEST(BadInput, a_connection_string_that_is_none_is_usage_and_not_shown) {
     expect_refused(ran, 2, "connection string");
     EXPECT_EQ(ran.err.find("sesame"), std::string::npos) << ran.err;
   }
+}
+
+TEST(BadInput, a_word_alone_is_the_name_of_a_database_where_the_variables_of_libpq_lead) {
+  const auto runs_of = [](const std::string& word) {
+    Arguments command;
+    for (const auto& [name, value] : variables_of(embedded_dsn()).variables) command.push_back(name + "=" + value);
+    command.insert(command.end(), {testing::cairn_program(), "runs", "--dsn", word});
+    return run_program("/usr/bin/env", command);
+  };
+  EXPECT_EQ(runs_of("cairn").exit, 0);
+  expect_refused(runs_of("garbage"), 5, "\"garbage\" does not exist");
+  static const std::regex says("a\\s+word\\s+alone\\s+is\\s+its\\s+name");
+  EXPECT_TRUE(std::regex_search(cairn_ok({"runs", "--help"}).out, says));
 }
 
 TEST(BadInput, a_database_that_cannot_be_reached_is_unavailable_with_its_reason) {
