@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "ops/answers/run_json.hpp"
 #include "ops/answers/words.hpp"
@@ -117,12 +118,17 @@ Exit list_runs(const Settings& settings, const RunQuery& query) {
   std::vector<RunRow> rows;
   std::int64_t shown = 0;
   std::optional<RunRow> last;
-  for_each_page(*opened->store, filter, [&](std::span<const RunRow> page) {
+  RunPages pages(*opened->store, filter);
+  for (std::vector<RunRow> page = pages.next(); !page.empty(); page = pages.next()) {
     shown += std::ssize(page);
     last = page.back();
-    if (!settings.json) return void(rows.insert(rows.end(), page.begin(), page.end()));
+    if (!settings.json) {
+      rows.insert(rows.end(), page.begin(), page.end());
+      continue;
+    }
     for (const RunRow& row : page) print_json(run_json(row));
-  });
+    if (!is_read()) return exit_ok;  // as a pager that was left: what would come is for no one
+  }
   if (!settings.json) print_runs(rows, opened->store->database_time());
   const std::string says =
       last && shown >= filter.limit ? count_shown(*opened->store, filter, shown, *last) : std::string();

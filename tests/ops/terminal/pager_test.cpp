@@ -119,6 +119,27 @@ TEST(Pager, F30_one_that_is_left_early_ends_the_command_with_its_own_exit_code_a
   EXPECT_EQ(finding.out, "");
 }
 
+TEST(Pager, F30_a_list_is_read_no_further_once_its_pager_was_left) {
+  const Json graph = {
+      {"name", "paged_runs"},
+      {"start", "wait"},
+      {"limits", {{"steps", 3}}},
+      {"nodes", {{"wait", {{"wait", {{"signal", "go"}}}, {"on", {{"fired", "end"}}}}}, {"end", {{"end", "done"}}}}}};
+  cairn_ok({"graph", "add", write_file("paged_runs.json", graph.dump())});
+  std::string lines;
+  for (int n = 0; n < 250; ++n) lines += "{}\n";
+  const std::string inputs = write_file("paged_runs.jsonl", lines);
+  cairn_ok({"batch", "paged_runs", "--inputs", inputs, "--tag", "note=" + std::string(200, 'x')});
+  const std::string command = "runs --graph paged_runs --json --limit 249";
+  const Ran whole = on_screen(command, {"CAIRN_PAGER='sed -n 249p'"});
+  EXPECT_NE(whole.out.find("cairn: 249 of 250. The next ones: "), std::string::npos) << whole.out;
+  const Ran left = on_screen(command, {"CAIRN_PAGER='head -n 1'"});  // its page is more than a pipe holds
+  EXPECT_EQ(left.exit, 0);
+  EXPECT_TRUE(left.out.starts_with("{")) << left.out;
+  EXPECT_EQ(std::count(left.out.begin(), left.out.end(), '\n'), 1) << "the list was not read to its end: " << left.out;
+  cairn_ok({"cancel", "--where", "graph=paged_runs"});
+}
+
 TEST(Pager, F30_one_that_is_not_there_leaves_the_output_to_be_printed) {
   for (const std::string command : {"graph schema", "completion zsh"}) {  // less, and more than a pipe holds
     const std::size_t blank = command.find(' ');
