@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/blame.hpp"
+#include "engine/blame_words.hpp"
 #include "engine/route_choices.hpp"
 
 namespace cairn {

@@ -148,6 +148,11 @@ std::vector<Verdict> judge(std::span<const Entry> batch, std::span<const Found> 
   return verdicts;
 }
 
+std::string attempt_text(const HeldJob& held) {
+  return to_string(held.run) + " " + std::to_string(held.job.step) + " " + std::to_string(held.job.attempt) + " " +
+         std::to_string(held.epoch);
+}
+
 std::vector<StepUse> uses_of(const Entry& entry) {
   std::vector<StepUse> uses;
   for (const EventRow& event : entry.events) {

@@ -69,6 +69,9 @@ struct Found {
   std::optional<FoundTombstone> tombstone = {};  // of a new run that was archived
 };
 
+// The attempt as SessionRow::begun names it.
+std::string attempt_text(const HeldJob& held);
+
 // Tokens and cost of the entry's model calls, by the branches under whose holds they were made; none of nothing.
 std::vector<StepUse> uses_of(const Entry& entry);
 

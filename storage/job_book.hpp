@@ -21,6 +21,13 @@ struct JobBook {
   // connection was lost may be missing.
   std::function<std::size_t(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us)> release;
 
+  // The same with holds of sessions that are taken for dead, but for those whose session's row says that their attempt
+  // has begun (SessionRow::begun): one of the two happens first, that it says so or that the hold is given up.
+  std::function<std::size_t(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us)> release_unbegun;
+  // The standing of each of these holds after their session's row has said that they begin, as that counts for
+  // release_unbegun.
+  std::function<std::vector<HoldStanding>(std::span<const std::pair<RunId, Fence>> holds)> standing_begun;
+
   // The standing of each of these holds, in their order.
   std::function<std::vector<HoldStanding>(std::span<const std::pair<RunId, Fence>> holds)> standing;
 
@@ -40,6 +47,10 @@ template <class Table>
 JobBook job_book_of(Table& table) {
   return {.release = [&table](std::span<const std::pair<RunId, Fence>> holds,
                               TimeUs run_at_us) { return table.release(holds, run_at_us); },
+          .release_unbegun = [&table](std::span<const std::pair<RunId, Fence>> holds,
+                                      TimeUs run_at_us) { return table.release_unbegun(holds, run_at_us); },
+          .standing_begun =
+              [&table](std::span<const std::pair<RunId, Fence>> holds) { return table.standing_begun(holds); },
           .standing = [&table](std::span<const std::pair<RunId, Fence>> holds) { return table.standing(holds); },
           .of = [&table](const RunId& run) { return table.of(run); },
           .queues = [&table] { return table.queues(); },

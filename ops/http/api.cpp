@@ -7,7 +7,6 @@
 
 #include "engine/corrupt_history.hpp"
 #include "engine/text.hpp"
-#include "ops/http/blame_route.hpp"
 #include "ops/http/bodies/bodies.hpp"
 #include "ops/http/bulk_route.hpp"
 #include "ops/http/claim_routes.hpp"
@@ -20,7 +19,7 @@
 #include "ops/http/mcp_route.hpp"
 #include "ops/http/question_route.hpp"
 #include "ops/http/read_routes.hpp"
-#include "ops/http/replay_route.hpp"
+#include "ops/http/record_routes.hpp"
 #include "ops/http/report_route.hpp"
 #include "ops/http/schedule_routes.hpp"
 #include "ops/http/transport/compression.hpp"

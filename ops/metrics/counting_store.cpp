@@ -28,6 +28,9 @@ class CountingStore final : public ForwardingStore {
     jobs_.release = [this](std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
       return counted(StoreCallKind::claim, [&] { return store_.jobs().release(holds, run_at_us); });
     };
+    jobs_.release_unbegun = [this](std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
+      return counted(StoreCallKind::claim, [&] { return store_.jobs().release_unbegun(holds, run_at_us); });
+    };
   }
 
   std::vector<Verdict> commit(Shard shard, std::span<const Entry> batch, CommitOptions options) override {

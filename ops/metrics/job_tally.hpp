@@ -54,7 +54,7 @@ class JobTally {
   // Reads at most part_rows * parts_max rows. Nothing: the table has not been passed once. A reading that throws
   // begins at the first job the next time.
   const std::optional<Reading>& read(const JobReader& reader, TimeUs now_us);
-  // What has been passed of the table, until it has been passed once.
+  // The counts of the part of the table that has been passed, until it has been passed once.
   const Reading& read_so_far() const { return counting_; }
 
  private:

@@ -1,5 +1,5 @@
 // The ages of queues, by which an autoscaler adds and removes workers: there is a number for every name at any time,
-// also for a queue that does not exist yet and while the database is away or silent. What it asks of the database costs
+// also for a queue that does not exist yet and while the database is away or silent. A question to the database costs
 // the same however many jobs wait (decision 0133). Safe from any thread.
 #pragma once
 

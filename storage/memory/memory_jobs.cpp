@@ -5,6 +5,9 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "storage/commit_rules.hpp"
 
 namespace cairn {
 namespace {
@@ -44,6 +47,23 @@ std::size_t MemoryJobs::release(std::span<const std::pair<RunId, Fence>> holds_g
     ++released;
   }
   return released;
+}
+
+std::size_t MemoryJobs::release_unbegun(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us) {
+  std::vector<std::pair<RunId, Fence>> unbegun(holds_given.begin(), holds_given.end());
+  {
+    const std::lock_guard lock(rows_.mutex);
+    std::erase_if(unbegun, [this](const auto& hold) {
+      const auto session = rows_.sessions.find(hold.second.session);
+      const auto run = rows_.runs.find(hold.first);
+      if (session == rows_.sessions.end() || !session->second.begun || run == rows_.runs.end()) return false;
+      const auto job = run->second.jobs.find(hold.second.branch);
+      if (job == run->second.jobs.end() || !holds(job->second, hold.second)) return false;
+      const std::vector<std::string>& begun = *session->second.begun;
+      return std::find(begun.begin(), begun.end(), attempt_text(job->second)) != begun.end();
+    });
+  }
+  return release(unbegun, run_at_us);
 }
 
 std::vector<HoldStanding> MemoryJobs::standing(std::span<const std::pair<RunId, Fence>> holds_given) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <thread>
 
+#include "storage/commit_rules.hpp"
 #include "tests/storage/set_limits.hpp"
 #include "tests/storage/store_test.hpp"
 
@@ -197,6 +198,26 @@ TEST_P(ClaimTest, release_frees_only_what_is_still_held) {
   EXPECT_EQ(store().jobs().standing(std::vector{holds[0], none}),
             (std::vector{HoldStanding::lost, HoldStanding::gone}));
   EXPECT_TRUE(store().jobs().standing({}).empty());
+}
+
+// A session is taken for dead, its step that may not be lost is to be offered again, and the session wakes up.
+TEST_P(ClaimTest, of_a_hold_that_is_given_up_for_another_and_a_session_that_says_it_begins_one_comes_first) {
+  TestRun run = started_run(), other = started_run();
+  SessionRow session;
+  session.id = 7;
+  store().sessions().open(session);
+  const std::vector<HeldJob> held = claim(7);
+  ASSERT_EQ(held.size(), 2u);
+  const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}, {held[1].run, fence_of(held[1])}};
+  store().sessions().set_begun(7, {attempt_text(held[0])});
+  EXPECT_EQ(store().jobs().standing_begun(holds), (std::vector{HoldStanding::held, HoldStanding::held}));
+  EXPECT_EQ(store().jobs().release_unbegun(holds, noon), 1u);
+  EXPECT_EQ(claim_one(8).run, held[1].run) << "the other one has begun";
+  store().sessions().set_begun(7, {attempt_text(held[0]), attempt_text(held[1])});
+  EXPECT_EQ(store().jobs().standing_begun(holds), (std::vector{HoldStanding::held, HoldStanding::lost}));
+  EXPECT_EQ(store().jobs().release(holds, noon), 1u) << "its own session gives up what it has begun";
+  EXPECT_TRUE(store().jobs().standing_begun({}).empty());
+  EXPECT_EQ(store().jobs().release_unbegun({}, noon), 0u);
 }
 
 // They have no entry in the index that claims walk until then.

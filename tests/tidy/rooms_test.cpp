@@ -142,6 +142,7 @@ const std::map<std::string, Floors> house = {
       {"ops/terminal", "ops/metrics"},
       {"ops/service"},
       {"ops/audit"},
+      {"ops/audit/blame"},
       {"ops/keeping", "ops/scheduling", "ops/hooks", "ops/traces"},
       {"ops/http/transport"},
       {"ops/http/access", "ops/http/bodies", "ops/http/streams", "ops/http/console", "ops/mcp"},

@@ -47,6 +47,7 @@ class Pool {
     RunId run;
     Fence fence;
     TimeUs run_at_us = 0;
+    bool is_of_others = false;  // a hold of another session, which may have begun meanwhile
   };
   struct Actions {
     std::vector<Claim> claims;      // answered by claimed() or claim_failed()

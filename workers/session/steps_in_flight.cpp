@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/commit_rules.hpp"
 #include "workers/runs/history.hpp"
 #include "workers/runs/trace_ids.hpp"
 #include "workers/session/attempt_note.hpp"
@@ -533,11 +534,25 @@ void StepsInFlight::expire() {
   }
 }
 
+// One that may not be lost is lost now: given back it would be repeated.
 void StepsInFlight::stop_running() {
   std::vector<Ticket> slots;
   for (const auto& [slot, step] : steps_)
     if (step.at == At::running) slots.push_back(slot);
-  for (const Ticket slot : slots) give_back(slot, now_);
+  for (const Ticket slot : slots) {
+    if (steps_.at(slot).row_says != RowSays::begun) {
+      give_back(slot, now_);
+      continue;
+    }
+    Step& step = steps_.at(slot);
+    step.at = At::ended;
+    drop_values(step);
+    if (step.deadline != never_us) deadlines_.erase({step.deadline, slot});
+    outside_.cancelled.push_back(slot);
+    const Job& job = step.job.job;
+    Failure lost{lost_error, "Its worker ended before it did.", true, {}};
+    submit(slot, FailStep{job.step, job.attempt, std::move(lost), options_.session, step.started_at});
+  }
 }
 
 }  // namespace cairn

@@ -62,7 +62,7 @@ void OpenSession::carry_out(const CallSite& at) {
 
 void SetBegun::carry_out(const CallSite& at) {
   at.store.sessions().set_begun(session, attempts);
-  answer = at.store.jobs().standing(holds);
+  answer = at.store.jobs().standing_begun(holds);
 }
 
 void ReadHistories::carry_out(const CallSite& at) {
@@ -150,7 +150,7 @@ void CommitLocked::lock_without_missed(Store& store, const DecideLocked& decide)
 }
 
 void LetGo::carry_out(const CallSite& at) {
-  answer = at.store.jobs().release(holds, run_at_us);
+  answer = is_of_others ? at.store.jobs().release_unbegun(holds, run_at_us) : at.store.jobs().release(holds, run_at_us);
   at.store.notify();
 }
 

@@ -120,8 +120,9 @@ struct TakeStarts {
 struct LetGo {
   std::vector<std::pair<RunId, Fence>> holds;
   TimeUs run_at_us = 0;
-  Ticket report = 0;       // of a worker over HTTP, that asked for it; 0: none
-  std::size_t answer = 0;  // how many were held
+  Ticket report = 0;          // of a worker over HTTP, that asked for it; 0: none
+  bool is_of_others = false;  // of sessions taken for dead, or late: those that have begun meanwhile stay theirs
+  std::size_t answer = 0;     // how many were held
   static const char* purpose() { return "let go of steps"; }
   void carry_out(const CallSite& at);
 };

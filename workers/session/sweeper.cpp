@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "storage/commit_rules.hpp"
+
 namespace cairn {
 
 SessionWatch::SessionWatch(SessionId self, TimeUs dead_after_us, TimeUs gap_max_us)
@@ -27,24 +29,20 @@ std::vector<SessionId> SessionWatch::scanned(std::span<const SessionRow> session
 }
 
 std::vector<LetGo> calls_of(const std::vector<Pool::Release>& releases) {
-  std::map<TimeUs, LetGo> by_time;
+  std::map<std::pair<TimeUs, bool>, LetGo> calls_by;
   for (const Pool::Release& one : releases) {
-    LetGo& call = by_time[one.run_at_us];
+    LetGo& call = calls_by[{one.run_at_us, one.is_of_others}];
     call.run_at_us = one.run_at_us;
+    call.is_of_others = one.is_of_others;
     call.holds.emplace_back(one.run, one.fence);
   }
   std::vector<LetGo> calls;
-  for (auto& [run_at, call] : by_time) calls.push_back(std::move(call));
+  for (auto& [by, call] : calls_by) calls.push_back(std::move(call));
   return calls;
 }
 
 std::string hold_text(const HeldJob& job) {
   return to_string(job.run) + " " + std::to_string(job.job.branch) + " " + std::to_string(job.epoch);
-}
-
-std::string attempt_text(const HeldJob& job) {
-  return to_string(job.run) + " " + std::to_string(job.job.step) + " " + std::to_string(job.job.attempt) + " " +
-         std::to_string(job.epoch);
 }
 
 // An older release does not say what runs alone, or what has begun: then every loss counts, as it did there.
@@ -68,8 +66,8 @@ namespace {
 
 Sweeper::Hold hold_of(const HeldJob& job) { return {job.run, job.job.branch, job.epoch}; }
 
-Pool::Release release_of(const HeldJob& job, TimeUs run_at_us) {
-  return {job.run, {job.job.branch, job.session, job.epoch, job.job.step}, run_at_us};
+Pool::Release release_of(const HeldJob& job, TimeUs run_at_us, SessionId self) {
+  return {job.run, {job.job.branch, job.session, job.epoch, job.job.step}, run_at_us, job.session != self};
 }
 
 }  // namespace
@@ -123,7 +121,7 @@ void Sweeper::find_strays(const ScanSessions& scan, const Ours& ours, TimeUs ste
     const TimeUs first = before == strays_.end() ? steady_us : before->second;
     strays.emplace(hold, first);
     if (steady_us - first >= stray_after_us_ && !ours.may_come(hold.run, first))
-      findings.releases.push_back(release_of(job, scan.now_us));
+      findings.releases.push_back(release_of(job, scan.now_us, self_));
   }
   strays_ = std::move(strays);
 }
@@ -135,7 +133,7 @@ Sweeper::Lost Sweeper::losses_of(const std::vector<HeldJob>& jobs, const std::st
     // A session without a row may have been closed in good order: none of its holds is taken for one that ran alone.
     Loss loss = loss_of(job, message, session == said_.end() ? SaidOfHolds{.alone = ""} : session->second);
     if (!loss.command) {
-      lost.releases.push_back(release_of(job, now_us));
+      lost.releases.push_back(release_of(job, now_us, self_));
     } else if (under_way_.insert(hold_of(job)).second) {
       lost.losses.push_back(std::move(loss));
     }

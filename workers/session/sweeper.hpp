@@ -63,8 +63,6 @@ std::vector<LetGo> calls_of(const std::vector<Pool::Release>& releases);
 
 // The hold as SessionRow::alone names it.
 std::string hold_text(const HeldJob& job);
-// The attempt as SessionRow::begun names it.
-std::string attempt_text(const HeldJob& job);
 
 class Sweeper {
  public:

@@ -217,7 +217,7 @@ void Sweeping::replied_to_loss(const InternalSubmission& what, const Reply& repl
   const bool is_left = is_unreadable(reply.status.error());
   if (is_left) actions_.unreadable.push_back(what.run);
   const bool is_at_once = is_left || reply.status.error().code == Code::conflict;
-  actions_.releases.push_back({what.run, what.fence, is_at_once ? now_ : now_ + refused_loss_pause_us});
+  actions_.releases.push_back({what.run, what.fence, is_at_once ? now_ : now_ + refused_loss_pause_us, true});
 }
 
 // Refused otherwise: the caller has heard of the end, or has ended, or is gone.

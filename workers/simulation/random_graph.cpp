@@ -65,7 +65,8 @@ class GraphMaker {
   Json worker(const std::string& next, std::vector<std::string> labels) {
     const bool is_pure = what_.has_pure && chance_.one_in(2);
     Json node = {{"do", is_pure ? "x.pure" : "x.y"}, {"labels", labels}, {"on", {{"ok", next}, {"error", next}}}};
-    node["retry"] = {{"attempts", 1 + chance_.below(3)}, {"lost", 1000}, {"backoff_ms", chance_.below(2) * 10}};
+    const int lost = what_.is_fragile && chance_.one_in(6) ? 0 : 1000;
+    node["retry"] = {{"attempts", 1 + chance_.below(3)}, {"lost", lost}, {"backoff_ms", chance_.below(2) * 10}};
     if (what_.has_queues && (what_.is_all_in_other || chance_.one_in(4))) node["queue"] = "other";
     if (is_pure && chance_.one_in(3)) node["cache"] = true;
     if (what_.has_times && !is_pure && chance_.one_in(3)) node["timeout_ms"] = 300;

@@ -233,10 +233,18 @@ void SimulatedWorker::check_alone(const Effect& effect) {
   executing_.emplace(effect.slot, is_alone);
 }
 
-// An attempt whose end is in the log is begun by no one any more, but for a session that stood still and does not know
-// yet that it has lost its holds.
+// An attempt that may not be lost is begun once. Any other whose end is in the log is begun by no one any more, but for
+// a session that stood still and does not know yet that it has lost its holds.
 void SimulatedWorker::check_first(const Effect& effect) const {
   const StepInput& input = effect.work.input;
+  const RunState* state = world_.checker.state(input.run);
+  const Step* step = state == nullptr ? nullptr : find_step(*state, input.step);
+  if (step != nullptr && may_not_be_lost(*state, *step)) {
+    ++world_.reached["attempts that may not be lost"];
+    if (!world_.begun.insert({input.run, input.step, input.attempt, state->counted_from}).second)
+      found("Attempt " + std::to_string(input.attempt) + " at step " + std::to_string(input.step) + " of run " +
+            to_string(input.run).substr(0, 8) + " may not be lost, and is begun again in " + name() + ".");
+  }
   if (has_stalled_ || !world_.checker.has_ended(input.run, input.step, input.attempt)) return;
   found("Attempt " + std::to_string(input.attempt) + " at step " + std::to_string(input.step) + " of run " +
         to_string(input.run).substr(0, 8) + " is begun in " + name() + ", but has ended.");

@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "workers/handlers/handler.hpp"
@@ -78,10 +80,11 @@ class World {
   TimeUs outage_until = 0;
   TimeUs deaf_until = 0;
   std::int64_t last_commit = 0;
-  TimeUs moved_us = 0;                          // when the log last grew
-  std::map<std::string, std::int64_t> faults;   // that happened, by kind
-  std::map<std::string, std::int64_t> reached;  // points that not every course reaches, by name
-  std::vector<std::string> story;               // if it is kept
+  TimeUs moved_us = 0;                                              // when the log last grew
+  std::map<std::string, std::int64_t> faults;                       // that happened, by kind
+  std::set<std::tuple<RunId, StepId, std::int32_t, TimeUs>> begun;  // attempts that may not be lost, since a reopening
+  std::map<std::string, std::int64_t> reached;                      // points that not every course reaches, by name
+  std::vector<std::string> story;                                   // if it is kept
 
  private:
   TimeUs delay();

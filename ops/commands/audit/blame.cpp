@@ -1,4 +1,4 @@
-#include "ops/audit/blame.hpp"
+#include "ops/audit/blame/blame.hpp"
 
 #include <CLI/CLI.hpp>
 #include <limits>

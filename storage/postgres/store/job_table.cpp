@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ constexpr std::int32_t priorities_max = 1'000;  // of a queue in a shard
 constexpr std::int32_t entries_max = 10'000;    // of a priority
 constexpr auto oldest_columns = std::to_array<std::string_view>({"queue", "min"});
 constexpr auto standing_columns = std::to_array<std::string_view>({"place", "is_there", "is_held"});
+constexpr auto begun_columns = std::to_array<std::string_view>({"place"});
 
 // Holds as the arrays that statements take.
 class FenceArrays {
@@ -36,28 +38,56 @@ class FenceArrays {
       steps_{PgType::int4};
 };
 
+using Fences = std::map<std::pair<RunId, BranchId>, Fence>;
+
+FenceArrays arrays_of(const Fences& fences) {
+  FenceArrays arrays;
+  for (const auto& [key, fence] : fences) arrays.add(key.first, fence);
+  return arrays;
+}
+
+PgParameters runs_of(Shard shard, const Fences& fences) {
+  PgArray runs(PgType::uuid);
+  std::optional<RunId> last;
+  for (const auto& [key, fence] : fences) {
+    if (last != key.first) runs.add(key.first);
+    last = key.first;
+  }
+  return PgParameters().add(shard).add(std::move(runs));
+}
+
+PgParameters release_parameters(Shard shard, const Fences& fences, TimeUs run_at_us) {
+  return arrays_of(fences).add_to(PgParameters().add(shard)).add(run_at_us);
+}
+
+HoldStanding standing_of(const PgResult& rows, int row) {
+  if (!rows.boolean(row, 1)) return HoldStanding::gone;
+  return rows.boolean(row, 2) ? HoldStanding::held : HoldStanding::lost;
+}
+
 }  // namespace
 
-std::size_t JobTable::release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
-  std::map<Shard, std::map<std::pair<RunId, BranchId>, Fence>> by_shard;
+std::map<Shard, JobTable::Fences> JobTable::by_shard(std::span<const std::pair<RunId, Fence>> holds) const {
+  std::map<Shard, Fences> by_shard;
   for (const auto& [run, fence] : holds) by_shard[shard_of(run, shards_)][{run, fence.branch}] = fence;
+  return by_shard;
+}
+
+std::size_t JobTable::release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
   std::size_t released = 0;
-  for (const auto& [shard, fences] : by_shard) released += release_on(shard, fences, run_at_us);
+  for (const auto& [shard, fences] : by_shard(holds)) released += release_on(shard, fences, run_at_us);
   return released;
 }
 
-std::size_t JobTable::release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences,
-                                 TimeUs run_at_us) {
-  PgArray locked(PgType::uuid);
-  FenceArrays arrays;
-  std::optional<RunId> last;
-  for (const auto& [key, fence] : fences) {
-    if (last != key.first) locked.add(key.first);
-    last = key.first;
-    arrays.add(key.first, fence);
-  }
-  const PgParameters runs = PgParameters().add(shard).add(std::move(locked));
-  const PgParameters parameters = arrays.add_to(PgParameters().add(shard)).add(run_at_us);
+std::size_t JobTable::release_unbegun(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us) {
+  std::size_t released = 0;
+  for (const auto& [shard, fences] : by_shard(holds)) released += release_unbegun_on(shard, fences, run_at_us);
+  return released;
+}
+
+std::size_t JobTable::release_on(Shard shard, const Fences& fences, TimeUs run_at_us) {
+  const PgParameters runs = runs_of(shard, fences);
+  const PgParameters parameters = release_parameters(shard, fences, run_at_us);
   return placements_.run(shard, [&](PgConnection& connection) {
     connection.begin_pipeline();
     connection.send(begin_statement());
@@ -73,6 +103,59 @@ std::size_t JobTable::release_on(Shard shard, const std::map<std::pair<RunId, Br
   });
 }
 
+// Under the locks of the runs, which standing_begun() takes as well, after the session's row was written.
+std::size_t JobTable::release_unbegun_on(Shard shard, const Fences& fences, TimeUs run_at_us) {
+  return placements_.run(shard, [&](PgConnection& connection) {
+    connection.begin_pipeline();
+    connection.send(begin_statement());
+    connection.send(statement("lock_runs"), runs_of(shard, fences));
+    connection.send(statement("holds_begun"), arrays_of(fences).add_to(PgParameters().add(shard)));
+    connection.sync();
+    connection.receive();  // of BEGIN
+    connection.receive();  // the locked runs
+    const PgResult begun = connection.receive();
+    begun.expect_columns(begun_columns);
+    Fences unbegun = fences;
+    for (int row = 0; row < begun.rows(); ++row)
+      unbegun.erase(std::next(fences.begin(), static_cast<std::ptrdiff_t>(begun.int8(row, 0) - 1))->first);
+    connection.send(statement("release_jobs"), release_parameters(shard, unbegun, run_at_us));
+    connection.send(commit_statement());
+    connection.sync();
+    const PgResult released = connection.receive();
+    connection.finish();
+    return static_cast<std::size_t>(released.rows());
+  });
+}
+
+std::vector<HoldStanding> JobTable::standing_begun(std::span<const std::pair<RunId, Fence>> holds) {
+  std::map<std::pair<RunId, BranchId>, HoldStanding> found;
+  for (const auto& [shard, fences] : by_shard(holds)) {
+    const PgResult rows = placements_.run(shard, [&shard = shard, &fences = fences](PgConnection& connection) {
+      connection.begin_pipeline();
+      connection.send(begin_statement());
+      connection.send(statement("lock_runs"), runs_of(shard, fences));
+      connection.send(statement("holds_standing"), arrays_of(fences).add_to(PgParameters().add(shard)));
+      connection.send(commit_statement());
+      connection.sync();
+      connection.receive();  // of BEGIN
+      connection.receive();  // the locked runs
+      PgResult standing = connection.receive();
+      connection.finish();
+      return standing;
+    });
+    rows.expect_columns(standing_columns);
+    for (int row = 0; row < rows.rows(); ++row)
+      found[std::next(fences.begin(), static_cast<std::ptrdiff_t>(rows.int8(row, 0) - 1))->first] =
+          standing_of(rows, row);
+  }
+  std::vector<HoldStanding> standings;
+  for (const auto& [run, fence] : holds) {
+    const auto one = found.find({run, fence.branch});
+    standings.push_back(one == found.end() ? HoldStanding::gone : one->second);
+  }
+  return standings;
+}
+
 std::vector<HoldStanding> JobTable::standing(std::span<const std::pair<RunId, Fence>> holds) {
   std::map<Shard, std::vector<std::size_t>> by_shard;
   for (std::size_t at = 0; at < holds.size(); ++at) by_shard[shard_of(holds[at].first, shards_)].push_back(at);
@@ -83,8 +166,7 @@ std::vector<HoldStanding> JobTable::standing(std::span<const std::pair<RunId, Fe
     const PgResult rows = placements_.query(shard, "holds_standing", fences.add_to(PgParameters().add(shard)));
     rows.expect_columns(standing_columns);
     for (int row = 0; row < rows.rows(); ++row) {
-      HoldStanding& one = found[places[static_cast<std::size_t>(rows.int8(row, 0) - 1)]];
-      if (rows.boolean(row, 1)) one = rows.boolean(row, 2) ? HoldStanding::held : HoldStanding::lost;
+      found[places[static_cast<std::size_t>(rows.int8(row, 0) - 1)]] = standing_of(rows, row);
     }
   }
   return found;

@@ -22,13 +22,18 @@ class JobTable {
 
   // As JobBook says.
   std::size_t release(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us);
+  std::size_t release_unbegun(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us);
+  std::vector<HoldStanding> standing_begun(std::span<const std::pair<RunId, Fence>> holds);
   std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds);
   std::vector<HeldJob> of(const RunId& id);
   std::vector<QueueRow> queues();
   std::map<std::string, TimeUs> oldest();
 
  private:
-  std::size_t release_on(Shard shard, const std::map<std::pair<RunId, BranchId>, Fence>& fences, TimeUs run_at_us);
+  using Fences = std::map<std::pair<RunId, BranchId>, Fence>;  // in the order of locks
+  std::map<Shard, Fences> by_shard(std::span<const std::pair<RunId, Fence>> holds) const;
+  std::size_t release_on(Shard shard, const Fences& fences, TimeUs run_at_us);
+  std::size_t release_unbegun_on(Shard shard, const Fences& fences, TimeUs run_at_us);
 
   Placements& placements_;
   SharedClock& clock_;

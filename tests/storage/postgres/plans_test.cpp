@@ -55,7 +55,7 @@ class Plans : public ::testing::Test {
     return plan;
   }
 
-  // How many pages of jobs and of the index of due jobs are read. What `use` writes is rolled back.
+  // How many pages of jobs and of the index of due jobs are read by `use`; its writes are rolled back.
   static std::int64_t pages_read(const std::function<void(PgConnection&)>& use) {
     PostgresPool pool({dsn_, "test", true}, 1);
     const PgStatement sql{"pages",
@@ -511,7 +511,7 @@ TEST_F(Plans, the_oldest_jobs_are_found_by_hops_along_the_index_of_due_jobs_with
     const std::string plan = plan_of("oldest_jobs", dsn);
     SCOPED_TRACE(plan);
     EXPECT_NE(plan.find("Index Cond: (ROW(shard, queue, priority) > ROW("), std::string::npos);
-    EXPECT_NE(plan.find("(queue = l.queue) AND (priority = l.priority) AND (run_at <= $1)"), std::string::npos);
+    EXPECT_NE(plan.find("(queue = l_1.queue) AND (priority = l_1.priority) AND (run_at <= $1)"), std::string::npos);
     EXPECT_NE(plan.find(" AND (run_id = "), std::string::npos);
     for (const char* bad : {"Sort", "Seq Scan", "job_due_of_key"}) EXPECT_EQ(plan.find(bad), std::string::npos) << bad;
   }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "storage/commit_rules.hpp"
 #include "workers/ids.hpp"
 #include "workers/ports/local_process.hpp"
 #include "workers/session/sweeper.hpp"

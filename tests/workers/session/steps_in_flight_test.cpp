@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "storage/commit_rules.hpp"
 #include "storage/memory/memory_store.hpp"
 #include "tests/workers/session/times.hpp"
 #include "tests/workers/small_graphs.hpp"
@@ -112,6 +113,25 @@ TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_is_given_back_when_no_
   steps_.begun_not_set(std::get<SetBegun>(outside_.calls.at(0)));
   EXPECT_EQ(drain_actions().ended.at(0).how, StepsInFlight::Ended::How::given_back);
   EXPECT_TRUE(outside_.effects.empty());
+}
+
+// A worker that must end gave it back, and another one executed it again.
+TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_and_runs_when_its_worker_must_end_is_lost) {
+  begin_what_may_not_be_lost();
+  SetBegun call = std::get<SetBegun>(outside_.calls.at(0));
+  call.answer = {HoldStanding::held};
+  const RunState state = *client_->state(steps_.job(1)->run);
+  steps_.begun_set(call);
+  steps_.execute(1, &state, client_->graphs());
+  ASSERT_EQ(outside_.effects.size(), 1u);
+  steps_.stop_running();
+  const StepsInFlight::Actions actions = drain_actions();
+  EXPECT_TRUE(actions.ended.empty()) << "it is not given back";
+  ASSERT_EQ(actions.reports.size(), 1u);
+  const FailStep& lost = std::get<FailStep>(actions.reports[0].command);
+  EXPECT_EQ(lost.failure.error, lost_error);
+  EXPECT_TRUE(lost.begun);
+  EXPECT_EQ(outside_.cancelled, std::vector<Ticket>{1});
 }
 
 TEST_F(StepsInFlightTest, past_its_deadline_an_effect_is_cancelled_and_its_attempt_fails) {

@@ -1,4 +1,4 @@
-#include "ops/audit/blame.hpp"
+#include "ops/audit/blame/blame.hpp"
 
 #include <algorithm>
 #include <new>
@@ -7,7 +7,7 @@
 
 #include "engine/bounds.hpp"
 #include "ops/answers/words.hpp"
-#include "ops/audit/blame_words.hpp"
+#include "ops/audit/blame/blame_words.hpp"
 #include "workers/handlers/handler.hpp"
 #include "workers/runs/history.hpp"
 
@@ -67,14 +67,15 @@ Status Blamer::read(const RunId& run, Blame& blame) {
     } catch (const std::bad_alloc&) {
       return no_memory();
     } catch (const std::exception& bad) {  // CorruptHistory, or JSON of a shape that no event of ours has
-      return Error{Code::corrupt, recordable(bad.what(), message_shown_max)};
+      return Error{Code::corrupt, recordable(bad.what(), BlameWords::message_shown_max)};
     }
     last = rows.back().seq;
     if (rows.size() < static_cast<std::size_t>(history_page)) return Done{};
   }
 }
 
-// What each outcome gave, read in as few pages as hold its event. Events are not kept: one may have megabytes.
+// The values that outcomes gave, read in as few pages as hold their events. An event is not kept, as it may have
+// megabytes.
 Result<Blamer::Words> Blamer::words_of(const RunId& run, const BlameSlice& slice) {
   std::multimap<std::int64_t, const BlamedOutcome*> wanted = {{slice.of.seq, &slice.of}};
   for (const BlamedOutcome& cause : slice.causes) wanted.emplace(cause.seq, &cause);

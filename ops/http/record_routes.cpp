@@ -1,13 +1,27 @@
-#include "ops/http/blame_route.hpp"
+#include "ops/http/record_routes.hpp"
 
 #include <limits>
 
-#include "ops/audit/blame.hpp"
+#include "ops/audit/blame/blame.hpp"
+#include "ops/audit/replay.hpp"
 #include "ops/http/bodies/bodies.hpp"
+#include "ops/http/graph_routes.hpp"
 #include "ops/requests/run_ids.hpp"
 
 namespace cairn {
 namespace {
+
+RouteReply replayed(RouteCall& call, const GraphRef& graph, bool handlers) {
+  const Result<RunId> run = run_of(call);
+  if (!run) return run.error();
+  if (!call.store().run(*run)) return no_such_run(call.name);
+  call.client.know_graphs_of(*run);
+  const ReplayMeans means(*call.side.opened.catalogue, graph, handlers);
+  Replayer replayer(call.store(), call.client.graphs(), means.options());
+  ReplayReport report;
+  replayer.replay({*run}, [&](const Replayed& done) { report.add(done); });
+  return json_response(report.json());
+}
 
 // A number of the query; nothing if it is not there.
 template <class Number>
@@ -34,6 +48,24 @@ Result<BlameRequest> blame_query(const ApiRequest& request) {
 }
 
 }  // namespace
+
+RouteReply replay_run(RouteCall& call) {
+  if (const Status known = only_query(call.request, {"handlers"}); !known) return known.error();
+  const Result<bool> handlers = query_flag(call.request, "handlers");
+  return handlers ? replayed(call, nullptr, *handlers) : handlers.error();
+}
+
+RouteReply replay_run_otherwise(RouteCall& call) {
+  const Result<ReplayRequest> request = replay_body(call.request);
+  if (!request) return request.error();
+  GraphRef graph;
+  if (request->graph) {
+    Result<GraphRef, ApiResponse> brought = brought_graph(call, *request->graph);
+    if (!brought) return std::move(brought).error();
+    graph = *brought;
+  }
+  return replayed(call, graph, request->handlers);
+}
 
 RouteReply blame_run(RouteCall& call) {
   const Result<BlameRequest> asked = blame_query(call.request);

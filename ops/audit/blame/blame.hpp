@@ -32,10 +32,6 @@ struct BlameRequest {
 // Not thread-safe; one per thread, over one store.
 class Blamer {
  public:
-  static constexpr std::size_t value_shown_max = 160;    // bytes of a value
-  static constexpr std::size_t channels_shown_max = 4;   // of one outcome
-  static constexpr std::size_t message_shown_max = 400;  // bytes of a reason or of a failure's sentence
-
   Blamer(Store& store, Graphs graphs, ReadsOf reads)
       : store_(store), graphs_(std::move(graphs)), reads_(std::move(reads)) {}
 

@@ -1,10 +1,9 @@
-#include "ops/audit/blame_words.hpp"
+#include "ops/audit/blame/blame_words.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "engine/bounds.hpp"
-#include "ops/audit/blame.hpp"
 
 namespace cairn {
 namespace {
@@ -12,10 +11,10 @@ namespace {
 std::string shown_value(const Json& value) {
   if (value.is_object() && value.contains("$blob") && value.contains("bytes"))
     return "a value of " + value["bytes"].dump() + " bytes";
-  return excerpt(value, Blamer::value_shown_max);
+  return excerpt(value, BlameWords::value_shown_max);
 }
 
-std::string cut(const std::string& message) { return recordable(message, Blamer::message_shown_max); }
+std::string cut(const std::string& message) { return recordable(message, BlameWords::message_shown_max); }
 
 // The one who gave it, at the begin of a sentence.
 std::string giver(const BlamedOutcome& outcome) {
@@ -65,7 +64,7 @@ std::string given_of(const BlamedOutcome& outcome, const JsonText& patch) {
   for (const std::string& channel : channels_read(outcome)) {
     const auto value = values.find(channel);
     if (value == values.end()) continue;
-    if (++shown > Blamer::channels_shown_max) return text + " and more";
+    if (++shown > BlameWords::channels_shown_max) return text + " and more";
     text += (text.empty() ? "" : ", ") + channel + " = " + shown_value(*value);
   }
   return text;
