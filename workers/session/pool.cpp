@@ -174,6 +174,7 @@ void Pool::bar(bool is_barred) {
 // No other claim is under way.
 void Pool::claim_alone() {
   is_claiming_alone_ = true;
+  alone_asked_at_ = now_;
   claiming_ = 1;
   actions_.claims.push_back(
       {.shard = shard_of(*room_for_, options_.shards), .limit = 1, .only_runs = {*room_for_}, .not_of = {}});
@@ -183,7 +184,7 @@ void Pool::claimed_alone(std::vector<HeldJob> jobs) {
   is_claiming_alone_ = false;
   claiming_ = 0;
   room_for_.reset();
-  for (HeldJob& job : jobs) alone_ = start(std::move(job));
+  for (HeldJob& job : jobs) alone_ = start(std::move(job), 0, alone_asked_at_);
   want_all();
 }
 
@@ -226,7 +227,7 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
   found_nothing_ = jobs.empty() && source.unscanned == 0;
   // The notified job may not be due by our clock yet: one more claim a moment later.
   if (source.answers_notification && jobs.empty()) due(database_ + clocks_differ_us);
-  for (HeldJob& job : jobs) start(std::move(job));
+  for (HeldJob& job : jobs) start(std::move(job), 0, source.asked_at);
 }
 
 // Then all runs are asked for what the claim was wanted for.
@@ -234,7 +235,7 @@ void Pool::claimed_homes(Source& source, std::vector<HeldJob> jobs) {
   source.are_homes_asked = static_cast<std::int32_t>(jobs.size()) < source.limit;
   source.wants = std::max(source.wants, source.claims);
   source.notified = source.notified || source.answers_notification;
-  for (HeldJob& job : jobs) start(std::move(job));
+  for (HeldJob& job : jobs) start(std::move(job), 0, source.asked_at);
 }
 
 void Pool::claim_failed(Shard shard) {
@@ -252,6 +253,7 @@ void Pool::claim(Shard shard, Source& source) {
   const std::int32_t fair = std::max(8, options_.concurrency / options_.shards);
   source.limit = std::min({free_slots(), fair, claim_limit_max});
   source.claiming = true;
+  source.asked_at = now_;
   if (source.unscanned == 0) source.unscanned = source.only_runs.size();
   source.claims = now_ >= source.poll_at ? Wants::anything : source.wants;
   source.wants = Wants::nothing;  // until it is notified or the claim is filled

@@ -95,7 +95,7 @@ class Pool {
 
   // May the branch's next step stay? REQUIRES: the slot is taken.
   bool may_keep(Slot slot) const;
-  // How long the branch has been held here since it was claimed. REQUIRES: the slot is taken.
+  // How long the branch has been held here at most, from when its claim was asked for. REQUIRES: the slot is taken.
   TimeUs held_us(Slot slot) const { return now_ - slots_.at(slot).since_us; }
   // Slots that neither a step nor a claim under way has taken.
   std::int32_t free_slots() const;
@@ -133,6 +133,7 @@ class Pool {
     bool notified = false;              // since the last claim began
     bool answers_notification = false;  // the claim under way does
     std::int32_t limit = 0;             // of the claim under way
+    TimeUs asked_at = 0;                // likewise; steady
     TimeUs poll_at = 0;
     std::vector<RunId> only_runs;
     std::size_t next = 0;          // of these, where the next claim begins
@@ -166,7 +167,8 @@ class Pool {
   bool is_barred_ = false;
   std::optional<RunId> room_for_;
   bool is_claiming_alone_ = false;
-  Slot alone_ = 0;  // the one that the claim for room_for_ brought
+  TimeUs alone_asked_at_ = 0;  // steady
+  Slot alone_ = 0;             // the one that the claim for room_for_ brought
   Slot last_slot_ = 0;
   std::unordered_map<Slot, Taken> slots_;
   std::vector<Source> sources_;

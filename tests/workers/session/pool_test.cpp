@@ -94,6 +94,16 @@ TEST(Pool, A7_after_some_jobs_that_commits_brought_others_are_claimed) {
   EXPECT_EQ(pool.refills(), 0);
 }
 
+// A limit that came while a claim was answered late would be taken for older than the hold.
+TEST(Pool, a_branch_is_held_from_when_its_claim_was_asked_for) {
+  Pool pool(patient());
+  pool.tick(1'000'000, 1'000'000);
+  ASSERT_EQ(pool.drain_actions().claims.size(), 1u);
+  pool.tick(4'000'000, 4'000'000);
+  pool.claimed(0, jobs(1));
+  EXPECT_EQ(pool.held_us(pool.drain_actions().starts.at(0).slot), 3'000'000);
+}
+
 // The run's home asks for it by name first, then for any job, whatever brought the claim about.
 TEST(Pool, runs_at_home_are_claimed_by_name_before_any_others) {
   Pool pool(patient());
