@@ -50,7 +50,8 @@ export function AskForm({ given, onAsk }: { given: Given; onAsk: (wanted: Given)
       <div class="ask-row">
         <label class="grows">{given.run === "" ? "Runs, as --where" : `Run ${given.run}, or others, as --where`}
           <input ref={field} type="text" class="code" spellcheck={false} autocomplete="off"
-            placeholder="all runs: graph=order,status=done,since=24h narrows" value={where.value}
+            placeholder={kind.value === "blame" ? "all failed runs: graph=order,since=24h narrows"
+              : "all runs: graph=order,status=done,since=24h narrows"} value={where.value}
             onInput={(event) => (where.value = event.currentTarget.value)} />
         </label>
         <label>The newest
