@@ -216,6 +216,10 @@ TEST_P(ClaimTest, of_a_hold_that_is_given_up_for_another_and_a_session_that_says
   store().sessions().set_begun(7, {attempt_text(held[0]), attempt_text(held[1])});
   EXPECT_EQ(store().jobs().standing_begun(holds), (std::vector{HoldStanding::held, HoldStanding::lost}));
   EXPECT_EQ(store().jobs().release(holds, noon), 1u) << "its own session gives up what it has begun";
+  const HeldJob again = claim_one(7);
+  const std::vector<std::pair<RunId, Fence>> twice{{again.run, fence_of(held[0])}, {again.run, fence_of(again)}};
+  EXPECT_EQ(store().jobs().standing_begun(twice), (std::vector{HoldStanding::lost, HoldStanding::held}))
+      << "of one branch the newer hold stands";
   EXPECT_TRUE(store().jobs().standing_begun({}).empty());
   EXPECT_EQ(store().jobs().release_unbegun({}, noon), 0u);
 }

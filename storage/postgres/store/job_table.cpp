@@ -128,13 +128,13 @@ std::size_t JobTable::release_unbegun_on(Shard shard, const Fences& fences, Time
 }
 
 std::vector<HoldStanding> JobTable::standing_begun(std::span<const std::pair<RunId, Fence>> holds) {
-  std::map<std::pair<RunId, BranchId>, HoldStanding> found;
-  for (const auto& [shard, fences] : by_shard(holds)) {
-    const PgResult rows = placements_.run(shard, [&shard = shard, &fences = fences](PgConnection& connection) {
+  const std::map<Shard, Fences> locked = by_shard(holds);
+  return standing_by(holds, [&](Shard shard, const PgParameters& parameters) {
+    return placements_.run(shard, [&](PgConnection& connection) {
       connection.begin_pipeline();
       connection.send(begin_statement());
-      connection.send(statement("lock_runs"), runs_of(shard, fences));
-      connection.send(statement("holds_standing"), arrays_of(fences).add_to(PgParameters().add(shard)));
+      connection.send(statement("lock_runs"), runs_of(shard, locked.at(shard)));
+      connection.send(statement("holds_standing"), parameters);
       connection.send(commit_statement());
       connection.sync();
       connection.receive();  // of BEGIN
@@ -143,31 +143,28 @@ std::vector<HoldStanding> JobTable::standing_begun(std::span<const std::pair<Run
       connection.finish();
       return standing;
     });
-    rows.expect_columns(standing_columns);
-    for (int row = 0; row < rows.rows(); ++row)
-      found[std::next(fences.begin(), static_cast<std::ptrdiff_t>(rows.int8(row, 0) - 1))->first] =
-          standing_of(rows, row);
-  }
-  std::vector<HoldStanding> standings;
-  for (const auto& [run, fence] : holds) {
-    const auto one = found.find({run, fence.branch});
-    standings.push_back(one == found.end() ? HoldStanding::gone : one->second);
-  }
-  return standings;
+  });
 }
 
 std::vector<HoldStanding> JobTable::standing(std::span<const std::pair<RunId, Fence>> holds) {
+  return standing_by(holds, [this](Shard shard, const PgParameters& parameters) {
+    return placements_.query(shard, "holds_standing", parameters);
+  });
+}
+
+// Each by its place: there may be several of one branch, of which one is newer.
+std::vector<HoldStanding> JobTable::standing_by(std::span<const std::pair<RunId, Fence>> holds,
+                                                const std::function<PgResult(Shard, const PgParameters&)>& read) const {
   std::map<Shard, std::vector<std::size_t>> by_shard;
   for (std::size_t at = 0; at < holds.size(); ++at) by_shard[shard_of(holds[at].first, shards_)].push_back(at);
   std::vector<HoldStanding> found(holds.size(), HoldStanding::gone);
   for (const auto& [shard, places] : by_shard) {
     FenceArrays fences;
     for (const std::size_t at : places) fences.add(holds[at].first, holds[at].second);
-    const PgResult rows = placements_.query(shard, "holds_standing", fences.add_to(PgParameters().add(shard)));
+    const PgResult rows = read(shard, fences.add_to(PgParameters().add(shard)));
     rows.expect_columns(standing_columns);
-    for (int row = 0; row < rows.rows(); ++row) {
+    for (int row = 0; row < rows.rows(); ++row)
       found[places[static_cast<std::size_t>(rows.int8(row, 0) - 1)]] = standing_of(rows, row);
-    }
   }
   return found;
 }

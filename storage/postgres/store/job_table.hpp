@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -32,6 +33,8 @@ class JobTable {
  private:
   using Fences = std::map<std::pair<RunId, BranchId>, Fence>;  // in the order of locks
   std::map<Shard, Fences> by_shard(std::span<const std::pair<RunId, Fence>> holds) const;
+  std::vector<HoldStanding> standing_by(std::span<const std::pair<RunId, Fence>> holds,
+                                        const std::function<PgResult(Shard, const PgParameters&)>& read) const;
   std::size_t release_on(Shard shard, const Fences& fences, TimeUs run_at_us);
   std::size_t release_unbegun_on(Shard shard, const Fences& fences, TimeUs run_at_us);
 
