@@ -180,12 +180,11 @@ TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_u
   return now_us + (std::min(timeout_ms, timeout_ms_max) + deadline_grace_ms) * 1000;
 }
 
-void note_no_one_waits(ClaimedBatch& batch, const QueueLimits& limits, bool leaves_places, bool leaves_no_job) {
-  const GoesOn how = limits.goes_on();
-  NoOneWaits there{.queue = limits.name};
-  there.for_place = leaves_places && limits.concurrency && (how == GoesOn::freely || how == GoesOn::paced);
-  there.for_turn = leaves_no_job && how != GoesOn::paced && how != GoesOn::never && limits.reserves.empty();
-  if (there.for_place || there.for_turn) batch.no_one_waits.push_back(std::move(there));
+void note_no_one_waits(ClaimedBatch& batch, const QueueLimits& limits, NoOneWaits there) {
+  if (limits.goes_on() == GoesOn::never) return;
+  there.queue = limits.name;
+  there.for_place = there.for_place && limits.concurrency && !limits.has_keys();
+  if (there.for_place || there.for_turn || there.but_of) batch.no_one_waits.push_back(std::move(there));
 }
 
 bool matches(const RunFilter& filter, const RunRow& run) {

@@ -88,9 +88,9 @@ inline std::int64_t first_epoch(std::int64_t head) { return head << 20; }
 // worker's own timeout comes first. `never_us` without a timeout.
 TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us);
 
-// Adds to the batch of a claim whether no one waits in a queue with these limits: for a place, if the claim leaves
-// places of the concurrency; for a turn, if it leaves no job of its shard that is due.
-void note_no_one_waits(ClaimedBatch& batch, const QueueLimits& limits, bool leaves_places, bool leaves_no_job);
+// Adds to the batch of a claim where no one waits in a queue with these limits, as the claim saw it: for a place that
+// all keys share, only in a queue without keys. Nothing, where a held branch never goes on.
+void note_no_one_waits(ClaimedBatch& batch, const QueueLimits& limits, NoOneWaits there);
 
 // True if the run passes the filter, `lineage` and `limit` left aside.
 bool matches(const RunFilter& filter, const RunRow& run);

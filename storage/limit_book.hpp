@@ -38,10 +38,11 @@ struct LimitBook {
   // check_change().
   std::function<Result<QueueLimits>(const LimitChange&)> change_limits;
 
-  // Takes starts of the queue for jobs that are held already, of branches that go on: how many of these `count` may
-  // begin, now. As many as its rate and its budgets leave: all where it has none; none where a held branch goes on
-  // while no one waits, or never (GoesOn). As with a claim, a start that was taken is used up, whatever becomes of it.
-  std::function<std::int64_t(const std::string& queue, std::int64_t count)> take_starts;
+  // Takes starts of the queue for jobs that are held already, of branches that go on: how many of each key may begin
+  // now, of as many as are asked for (the key "" in a queue without keys). As many as rates and budgets leave: all
+  // where there are none; none where a held branch never goes on (GoesOn). As with a claim, a start that was taken is
+  // used up, whatever becomes of it.
+  std::function<KeyCounts(const std::string& queue, const KeyCounts& asked)> take_starts;
 
   // The use of these queues' rates and budgets; `held` is left at 0: JobBook::queues counts that.
   std::function<std::map<std::string, QueueUse>(const std::vector<std::string>& queues)> queue_uses;
@@ -81,7 +82,8 @@ LimitBook limit_book_of(Keeper& store) {
   return {
       .queue_limits = [&store] { return store.queue_limits(); },
       .change_limits = [&store](const LimitChange& change) { return store.change_limits(change); },
-      .take_starts = [&store](const std::string& queue, std::int64_t count) { return store.take_starts(queue, count); },
+      .take_starts = [&store](const std::string& queue,
+                              const KeyCounts& asked) { return store.take_starts(queue, asked); },
       .queue_uses = [&store](const std::vector<std::string>& queues) { return store.queue_uses(queues); },
       .keys_of_run = [&store](const RunId& run) { return store.keys_of_run(run); },
       .key_uses = [&store](const std::string& queue,

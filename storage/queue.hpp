@@ -40,6 +40,7 @@ struct HeldJob {
   TimeUs deadline_us = never_us;
   SessionId home = 0;         // jobs(): the one session that finds it, see SessionBook::set_home(); 0: all do
   std::int64_t run_head = 0;  // by which a worker recognizes that its cached state is stale
+  std::string key = {};       // by which a queue with keys counts it, as it was claimed; "" elsewhere
 };
 
 struct JobWrite {
@@ -86,10 +87,11 @@ struct ShortHistory {
 // No one waits in a limited queue, as far as a claim from it saw.
 struct NoOneWaits {
   std::string queue;
-  bool for_place = false;  // held branches go on freely or paced, and its concurrency has places left
-  // They go on freely or while none waits, steps reserve nothing, and the claim left no job of its shard that is due.
-  // It does not see those that wait for their home, or that another claim has locked.
+  bool for_place = false;  // its concurrency has places left
+  // The claim left no job of its shard that is due. It does not see those that wait for their home, or that another
+  // claim has locked.
   bool for_turn = false;
+  std::optional<std::string> but_of = {};  // of a queue with keys: it left jobs of this one key, and no others
 };
 
 struct ClaimedBatch {

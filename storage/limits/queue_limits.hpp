@@ -5,7 +5,7 @@
 // - limited while it has any limit or is paused: a step of it begins only by a claim that reads the limits, or stays
 //   with the holder of its branch where GoesOn says so;
 // - governed while it has a limit that releases before 28 do not know: they find it paused, and leave it alone;
-// - counted while jobs held at once, or what they use, is limited: then the held jobs are counted.
+// - counted while jobs held at once, or what they reserve, is limited: then the held jobs are counted.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,10 @@ namespace cairn {
 // How a held branch goes on to its next step in the queue, as one held job before and after. A claim passes through the
 // queue's table, where all sessions count together; a branch that goes on spares that.
 enum class GoesOn : std::uint8_t {
-  open,              // without limits; a new branch may begin held as well
-  freely,            // starts are not counted
-  paced,             // a rate or budgets count them: the step takes one first
-  while_none_waits,  // turns of keys are counted: while no other job of the queue waits, it is no one's
-  never,             // each step is claimed
+  open,    // without limits; a new branch may begin held as well
+  freely,  // starts are not counted
+  paced,   // a rate or budgets, of the queue or of each key, count them: the step takes one first
+  never,   // each step is claimed
 };
 
 struct QueueLimits {
@@ -59,14 +58,15 @@ struct QueueLimits {
     return {
         .name = name, .concurrency = key_concurrency, .rate = key_rate, .budgets = key_budgets, .reserves = reserves};
   }
-  bool is_counted() const { return concurrency || key_concurrency || has_budgets(); }  // what is held
+  bool is_counted() const {  // what is held
+    return concurrency || key_concurrency || (has_budgets() && !reserves.empty());
+  }
   bool counts_claims() const { return is_counted() || rate || key_rate; }  // one that is lost lets too many in
   bool is_limited() const { return paused || concurrency || is_governed(); }
   GoesOn goes_on() const {
     if (!is_limited()) return GoesOn::open;
     if (paused || !is_understood) return GoesOn::never;
-    if (!has_keys()) return rate || !budgets.empty() ? GoesOn::paced : GoesOn::freely;
-    return rate || key_rate || has_budgets() || !reserves.empty() ? GoesOn::never : GoesOn::while_none_waits;
+    return rate || key_rate || has_budgets() ? GoesOn::paced : GoesOn::freely;
   }
   bool operator==(const QueueLimits&) const = default;
 };

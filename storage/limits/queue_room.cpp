@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/limits/turns.hpp"
+
 namespace cairn {
 
 QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us) {
@@ -32,10 +34,32 @@ QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us)
 }
 
 QueueRoom room_of_held(QueueLimits limits, const QueueUse& use, TimeUs now_us) {
-  const GoesOn how = limits.goes_on();
-  if (how == GoesOn::while_none_waits || how == GoesOn::never) return {};
+  if (limits.goes_on() == GoesOn::never) return {};
   limits.concurrency.reset();
   return room_of(limits, use, now_us);
+}
+
+KeyCounts held_starts(const QueueLimits& limits, const KeyCounts& asked, const QueueUse& use,
+                      const std::map<std::string, QueueUse>& key_uses, TimeUs now_us) {
+  const auto room_beside = [now_us](const QueueLimits& of, QueueUse used, std::int64_t count) {
+    used.held = std::max<std::int64_t>(used.held - count, 0);  // what these reserve goes on
+    return room_of_held(of, used, now_us).free;
+  };
+  KeyRing ring;
+  std::int64_t all = 0;
+  for (const auto& [key, count] : asked) {
+    const auto used = key_uses.find(key);
+    const QueueUse of_key = used == key_uses.end() ? QueueUse{} : used->second;
+    const auto weight = limits.weights.find(key);
+    ring.keys.push_back(
+        {key, count, room_beside(limits.of_key(), of_key, count), weight == limits.weights.end() ? 1 : weight->second});
+    all += count;
+  }
+  KeyTurn from_first;
+  KeyCounts counts;
+  const std::int64_t room = std::min(all, room_beside(limits, use, all));
+  for (const KeyShare& share : take_turns(ring, room, from_first)) counts[share.key] = share.count;
+  return counts;
 }
 
 std::vector<KeyUnitUse> most_used(const std::map<std::string, QueueUse>& keys, std::int32_t limit, TimeUs now_us) {

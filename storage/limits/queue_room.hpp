@@ -30,8 +30,16 @@ struct QueueRoom {
 QueueRoom room_of(const QueueLimits& limits, const QueueUse& use, TimeUs now_us);
 
 // The room for starts of jobs that are held already: what its rate and its budgets leave, and any number without them.
-// `use.held` are the jobs besides these. Without room where a held branch goes on while no one waits, or never.
+// `use.held` are the jobs besides these. Without room where a held branch never goes on.
 QueueRoom room_of_held(QueueLimits limits, const QueueUse& use, TimeUs now_us);
+
+// So many jobs of each key of a queue; of the key "" in one without keys.
+using KeyCounts = std::map<std::string, std::int64_t>;
+
+// How many of the starts that `asked` wants for jobs that are held already may be made, key by key: what the queue and
+// each key leave (room_of_held), in turns of the keys where the queue leaves less. Uses count the asking jobs as held.
+KeyCounts held_starts(const QueueLimits& limits, const KeyCounts& asked, const QueueUse& use,
+                      const std::map<std::string, QueueUse>& key_uses, TimeUs now_us);
 
 // A key of a queue, with what it used of one of its budgets.
 struct KeyUnitUse {

@@ -57,10 +57,12 @@ void MemoryClaims::note_what_is_left(const ClaimRequest& request, TimeUs now_us,
   const bool is_whole = request.only_runs.empty() && request.not_of.empty();
   for (const auto& [name, room] : rooms_of(request.queues, now_us)) {
     const QueueLimits limits = limits_.of(name);
-    const bool is_left = std::any_of(due.begin(), due.end(), [&queue = name](const HeldJob* job) {
-      return job->session == 0 && job->job.queue == queue;
-    });
-    note_no_one_waits(claimed, limits, room.free > 0, is_whole && !is_left);
+    std::set<std::string> left;
+    for (const HeldJob* job : due)
+      if (job->session == 0 && job->job.queue == name) left.insert(limits.has_keys() ? key_of(*job, limits) : "");
+    NoOneWaits there{.queue = name, .for_place = room.free > 0, .for_turn = is_whole && left.empty()};
+    if (is_whole && limits.has_keys() && left.size() == 1) there.but_of = *left.begin();
+    note_no_one_waits(claimed, limits, std::move(there));
   }
 }
 
@@ -94,8 +96,10 @@ void MemoryClaims::take_of_keys(const ClaimRequest& request, TimeUs now_us, cons
     const std::int64_t limit = std::min<std::int64_t>(request.limit - std::ssize(claimed.jobs), room.free);
     KeyTurn& turn = limits_.turn(name, request.shard);
     for (const KeyShare& share : take_turns({waiting_keys(limits, jobs, turn, now_us)}, limit, turn)) {
-      for (std::int64_t n = 0; n < share.count; ++n)
+      for (std::int64_t n = 0; n < share.count; ++n) {
         take(*jobs.at(share.key)[static_cast<std::size_t>(n)], request, claimed);
+        claimed.jobs.back().key = share.key;
+      }
       limits_.begin(limits, share.key, share.count, now_us);
     }
   }
@@ -200,14 +204,18 @@ Result<QueueLimits> MemoryClaims::change_limits(const LimitChange& change) {
   return limits_.change(change, now_us);
 }
 
-std::int64_t MemoryClaims::take_starts(const std::string& queue, std::int64_t count) {
+KeyCounts MemoryClaims::take_starts(const std::string& queue, const KeyCounts& asked) {
   const TimeUs now_us = rows_.clock();
   const std::lock_guard lock(rows_.mutex);
   const QueueLimits limits = limits_.of(queue);
   const auto is_held = [&queue](const HeldJob& job) { return job.session != 0 && job.job.queue == queue; };
-  const std::int64_t others = std::max<std::int64_t>(std::ssize(rows_.select(is_held, never_us)) - count, 0);
-  const std::int64_t taken = std::min(count, room_of_held(limits, limits_.use(queue, others), now_us).free);
-  limits_.begin(limits, "", taken, now_us);
+  std::map<std::string, QueueUse> key_uses;
+  if (limits.has_keys())
+    for (const auto& [key, count] : held_by_key(limits)) key_uses[key].held = count;
+  for (const auto& [key, count] : asked) key_uses[key] = limits_.key_use(queue, key, key_uses[key].held);
+  const std::int64_t held = std::ssize(rows_.select(is_held, never_us));
+  const KeyCounts taken = held_starts(limits, asked, limits_.use(queue, held), key_uses, now_us);
+  for (const auto& [key, count] : taken) limits_.begin(limits, key, count, now_us);
   return taken;
 }
 

@@ -167,6 +167,13 @@ std::vector<QuestionRow> read_questions(const PgResult& rows) {
 std::vector<SessionRow> read_sessions(const PgResult& rows) { return read_all(rows, session_names, read_session); }
 std::vector<HeldJob> read_claimed_jobs(const PgResult& rows) { return read_all(rows, job_columns, read_held_job); }
 
+std::vector<HeldJob> read_claimed_jobs_of_keys(const PgResult& rows) {
+  std::vector<HeldJob> jobs = read_claimed_jobs(rows);
+  const int key = rows.column("limit_key");
+  for (int row = 0; row < rows.rows(); ++row) jobs[static_cast<std::size_t>(row)].key = rows.text(row, key);
+  return jobs;
+}
+
 std::vector<HeldJob> read_held_jobs(const PgResult& rows) {
   std::vector<HeldJob> jobs = read_claimed_jobs(rows);
   const int head = rows.column("head");

@@ -40,7 +40,8 @@ std::vector<QueueLimits> read_queue_limits(const PgResult& rows);
 std::vector<SessionRow> read_sessions(const PgResult& rows);
 
 // The jobs that a claim took; then the heads of their runs, with all events of those whose history is short.
-std::vector<HeldJob> read_claimed_jobs(const PgResult& rows);  // without the run's head
+std::vector<HeldJob> read_claimed_jobs(const PgResult& rows);          // without the run's head
+std::vector<HeldJob> read_claimed_jobs_of_keys(const PgResult& rows);  // from a queue with keys
 struct ClaimedHeads {
   std::map<RunId, std::int64_t> heads;
   std::vector<ShortHistory> histories;

@@ -16,7 +16,7 @@ bool KeepRules::may_begin(const Job& job) const { return capacity_.is_accepting 
 bool KeepRules::may_execute(const Job& job, const std::optional<std::string>& keep_in) const {
   if (!may_begin(job)) return false;
   const GoesOn how = goes_on(queues_, job.queue);
-  return how == GoesOn::open || (keep_in == job.queue && (how == GoesOn::freely || how == GoesOn::while_none_waits));
+  return how == GoesOn::open || (keep_in == job.queue && how == GoesOn::freely);
 }
 
 // A timer is never kept: holding one would occupy a slot while it only waits.

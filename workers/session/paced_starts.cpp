@@ -1,6 +1,5 @@
 #include "workers/session/paced_starts.hpp"
 
-#include <iterator>
 #include <utility>
 
 namespace cairn {
@@ -10,9 +9,11 @@ constexpr TimeUs shortage_us = 1'000'000;  // a call that is answered with too f
 
 }  // namespace
 
-bool PacedStarts::is_short(const std::string& queue) const {
+bool PacedStarts::is_short(const std::string& queue, const std::string& key) const {
   const auto found = waits_.find(queue);
-  return found != waits_.end() && now_ < found->second.short_until;
+  if (found == waits_.end()) return false;
+  const auto until = found->second.short_until.find(key);
+  return until != found->second.short_until.end() && now_ < until->second;
 }
 
 void PacedStarts::wait(Pool::Start start) {
@@ -33,19 +34,24 @@ std::vector<TakeStarts> PacedStarts::drain_calls() {
   for (auto& [name, queue] : waits_) {
     if (queue.waiting.empty() || !queue.asked.empty()) continue;
     queue.asked = std::exchange(queue.waiting, {});
-    calls.push_back({.queue = name, .count = std::ssize(queue.asked)});
+    calls.push_back({.queue = name, .asked = {}});
+    for (const Pool::Start& start : queue.asked) ++calls.back().asked[start.job.key];
   }
   return calls;
 }
 
 PacedStarts::Outcome PacedStarts::taken(const TakeStarts& call) {
   Queue& queue = waits_.at(call.queue);
-  std::vector<Pool::Start> asked = std::exchange(queue.asked, {});
-  CHECK(std::ssize(asked) == call.count && call.answer <= call.count);  // one call of a queue at a time
-  const auto first_left = asked.begin() + static_cast<std::ptrdiff_t>(call.answer);
-  if (first_left != asked.end()) queue.short_until = now_ + shortage_us;
-  return {{std::make_move_iterator(asked.begin()), std::make_move_iterator(first_left)},
-          {std::make_move_iterator(first_left), std::make_move_iterator(asked.end())}};
+  KeyCounts left = call.answer;
+  Outcome outcome;
+  std::erase_if(queue.short_until, [this](const auto& key) { return key.second <= now_; });
+  for (Pool::Start& start : std::exchange(queue.asked, {})) {
+    const auto starts = left.find(start.job.key);
+    const bool begins = starts != left.end() && starts->second-- > 0;
+    if (!begins) queue.short_until[start.job.key] = now_ + shortage_us;
+    (begins ? outcome.begin : outcome.give_back).push_back(std::move(start));
+  }
+  return outcome;
 }
 
 PacedStarts::Outcome PacedStarts::failed(const TakeStarts& call) {

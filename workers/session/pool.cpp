@@ -45,7 +45,12 @@ void Pool::want(Source& source, Wants wants) {
 }
 
 void Pool::something_ready() { want_all_soon(Wants::anything); }
-void Pool::notified() { want_all_soon(Wants::notified); }
+
+void Pool::notified() {
+  want_all_soon(Wants::notified);
+  for (Source& source : sources_) source.is_heard = true;
+  is_notified_ = true;
+}
 
 void Pool::want_all_soon(Wants wants) {
   for (Source& source : sources_) {
@@ -117,6 +122,8 @@ std::int32_t Pool::refills() const {
 void Pool::continues(Slot slot, HeldJob next) {
   const auto taken = slots_.extract(slot);
   CHECK(!taken.empty());
+  HeldJob& before = taken.mapped().job;
+  if (next.job.queue == before.job.queue) next.key = std::move(before.key);
   start(std::move(next), taken.mapped().kept + 1, taken.mapped().since_us);
 }
 
@@ -259,6 +266,8 @@ void Pool::claim(Shard shard, Source& source) {
   source.wants = Wants::nothing;  // until it is notified or the claim is filled
   source.answers_notification = std::exchange(source.notified, false);
   source.claims_homes = takes_any_run_ && !source.homes.empty() && !source.are_homes_asked;
+  source.is_heard = source.is_heard && source.claims_homes;
+  is_notified_ = std::any_of(sources_.begin(), sources_.end(), [](const Source& one) { return one.is_heard; });
   claiming_ += source.limit;
   actions_.claims.push_back({.shard = shard,
                              .limit = source.limit,

@@ -355,9 +355,10 @@ void Session::submit(StepsInFlight::Report report) {
 bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
   return queues_.may_go_on(held.job.queue,
                            {.shard = shard_of(held.run, origin_.shards),
+                            .key = held.key,
                             .held_us = pool_.held_us(slot),
-                            .is_short = paced_.is_short(held.job.queue),
-                            .would_claim = pool_.would_claim()},
+                            .is_short = paced_.is_short(held.job.queue, held.key),
+                            .is_asked = pool_.is_asked_for_slots()},
                            steady_);
 }
 

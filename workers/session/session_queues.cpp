@@ -7,6 +7,8 @@
 namespace cairn {
 namespace {
 
+constexpr TimeUs ageing_turn_us_max = 10'000'000;
+
 template <typename Key>
 bool is_before(const std::map<Key, TimeUs>& until, const Key& key, TimeUs now_us) {
   const auto found = until.find(key);
@@ -27,12 +29,16 @@ bool SessionQueues::learn(const std::vector<QueueLimits>& limits, TimeUs now_us)
     Known& queue = now_known[one.name];
     queue.goes_on = one.goes_on();
     queue.has_places = one.concurrency || one.key_concurrency;
-    queue.has_ageing = one.ageing_us > 0;
-    if (one.has_budgets()) queue.budgets_since = known(one.name).budgets_since.value_or(now_us);
+    queue.ageing_us = one.ageing_us;
+    queue.key = one.key;
+    const Known& before = known(one.name);
+    const bool is_new = !before.counts_since || before.key != one.key;
+    if (one.has_budgets() || one.has_keys()) queue.counts_since = is_new ? now_us : *before.counts_since;
+    if (before.key != one.key) turns_.erase(one.name);
   }
-  const bool is_same = std::equal(
-      now_known.begin(), now_known.end(), known_.begin(), known_.end(),
-      [](const auto& a, const auto& b) { return a.first == b.first && a.second.goes_on == b.second.goes_on; });
+  const bool is_same =
+      std::equal(now_known.begin(), now_known.end(), known_.begin(), known_.end(),
+                 [](const auto& a, const auto& b) { return a.first == b.first && a.second.is_as(b.second); });
   known_ = std::move(now_known);
   return !is_same;
 }
@@ -40,11 +46,11 @@ bool SessionQueues::learn(const std::vector<QueueLimits>& limits, TimeUs now_us)
 void SessionQueues::claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until) {
   for (const std::string& queue : request.queues) {
     place_free_until_.erase(queue);
-    turn_free_until_.erase({queue, request.shard});
+    if (known_.contains(queue)) turns_[queue][request.shard] = {.is_wanted = true};
   }
   for (const NoOneWaits& there : batch.no_one_waits) {
     if (there.for_place) place_free_until_[there.queue] = until;
-    if (there.for_turn) turn_free_until_[{there.queue, request.shard}] = until;
+    if (there.for_turn || there.but_of) turns_[there.queue][request.shard] = {until, there.but_of, false};
   }
 }
 
@@ -54,36 +60,41 @@ ServedQueues SessionQueues::served_queues() const {
   return queues;
 }
 
-// A budget that the queue has got since the branch was claimed would not count what its steps use.
+// By a key or a budget that the queue has got since the branch was claimed, what its steps use would not be counted.
 bool SessionQueues::must_be_claimed(const std::string& queue, TimeUs held_us, TimeUs now_us) const {
   const Known& limits = known(queue);
-  return limits.goes_on == GoesOn::never || (limits.budgets_since && now_us - held_us <= *limits.budgets_since);
+  return limits.goes_on == GoesOn::never || (limits.counts_since && now_us - held_us <= *limits.counts_since);
 }
 
-// Where all places are taken, or a job may wait that is to go first, others wait for the holder's: it is given to them
-// after a quarter of a second, as is a pause its effect, and a job of a higher priority its turn. Where starts are
-// counted, others wait when they are short. Where turns are counted no one may wait, and a job that comes must find
-// slots that are worth a claim.
+// It is, while no one waits for it but jobs of the holder's own key. The other shards count as well, where keys do: a
+// slot that is given up here may be theirs.
+bool SessionQueues::is_turn_free(const std::string& queue, const Holder& holder, TimeUs now_us) const {
+  const auto shards = turns_.find(queue);
+  if (shards == turns_.end()) return false;
+  const auto own = shards->second.find(holder.shard);
+  if (own == shards->second.end() || now_us >= own->second.until) return false;
+  const auto is_of_others = [&](const auto& shard) {
+    return shard.second.is_wanted || (shard.second.but_of && *shard.second.but_of != holder.key);
+  };
+  if (known(queue).key.empty()) return !is_of_others(*own);
+  return std::none_of(shards->second.begin(), shards->second.end(), is_of_others);
+}
+
+// Where all places are taken, others wait for the holder's: it is given to them after a quarter of a second, as is a
+// pause its effect, and a job of a higher priority its turn. Where a job that has waited for its ageing is to go first,
+// it comes so much later, or by a hundredth of its ageing. Where starts are counted, others wait when they are short.
+// Turns of keys go before all of these.
 bool SessionQueues::may_go_on(const std::string& queue, const Holder& holder, TimeUs now_us) const {
   constexpr TimeUs turn_us = 250'000;
   const Known& limits = known(queue);
   if (limits.goes_on == GoesOn::open) return true;
-  if (must_be_claimed(queue, holder.held_us, now_us)) return false;
-  const bool is_turn_free = is_before(turn_free_until_, {queue, holder.shard}, now_us);
+  if (must_be_claimed(queue, holder.held_us, now_us) || holder.is_short) return false;
   const bool is_place_wanted = limits.has_places && !is_before(place_free_until_, queue, now_us);
-  const bool is_turn_wanted = limits.has_ageing && !is_turn_free;
-  if ((is_place_wanted || is_turn_wanted) && holder.held_us >= turn_us) return false;
-  switch (limits.goes_on) {
-    case GoesOn::open:
-    case GoesOn::freely:
-    case GoesOn::paced:
-      return !holder.is_short;
-    case GoesOn::while_none_waits:
-      return holder.would_claim && is_turn_free;
-    case GoesOn::never:
-      break;
-  }
-  return false;
+  if (is_place_wanted && holder.held_us >= turn_us) return false;
+  const bool has_turns = !limits.key.empty() || limits.ageing_us > 0;
+  const bool has_turn = !has_turns || is_turn_free(queue, holder, now_us);
+  if (!limits.key.empty()) return has_turn && !holder.is_asked;
+  return has_turn || holder.held_us < std::clamp(limits.ageing_us / 100, turn_us, ageing_turn_us_max);
 }
 
 std::vector<std::string> SessionQueues::to_claim_from(TimeUs now_us) {

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "storage/limits/queue_limits.hpp"
@@ -19,10 +18,11 @@ class SessionQueues {
  public:
   // The one who holds a branch and asks for it.
   struct Holder {
-    Shard shard = 0;           // of the branch's run
-    TimeUs held_us = 0;        // since the branch was claimed
-    bool is_short = false;     // the queue had too few starts lately
-    bool would_claim = false;  // slots are free that are worth a claim: a job that comes finds one
+    Shard shard = 0;        // of the branch's run
+    std::string key = {};   // by which the queue counts the branch
+    TimeUs held_us = 0;     // since the branch was claimed
+    bool is_short = false;  // too few starts of the queue were left for its key lately
+    bool is_asked = false;  // a job may have come since the last claim, and finds no slot free that is worth a claim
   };
 
   explicit SessionQueues(const std::vector<std::string>& served) : served_(served.begin(), served.end()) {}
@@ -52,16 +52,24 @@ class SessionQueues {
   struct Known {
     GoesOn goes_on = GoesOn::open;
     bool has_places = false;  // for so many held jobs, of all keys or of each: others may wait for one, in any shard
-    bool has_ageing = false;  // a step that has waited for long goes before others: a held branch may keep one waiting
-    std::optional<TimeUs> budgets_since = {};  // only jobs that were claimed later count in its budgets
+    TimeUs ageing_us = 0;     // a step that has waited for long goes before others: a held branch may keep one waiting
+    std::string key = {};     // turns of keys are counted
+    std::optional<TimeUs> counts_since = {};  // only jobs that were claimed later count by its key and in its budgets
+    bool is_as(const Known& other) const { return goes_on == other.goes_on && key == other.key; }
+  };
+  // Who waits for a turn in a shard, as the last claim there saw.
+  struct Turn {
+    TimeUs until = 0;  // it is known before then that no one waits, but those of a key
+    std::optional<std::string> but_of = {};
+    bool is_wanted = false;  // by others, until a claim says otherwise
   };
   const Known& known(const std::string& queue) const;
+  bool is_turn_free(const std::string& queue, const Holder& holder, TimeUs now_us) const;
 
   QueueNames served_;
-  std::map<std::string, Known> known_;  // any other queue has no limits
-  // No one waits there before then: for a place, in any shard; for a turn, in the shard.
-  std::map<std::string, TimeUs> place_free_until_;
-  std::map<std::pair<std::string, Shard>, TimeUs> turn_free_until_;
+  std::map<std::string, Known> known_;              // any other queue has no limits
+  std::map<std::string, TimeUs> place_free_until_;  // no one waits for a place before then, in any shard
+  std::map<std::string, std::map<Shard, Turn>> turns_;
   std::map<std::string, TimeUs> left_;
 };
 

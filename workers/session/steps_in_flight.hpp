@@ -143,10 +143,11 @@ class StepsInFlight {
     RowSays row_says = RowSays::nothing;
     HeldJob job;
     GraphRef graph;
-    TimeUs started_at = 0;  // the database's
-    TimeUs began = 0;       // the same moment, steady, as the deadline is
-    NodeIndex node = -1;    // of `graph`
-    TimeUs deadline = never_us;
+    TimeUs started_at = 0;         // the database's
+    TimeUs began = 0;              // the same moment, steady
+    NodeIndex node = -1;           // of `graph`
+    std::int64_t timeout_ms = 0;   // of its effect, from when that begins
+    TimeUs deadline = never_us;    // steady
     bool has_progress = false;     // the store keeps a text of it
     std::size_t values_bytes = 0;  // its part of values_bytes_
     std::string trace = {};        // that its run was started under; "": the run's own

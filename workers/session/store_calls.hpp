@@ -108,13 +108,13 @@ struct ClaimJobs {
   void carry_out(const CallSite& at) { answer = at.store.claim(request); }
 };
 
-// Starts of a rate, for jobs that are held already. The answer: how many may begin.
+// Starts of a queue, for jobs that are held already. The answer: how many of each key may begin.
 struct TakeStarts {
   std::string queue;
-  std::int64_t count = 0;
-  std::int64_t answer = 0;
-  static const char* purpose() { return "take starts of a rate"; }
-  void carry_out(const CallSite& at) { answer = at.store.limits().take_starts(queue, count); }
+  KeyCounts asked;
+  KeyCounts answer = {};
+  static const char* purpose() { return "take starts of a queue"; }
+  void carry_out(const CallSite& at) { answer = at.store.limits().take_starts(queue, asked); }
 };
 
 struct LetGo {

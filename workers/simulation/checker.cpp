@@ -372,12 +372,12 @@ void Checker::check_turns(const QueueLimits& limits, const ClaimRequest& request
   }
 }
 
-void Checker::taken(const std::string& queue, std::int64_t starts) {
-  taken_[queue] += starts;
+void Checker::taken(const std::string& queue, const KeyCounts& starts) {
   const QueueLimits& limits = limits_.at(queue);
-  if (limits.has_keys() && starts > 0)
-    found("Starts of the queue " + queue + " were taken without a key, although it has keys.");
-  for (std::int64_t n = 0; n < starts; ++n) count_start(limits, "");
+  for (const auto& [key, count] : starts) {
+    taken_[queue] += count;
+    for (std::int64_t n = 0; n < count; ++n) count_start(limits, key);
+  }
 }
 
 void Checker::begun(const RunId& run, StepId step) {

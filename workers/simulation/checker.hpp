@@ -16,6 +16,7 @@
 #include "engine/graph.hpp"
 #include "engine/state.hpp"
 #include "storage/limits/queue_limits.hpp"
+#include "storage/limits/queue_room.hpp"
 #include "storage/store.hpp"
 
 namespace cairn::simulation {
@@ -48,7 +49,7 @@ class Checker {
   // used and what the held steps reserve is within its cap; and the steps never use more than the highest cap that
   // there was, where each uses what it reserves.
   void limit(const QueueLimits& limits);
-  void taken(const std::string& queue, std::int64_t starts);
+  void taken(const std::string& queue, const KeyCounts& starts);
   std::int64_t full_windows() const { return full_windows_; }        // with more starts than a burst
   std::int64_t full_keys() const { return full_keys_; }              // of which as many jobs are held as may be
   std::int64_t held_before() const { return held_before_checks_; }   // jobs beyond a limit that was set later

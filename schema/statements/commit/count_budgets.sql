@@ -6,16 +6,18 @@ insert into cairn.budget_use as b (shard, queue, key, unit, per, since, used)
 select $1::int, c.queue, c.key, c.unit, c.per,
        (extract(epoch from date_trunc(c.per, clock_timestamp() at time zone 'UTC')) * 1000000)::bigint, sum(c.used)
 from (
-  select p.queue, case when l.each then '=' || coalesce(p.key, '') else '' end as key, l.unit, l.per,
+  select q.name as queue,
+         case when l.each then '=' || coalesce(j.limit_key, (
+-- part limit_key
+         ), '') else '' end as key,
+         l.unit, l.per,
          case l.unit when 'tokens' then u.tokens else u.cost end as used
   from (select $1::int as shard, n.*
         from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[]) as n (run_id, branch, tokens, cost)
         offset 0) u
   join cairn.job j on j.shard = any (array[u.shard]) and j.run_id = u.run_id and j.branch = u.branch
+  cross join lateral (select j.run_id as run_id, j.queue as queue) k
   join cairn.queue q on q.name = j.queue
-  join cairn.permit p
-    on p.shard = any (array[u.shard]) and p.queue = j.queue and p.run_id = j.run_id and p.branch = j.branch
-       and p.epoch = j.epoch
   cross join lateral jsonb_to_recordset(q.limits::jsonb -> 'budgets') as l (unit text, per text, each boolean)
 ) c
 where c.used > 0

@@ -77,7 +77,7 @@ void note_what_is_left(const ClaimRequest& request, const ClaimRooms& rooms, Cla
     const auto is_of = [&queue = name](const HeldJob& held) { return held.job.queue == queue; };
     const auto taken = std::count_if(batch.jobs.begin(), batch.jobs.end(), is_of);
     if (limits.has_keys() || rooms.left.at(name).free <= taken) continue;
-    note_no_one_waits(batch, limits, true, !is_cut);
+    note_no_one_waits(batch, limits, {.queue = name, .for_place = true, .for_turn = !is_cut});
   }
 }
 

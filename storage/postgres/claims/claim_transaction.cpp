@@ -82,12 +82,13 @@ ClaimAttempt claim_in_transaction(Placements& placements, const ClaimRequest& re
   });
 }
 
-ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const ClaimStatement& claim) {
+ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const ClaimStatement& claim,
+                      ReadClaimed read) {
   return *claim_in_transaction(placements, request, [&](PgConnection& connection) {
     connection.send(statement(claim.name), claim.parameters);
     connection.sync();
     connection.receive();  // of BEGIN
-    return ClaimedBatch{read_claimed_jobs(connection.receive()), {}};
+    return ClaimedBatch{read(connection.receive()), {}};
   });
 }
 

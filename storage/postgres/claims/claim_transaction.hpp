@@ -25,9 +25,11 @@ struct ClaimStatement {
 ClaimAttempt claim_in_transaction(Placements& placements, const ClaimRequest& request,
                                   const std::function<ClaimAttempt(PgConnection&)>& claim);
 
-// The jobs that one statement claims, in a transaction that has no other. REQUIRES: what the statement needs to know of
-// limits is in its parameters.
-ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const ClaimStatement& claim);
+// The jobs that one statement claims, in a transaction that has no other; `read` reads its rows. REQUIRES: what the
+// statement needs to know of limits is in its parameters.
+using ReadClaimed = std::vector<HeldJob> (&)(const PgResult& rows);
+ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const ClaimStatement& claim,
+                      ReadClaimed read);
 
 // In a cluster: begins a transaction that only holds the lock of queues' rows, while others take jobs or starts.
 void begin_lock(PgConnection& connection);

@@ -1,6 +1,5 @@
 #include "storage/postgres/claims/held_starts.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -13,66 +12,91 @@
 namespace cairn {
 namespace {
 
-// How many of `count` starts a queue has left, and how its rate stands when they are taken.
-struct TakenStarts {
-  std::int64_t count = 0;
-  std::optional<PgParameters> rate = {};  // to be written
+// A queue for whose held jobs starts are wanted.
+struct Wanted {
+  const std::string& queue;
+  const KeyCounts& asked;
 };
 
-// The row of the rate may be any shard's: the greatest time of all counts.
-TakenStarts starts_of(const std::string& queue, std::int64_t count, const PgResult& limits, QueueUse use,
-                      TimeUs now_us) {
-  constexpr Shard shard = 0;
-  const std::vector<QueueLimits> found = read_queue_limits(limits);
-  if (found.empty()) return {count};
-  use.held = std::max<std::int64_t>(use.held - count, 0);  // what these reserve goes on
-  const QueueRoom room = room_of_held(found.front(), use, now_us);
-  TakenStarts taken{std::min(count, room.free)};
-  if (room.pace_us > 0 && taken.count > 0)
-    taken.rate = PgParameters().add(shard).add(queue).add(room.full_at + taken.count * room.pace_us).add(now_us);
-  return taken;
-}
+// What is known under the queue's lock.
+struct QueueFacts {
+  QueueLimits limits = {};
+  LimitUses queues = {};  // of the one queue
+  LimitUses keys = {};
+  TimeUs now_us = 0;
+};
 
-// Reservations go by the jobs that are held, which are asked for only where that counts.
-bool counts_held(const PgResult& limits) {
-  const std::vector<QueueLimits> found = read_queue_limits(limits);
-  return !found.empty() && !found.front().budgets.empty() && !found.front().reserves.empty();
-}
-
-std::int64_t take_across(Placements& placements, const std::string& queue, std::int64_t count) {
+// Reservations go by the jobs that are held, which are asked for only where that counts. A step that ends between the
+// two is counted in both; the other way round it would be in neither.
+void find_held(const std::string& queue, const AskEachNode& ask_each, QueueFacts& found) {
+  if (found.limits.reserves.empty() || !found.limits.has_budgets()) return;
   const std::vector<std::string> names{queue};
+  found.queues[queue].budgets.clear();
+  for (const PgResult& part : ask_each("retire_permits", permit_parameters(names, true, 0)))
+    add_permits(part, found.queues);
+  for (const PgResult& part : ask_each("budget_uses", budgets_of_queues(names)))
+    add_budget_uses(part, false, found.queues);
+}
+
+KeyCounts starts_of(const Wanted& wanted, const AskEachNode& ask_each, QueueFacts& found) {
+  find_held(wanted.queue, ask_each, found);
+  std::vector<std::string> keys;
+  for (const auto& [key, count] : wanted.asked) keys.push_back(key);
+  if (found.limits.has_keys()) found.keys = uses_of_keys(found.limits, keys, ask_each);
+  return held_starts(found.limits, wanted.asked, use_of(found.queues, wanted.queue), found.keys, found.now_us);
+}
+
+// The rates as they stand when so many starts of each key are taken, to be written; nothing: none counts them. Their
+// rows may be any shard's: the greatest time of all counts.
+std::optional<PgParameters> rates_after(const Wanted& wanted, const KeyCounts& taken, const QueueFacts& found) {
+  constexpr Shard shard = 0;
+  std::int64_t all = 0;
+  for (const auto& [key, count] : taken) all += count;
+  if (all == 0 || (!found.limits.rate && !found.limits.key_rate)) return std::nullopt;
+  PgArray keys(PgType::text), full_at(PgType::int8);
+  const auto add = [&](const std::string& key, const StartRate& rate, const QueueUse& use, std::int64_t count) {
+    keys.add(key);
+    full_at.add(full_at_after(rate, use.full_at.value_or(found.now_us), found.now_us, count));
+  };
+  if (found.limits.rate) add("", *found.limits.rate, use_of(found.queues, wanted.queue), all);
+  if (found.limits.key_rate)
+    for (const auto& [key, count] : taken) add("=" + key, *found.limits.key_rate, use_of(found.keys, key), count);
+  PgParameters parameters;
+  parameters.add(shard).add(wanted.queue).add(std::move(keys)).add(std::move(full_at));
+  return parameters.add(found.now_us);
+}
+
+// A queue that was never set has no limits.
+QueueLimits limits_of(const std::string& queue, const PgResult& rows) {
+  std::vector<QueueLimits> limits = read_queue_limits(rows);
+  return limits.empty() ? QueueLimits{.name = queue} : std::move(limits.front());
+}
+
+KeyCounts take_across(Placements& placements, const Wanted& wanted) {
+  const std::vector<std::string> names{wanted.queue};
   const PgParameters queues = PgParameters().add(text_array(names));
   return placements.whole().run([&](PgConnection& lock) {
     begin_lock(lock);
-    const PgResult limits = lock.query(statement("lock_queues"), queues);
-    LimitUses uses;
-    for (const PgResult& part : placements.query_each("queue_rates", queues)) add_rates(part, uses);
-    if (counts_held(limits))
-      for (const PgResult& part : placements.query_each("retire_permits", permit_parameters(names, true, 0)))
-        add_permits(part, uses);
+    QueueFacts found{.limits = limits_of(wanted.queue, lock.query(statement("lock_queues"), queues))};
+    for (const PgResult& part : placements.query_each("queue_rates", queues)) add_rates(part, found.queues);
     for (const PgResult& part : placements.query_each("budget_uses", budgets_of_queues(names)))
-      add_budget_uses(part, false, uses);
-    const TimeUs now_us = lock.query(statement("database_time")).int8(0, 0);
-    const TakenStarts taken = starts_of(queue, count, limits, use_of(uses, queue), now_us);
-    if (taken.rate) placements.query(0, "take_starts", *taken.rate);
+      add_budget_uses(part, false, found.queues);
+    found.now_us = lock.query(statement("database_time")).int8(0, 0);
+    const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
+      return placements.query_each(name, parameters);
+    };
+    KeyCounts taken = starts_of(wanted, ask_each, found);
+    if (const auto rates = rates_after(wanted, taken, found)) placements.query(0, "take_starts", *rates);
     lock.execute("COMMIT");
-    return taken.count;
+    return taken;
   });
-}
-
-// A step that ends between the two is counted in both; the other way round it would be in neither.
-void add_held_here(PgConnection& connection, const std::vector<std::string>& names, LimitUses& uses) {
-  connection.send(statement("retire_permits"), permit_parameters(names, true, 0));
-  connection.send(statement("budget_uses"), budgets_of_queues(names));
-  connection.sync();
-  add_permits(connection.receive(), uses);
-  add_budget_uses(connection.receive(), false, uses);
 }
 
 }  // namespace
 
-std::int64_t take_held_starts(Placements& placements, const std::string& queue, std::int64_t count) {
-  if (placements.are_distributed()) return take_across(placements, queue, count);
+KeyCounts take_held_starts(Placements& placements, const std::string& queue, const KeyCounts& asked) {
+  const Wanted wanted{queue, asked};
+  if (placements.are_distributed()) return take_across(placements, wanted);
   const std::vector<std::string> names{queue};
   const PgParameters queues = PgParameters().add(text_array(names));
   return placements.whole().run([&](PgConnection& connection) {
@@ -84,19 +108,17 @@ std::int64_t take_held_starts(Placements& placements, const std::string& queue, 
     connection.send(statement("database_time"));  // when the lock is held: all starts are in its order
     connection.sync();
     connection.receive();  // of BEGIN
-    const PgResult limits = connection.receive();
-    LimitUses uses;
-    add_rates(connection.receive(), uses);
-    const PgResult used = connection.receive();
-    const TimeUs now_us = connection.receive().int8(0, 0);
-    counts_held(limits) ? add_held_here(connection, names, uses) : add_budget_uses(used, false, uses);
-    const TakenStarts taken = starts_of(queue, count, limits, use_of(uses, queue), now_us);
-    taken.rate ? connection.send(statement("take_starts"), *taken.rate)
-               : connection.send(statement("wait_for_no_disk"));
+    QueueFacts found{.limits = limits_of(queue, connection.receive())};
+    add_rates(connection.receive(), found.queues);
+    add_budget_uses(connection.receive(), false, found.queues);
+    found.now_us = connection.receive().int8(0, 0);
+    KeyCounts taken = starts_of(wanted, asking_here(connection), found);
+    const std::optional<PgParameters> rates = rates_after(wanted, taken, found);
+    rates ? connection.send(statement("take_starts"), *rates) : connection.send(statement("wait_for_no_disk"));
     connection.send(commit_statement());
     connection.sync();
     connection.finish();
-    return taken.count;
+    return taken;
   });
 }
 

@@ -27,21 +27,10 @@ void read_waiting_keys(KeyPlan& plan, const ClaimRequest& request, const PgResul
   plan.ring.is_whole = !request.only_runs.empty() || std::ssize(plan.ring.keys) < keys_max(request);
 }
 
-LimitUses uses_of_keys(const KeyPlan& plan, const AskEachNode& ask_each) {
+void find_key_rooms(KeyPlan& plan, const AskEachNode& ask_each) {
   std::vector<std::string> keys;
   for (const WaitingKey& one : plan.ring.keys) keys.push_back(one.key);
-  LimitUses uses;
-  if (plan.limits.of_key().is_limited())
-    for (const PgResult& part : ask_each("key_uses", PgParameters().add(plan.queue).add(text_array(keys))))
-      add_key_uses(part, uses);
-  if (!plan.limits.key_budgets.empty())
-    for (const PgResult& part : ask_each("budget_uses", budgets_of_keys(plan.queue, keys)))
-      add_budget_uses(part, true, uses);
-  return uses;
-}
-
-void find_key_rooms(KeyPlan& plan, const AskEachNode& ask_each) {
-  LimitUses uses = uses_of_keys(plan, ask_each);
+  LimitUses uses = uses_of_keys(plan.limits, keys, ask_each);
   const QueueLimits of_key = plan.limits.of_key();
   for (WaitingKey& one : plan.ring.keys) {
     plan.rooms[one.key] = room_of(of_key, uses[one.key], plan.now_us);
@@ -109,20 +98,24 @@ KeyCounts counts_of(const std::vector<KeyShare>& shares) {
   return counts;
 }
 
-KeyCounts count_by_key(const PgResult& claimed) {
+KeyCounts count_by_key(const std::vector<HeldJob>& claimed) {
   KeyCounts counts;
-  const int key = claimed.column("limit_key");
-  for (int row = 0; row < claimed.rows(); ++row) ++counts[std::string(claimed.text(row, key))];
+  for (const HeldJob& job : claimed) ++counts[job.key];
   return counts;
 }
 
-bool leaves_no_job(const KeyPlan& plan, const KeyCounts& taken) {
-  const auto is_taken = [&](const WaitingKey& one) {
+NoOneWaits waiting_after(const KeyPlan& plan, const KeyCounts& taken) {
+  NoOneWaits there{.queue = plan.queue};
+  std::size_t left = 0;
+  for (const WaitingKey& one : plan.ring.keys) {
     const auto count = taken.find(one.key);
-    return count != taken.end() && count->second >= one.waiting;
-  };
-  return plan.is_whole && std::all_of(plan.ring.keys.begin(), plan.ring.keys.end(),
-                                      [&](const WaitingKey& one) { return one.waiting == 0 || is_taken(one); });
+    if (one.waiting <= (count == taken.end() ? 0 : count->second)) continue;
+    ++left;
+    there.but_of = one.key;
+  }
+  there.for_turn = plan.is_whole && left == 0;
+  if (!plan.is_whole || left != 1) there.but_of.reset();
+  return there;
 }
 
 std::optional<TimeUs> wait_of(const KeyPlan& plan, const KeyCounts& taken) {

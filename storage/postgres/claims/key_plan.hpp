@@ -2,7 +2,6 @@
 // many jobs of each the claim takes (storage/limits/turns.hpp). Made under the queue's lock. Safe from any thread.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,9 +31,6 @@ struct KeyPlan {
 std::string_view waiting_statement(const ClaimRequest& request);
 PgParameters waiting_parameters(const ClaimRequest& request, const std::string& queue);
 
-// Asks a statement of each node.
-using AskEachNode = std::function<std::vector<PgResult>(std::string_view, const PgParameters&)>;
-
 // `waiting`: what that statement has found. The use of the keys is asked only where something limits it.
 KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const ClaimRooms& rooms,
                   const PgResult& waiting, const AskEachNode& ask_each);
@@ -44,12 +40,12 @@ std::string_view keyed_statement(const ClaimRequest& request);
 PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);
 
 // So many jobs of each key; and of each key by which the statement took jobs.
-using KeyCounts = std::map<std::string, std::int64_t>;
 KeyCounts counts_of(const std::vector<KeyShare>& shares);
-KeyCounts count_by_key(const PgResult& claimed);
+KeyCounts count_by_key(const std::vector<HeldJob>& claimed);
 
-// No job of the shard that is due was left, when so many of each key were taken.
-bool leaves_no_job(const KeyPlan& plan, const KeyCounts& taken);
+// Who waits for a turn when so many of each key were taken: no one, as no job of the shard that is due was left, or
+// those of one key alone; neither is said where others wait, or may wait.
+NoOneWaits waiting_after(const KeyPlan& plan, const KeyCounts& taken);
 
 // How long the first of the keys that have more jobs than room waits for its rate or its budget, when so many of each
 // were taken; nothing: none does.

@@ -1,7 +1,5 @@
 #include "storage/postgres/claims/keyed_claims.hpp"
 
-#include <numeric>
-
 #include "storage/clock.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/postgres/claim_parameters.hpp"
@@ -63,14 +61,7 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
     connection.sync();
     rooms = receive_rooms(connection);
     const PgResult waiting = connection.receive();
-    const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
-      connection.send(statement(name), parameters);
-      connection.sync();
-      std::vector<PgResult> parts;
-      parts.push_back(connection.receive());
-      return parts;
-    };
-    plan = plan_keys(request, queue, rooms, waiting, ask_each);
+    plan = plan_keys(request, queue, rooms, waiting, asking_here(connection));
     taken.clear();  // of an attempt before this one
     if (plan.changes_nothing()) return ClaimedBatch{};
     // Claims that a crash may undo are claimed again; those that are counted must stay counted.
@@ -79,14 +70,14 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
     connection.send(statement(keyed_statement(request)), keyed_parameters(request, plan, rooms.left.at(queue)));
     connection.sync();
     if (!waits_for_disk) connection.receive();
-    const PgResult found = connection.receive();
-    taken = count_by_key(found);
-    return ClaimedBatch{read_claimed_jobs(found), {}};
+    ClaimedBatch batch{read_claimed_jobs_of_keys(connection.receive()), {}};
+    taken = count_by_key(batch.jobs);
+    return batch;
   });
   // The rooms and the plan are those of the attempt that claimed: one that finds its jobs to be ours makes no others.
   limits_.record(request.queues, rooms, claimed.jobs);
   record(plan, taken);
-  note_no_one_waits(claimed, plan.limits, false, leaves_no_job(plan, taken));
+  note_no_one_waits(claimed, plan.limits, waiting_after(plan, taken));
   return claimed;
 }
 
@@ -103,15 +94,13 @@ ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::s
     ClaimedBatch batch;
     if (!plan.changes_nothing())
       batch = claim_by(placements_, request,
-                       {keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue))});
+                       {keyed_statement(request), keyed_parameters(request, plan, rooms.left.at(queue))},
+                       read_claimed_jobs_of_keys);
     lock.execute("COMMIT");
     limits_.record(request.queues, rooms, batch.jobs);
-    const KeyCounts planned = counts_of(plan.shares);
-    record(plan, planned);  // as if each share had been taken: at worst it looks again too early
-    const auto add = [](std::int64_t sum, const KeyShare& share) { return sum + share.count; };
-    const bool is_all =
-        std::accumulate(plan.shares.begin(), plan.shares.end(), std::int64_t{0}, add) == std::ssize(batch.jobs);
-    note_no_one_waits(batch, plan.limits, false, is_all && leaves_no_job(plan, planned));
+    const KeyCounts taken = count_by_key(batch.jobs);
+    record(plan, taken);
+    note_no_one_waits(batch, plan.limits, waiting_after(plan, taken));
     return batch;
   });
 }

@@ -51,6 +51,27 @@ void add_budget_uses(const PgResult& rows, bool by_key, LimitUses& uses) {
   }
 }
 
+AskEachNode asking_here(PgConnection& connection) {
+  return [&connection](std::string_view name, const PgParameters& parameters) {
+    connection.send(statement(name), parameters);
+    connection.sync();
+    std::vector<PgResult> parts;
+    parts.push_back(connection.receive());
+    return parts;
+  };
+}
+
+LimitUses uses_of_keys(const QueueLimits& limits, const std::vector<std::string>& keys, const AskEachNode& ask_each) {
+  LimitUses uses;
+  if (limits.of_key().is_limited())
+    for (const PgResult& part : ask_each("key_uses", PgParameters().add(limits.name).add(text_array(keys))))
+      add_key_uses(part, uses);
+  if (!limits.key_budgets.empty())
+    for (const PgResult& part : ask_each("budget_uses", budgets_of_keys(limits.name, keys)))
+      add_budget_uses(part, true, uses);
+  return uses;
+}
+
 PgParameters budgets_of_queues(const std::vector<std::string>& queues) {
   return PgParameters().add(text_array(queues)).add(text_array(std::vector<std::string>{""}));
 }

@@ -3,8 +3,10 @@
 // Pure functions, safe from any thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/limits/queue_room.hpp"
@@ -20,6 +22,14 @@ void add_key_uses(const PgResult& rows, LimitUses& uses);  // of key_uses.sql
 // The rows of budget_uses.sql, by queue or, `by_key`, by the keys of one queue. A budget of a newer release is left
 // out.
 void add_budget_uses(const PgResult& rows, bool by_key, LimitUses& uses);
+
+// Asks a statement of each node.
+using AskEachNode = std::function<std::vector<PgResult>(std::string_view, const PgParameters&)>;
+// On one server. REQUIRES: a pipeline, of which all is received, and which outlives it.
+AskEachNode asking_here(PgConnection& connection);
+
+// The use of these keys of a queue, as far as its limits of keys go by it.
+LimitUses uses_of_keys(const QueueLimits& limits, const std::vector<std::string>& keys, const AskEachNode& ask_each);
 
 // The parameters of budget_uses.sql.
 PgParameters budgets_of_queues(const std::vector<std::string>& queues);

@@ -106,7 +106,8 @@ ClaimedBatch LimitedClaims::claim_across(const ClaimRequest& request) {
     begin_lock(lock);
     const ClaimRooms rooms = find_rooms_across(parts_.placements, lock, request.queues);
     ClaimedBatch claimed =
-        claim_by(parts_.placements, request, {given_statement(request), with_rooms(parameters, request.queues, rooms)});
+        claim_by(parts_.placements, request, {given_statement(request), with_rooms(parameters, request.queues, rooms)},
+                 read_claimed_jobs);
     lock.execute("COMMIT");
     parts_.limits.record(request.queues, rooms, claimed.jobs);
     note_what_is_left(request, rooms, claimed);

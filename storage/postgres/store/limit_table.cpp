@@ -190,8 +190,8 @@ void LimitTable::count_all_held(const std::string& queue) {
     });
 }
 
-std::int64_t LimitTable::take_starts(const std::string& queue, std::int64_t count) {
-  return take_held_starts(parts_.placements, queue, count);
+KeyCounts LimitTable::take_starts(const std::string& queue, const KeyCounts& asked) {
+  return take_held_starts(parts_.placements, queue, asked);
 }
 
 std::map<std::string, QueueUse> LimitTable::queue_uses(const std::vector<std::string>& queues) {

@@ -28,7 +28,7 @@ class LimitTable {
   // As LimitBook says.
   std::vector<QueueLimits> queue_limits();
   Result<QueueLimits> change_limits(const LimitChange& change);
-  std::int64_t take_starts(const std::string& queue, std::int64_t count);
+  KeyCounts take_starts(const std::string& queue, const KeyCounts& asked);
   std::map<std::string, QueueUse> queue_uses(const std::vector<std::string>& queues);
   std::map<BranchId, std::string> keys_of_run(const RunId& run);
   std::map<std::string, QueueUse> key_uses(const std::string& queue, const std::vector<std::string>& keys);

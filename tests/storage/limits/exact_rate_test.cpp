@@ -66,7 +66,7 @@ TEST(ExactRate, of_claimers_and_of_holders_who_take_starts_no_window_has_more_th
   const auto take = [&] {
     const std::unique_ptr<Store> own = store_on(dsn);
     while (taken < most_taken) {
-      taken += own->limits().take_starts("model", 4);
+      for (const auto& [key, count] : own->limits().take_starts("model", {{"", 4}})) taken += count;
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
     }
   };

@@ -1,6 +1,7 @@
 // Limits for each key of a queue, and the turns of its keys, on both stores.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "storage/limit_book.hpp"
 #include "tests/storage/set_limits.hpp"
@@ -107,6 +108,46 @@ TEST_P(QueueKeysTest, keys_take_turns_by_their_weights_whatever_one_of_them_floo
   set({.name = "model", .key = "tag.customer", .weights = {{"b", 2}}});
   runs_of({"a", "a", "a", "a", "a", "a", "b", "b", "b", "c"});
   EXPECT_EQ(order_of(10), "abbcabaaaa");
+}
+
+TEST_P(QueueKeysTest, a_claim_says_when_only_jobs_of_one_key_wait_and_each_job_has_its_key) {
+  set({.name = "model", .key = "tag.customer"});
+  runs_of({"a", "a", "a", "a", "b"});
+  const auto claim = [this](std::int32_t most) {
+    ClaimRequest request = claim_request(7, most, 0);
+    request.queues = {"model"};
+    return store().claim(request);
+  };
+  const ClaimedBatch first = claim(1);
+  EXPECT_TRUE(first.no_one_waits.empty()) << "a and b wait";
+  ASSERT_EQ(first.jobs.size(), 1u);
+  EXPECT_EQ(first.jobs[0].key, "a");
+  const ClaimedBatch second = claim(2);
+  ASSERT_EQ(second.jobs.size(), 2u);
+  EXPECT_EQ((std::set<std::string>{second.jobs[0].key, second.jobs[1].key}), (std::set<std::string>{"a", "b"}));
+  ASSERT_EQ(second.no_one_waits.size(), 1u);
+  EXPECT_EQ(second.no_one_waits[0].but_of, "a");
+  EXPECT_FALSE(second.no_one_waits[0].for_turn);
+  const ClaimedBatch last = claim(10);
+  ASSERT_EQ(last.no_one_waits.size(), 1u);
+  EXPECT_TRUE(last.no_one_waits[0].for_turn);
+  EXPECT_EQ(last.no_one_waits[0].but_of, std::nullopt);
+}
+
+TEST_P(QueueKeysTest, held_jobs_take_starts_of_their_key_and_of_the_queue) {
+  set({.name = "model",
+       .rate = StartRate{1, an_hour_us, 6},
+       .key = "tag.customer",
+       .key_rate = StartRate{1, an_hour_us, 3}});
+  runs_of({"a", "b", "b", "b"});
+  ASSERT_EQ(claim_model(2).size(), 2u);
+  const auto take = [this](const KeyCounts& asked) { return store().limits().take_starts("model", asked); };
+  EXPECT_EQ(take({{"a", 5}}), (KeyCounts{{"a", 2}})) << "the claim took one of three";
+  EXPECT_EQ(take({{"b", 5}, {"c", 5}}), (KeyCounts{{"b", 1}, {"c", 1}})) << "two were left in all, one for each";
+  EXPECT_EQ(take({{"c", 1}}), KeyCounts{});
+  set({.name = "model", .key = "tag.customer", .key_rate = StartRate{1, an_hour_us, 3}});
+  EXPECT_EQ(take({{"b", 5}, {"c", 5}}), (KeyCounts{{"b", 1}, {"c", 2}}));
+  EXPECT_TRUE(claim_model(10).empty()) << "what was taken is used up for claims as well";
 }
 
 TEST_P(QueueKeysTest, within_a_key_an_ageing_lets_what_has_waited_longer_go_first) {

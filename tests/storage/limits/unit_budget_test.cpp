@@ -202,7 +202,10 @@ TEST_P(UnitBudgetsTest, jobs_that_are_held_already_begin_their_next_steps_while_
   start_runs(3);
   const std::vector<HeldJob> held = claim();
   ASSERT_EQ(held.size(), 3u);
-  const auto may_begin = [this](std::int64_t count) { return store().limits().take_starts("model", count); };
+  const auto may_begin = [this](std::int64_t count) {
+    const KeyCounts taken = store().limits().take_starts("model", {{"", count}});
+    return taken.empty() ? 0 : taken.at("");
+  };
   EXPECT_EQ(may_begin(3), 3) << "what they reserve goes on";
   EXPECT_EQ(may_begin(2), 2) << "the third one reserves as well";
   end_step(held[0], used(400, 0));
@@ -215,6 +218,24 @@ TEST_P(UnitBudgetsTest, jobs_that_are_held_already_begin_their_next_steps_while_
   EXPECT_EQ(may_begin(1), 1) << "no step reserves anything, and one is left";
   set({.name = "model", .budgets = {{tokens, Per::month, 550}}});
   EXPECT_EQ(may_begin(1), 0) << "it is used up";
+}
+
+TEST_P(UnitBudgetsTest, jobs_that_are_held_already_begin_their_next_steps_while_their_key_has_some_of_its_budget_left) {
+  set({.name = "model", .key = "tag.team", .key_budgets = {{tokens, Per::month, 100}}});
+  start_runs(2, "blue");
+  start_runs(1, "red");
+  const std::vector<HeldJob> held = claim();
+  ASSERT_EQ(held.size(), 3u);
+  const auto may_begin = [this] { return store().limits().take_starts("model", {{"blue", 1}, {"red", 1}}); };
+  EXPECT_EQ(may_begin(), (KeyCounts{{"blue", 1}, {"red", 1}}));
+  const auto blue = std::find_if(held.begin(), held.end(), [](const HeldJob& job) { return job.key == "blue"; });
+  ASSERT_NE(blue, held.end());
+  end_step(*blue, used(99, 0));
+  EXPECT_EQ(may_begin(), (KeyCounts{{"blue", 1}, {"red", 1}})) << "one is left";
+  const auto other = std::find_if(std::next(blue), held.end(), [](const HeldJob& job) { return job.key == "blue"; });
+  ASSERT_NE(other, held.end());
+  end_step(*other, used(1, 0));
+  EXPECT_EQ(may_begin(), (KeyCounts{{"red", 1}})) << "blue has used what it had";
 }
 
 class UnitBudgetRowsTest : public UnitBudgetsTest {

@@ -19,13 +19,13 @@ SessionQueues queues_with(const std::vector<QueueLimits>& limits) {
   return queues;
 }
 
-void claim_from(SessionQueues& queues, Shard shard, std::vector<NoOneWaits> no_one_waits) {
+void claim_from(SessionQueues& queues, Shard shard, std::vector<NoOneWaits> no_one_waits, TimeUs until = known_until) {
   ClaimRequest request;
   request.shard = shard;
   request.queues = {"default", "model"};
   ClaimedBatch batch;
   batch.no_one_waits = std::move(no_one_waits);
-  queues.claimed(request, batch, known_until);
+  queues.claimed(request, batch, until);
 }
 
 const NoOneWaits for_place{.queue = "model", .for_place = true};
@@ -61,24 +61,60 @@ TEST(SessionQueues, where_starts_are_short_no_branch_goes_on) {
 
 TEST(SessionQueues, where_turns_are_counted_a_held_branch_goes_on_while_no_one_waits_in_its_shard) {
   SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer"}});
-  const SessionQueues::Holder holder{.shard = 1, .held_us = 60 * second, .would_claim = true};
-  EXPECT_FALSE(may_go_on(queues, holder)) << "nothing is known";
-  claim_from(queues, 1, {for_turn});
-  EXPECT_TRUE(may_go_on(queues, holder));
-  EXPECT_FALSE(may_go_on(queues, {.shard = 2, .would_claim = true}));
-  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .would_claim = false})) << "a job that comes would find no slot";
-  EXPECT_FALSE(may_go_on(queues, holder, known_until));
+  const SessionQueues::Holder holder{.shard = 1, .held_us = 60 * second};
+  const TimeUs now_us = noon + 61 * second;
+  const TimeUs until = now_us + second;
+  EXPECT_FALSE(may_go_on(queues, holder, now_us)) << "nothing is known";
+  claim_from(queues, 1, {for_turn}, until);
+  EXPECT_TRUE(may_go_on(queues, {.shard = 1}, now_us));
+  EXPECT_FALSE(may_go_on(queues, {.shard = 2}, now_us));
+  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .is_asked = true}, now_us)) << "a job that comes would find no slot";
+  EXPECT_FALSE(may_go_on(queues, {.shard = 1}, until));
+  claim_from(queues, 1, {}, until);
+  EXPECT_FALSE(may_go_on(queues, {.shard = 1}, now_us));
+}
+
+TEST(SessionQueues, where_turns_are_counted_a_held_branch_goes_on_while_only_jobs_of_its_own_key_wait) {
+  SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer"}});
+  const TimeUs now_us = noon + 1;
+  claim_from(queues, 1, {{.queue = "model", .but_of = "acme"}});
+  EXPECT_TRUE(may_go_on(queues, {.shard = 1, .key = "acme"}, now_us));
+  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .key = "tiny"}, now_us)) << "it is the turn of acme";
+  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .key = "acme", .is_asked = true}, now_us));
+  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .key = "acme"}, known_until));
+}
+
+TEST(SessionQueues, where_turns_are_counted_no_branch_goes_on_while_another_key_waits_in_any_shard) {
+  SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer"}});
+  const TimeUs now_us = noon + 1;
+  const SessionQueues::Holder holder{.shard = 1, .key = "acme"};
+  claim_from(queues, 1, {{.queue = "model", .but_of = "acme"}});
   claim_from(queues, 2, {});
-  EXPECT_TRUE(may_go_on(queues, holder)) << "that was another shard";
-  claim_from(queues, 1, {});
-  EXPECT_FALSE(may_go_on(queues, holder));
+  EXPECT_FALSE(may_go_on(queues, holder, now_us)) << "the slot may be for shard 2";
+  claim_from(queues, 2, {{.queue = "model", .but_of = "tiny"}});
+  EXPECT_FALSE(may_go_on(queues, holder, now_us));
+  claim_from(queues, 2, {{.queue = "model", .but_of = "acme"}});
+  EXPECT_TRUE(may_go_on(queues, holder, now_us));
+  claim_from(queues, 2, {for_turn});
+  EXPECT_TRUE(may_go_on(queues, holder, now_us));
+}
+
+TEST(SessionQueues, a_branch_that_was_claimed_by_another_key_of_its_queue_is_claimed_again) {
+  SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer"}});
+  claim_from(queues, 0, {for_turn});
+  EXPECT_TRUE(queues.learn({{.name = "model", .key = "tag.city"}}, noon + second));
+  EXPECT_TRUE(queues.must_be_claimed("model", second, noon + 2 * second));
+  EXPECT_FALSE(may_go_on(queues, {.held_us = 1}, noon + second + 2)) << "what a claim saw was of other keys";
+  claim_from(queues, 0, {for_turn}, noon + 3 * second);
+  EXPECT_TRUE(may_go_on(queues, {.held_us = 1}, noon + second + 2));
 }
 
 TEST(SessionQueues, where_turns_and_places_are_counted_a_place_is_given_back_after_its_turn) {
   SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer", .key_concurrency = 1}});
+  const TimeUs now_us = noon + turn_us + 1;
   claim_from(queues, 1, {for_turn});
-  EXPECT_TRUE(may_go_on(queues, {.shard = 1, .held_us = turn_us - 1, .would_claim = true}));
-  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .held_us = turn_us, .would_claim = true}));
+  EXPECT_TRUE(may_go_on(queues, {.shard = 1, .held_us = turn_us - 1}, now_us));
+  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .held_us = turn_us}, now_us));
 }
 
 TEST(SessionQueues,
@@ -89,6 +125,15 @@ TEST(SessionQueues,
   claim_from(queues, 1, {for_turn});
   EXPECT_TRUE(may_go_on(queues, {.shard = 1, .held_us = turn_us}));
   EXPECT_FALSE(may_go_on(queues, {.shard = 2, .held_us = turn_us}));
+}
+
+TEST(SessionQueues, where_waiting_counts_for_long_a_held_branch_goes_on_for_a_hundredth_of_it_and_ten_seconds_at_most) {
+  SessionQueues queues = queues_with({{.name = "model", .ageing_us = 100 * second}});
+  EXPECT_TRUE(may_go_on(queues, {.held_us = second - 1}));
+  EXPECT_FALSE(may_go_on(queues, {.held_us = second}));
+  queues.learn({{.name = "model", .ageing_us = 86'400 * second}}, noon);
+  EXPECT_TRUE(may_go_on(queues, {.held_us = 10 * second - 1}));
+  EXPECT_FALSE(may_go_on(queues, {.held_us = 10 * second}));
 }
 
 TEST(SessionQueues, with_budgets_only_a_branch_goes_on_that_was_claimed_after_they_were_known) {
@@ -107,7 +152,7 @@ TEST(SessionQueues, with_budgets_only_a_branch_goes_on_that_was_claimed_after_th
 TEST(SessionQueues, where_each_step_is_claimed_no_branch_goes_on) {
   SessionQueues queues = queues_with({{.name = "model", .paused = true}});
   claim_from(queues, 0, {for_place, for_turn});
-  EXPECT_FALSE(may_go_on(queues, {.would_claim = true}));
+  EXPECT_FALSE(may_go_on(queues, {}));
   EXPECT_TRUE(queues.must_be_claimed("model", 0, noon));
 }
 

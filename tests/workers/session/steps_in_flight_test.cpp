@@ -343,6 +343,21 @@ TEST_F(RoomForValues, A9_steps_that_read_large_values_begin_as_there_is_room) {
   EXPECT_EQ(reading(), std::vector<Ticket>{3});
 }
 
+// The simulator: a read of large values took 2.3 s, and an attempt that had 300 ms failed when it began.
+TEST_F(RoomForValues, the_time_of_an_attempt_is_that_of_its_effect_and_not_of_a_slow_store) {
+  begin_large(1);
+  room_.tick(noon + 61 * second, noon + 61 * second);
+  room_.expire();
+  EXPECT_TRUE(drain().reports.empty()) << "its values are being read";
+  EXPECT_EQ(reading(), std::vector<Ticket>{1});
+  EXPECT_EQ(room_.due_us(), noon + 121 * second);
+  room_.tick(noon + 121 * second, noon + 121 * second);
+  room_.expire();
+  const StepsInFlight::Actions actions = drain();
+  ASSERT_EQ(actions.reports.size(), 1u);
+  EXPECT_EQ(std::get<FailStep>(actions.reports[0].command).failure.message, "Expected an outcome within 60000 ms.");
+}
+
 TEST_F(RoomForValues, A9_a_step_that_finds_no_room_for_long_is_given_back_and_so_are_all_when_the_session_drains) {
   for (const Ticket slot : {1U, 2U}) begin_large(slot);
   EXPECT_EQ(reading(), std::vector<Ticket>{1});
