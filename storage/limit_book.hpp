@@ -44,6 +44,11 @@ struct LimitBook {
   // used up, whatever becomes of it.
   std::function<KeyCounts(const std::string& queue, const KeyCounts& asked)> take_starts;
 
+  // True: jobs that are due wait in a shard of a queue with keys, of other keys than `but_of`; without it, of any key.
+  // Read without a lock, and cheap while there are none: so that branches which go on see who comes.
+  std::function<bool(const std::string& queue, Shard shard, const std::optional<std::string>& but_of, TimeUs now_us)>
+      others_wait;
+
   // The use of these queues' rates and budgets; `held` is left at 0: JobBook::queues counts that.
   std::function<std::map<std::string, QueueUse>(const std::vector<std::string>& queues)> queue_uses;
 
@@ -84,6 +89,8 @@ LimitBook limit_book_of(Keeper& store) {
       .change_limits = [&store](const LimitChange& change) { return store.change_limits(change); },
       .take_starts = [&store](const std::string& queue,
                               const KeyCounts& asked) { return store.take_starts(queue, asked); },
+      .others_wait = [&store](const std::string& queue, Shard shard, const std::optional<std::string>& but_of,
+                              TimeUs now_us) { return store.others_wait(queue, shard, but_of, now_us); },
       .queue_uses = [&store](const std::vector<std::string>& queues) { return store.queue_uses(queues); },
       .keys_of_run = [&store](const RunId& run) { return store.keys_of_run(run); },
       .key_uses = [&store](const std::string& queue,

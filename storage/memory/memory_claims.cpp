@@ -219,6 +219,17 @@ KeyCounts MemoryClaims::take_starts(const std::string& queue, const KeyCounts& a
   return taken;
 }
 
+bool MemoryClaims::others_wait(const std::string& queue, Shard shard, const std::optional<std::string>& but_of,
+                               TimeUs now_us) {
+  const std::lock_guard lock(rows_.mutex);
+  const QueueLimits limits = limits_.of(queue);
+  const auto is_of_others = [&](const HeldJob& job) {
+    return job.session == 0 && job.job.queue == queue && job.job.run_at_us <= now_us &&
+           shard_of(job.run, rows_.shards) == shard && key_of(job, limits) != but_of;
+  };
+  return !rows_.select(is_of_others, never_us).empty();
+}
+
 std::map<std::string, QueueUse> MemoryClaims::queue_uses(const std::vector<std::string>& queues) {
   const std::lock_guard lock(rows_.mutex);
   std::map<std::string, QueueUse> uses;

@@ -29,6 +29,7 @@ class MemoryClaims {
   std::vector<QueueLimits> queue_limits();
   Result<QueueLimits> change_limits(const LimitChange& change);
   KeyCounts take_starts(const std::string& queue, const KeyCounts& asked);
+  bool others_wait(const std::string& queue, Shard shard, const std::optional<std::string>& but_of, TimeUs now_us);
   std::map<std::string, QueueUse> queue_uses(const std::vector<std::string>& queues);
   std::map<BranchId, std::string> keys_of_run(const RunId& id);
   std::map<std::string, QueueUse> key_uses(const std::string& queue, const std::vector<std::string>& keys);

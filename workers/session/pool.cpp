@@ -45,12 +45,7 @@ void Pool::want(Source& source, Wants wants) {
 }
 
 void Pool::something_ready() { want_all_soon(Wants::anything); }
-
-void Pool::notified() {
-  want_all_soon(Wants::notified);
-  for (Source& source : sources_) source.is_heard = true;
-  is_notified_ = true;
-}
+void Pool::notified() { want_all_soon(Wants::notified); }
 
 void Pool::want_all_soon(Wants wants) {
   for (Source& source : sources_) {
@@ -266,8 +261,6 @@ void Pool::claim(Shard shard, Source& source) {
   source.wants = Wants::nothing;  // until it is notified or the claim is filled
   source.answers_notification = std::exchange(source.notified, false);
   source.claims_homes = takes_any_run_ && !source.homes.empty() && !source.are_homes_asked;
-  source.is_heard = source.is_heard && source.claims_homes;
-  is_notified_ = std::any_of(sources_.begin(), sources_.end(), [](const Source& one) { return one.is_heard; });
   claiming_ += source.limit;
   actions_.claims.push_back({.shard = shard,
                              .limit = source.limit,

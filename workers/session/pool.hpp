@@ -61,7 +61,7 @@ class Pool {
   void tick(TimeUs steady_us, TimeUs database_us);
   void something_ready();  // any number of jobs may be ready
   void poll_every(TimeUs pause_us) { options_.poll_us = pause_us; }
-  void notified();                 // the same, by others; if it is one job, the store knows which
+  void notified();                 // the same; if it is one job, the store knows which
   void due(TimeUs run_at_us);      // a job will be ready then, by the database's clock
   void add_run(const RunId& run);  // one more of `only_runs`, if there are any
   // The session is the run's home, or is so no longer: its free jobs are found only by claims that name it.
@@ -101,10 +101,9 @@ class Pool {
   std::int32_t free_slots() const;
   // A claim costs as much as many steps: while steps run here it waits until so many slots are free.
   std::int32_t worth_a_claim() const { return std::clamp(room_ / 4, 1, 64); }
-  // A notification has come since the last claim began, and its job waits for slots that are worth a claim: steps leave
-  // too few.
-  bool is_asked_for_slots() const {
-    return is_notified_ && room_ - static_cast<std::int32_t>(slots_.size()) < worth_a_claim();
+  // Steps leave slots enough for a claim of a job that comes; one under way may bring it.
+  bool would_claim() const {
+    return !takes_nothing() && room_ - static_cast<std::int32_t>(slots_.size()) >= worth_a_claim();
   }
 
   // How many of the slots that commits free they may fill with further jobs of their runs before a claim is due:
@@ -131,8 +130,7 @@ class Pool {
     bool claiming = false;
     Wants wants = Wants::anything;
     Wants claims = Wants::nothing;      // by the claim under way
-    bool notified = false;              // something may be ready since the last claim began
-    bool is_heard = false;              // likewise, by a notification
+    bool notified = false;              // since the last claim began
     bool answers_notification = false;  // the claim under way does
     std::int32_t limit = 0;             // of the claim under way
     TimeUs asked_at = 0;                // likewise; steady
@@ -167,7 +165,6 @@ class Pool {
   bool draining_ = false;
   bool found_nothing_ = false;
   bool is_barred_ = false;
-  bool is_notified_ = false;  // one of the sources has heard of something that no claim has asked for
   std::optional<RunId> room_for_;
   bool is_claiming_alone_ = false;
   TimeUs alone_asked_at_ = 0;  // steady

@@ -90,6 +90,7 @@ void Session::tick_parts() {
 
 // Only this session may take the jobs of its own runs, and of those that have their home here.
 void Session::notified() {
+  queues_.notified();
   if (!options_.only_runs.empty() || !home_of_.empty() || crowd_.answers_notification()) pool_.notified();
 }
 
@@ -120,6 +121,7 @@ void Session::hurry() {
 
 SessionActions Session::drain_actions() {
   dispatch_holds();
+  ask_for_others();
   short_histories_.clear();  // as old as their claim: a later load reads the store
   close_when_idle();
   under_way_ += static_cast<std::int64_t>(actions_.calls.size());
@@ -131,6 +133,7 @@ TimeUs Session::due_us() const {
   if (!lifecycle_.is_open()) return lifecycle_.due_us();
   TimeUs due = std::min({committer_.due_us(), pool_.due_us(), steps_.due_us()});
   if (is_sweeping()) due = std::min(due, sweeping_.due_us(is_idle()));
+  if (!pool_.would_claim()) due = std::min(due, queues_.ask_due_us());
   return std::min(due, lifecycle_.is_draining() ? lifecycle_.due_us() : next_graphs_);
 }
 
@@ -357,9 +360,17 @@ bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
                            {.shard = shard_of(held.run, origin_.shards),
                             .key = held.key,
                             .held_us = pool_.held_us(slot),
-                            .is_short = paced_.is_short(held.job.queue, held.key),
-                            .is_asked = pool_.is_asked_for_slots()},
+                            .is_short = paced_.is_short(held.job.queue, held.key)},
                            steady_);
+}
+
+// Where slots are free that are worth a claim, that sees who waits.
+void Session::ask_for_others() {
+  if (lifecycle_.is_draining() || pool_.would_claim()) return;
+  for (AskForOthers& one : queues_.asks(steady_)) {
+    one.now_us = now_;
+    call(std::move(one));
+  }
 }
 
 // The history that a claim brought is not read again, unless more than the run's first events is wanted. Where a graph

@@ -4,6 +4,11 @@
 #include "workers/session/session.hpp"
 
 namespace cairn {
+namespace {
+
+constexpr TimeUs no_one_waits_us = 1'000'000;  // for so long it is believed
+
+}  // namespace
 
 // --- the session's row ----------------------------------------------------------------------------------------------
 
@@ -89,9 +94,8 @@ void Session::on_failure(const KeepSnapshot&) {}  // a cache
 
 template <>
 void Session::on_answer(ClaimJobs& claim) {
-  constexpr TimeUs known_us = 1'000'000;
   claims_asked_.erase(claims_asked_.find({claim.request.shard, claim.asked_us}));
-  queues_.claimed(claim.request, claim.answer, steady_ + known_us);
+  queues_.claimed(claim.request, claim.answer, steady_ + no_one_waits_us);
   pool_.claimed(claim.request.shard, std::move(claim.answer.jobs));
   for (ShortHistory& one : claim.answer.histories)
     short_histories_.insert_or_assign(one.run, History{.run = one.run, .snapshot = {}, .rows = std::move(one.events)});
@@ -113,6 +117,13 @@ template <>
 void Session::on_failure(const TakeStarts& take) {
   resolve(paced_.failed(take));
 }
+
+template <>
+void Session::on_answer(AskForOthers& ask) {
+  queues_.asked(ask, steady_ + no_one_waits_us);
+}
+template <>
+void Session::on_failure(const AskForOthers&) {}
 
 template <>
 void Session::on_answer(LetGo&) {}

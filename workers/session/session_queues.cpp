@@ -46,12 +46,52 @@ bool SessionQueues::learn(const std::vector<QueueLimits>& limits, TimeUs now_us)
 void SessionQueues::claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until) {
   for (const std::string& queue : request.queues) {
     place_free_until_.erase(queue);
-    if (known_.contains(queue)) turns_[queue][request.shard] = {.is_wanted = true};
+    if (known_.contains(queue)) turns_[queue][request.shard].is_wanted = true;
   }
   for (const NoOneWaits& there : batch.no_one_waits) {
     if (there.for_place) place_free_until_[there.queue] = until;
-    if (there.for_turn || there.but_of) turns_[there.queue][request.shard] = {until, there.but_of, false};
+    if (!there.for_turn && !there.but_of) continue;
+    Turn& turn = turns_[there.queue][request.shard];
+    turn.until = until;
+    turn.but_of = there.but_of;
+    turn.is_wanted = false;
   }
+}
+
+void SessionQueues::notified() {
+  for (auto& [queue, shards] : turns_)
+    for (auto& [shard, turn] : shards) turn.is_heard = true;
+}
+
+std::vector<AskForOthers> SessionQueues::asks(TimeUs now_us) {
+  std::vector<AskForOthers> asks;
+  for (auto& [queue, shards] : turns_)
+    for (auto& [shard, turn] : shards) {
+      if (!turn.may_ask(known(queue)) || now_us < turn.asked_at + ask_pause_us) continue;
+      turn.is_heard = false;
+      turn.asked_at = now_us;
+      asks.push_back({.queue = queue, .shard = shard, .but_of = turn.but_of});
+    }
+  return asks;
+}
+
+void SessionQueues::asked(const AskForOthers& ask, TimeUs until) {
+  const auto shards = turns_.find(ask.queue);
+  if (shards == turns_.end()) return;
+  const auto found = shards->second.find(ask.shard);
+  if (found == shards->second.end() || found->second.is_wanted) return;
+  if (ask.answer)
+    found->second.is_wanted = true;
+  else if (found->second.but_of == ask.but_of)
+    found->second.until = until;
+}
+
+TimeUs SessionQueues::ask_due_us() const {
+  TimeUs due_us = never_us;
+  for (const auto& [queue, shards] : turns_)
+    for (const auto& [shard, turn] : shards)
+      if (turn.may_ask(known(queue))) due_us = std::min(due_us, turn.asked_at + ask_pause_us);
+  return due_us;
 }
 
 ServedQueues SessionQueues::served_queues() const {
@@ -93,7 +133,7 @@ bool SessionQueues::may_go_on(const std::string& queue, const Holder& holder, Ti
   if (is_place_wanted && holder.held_us >= turn_us) return false;
   const bool has_turns = !limits.key.empty() || limits.ageing_us > 0;
   const bool has_turn = !has_turns || is_turn_free(queue, holder, now_us);
-  if (!limits.key.empty()) return has_turn && !holder.is_asked;
+  if (!limits.key.empty()) return has_turn;
   return has_turn || holder.held_us < std::clamp(limits.ageing_us / 100, turn_us, ageing_turn_us_max);
 }
 

@@ -117,6 +117,17 @@ struct TakeStarts {
   void carry_out(const CallSite& at) { answer = at.store.limits().take_starts(queue, asked); }
 };
 
+// Do jobs of other keys than the one named wait in a queue with keys, or any at all?
+struct AskForOthers {
+  std::string queue;
+  Shard shard = 0;
+  std::optional<std::string> but_of = {};
+  TimeUs now_us = 0;
+  bool answer = false;
+  static const char* purpose() { return "ask who waits"; }
+  void carry_out(const CallSite& at) { answer = at.store.limits().others_wait(queue, shard, but_of, now_us); }
+};
+
 struct LetGo {
   std::vector<std::pair<RunId, Fence>> holds;
   TimeUs run_at_us = 0;
@@ -234,8 +245,8 @@ struct TieEnds {
 };
 
 using StoreCall = std::variant<OpenSession, CloseSession, ReadGraphs, ReadHistories, Commit, CommitLocked, KeepSnapshot,
-                               ClaimJobs, TakeStarts, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetBegun, SetHome,
-                               KeepProgress, ScanSessions, ReapSession, TieEnds>;
+                               ClaimJobs, TakeStarts, AskForOthers, LetGo, ReadBlobs, KeepBlobs, SetAlone, SetBegun,
+                               SetHome, KeepProgress, ScanSessions, ReapSession, TieEnds>;
 
 const char* purpose(const StoreCall& call);
 void carry_out(StoreCall& call, const CallSite& at);

@@ -18,7 +18,7 @@ struct Wanted {
   const KeyCounts& asked;
 };
 
-// What is known under the queue's lock.
+// Facts as they are read under the queue's lock.
 struct QueueFacts {
   QueueLimits limits = {};
   LimitUses queues = {};  // of the one queue

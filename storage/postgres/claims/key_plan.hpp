@@ -43,8 +43,8 @@ PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, 
 KeyCounts counts_of(const std::vector<KeyShare>& shares);
 KeyCounts count_by_key(const std::vector<HeldJob>& claimed);
 
-// Who waits for a turn when so many of each key were taken: no one, as no job of the shard that is due was left, or
-// those of one key alone; neither is said where others wait, or may wait.
+// Those who wait for a turn when so many of each key were taken: no one, as no job of the shard that is due was left,
+// or those of one key alone; neither is said where others wait, or may wait.
 NoOneWaits waiting_after(const KeyPlan& plan, const KeyCounts& taken);
 
 // How long the first of the keys that have more jobs than room waits for its rate or its budget, when so many of each

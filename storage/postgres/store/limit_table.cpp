@@ -194,6 +194,13 @@ KeyCounts LimitTable::take_starts(const std::string& queue, const KeyCounts& ask
   return take_held_starts(parts_.placements, queue, asked);
 }
 
+bool LimitTable::others_wait(const std::string& queue, Shard shard, const std::optional<std::string>& but_of,
+                             TimeUs now_us) {
+  PgParameters parameters = PgParameters().add(shard).add(queue);
+  but_of ? parameters.add(*but_of) : parameters.add_null(PgType::text);
+  return parts_.placements.query(shard, "others_wait", parameters.add(now_us)).boolean(0, 0);
+}
+
 std::map<std::string, QueueUse> LimitTable::queue_uses(const std::vector<std::string>& queues) {
   LimitUses uses;
   for (const PgResult& part : parts_.placements.query_each("queue_rates", PgParameters().add(text_array(queues))))

@@ -134,6 +134,23 @@ TEST_P(QueueKeysTest, a_claim_says_when_only_jobs_of_one_key_wait_and_each_job_h
   EXPECT_EQ(last.no_one_waits[0].but_of, std::nullopt);
 }
 
+TEST_P(QueueKeysTest, whether_jobs_of_other_keys_wait_is_seen_without_a_claim) {
+  set({.name = "model", .key = "tag.customer"});
+  const auto others_wait = [this](const std::optional<std::string>& but_of, TimeUs now_us = noon) {
+    return store().limits().others_wait("model", 0, but_of, now_us);
+  };
+  EXPECT_FALSE(others_wait({}));
+  runs_of({"b", "b"});
+  EXPECT_TRUE(others_wait({}));
+  EXPECT_FALSE(others_wait("b"));
+  EXPECT_TRUE(others_wait("a"));
+  EXPECT_TRUE(others_wait("c"));
+  EXPECT_FALSE(others_wait("a", noon - 1'000)) << "none is due";
+  EXPECT_FALSE(store().limits().others_wait("other", 0, "a", noon));
+  ASSERT_EQ(claim_model(10).size(), 2u);
+  EXPECT_FALSE(others_wait("a")) << "they are held";
+}
+
 TEST_P(QueueKeysTest, held_jobs_take_starts_of_their_key_and_of_the_queue) {
   set({.name = "model",
        .rate = StartRate{1, an_hour_us, 6},

@@ -68,7 +68,6 @@ TEST(SessionQueues, where_turns_are_counted_a_held_branch_goes_on_while_no_one_w
   claim_from(queues, 1, {for_turn}, until);
   EXPECT_TRUE(may_go_on(queues, {.shard = 1}, now_us));
   EXPECT_FALSE(may_go_on(queues, {.shard = 2}, now_us));
-  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .is_asked = true}, now_us)) << "a job that comes would find no slot";
   EXPECT_FALSE(may_go_on(queues, {.shard = 1}, until));
   claim_from(queues, 1, {}, until);
   EXPECT_FALSE(may_go_on(queues, {.shard = 1}, now_us));
@@ -80,7 +79,6 @@ TEST(SessionQueues, where_turns_are_counted_a_held_branch_goes_on_while_only_job
   claim_from(queues, 1, {{.queue = "model", .but_of = "acme"}});
   EXPECT_TRUE(may_go_on(queues, {.shard = 1, .key = "acme"}, now_us));
   EXPECT_FALSE(may_go_on(queues, {.shard = 1, .key = "tiny"}, now_us)) << "it is the turn of acme";
-  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .key = "acme", .is_asked = true}, now_us));
   EXPECT_FALSE(may_go_on(queues, {.shard = 1, .key = "acme"}, known_until));
 }
 
@@ -97,6 +95,40 @@ TEST(SessionQueues, where_turns_are_counted_no_branch_goes_on_while_another_key_
   EXPECT_TRUE(may_go_on(queues, holder, now_us));
   claim_from(queues, 2, {for_turn});
   EXPECT_TRUE(may_go_on(queues, holder, now_us));
+}
+
+// While branches go on in all slots, no claim would see a job of another key that comes.
+TEST(SessionQueues, where_turns_are_counted_a_notification_is_answered_by_asking_for_other_keys_now_and_then) {
+  SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer"}});
+  claim_from(queues, 1, {{.queue = "model", .but_of = "acme"}});
+  EXPECT_TRUE(queues.asks(noon).empty()) << "nothing has come";
+  EXPECT_EQ(queues.ask_due_us(), never_us);
+  queues.notified();
+  std::vector<AskForOthers> asks = queues.asks(noon);
+  ASSERT_EQ(asks.size(), 1u);
+  EXPECT_EQ(asks[0].queue, "model");
+  EXPECT_EQ(asks[0].shard, 1);
+  EXPECT_EQ(asks[0].but_of, "acme");
+  queues.notified();
+  constexpr TimeUs next = noon + SessionQueues::ask_pause_us;
+  EXPECT_EQ(queues.ask_due_us(), next);
+  EXPECT_TRUE(queues.asks(next - 1).empty());
+  EXPECT_EQ(queues.asks(next).size(), 1u);
+  const SessionQueues::Holder holder{.shard = 1, .key = "acme"};
+  queues.asked(asks[0], known_until + second);
+  EXPECT_TRUE(may_go_on(queues, holder, known_until)) << "no one else waits still";
+  asks[0].answer = true;
+  queues.asked(asks[0], known_until + second);
+  EXPECT_FALSE(may_go_on(queues, holder, next));
+  queues.notified();
+  EXPECT_TRUE(queues.asks(next + second).empty()) << "a claim comes before it is asked again";
+}
+
+TEST(SessionQueues, only_where_turns_of_keys_are_counted_is_a_notification_answered_by_asking) {
+  SessionQueues queues = queues_with({{.name = "model", .ageing_us = second}});
+  claim_from(queues, 1, {for_turn});
+  queues.notified();
+  EXPECT_TRUE(queues.asks(noon).empty());
 }
 
 TEST(SessionQueues, a_branch_that_was_claimed_by_another_key_of_its_queue_is_claimed_again) {
