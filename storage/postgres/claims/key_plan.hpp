@@ -43,7 +43,7 @@ PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, 
 KeyCounts counts_of(const std::vector<KeyShare>& shares);
 KeyCounts count_by_key(const std::vector<HeldJob>& claimed);
 
-// Those who wait for a turn when so many of each key were taken: no one, as no job of the shard that is due was left,
+// The jobs that wait for a turn when so many of each key were taken: none, as no job of the shard that is due was left,
 // or those of one key alone; neither is said where others wait, or may wait.
 NoOneWaits waiting_after(const KeyPlan& plan, const KeyCounts& taken);
 
