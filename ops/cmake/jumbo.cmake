@@ -1,11 +1,34 @@
-# cairn_jumbo(target [bytes]): the .cpp files of one room (folder) are compiled together, up to about 80,000 bytes of
+# cairn_jumbo(targets [bytes]): the .cpp files of one room (folder) are compiled together, up to about 80,000 bytes of
 # text (or `bytes`) at a time, so that the headers they share are read and instantiated once (a "unity build"). Rooms of
 # less than a third of that are taken together with the small ones next to them. Names in unnamed namespaces are
-# therefore unique within a room, and within small rooms of one folder. CAIRN_JUMBO=OFF compiles each file by itself, as
-# clang-tidy and clangd need it.
+# therefore unique within a room, and within small rooms of one folder. Several targets share their rooms, for they
+# become one program, but no unit has files of two. CAIRN_JUMBO=OFF compiles each file by itself, as clang-tidy and
+# clangd need it.
 option(CAIRN_JUMBO "Compile the files of a room together" ON)
 
-function(cairn_jumbo target)
+# Units of one size, named after `pool`, from the files of it that are `target`'s.
+function(cairn_units target pool bytes_max)
+  get_target_property(sources ${target} SOURCES)
+  set(total 0)
+  foreach(source IN LISTS ARGN)
+    if(source IN_LIST sources)
+      file(SIZE ${CMAKE_CURRENT_SOURCE_DIR}/${source} bytes)
+      math(EXPR total "${total} + ${bytes}")
+      list(APPEND files ${source})
+    endif()
+  endforeach()
+  string(MAKE_C_IDENTIFIER ${pool} name)
+  math(EXPR share "${total} / (${total} / ${bytes_max} + 1) + 1")
+  set(passed 0)
+  foreach(source IN LISTS files)
+    file(SIZE ${CMAKE_CURRENT_SOURCE_DIR}/${source} bytes)
+    math(EXPR group "(${passed} + ${bytes} / 2) / ${share}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${group})
+    math(EXPR passed "${passed} + ${bytes}")
+  endforeach()
+endfunction()
+
+function(cairn_jumbo targets)
   if(NOT CAIRN_JUMBO)
     return()
   endif()
@@ -13,7 +36,10 @@ function(cairn_jumbo target)
   if(ARGC GREATER 1)
     set(bytes_max ${ARGV1})
   endif()
-  get_target_property(sources ${target} SOURCES)
+  foreach(target IN LISTS targets)
+    get_target_property(sources_of_target ${target} SOURCES)
+    list(APPEND sources ${sources_of_target})
+  endforeach()
   foreach(source IN LISTS sources)
     get_filename_component(room ${source} DIRECTORY)
     if(IS_ABSOLUTE ${room})
@@ -34,21 +60,14 @@ function(cairn_jumbo target)
     endif()
     list(APPEND pools ${pool})
     list(APPEND files_in_${pool} ${files_of_${room}})
-    math(EXPR bytes_in_${pool} "0${bytes_in_${pool}} + ${bytes_of_${room}}")
   endforeach()
   list(REMOVE_DUPLICATES pools)
-  foreach(pool IN LISTS pools)
-    string(MAKE_C_IDENTIFIER ${pool} name)
-    math(EXPR share "${bytes_in_${pool}} / (${bytes_in_${pool}} / ${bytes_max} + 1) + 1")  # groups of one size
-    set(passed 0)
-    foreach(source IN LISTS files_in_${pool})
-      file(SIZE ${CMAKE_CURRENT_SOURCE_DIR}/${source} bytes)
-      math(EXPR group "(${passed} + ${bytes} / 2) / ${share}")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${group})
-      math(EXPR passed "${passed} + ${bytes}")
+  foreach(target IN LISTS targets)
+    foreach(pool IN LISTS pools)
+      cairn_units(${target} ${pool} ${bytes_max} ${files_in_${pool}})
     endforeach()
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_target_properties(${targets} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # cairn_hot(target): g++ inlines less in a unit above some size, which a file seldom has and a room does; here speed

@@ -22,22 +22,60 @@ set(cairn_parts_of_ops 12)
 set(cairn_parts_of_workers 3)
 set(cairn_parts_of_storage 2)
 
-function(cairn_tests folder label library)
-  add_executable(test_${folder} ${ARGN} tests/paths.cpp)
-  target_link_libraries(test_${folder} PRIVATE ${library} GTest::gtest GTest::gtest_main)
+# What a plain `ops/test` builds: no more than it runs. It sets CAIRN_TEST_FORM to _short.
+add_custom_target(short_tests DEPENDS cairn)
+
+# Files of a test program, as a part of it.
+function(cairn_test_files name library)
+  add_library(${name} OBJECT ${ARGN})
+  target_link_libraries(${name} PUBLIC ${library} GTest::gtest)
   # Tests are compiled once and run once: to optimize them takes longer than it saves.
-  target_compile_options(test_${folder} PRIVATE $<$<CONFIG:Release>:-O0>)
-  target_precompile_headers(test_${folder} REUSE_FROM cairn_test_headers)
-  cairn_jumbo(test_${folder} 100000)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_precompile_headers(${name} REUSE_FROM cairn_test_headers)
+endfunction()
+
+# The program of these parts.
+function(cairn_test_program name)
+  add_executable(${name} tests/paths.cpp)
+  target_link_libraries(${name} PRIVATE ${ARGN} GTest::gtest_main)
+endfunction()
+
+# cairn_tests(FOLDER LABEL LIBRARY files... [LONG files...]): the program test_FOLDER, and its tests. Under LONG stand
+# the files that hold long cases alone (tests/long_cases.txt), and those that only they need: test_FOLDER_short is the
+# program without them. A program of nothing else is itself long.
+function(cairn_tests folder label library)
+  cmake_parse_arguments(PARSE_ARGV 3 files "" "" "LONG")
+  set(program test_${folder})
+  set(command ${program})
+  if(files_UNPARSED_ARGUMENTS)
+    cairn_test_files(short_${folder} ${library} ${files_UNPARSED_ARGUMENTS})
+    list(APPEND parts short_${folder})
+  endif()
+  if(files_LONG)
+    cairn_test_files(long_${folder} ${library} ${files_LONG})
+    list(APPEND parts long_${folder})
+  endif()
+  cairn_jumbo("${parts}" 100000)
+  cairn_test_program(${program} ${parts})
+  if(NOT files_LONG)
+    add_dependencies(short_tests ${program})
+  elseif(files_UNPARSED_ARGUMENTS)
+    cairn_test_program(${program}_short short_${folder})
+    set_target_properties(${program}_short PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(short_tests ${program}_short)
+    set(command sh -c [[exec "$0$CAIRN_TEST_FORM"]] $<TARGET_FILE:${program}>)
+  else()
+    list(APPEND label long)
+  endif()
   if(NOT cairn_parts_of_${folder})
-    add_test(NAME ${folder} COMMAND test_${folder})
-    set_tests_properties(${folder} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds})
+    add_test(NAME ${folder} COMMAND ${command})
+    set_tests_properties(${folder} PROPERTIES LABELS "${label}" TIMEOUT ${cairn_test_seconds})
     return()
   endif()
   math(EXPR last "${cairn_parts_of_${folder}} - 1")
   foreach(part RANGE ${last})
-    add_test(NAME ${folder}_${part} COMMAND test_${folder})
-    set_tests_properties(${folder}_${part} PROPERTIES LABELS ${label} TIMEOUT ${cairn_test_seconds} ENVIRONMENT
+    add_test(NAME ${folder}_${part} COMMAND ${command})
+    set_tests_properties(${folder}_${part} PROPERTIES LABELS "${label}" TIMEOUT ${cairn_test_seconds} ENVIRONMENT
                          "GTEST_TOTAL_SHARDS=${cairn_parts_of_${folder}};GTEST_SHARD_INDEX=${part}"
                          COST ${cairn_parts_of_${folder}})
   endforeach()
@@ -71,7 +109,6 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/map_items_test.cpp
   tests/engine/maps_test.cpp
   tests/engine/ground/nearest_test.cpp
-  tests/engine/random_test.cpp
   tests/engine/references_test.cpp
   tests/engine/replay_check_test.cpp
   tests/engine/schedules/schedule_rules_test.cpp
@@ -85,6 +122,8 @@ cairn_tests(engine fast cairn_simulation
   tests/engine/trial.cpp
   tests/engine/stored/upcaster_test.cpp
   tests/engine/waiting_test.cpp
+  LONG
+  tests/engine/random_test.cpp
 )
 cairn_tests(storage postgres cairn_storage
   tests/waiting.cpp
@@ -95,7 +134,6 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/jitter_test.cpp
   tests/storage/job_writes_test.cpp
   tests/storage/notifications_test.cpp
-  tests/storage/oracle_test.cpp
   tests/storage/progress_test.cpp
   tests/storage/queue_settings_test.cpp
   tests/storage/runs_test.cpp
@@ -142,6 +180,8 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/proof/records_test.cpp
   tests/storage/proof/run_erasure_test.cpp
   tests/storage/proof/signing_test.cpp
+  LONG
+  tests/storage/oracle_test.cpp
 )
 cairn_tests(workers postgres cairn_workers
   tests/waiting.cpp
@@ -187,7 +227,6 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/plan_decomposer/plan_outline_test.cpp
   tests/workers/planners/round_planner/round_planner_end_test.cpp
   tests/workers/planners/round_planner/round_planner_rules_test.cpp
-  tests/workers/planners/round_planner/round_planner_scale_test.cpp
   tests/workers/planners/round_planner/round_planner_test.cpp
   tests/workers/planners/seven_node/seven_node_questions_test.cpp
   tests/workers/planners/seven_node/seven_node_test.cpp
@@ -245,7 +284,6 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/session/paced_starts_test.cpp
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp
-  tests/workers/session/same_history_test.cpp
   tests/workers/session/keep_rules_test.cpp
   tests/workers/session/session_lifecycle_test.cpp
   tests/workers/session/session_queues_test.cpp
@@ -265,14 +303,17 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/page/page_dom_test.cpp
   tests/workers/tools/page/page_guard_test.cpp
   tests/workers/tools/page/page_tools_test.cpp
-  tests/workers/tools/page/page_trial_test.cpp
   tests/workers/tools/repository/repository_history_test.cpp
   tests/workers/tools/repository/repository_test.cpp
+  LONG
+  tests/workers/planners/round_planner/round_planner_scale_test.cpp
+  tests/workers/session/same_history_test.cpp
+  tests/workers/tools/page/page_trial_test.cpp
 )
 # It speaks to the log of the library that the program is linked with.
 set_source_files_properties(tests/workers/ports/log_test.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_DEFINITIONS
   "$<TARGET_PROPERTY:spdlog::spdlog,INTERFACE_COMPILE_DEFINITIONS>")
-target_include_directories(test_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
+target_include_directories(short_workers SYSTEM PRIVATE ${VALIJSON_INCLUDE})
 cairn_tests(simulation fast cairn_simulation
   tests/simulation/hooks_test.cpp
   tests/simulation/schedules_test.cpp
@@ -297,15 +338,10 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/checkpoint_audit_test.cpp
   tests/ops/audit/crash_points_test.cpp
   tests/ops/audit/erase_test.cpp
-  tests/ops/audit/export_bounds_test.cpp
   tests/ops/audit/export_test.cpp
   tests/ops/audit/export_version_test.cpp
-  tests/ops/audit/invariants_test.cpp
   tests/ops/audit/keep_test.cpp
-  tests/ops/audit/random_audit_test.cpp
-  tests/ops/audit/rebuild_test.cpp
   tests/ops/audit/run_audit_test.cpp
-  tests/ops/audit/unsigned_test.cpp
   tests/ops/audit/verify_test.cpp
   tests/ops/commands/bad_input_test.cpp
   tests/ops/bench/bench_test.cpp
@@ -318,31 +354,20 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/server/embedded_test.cpp
   tests/ops/commands/runs/explain_test.cpp
   tests/ops/commands/runs/fork_test.cpp
-  tests/ops/commands/server/hanging_database_test.cpp
   tests/ops/commands/runs/lists_test.cpp
   tests/ops/commands/reading_test.cpp
   tests/ops/commands/graphs/reference_query_test.cpp
   tests/ops/commands/server/log_test.cpp
   tests/ops/queues/budgets_test.cpp
-  tests/ops/queues/concurrencies_test.cpp
   tests/ops/queues/rates_test.cpp
   tests/ops/runs/losses_test.cpp
   tests/ops/servers/backup_test.cpp
   tests/ops/servers/citus_test.cpp
   tests/ops/servers/command_walk.cpp
-  tests/storage/limits/noted_holds.cpp
   tests/storage/limits/noted_starts.cpp
-  tests/ops/servers/lost_tail_test.cpp
-  tests/ops/servers/major_upgrade_test.cpp
-  tests/ops/servers/pooler_test.cpp
   tests/ops/servers/replica_test.cpp
-  tests/ops/servers/restored_server_test.cpp
   tests/ops/runs/map_items_test.cpp
-  tests/ops/runs/models_test.cpp
-  tests/ops/runs/refused_runs_test.cpp
   tests/ops/trials/checks_test.cpp
-  tests/ops/trials/dataset_measure_test.cpp
-  tests/ops/trials/measured_figures_test.cpp
   tests/ops/trials/planners_measure_test.cpp
   tests/ops/clients/client_test.cpp
   tests/ops/clients/odd_server.cpp
@@ -350,9 +375,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/clients/typescript_test.cpp
   tests/ops/console/console_test.cpp
   tests/ops/commands/runs/second_try_test.cpp
-  tests/ops/commands/server/set_clock_test.cpp
   tests/ops/commands/server/own_process_test.cpp
-  tests/ops/commands/server/shortage_test.cpp
   tests/ops/commands/graphs/graph_check_test.cpp
   tests/ops/commands/graphs/simulate_test.cpp
   tests/ops/commands/guide/skill_test.cpp
@@ -360,13 +383,10 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/api_test.cpp
   tests/ops/http/claims_test.cpp
   tests/ops/http/console/console_routes_test.cpp
-  tests/ops/http/access/doors_test.cpp
   tests/ops/http/transport/exchange_test.cpp
   tests/ops/http/graph_routes_test.cpp
   tests/ops/http/large_values_test.cpp
-  tests/ops/http/inbox_test.cpp
   tests/ops/http/transport/limits_test.cpp
-  tests/ops/http/transport/load_test.cpp
   tests/ops/http/openapi/described_api.cpp
   tests/ops/http/description_test.cpp
   tests/ops/http/openapi/schema_walk.cpp
@@ -375,21 +395,17 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/http/streams/progress_test.cpp
   tests/ops/http/queue_age_test.cpp
   tests/ops/http/transport/protocol_test.cpp
-  tests/ops/http/hook_routes_test.cpp
   tests/ops/http/schedule_routes_test.cpp
   tests/ops/http/test_server_test.cpp
   tests/ops/http/access/tokens_test.cpp
   tests/ops/http/streams/waits_test.cpp
-  tests/ops/mcp/conformance_test.cpp
   tests/ops/mcp/doors_test.cpp
   tests/ops/mcp/legacy_test.cpp
   tests/ops/mcp/mcp_client.cpp
   tests/ops/mcp/modern_test.cpp
-  tests/ops/mcp/others_servers_test.cpp
   tests/ops/mcp/resources_test.cpp
   tests/ops/mcp/tool_servers_test.cpp
   tests/ops/packaging/completion_test.cpp
-  tests/ops/packaging/manifests_test.cpp
   tests/ops/packaging/manual_test.cpp
   tests/ops/packaging/units_test.cpp
   tests/ops/metrics/counters_test.cpp
@@ -401,26 +417,52 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/traces/model_contents_test.cpp
   tests/ops/traces/run_trace_test.cpp
   tests/ops/traces/trace_thread_test.cpp
-  tests/ops/traces/traces_test.cpp
-  tests/ops/feed/feed_test.cpp
   tests/ops/hooks/hook_test.cpp
   tests/ops/hooks/receiver.cpp
   tests/ops/schedules/schedule_test.cpp
-  tests/ops/starts/starts_test.cpp
   tests/ops/terminal/pager_test.cpp
   tests/ops/terminal/table_test.cpp
   tests/ops/planners/page_agent_runs_test.cpp
   tests/ops/planners/plan_and_do_runs_test.cpp
   tests/ops/planners/plan_decomposer_runs_test.cpp
-  tests/ops/planners/plan_runner_runs_test.cpp
   tests/ops/planners/planner_runs.cpp
-  tests/ops/planners/recorded_conversations_test.cpp
   tests/ops/planners/round_planner_runs_test.cpp
   tests/ops/planners/seven_node_runs_test.cpp
   tests/workers/ports/loopback.cpp
   tests/faults/server.cpp
   tests/storage/server_programs.cpp
   tests/storage/test_database.cpp
+  LONG
+  tests/ops/audit/export_bounds_test.cpp
+  tests/ops/audit/invariants_test.cpp
+  tests/ops/audit/random_audit_test.cpp
+  tests/ops/audit/rebuild_test.cpp
+  tests/ops/audit/unsigned_test.cpp
+  tests/ops/commands/server/hanging_database_test.cpp
+  tests/ops/queues/concurrencies_test.cpp
+  tests/storage/limits/noted_holds.cpp
+  tests/ops/servers/lost_tail_test.cpp
+  tests/ops/servers/major_upgrade_test.cpp
+  tests/ops/servers/pooler_test.cpp
+  tests/ops/servers/restored_server_test.cpp
+  tests/ops/runs/models_test.cpp
+  tests/ops/runs/refused_runs_test.cpp
+  tests/ops/trials/dataset_measure_test.cpp
+  tests/ops/trials/measured_figures_test.cpp
+  tests/ops/commands/server/set_clock_test.cpp
+  tests/ops/commands/server/shortage_test.cpp
+  tests/ops/http/access/doors_test.cpp
+  tests/ops/http/inbox_test.cpp
+  tests/ops/http/transport/load_test.cpp
+  tests/ops/http/hook_routes_test.cpp
+  tests/ops/mcp/conformance_test.cpp
+  tests/ops/mcp/others_servers_test.cpp
+  tests/ops/packaging/manifests_test.cpp
+  tests/ops/traces/traces_test.cpp
+  tests/ops/feed/feed_test.cpp
+  tests/ops/starts/starts_test.cpp
+  tests/ops/planners/plan_runner_runs_test.cpp
+  tests/ops/planners/recorded_conversations_test.cpp
   tests/storage/pooler.cpp
 )
 cairn_tests(fuzz fast cairn_workers
@@ -437,6 +479,7 @@ if(CAIRN_FUZZ)
   target_link_options(cairn_fuzz PRIVATE -fsanitize=fuzzer)
 endif()
 cairn_tests(faults postgres cairn_storage
+  LONG
   tests/waiting.cpp
   tests/faults/broken_servers_test.cpp
   tests/faults/commands.cpp
@@ -468,12 +511,14 @@ set_tests_properties(faults PROPERTIES RUN_SERIAL ON)  # its times are those of 
 add_executable(crash_worker tests/ops/audit/crash_worker.cpp)
 target_link_libraries(crash_worker PRIVATE cairn_ops)
 add_library(moved_clock MODULE tests/ops/moved_clock.cpp)
-target_sources(test_ops PRIVATE tests/ops/library/client_test.cpp)
-target_link_libraries(test_ops PRIVATE cairn_library)
+target_sources(short_ops PRIVATE tests/ops/library/client_test.cpp)
+target_link_libraries(short_ops PUBLIC cairn_library)
 if(NOT CAIRN_SANITIZE AND NOT CAIRN_TSAN)  # others build against the library, and get packages, as they are released
-  target_sources(test_ops PRIVATE tests/ops/library/library_test.cpp tests/ops/packaging/packages_test.cpp)
+  target_sources(short_ops PRIVATE tests/ops/library/library_test.cpp)
+  target_sources(long_ops PRIVATE tests/ops/packaging/packages_test.cpp)
 endif()
-add_dependencies(test_ops cairn cairn_library crash_worker moved_clock)
+add_dependencies(test_ops cairn crash_worker moved_clock)
+add_dependencies(test_ops_short cairn crash_worker)
 
 # The tidy tests read the sources; they need nothing of the program.
 add_executable(test_tidy
@@ -496,6 +541,8 @@ add_executable(test_tidy
   tests/tidy/threat_model_test.cpp
 )
 target_link_libraries(test_tidy PRIVATE cairn_flags GTest::gtest GTest::gtest_main)
+cairn_jumbo(test_tidy 60000)
+add_dependencies(short_tests test_tidy)
 add_test(NAME tidy COMMAND test_tidy)
 set_tests_properties(tidy PROPERTIES LABELS fast)
 

@@ -1,12 +1,16 @@
-// tests/long_cases.txt keeps its word: each pattern names tests that exist, one line each, in order.
+// tests/long_cases.txt keeps its word: each pattern names tests that exist, one line each, in order. So does the mark
+// LONG in ops/cmake/tests.cmake: under it stand the files of long cases alone, which a plain ops/test does not compile.
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "tests/paths.hpp"
 #include "tests/tidy/named_tests.hpp"
+#include "tests/tidy/sources.hpp"
 
 namespace cairn::testing {
 namespace {
@@ -44,6 +48,103 @@ Lines long_case_faults(const Lines& list, const std::set<std::string>& tests) {
     last = line;
   }
   return faults;
+}
+
+// By suite, what stands before it in the names of its cases: "Stores" in "Stores/Suite.case/memory".
+using Prefixes = std::map<std::string, Lines>;
+
+Prefixes prefixes_of(const Sources& sources) {
+  static const std::string start = "INSTANTIATE_TEST_SUITE_P(";
+  static const std::regex named(R"(^\s*(\w+),\s*(\w+))");
+  Prefixes prefixes;
+  for (const Source& source : sources) {
+    for (std::size_t line = 0; line < source.lines.size(); ++line) {
+      if (!source.lines[line].starts_with(start)) continue;
+      std::string text = source.lines[line].substr(start.size());
+      if (line + 1 < source.lines.size()) text += " " + source.lines[line + 1];
+      std::smatch found;
+      if (std::regex_search(text, found, named)) prefixes[found[2]].push_back(found[1]);
+    }
+  }
+  return prefixes;
+}
+
+// The cases of a file as far as a pattern has to match them: up to the parameter, once for each prefix.
+Lines cases_of(const Source& source, const Prefixes& prefixes) {
+  static const std::regex declared(R"(^TEST(_F|_P)?\((\w+), *(\w+)\))");
+  Lines cases;
+  for (const std::string& line : source.lines) {
+    std::smatch found;
+    if (!line.starts_with("TEST") || !std::regex_search(line, found, declared)) continue;
+    const std::string name = found[2].str() + "." + found[3].str();
+    const auto its = found[1] == "_P" ? prefixes.find(found[2]) : prefixes.end();
+    if (its == prefixes.end())
+      cases.push_back(name);
+    else
+      for (const std::string& prefix : its->second) cases.push_back(prefix + "/" + name + "/");
+  }
+  return cases;
+}
+
+bool is_long(const std::string& name, const Lines& list) {
+  return std::any_of(list.begin(), list.end(), [&](const std::string& pattern) {
+    return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
+  });
+}
+
+// The faults of the mark, one sentence each: it stands over all files of long cases alone, and over no others.
+Faults mark_faults(const std::string& cmake, const Sources& sources, const Lines& list) {
+  static const std::regex token(R"(cairn_tests\(|target_sources\((short|long)_|\bLONG\b|\)|tests/[\w/]+\.cpp)");
+  enum class Mark { none, is_short, is_long } mark = Mark::none;
+  const Prefixes prefixes = prefixes_of(sources);
+  Faults faults;
+  for (std::sregex_iterator found(cmake.begin(), cmake.end(), token), end; found != end; ++found) {
+    const std::string word = found->str();
+    if (word == ")")
+      mark = Mark::none;
+    else if (word == "cairn_tests(" || (*found)[1] == "short")
+      mark = Mark::is_short;
+    else if ((word == "LONG" && mark == Mark::is_short) || (*found)[1] == "long")
+      mark = Mark::is_long;
+    const Source* file = mark == Mark::none ? nullptr : find_source(sources, word);
+    const Lines cases = file == nullptr ? Lines{} : cases_of(*file, prefixes);
+    if (cases.empty()) continue;
+    const auto other =
+        std::find_if_not(cases.begin(), cases.end(), [&](const auto& name) { return is_long(name, list); });
+    if (other == cases.end() && mark == Mark::is_short)
+      faults.push_back(word + ": all its cases are long: it stands under LONG");
+    if (other != cases.end() && mark == Mark::is_long)
+      faults.push_back(word + ": it stands under LONG, but this case is not long: " + *other);
+  }
+  return faults;
+}
+
+TEST(LongCases, files_of_nothing_else_are_not_compiled_by_a_plain_run_and_all_others_are) {
+  const Source* cmake = find_source(all_sources(), "ops/cmake/tests.cmake");
+  ASSERT_NE(cmake, nullptr);
+  const std::string text = text_of(*cmake);
+  EXPECT_NE(text.find("\n  LONG\n"), std::string::npos);
+  const Faults faults = mark_faults(text, all_sources(), lines_of(source_dir() + "/tests/long_cases.txt"));
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
+TEST(LongCases, a_file_under_the_wrong_mark_is_reported) {
+  const Sources sources = {
+      source("tests/a.cpp", "TEST(A, one) {}\nTEST_F(A, two) {}\n"),
+      source("tests/b.cpp", "INSTANTIATE_TEST_SUITE_P(Each, B,\n  Values(1));\nTEST_P(B, one) {}\n"),
+      source("tests/help.cpp", "int help() { return 1; }\n"),
+  };
+  const std::string all_short = "cairn_tests(x fast y\n  tests/a.cpp\n  tests/b.cpp\n  tests/help.cpp\n)\n";
+  const std::string b_long = "cairn_tests(x fast y\n  tests/a.cpp\n  LONG\n  tests/b.cpp\n  tests/help.cpp\n)\n";
+  const auto faults = [&](const std::string& cmake, const Lines& list) { return mark_faults(cmake, sources, list); };
+  EXPECT_EQ(faults(all_short, {"A.one", "Each/B.one/1"}), Faults{});
+  EXPECT_EQ(faults(all_short, {"A.*"}), Faults{"tests/a.cpp: all its cases are long: it stands under LONG"});
+  EXPECT_EQ(faults(all_short, {"Each/B.one/*"}).size(), 1U);
+  EXPECT_EQ(faults(b_long, {"Each/B.*"}), Faults{});
+  EXPECT_EQ(faults(b_long, {"Each/B.one/1"}),
+            Faults{"tests/b.cpp: it stands under LONG, but this case is not long: Each/B.one/"});
+  EXPECT_EQ(faults("target_sources(long_x PRIVATE tests/a.cpp)", {"A.one"}).size(), 1U);
+  EXPECT_EQ(faults("add_executable(x\n  tests/a.cpp\n)\n", {"A.*"}), Faults{});
 }
 
 TEST(LongCases, each_of_them_exists) {
