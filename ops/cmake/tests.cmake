@@ -47,6 +47,7 @@ function(cairn_tests folder label library)
   cmake_parse_arguments(PARSE_ARGV 3 files "" "" "LONG")
   set(program test_${folder})
   set(command ${program})
+  set(parts)
   if(files_UNPARSED_ARGUMENTS)
     cairn_test_files(short_${folder} ${library} ${files_UNPARSED_ARGUMENTS})
     list(APPEND parts short_${folder})
@@ -301,13 +302,14 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/tools/data/data_explore_test.cpp
   tests/workers/tools/data/data_reading_test.cpp
   tests/workers/tools/page/page_dom_test.cpp
-  tests/workers/tools/page/page_guard_test.cpp
+  tests/workers/tools/page/allowed_pages_test.cpp
   tests/workers/tools/page/page_tools_test.cpp
   tests/workers/tools/repository/repository_history_test.cpp
   tests/workers/tools/repository/repository_test.cpp
   LONG
   tests/workers/planners/round_planner/round_planner_scale_test.cpp
   tests/workers/session/same_history_test.cpp
+  tests/workers/tools/page/page_guard_test.cpp
   tests/workers/tools/page/page_trial_test.cpp
 )
 # It speaks to the log of the library that the program is linked with.
@@ -344,7 +346,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/run_audit_test.cpp
   tests/ops/audit/verify_test.cpp
   tests/ops/commands/bad_input_test.cpp
-  tests/ops/bench/bench_test.cpp
+  tests/ops/bench/growth_test.cpp
   tests/ops/runs/cleanup_test.cpp
   tests/ops/commands/command_line_test.cpp
   tests/ops/commands/runs/blame_test.cpp
@@ -410,15 +412,14 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/packaging/units_test.cpp
   tests/ops/metrics/counters_test.cpp
   tests/ops/metrics/job_tally_test.cpp
-  tests/ops/metrics/monitoring_test.cpp
+  tests/ops/metrics/alerts_test.cpp
   tests/ops/metrics/prometheus.cpp
   tests/ops/metrics/run_tally_test.cpp
   tests/ops/traces/collector.cpp
   tests/ops/traces/model_contents_test.cpp
   tests/ops/traces/run_trace_test.cpp
   tests/ops/traces/trace_thread_test.cpp
-  tests/ops/hooks/hook_test.cpp
-  tests/ops/hooks/receiver.cpp
+  tests/ops/hooks/hook_command_test.cpp
   tests/ops/schedules/schedule_test.cpp
   tests/ops/terminal/pager_test.cpp
   tests/ops/terminal/table_test.cpp
@@ -438,6 +439,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/random_audit_test.cpp
   tests/ops/audit/rebuild_test.cpp
   tests/ops/audit/unsigned_test.cpp
+  tests/ops/bench/bench_test.cpp
   tests/ops/commands/server/hanging_database_test.cpp
   tests/ops/queues/concurrencies_test.cpp
   tests/storage/limits/noted_holds.cpp
@@ -458,8 +460,11 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/mcp/conformance_test.cpp
   tests/ops/mcp/others_servers_test.cpp
   tests/ops/packaging/manifests_test.cpp
+  tests/ops/metrics/monitoring_test.cpp
   tests/ops/traces/traces_test.cpp
   tests/ops/feed/feed_test.cpp
+  tests/ops/hooks/hook_test.cpp
+  tests/ops/hooks/receiver.cpp
   tests/ops/starts/starts_test.cpp
   tests/ops/planners/plan_runner_runs_test.cpp
   tests/ops/planners/recorded_conversations_test.cpp

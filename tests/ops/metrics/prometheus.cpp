@@ -1,6 +1,8 @@
 #include "tests/ops/metrics/prometheus.hpp"
 
 #include <gtest/gtest.h>
+#include <iterator>
+#include <regex>
 
 #include "tests/ops/free_port.hpp"
 #include "tests/paths.hpp"
@@ -14,6 +16,16 @@ std::string monitoring_program(const std::string& name) {
     if (fs::exists(folder + name)) return folder + name;
   ADD_FAILURE() << "Expected the program " << name << ", but it is not there: ops/test unpacks it.";
   return "/bin/false";
+}
+
+std::string monitoring_file(const std::string& name) {
+  return read_file(testing::source_dir() + "/ops/monitoring/" + name);
+}
+
+int alerts_written() {
+  const std::string alerts = monitoring_file("alerts.yml");
+  static const std::regex alert("- alert: ");
+  return static_cast<int>(std::distance(std::sregex_iterator(alerts.begin(), alerts.end(), alert), {}));
 }
 
 Prometheus::Prometheus(const std::map<std::string, std::string>& targets)

@@ -15,6 +15,10 @@ namespace cairn::program {
 // `promtool` or `prometheus`: the machine's, or the one that ops/test has unpacked.
 std::string monitoring_program(const std::string& name);
 
+// The text of a file of ops/monitoring.
+std::string monitoring_file(const std::string& name);
+int alerts_written();  // in alerts.yml
+
 class Prometheus {
  public:
   // `targets`: addresses by job. The rules of ops/monitoring/alerts.yml are evaluated.
