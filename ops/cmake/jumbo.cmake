@@ -1,9 +1,9 @@
 # cairn_jumbo(targets [bytes]): the .cpp files of one room (folder) are compiled together, up to about 80,000 bytes of
 # text (or `bytes`) at a time, so that the headers they share are read and instantiated once (a "unity build"). Rooms of
-# less than a third of that are taken together with the small ones next to them. Names in unnamed namespaces are
-# therefore unique within a room, and within small rooms of one folder. Several targets share their rooms, for they
-# become one program, but no unit has files of two. CAIRN_JUMBO=OFF compiles each file by itself, as clang-tidy and
-# clangd need it.
+# less than a third of that are taken together with the small ones next to them, and one at the top with the small ones
+# in it. Names in unnamed namespaces are therefore unique within a room, and within small rooms of one folder. Several
+# targets share their rooms, for they become one program, but no unit has files of two. CAIRN_JUMBO=OFF compiles each
+# file by itself, as clang-tidy and clangd need it.
 option(CAIRN_JUMBO "Compile the files of a room together" ON)
 
 # Units of one size, named after `pool`, from the files of it that are `target`'s.
@@ -56,8 +56,8 @@ function(cairn_jumbo targets)
   foreach(room IN LISTS rooms)
     math(EXPR small "${bytes_of_${room}} * 3")
     set(pool ${room})
-    if(small LESS bytes_max AND room MATCHES "/")
-      get_filename_component(folder ${room} DIRECTORY)
+    if(small LESS bytes_max)
+      string(REGEX REPLACE "/[^/]*$" "" folder ${room})  # itself, if it is in none
       set(pool ${folder}/small)
     endif()
     list(APPEND pools ${pool})
