@@ -17,7 +17,6 @@ const std::map<std::string, std::string> listed_units = {{"engine", "engine/READ
                                                          {"workers/session", "workers/README.md"},
                                                          {"workers/gateway", "workers/README.md"}};
 
-std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // A page names a thing in back quotes: `name`, and of a room also `name/` or the end of its way, `http/name`.

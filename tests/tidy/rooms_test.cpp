@@ -164,8 +164,6 @@ const std::map<std::string, Floors> house = {
       {"tests/"}}},
 };
 
-std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
 // A room's floor, counted from below; -1: the table does not know the room. The longest name that fits decides.
 int floor_of(const Floors& floors, const std::string& room) {
   int floor = -1;

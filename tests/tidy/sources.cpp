@@ -97,6 +97,8 @@ bool is_data(const Source& source) {
 
 std::string folder_of(const Source& source) { return source.path.substr(0, source.path.find('/')); }
 
+std::string room_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
 std::string fault_at(const Source& source, std::size_t line, const std::string& says) {
   return source.path + ":" + std::to_string(line + 1) + ": " + says;
 }

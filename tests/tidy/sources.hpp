@@ -43,6 +43,9 @@ bool is_data(const Source& source);
 // The top folder: "engine", or the file's own name at the root.
 std::string folder_of(const Source& source);
 
+// The folder of the file at this path.
+std::string room_of(const std::string& path);
+
 // The sentence `says` with its place; `line` counts from 0.
 std::string fault_at(const Source& source, std::size_t line, const std::string& says);
 
