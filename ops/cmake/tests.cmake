@@ -232,6 +232,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/planners/seven_node/seven_node_questions_test.cpp
   tests/workers/planners/seven_node/seven_node_test.cpp
   tests/workers/planners/seven_node/seven_node_variants_test.cpp
+  tests/workers/planners/tool_agent/asking_tools_test.cpp
   tests/workers/planners/tool_agent/tool_agent_test.cpp
   tests/workers/planners/venture_scope/evidence_test.cpp
   tests/workers/planners/venture_scope/formula_test.cpp

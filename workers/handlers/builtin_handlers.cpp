@@ -214,21 +214,42 @@ awaitable<StepResult> call_named_tool(StepInput input, Ports& ports) {
   co_return co_await call_tool(input, ports, *std::move(call), read);
 }
 
+// Takes what a map over calls left. The name of the setting that is no list; null if they fit.
+const char* take_lists(const Json& given, MappedAnswers& mapped) {
+  for (const auto& [name, list] : {std::pair{"calls", &mapped.calls}, std::pair{"results", &mapped.results},
+                                   std::pair{"failures", &mapped.failures}}) {
+    Json value = given.is_object() ? given.value(name, Json()) : Json();
+    if (!value.is_null() && !value.is_array()) return name;
+    if (value.is_array()) *list = std::move(value);
+  }
+  return nullptr;
+}
+
+Result<CallAnswers, Failure> answers_of(const StepInput& input) {
+  CallAnswers answers;
+  if (const char* bad = take_lists(input.with, answers.own))
+    return bad_setting(input, std::string("a list as \"") + bad + "\"", setting(input, bad));
+  const Json asked = setting(input, "asked");
+  if (!asked.is_null() && !asked.is_object()) return bad_setting(input, "an object as \"asked\"", asked);
+  if (const char* bad = take_lists(asked, answers.asked))
+    return bad_setting(input, std::string("a list as \"") + bad + "\" of \"asked\"", asked[bad]);
+  return answers;
+}
+
 StepResult results_as_messages(const StepInput& input) {
   auto into = text_setting(input, "into", "messages");
   if (!into) return std::move(into).error();
+  auto asked_into = text_setting(input, "asked_into", "");
+  if (!asked_into) return std::move(asked_into).error();
   const Json messages = setting(input, "messages");
   const bool is_known = is_conversation(messages) && opened_calls(messages.back(), 0, {}).ok();
   if (!is_known) return bad_setting(input, "a list of chat messages as \"messages\"", messages);
-  OwnAnswers own;
-  for (const auto& [name, list] :
-       {std::pair{"calls", &own.calls}, std::pair{"results", &own.results}, std::pair{"failures", &own.failures}}) {
-    const Json given = setting(input, name);
-    if (!given.is_null() && !given.is_array())
-      return bad_setting(input, std::string("a list as \"") + name + "\"", given);
-    if (given.is_array()) *list = given;
-  }
-  return Outcome{"ok", {{*into, results_of_calls(messages, input, own)}}, {}};
+  const Result<CallAnswers, Failure> answers = answers_of(input);
+  if (!answers) return answers.error();
+  if (!asked_into->empty())
+    if (Json asking = calls_that_ask(messages, input, *answers); !asking.empty())
+      return Outcome{"asks", {{*asked_into, std::move(asking)}}, {}};
+  return Outcome{"ok", {{*into, results_of_calls(messages, input, *answers)}}, {}};
 }
 
 // --- data -----------------------------------------------------------------------------------------------------------
@@ -353,6 +374,13 @@ Status check_tool_call(const Json& with) {
   return check_texts(with, {"tool", "into"});
 }
 
+// A node that did not see the answers would have the same calls made again without end.
+Status check_results(const Json& with) {
+  if (with.contains("asked_into") && is_missing(with, "asked"))
+    return Error{Code::invalid, "Expected \"asked\" with \"asked_into\", but it is missing."};
+  return check_texts(with, {"into", "asked_into"});
+}
+
 Status check_set(const Json& with) { return check_kind(with, "set", JsonKinds::object); }
 
 Status check_pick(const Json& with) {
@@ -460,6 +488,11 @@ ValueSpace gives_reply(const Json& with, const Json&) {
   return with.contains("tools") ? ValueSpace{} : ValueSpace{JsonKinds::text, {}};
 }
 
+// Where it may leave for the calls that ask, it leaves no messages then.
+ValueSpace gives_messages(const Json& with, const Json&) {
+  return with.contains("asked_into") ? ValueSpace{} : ValueSpace{JsonKinds::list, {}};
+}
+
 ValueSpace gives_decision(const Json& with, const Json&) {
   const Json schema = with.value("schema", Json());
   return has_reference(schema) ? ValueSpace{} : space_of_schema(schema);
@@ -548,14 +581,16 @@ void add_builtin_handlers(HandlerTable& table, bool calls_urls) {
           "tool.call", EffectHandler(call_named_tool), Leaves::by_ok,
           {{"tool", Means::tool, is_required}, {"inputs", Means::inputs}, into("result", always<JsonKinds::object>)}),
       check_tool_call);
-  Handler results = handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok,
+  Handler results = handler("tool.results", PureHandler(results_as_messages), Leaves::by_ok_or_its_nodes_labels,
                             {{"messages", Means::value, is_required},
-                             into("messages", always<JsonKinds::list>),
+                             into("messages", gives_messages),
                              {"calls"},
                              {"results"},
-                             {"failures"}});
+                             {"failures"},
+                             {"asked"},
+                             {"asked_into", Means::channel}});
   results.reads_plan = true;
-  table.add(std::move(results));
+  add_checked(table, std::move(results), check_results);
   add_logic(table);
 }
 

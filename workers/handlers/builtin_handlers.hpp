@@ -32,6 +32,11 @@ namespace cairn {
 //                 a list to the channel `into`. Its content is the outputs' "content" if that is a text, else the
 //                 outputs as JSON; "Error: " and the reason for a call that failed or was not run. Calls of the graph's
 //                 functions are `calls`; `results` and `failures` are what a map over them left.
+//                 {..., "asked_into", "asked": {"calls"?, "results"?, "failures"?}}    -> ok | asks
+//                 with "asked_into" no message is made while the tool of a call asks a person (its sub-goal failed with
+//                 input_required): those calls go to that channel, [{"id", "tool", "inputs"}], and the node is left by
+//                 asks, for a map that makes them again, by runs of the graph mcp_call. `asked` is that channel and
+//                 what the map left, from which those calls then have their results. The node declares these "labels".
 //   data.set      {"set": {CHANNEL: value}}                                            -> ok
 //   data.pick     {"value", "labels"?: {TEXT: LABEL}, "default"?: LABEL}
 //                 leaves by the label of the value's text (a string itself, else its JSON); without "labels" by the

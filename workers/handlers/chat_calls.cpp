@@ -1,6 +1,8 @@
 #include "workers/handlers/chat_calls.hpp"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -71,14 +73,48 @@ std::string shown_content(const GoalView& goal) {
   return shown_content(goal.outputs);
 }
 
-// The answers to each call, by its id; gathered once, as there may be as many answers as calls.
-class CallAnswers {
+// A value that is read from an earlier sub-goal's outputs where the plan resolves it.
+bool takes_a_slot(const Json& value) {
+  if (!value.is_structured()) return false;
+  if (value.is_object() && value.contains("from_sub_goal")) return true;
+  return std::any_of(value.begin(), value.end(), takes_a_slot);
+}
+
+constexpr const char* not_run = "Error: The call was not run.";
+
+// The answers of a map over calls, by the ids of the calls; gathered once, as there may be as many as calls.
+class AnswersById {
  public:
-  CallAnswers(const StepInput& input, const OwnAnswers& own) : results_(own.results) {
-    for (std::size_t at = 0; at < own.calls.size(); ++at) own_.try_emplace(text_of(own.calls[at], "id"), at);
-    for (const Json& failure : own.failures)
+  explicit AnswersById(const MappedAnswers& mapped) : results_(mapped.results) {
+    for (std::size_t at = 0; at < mapped.calls.size(); ++at) places_.try_emplace(text_of(mapped.calls[at], "id"), at);
+    for (const Json& failure : mapped.failures)
       if (const Json index = failure.is_object() ? failure.value("index", Json()) : Json(); index.is_number_integer())
         failures_.try_emplace(index.get<std::size_t>(), &failure);
+  }
+
+  // Nothing: the map did not have that call.
+  std::optional<std::string> of(const std::string& id) const {
+    const auto found = places_.find(id);
+    if (found == places_.end()) return std::nullopt;
+    const std::size_t at = found->second;
+    if (at < results_.size() && !results_[at].is_null()) return shown_content(results_[at]);
+    const auto failure = failures_.find(at);
+    if (failure == failures_.end()) return not_run;
+    return "Error: " + failure->second->value("message", std::string("It failed."));
+  }
+
+  bool has(const std::string& id) const { return places_.contains(id); }
+
+ private:
+  const Json& results_;
+  std::map<std::string, std::size_t> places_;
+  std::map<std::size_t, const Json*> failures_;
+};
+
+// The answers to each call, by its id.
+class AnswersOfTurn {
+ public:
+  AnswersOfTurn(const StepInput& input, const CallAnswers& answers) : own_(answers.own), asked_(answers.asked) {
     for (const RejectedView& goal : input.rejected) rejected_.try_emplace(goal.id, &goal);
     for (const GoalView& goal : input.plan) goals_.try_emplace(goal.id, &goal);
   }
@@ -87,25 +123,29 @@ class CallAnswers {
   std::string of(const std::string& id, const Json& call) const {
     const Result<Json> arguments = arguments_of(call);
     if (!arguments) return "Error: " + arguments.error().message;
-    if (const auto own = own_.find(id); own != own_.end()) return of_own(own->second);
+    if (std::optional<std::string> own = own_.of(id)) return *std::move(own);
     if (const auto goal = rejected_.find(id); goal != rejected_.end()) return "Error: " + goal->second->reason;
-    if (const auto goal = goals_.find(id); goal != goals_.end()) return shown_content(*goal->second);
-    return not_run;
+    const auto goal = goals_.find(id);
+    if (goal == goals_.end()) return not_run;
+    std::optional<std::string> again = asks_a_person(*goal->second) ? asked_.of(id) : std::nullopt;
+    return again ? *std::move(again) : shown_content(*goal->second);
+  }
+
+  // The sub-goal of a call whose tool asks a person and has not got an answer; null: it is another call.
+  const GoalView* waiting_for_a_person(const std::string& id, const Json& call) const {
+    if (!arguments_of(call) || own_.has(id) || rejected_.contains(id) || asked_.has(id)) return nullptr;
+    const auto goal = goals_.find(id);
+    const bool waits = goal != goals_.end() && asks_a_person(*goal->second) && !takes_a_slot(goal->second->inputs);
+    return waits ? goal->second : nullptr;
   }
 
  private:
-  static constexpr const char* not_run = "Error: The call was not run.";
-
-  std::string of_own(std::size_t at) const {
-    if (at < results_.size() && !results_[at].is_null()) return shown_content(results_[at]);
-    const auto failure = failures_.find(at);
-    if (failure == failures_.end()) return not_run;
-    return "Error: " + failure->second->value("message", std::string("It failed."));
+  static bool asks_a_person(const GoalView& goal) {
+    return goal.status == GoalStatus::failed && goal.error == "input_required";
   }
 
-  const Json& results_;
-  std::map<std::string, std::size_t> own_;  // the places of calls of the graph's functions
-  std::map<std::size_t, const Json*> failures_;
+  AnswersById own_;
+  AnswersById asked_;
   std::map<std::string, const RejectedView*> rejected_;
   std::map<std::string, const GoalView*> goals_;
 };
@@ -170,15 +210,27 @@ Result<OpenedCalls, Failure> opened_calls(const Json& message, std::size_t place
   return opened;
 }
 
-Json results_of_calls(const Json& messages, const StepInput& input, const OwnAnswers& own) {
+Json calls_that_ask(const Json& messages, const StepInput& input, const CallAnswers& answers) {
   const Json calls = calls_of(messages.back());
-  const CallAnswers answers(input, own);
+  const AnswersOfTurn turn(input, answers);
+  Json asking = Json::array();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::string id = sub_goal_id(messages.size() - 1, i);
+    if (const GoalView* goal = turn.waiting_for_a_person(id, calls[i]))
+      asking.push_back({{"id", id}, {"tool", goal->tool}, {"inputs", goal->inputs}});
+  }
+  return asking;
+}
+
+Json results_of_calls(const Json& messages, const StepInput& input, const CallAnswers& answers) {
+  const Json calls = calls_of(messages.back());
+  const AnswersOfTurn turn(input, answers);
   Json results = Json::array();
   for (std::size_t i = 0; i < calls.size(); ++i) {
     results.push_back({{"role", "tool"},
                        {"tool_call_id", calls[i]["id"]},
                        {"name", calls[i]["function"]["name"]},
-                       {"content", answers.of(sub_goal_id(messages.size() - 1, i), calls[i])}});
+                       {"content", turn.of(sub_goal_id(messages.size() - 1, i), calls[i])}});
   }
   return results;
 }

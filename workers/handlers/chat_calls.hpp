@@ -34,16 +34,28 @@ struct OpenedCalls {
 // no list, a call without an id or without a function's name.
 Result<OpenedCalls, Failure> opened_calls(const Json& message, std::size_t place, const Offer& offer);
 
-// The answers to calls of the graph's functions: what a map over them left, by their places.
-struct OwnAnswers {
-  Json calls = Json::array();     // as OpenedCalls has them
+// The answers to calls that a map over items made: what it left, by their places.
+struct MappedAnswers {
+  Json calls = Json::array();     // the items, each with its "id"
   Json results = Json::array();   // null where one failed
   Json failures = Json::array();  // [{"index", "error", "message"}]
 };
 
+// The answers to calls of a conversation's last message that are no sub-goal's.
+struct CallAnswers {
+  MappedAnswers own;    // of the graph's functions
+  MappedAnswers asked;  // of the tools that asked a person, made again
+};
+
+// The calls of the conversation's last message that are to be made again so that a person is asked, in their order:
+// those whose sub-goal failed because its tool asks a person, and that `asked` does not have:
+// [{"id", "tool", "inputs"}]. A call whose inputs take slots of other sub-goals is not among them: outside the plan
+// they would be another call. REQUIRES: opened_calls accepts the last message.
+Json calls_that_ask(const Json& messages, const StepInput& input, const CallAnswers& answers);
+
 // A message of role `tool` for each call of the conversation's last message, in their order. Its content is the
 // outputs' `content` if that is a text, else the outputs as JSON; "Error: " and the reason if there are none. REQUIRES:
 // opened_calls accepts the last message.
-Json results_of_calls(const Json& messages, const StepInput& input, const OwnAnswers& own = {});
+Json results_of_calls(const Json& messages, const StepInput& input, const CallAnswers& answers = {});
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
 
@@ -95,6 +96,57 @@ TEST(McpCallGraph, a_task_of_a_server_outlives_the_worker) {
   const Beside second({"work", "--tools", tools.file});
   ASSERT_TRUE(wait_until([&] { return status_of(run) == "done"; })) << second.err();
   EXPECT_EQ(cairn_ok({"show", run, "--json"}).json()["output"]["text"], "after a while");
+}
+
+// The script of a model that says these messages, one after the other, to each worker that is started with it.
+std::string script_of(const Json& messages) {
+  Json replies = Json::array();
+  for (const Json& message : messages) replies.push_back({{"reply", message}});
+  return write_file("mcp.script.json", Json{{"replies", replies}}.dump()).string();
+}
+
+Json tool_call(const std::string& id, const std::string& name, const Json& arguments) {
+  return {{"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", arguments.dump()}}}};
+}
+
+TEST(McpToolAgent, issue_22_6_a_question_of_a_server_outlives_the_worker_and_the_model_reads_what_the_answer_gave) {
+  const SmallTools tools("asked_by_a_model");
+  const Json calls = {{"role", "assistant"},
+                      {"content", nullptr},
+                      {"tool_calls",
+                       {tool_call("c1", "small.echo", {{"text", "one"}}), tool_call("c2", "small.ask", Json::object()),
+                        tool_call("c3", "small.echo", {{"text", "three"}})}}};
+  const Json what_else = {{"role", "assistant"}, {"content", "What else?"}};
+  const auto shown = [](const std::string& run) { return cairn_ok({"show", run, "--json"}).json(); };
+  const std::string run = started("tool_agent", {{"messages", {{{"role", "user"}, {"content", "Go."}}}}})["run"];
+  std::string called;
+  {
+    const Variable script("CAIRN_MODEL_SCRIPT", script_of({calls, what_else}));
+    Beside first({"work", "--tools", tools.file});
+    ASSERT_TRUE(wait_until([&] {
+      const Json children = shown(run).value("children", Json::array());
+      if (!children.empty()) called = children[0]["run"].get<std::string>();
+      return !called.empty() && status_of(called) == "waiting";
+    })) << first.err();
+    first.signal(SIGKILL);
+    first.wait();
+  }
+  const std::vector<Json> inbox = cairn_ok({"questions", "--parent", run, "--json"}).lines();
+  ASSERT_EQ(inbox.size(), 1u);
+  EXPECT_EQ(inbox[0]["run"], called);
+  EXPECT_EQ(inbox[0]["prompt"], "Who is it?");
+  cairn_ok({"answer", called, "--value", R"({"name": "Ann"})"});
+  const Variable script("CAIRN_MODEL_SCRIPT", script_of(Json::array({what_else})));
+  const Beside second({"work", "--tools", tools.file});
+  ASSERT_TRUE(wait_until([&] { return !shown(run)["questions"].empty(); })) << second.err();
+  const Json messages = shown(run)["channels"]["messages"];
+  ASSERT_EQ(messages.size(), 6u) << messages;
+  EXPECT_EQ(messages[2]["content"], R"({"text":"one"})");
+  EXPECT_EQ(messages[3]["tool_call_id"], "c2");
+  EXPECT_EQ(Json::parse(messages[3]["content"].get<std::string>())["text"],
+            R"(hello {"action": "accept", "content": {"name": "Ann"}})");
+  EXPECT_EQ(messages[4]["content"], R"({"text":"three"})");
+  EXPECT_EQ(messages[5], what_else);
 }
 
 }  // namespace

@@ -207,6 +207,54 @@ TEST_F(BuiltinHandlers, results_answer_each_call_of_the_last_message_in_order) {
   EXPECT_EQ(this->outcome("tool.results", {{"messages", hello}}).patch, (Json{{"messages", Json::array()}}));
 }
 
+TEST_F(BuiltinHandlers, issue_22_6_results_wait_for_the_calls_whose_tools_ask_a_person) {
+  Json messages = hello;
+  messages.push_back({{"role", "assistant"},
+                      {"content", nullptr},
+                      {"tool_calls",
+                       {tool_call("c1", "a", "{}"), tool_call("c2", "b", R"({"n": 1})"), tool_call("c3", "c", "{}"),
+                        tool_call("c4", "d", "{}"), tool_call("c5", "e", "{}"), tool_call("c6", "f", "{}")}}});
+  const Json slot = {{"from_sub_goal", "1.1"}, {"slot", "s"}};
+  const auto asks = [](const char* id, const char* tool, Json inputs) {
+    return GoalView{id, tool, std::move(inputs), GoalStatus::failed, {}, "input_required", "Who is it?"};
+  };
+  input_.plan = {{"3.1", "a", {}, GoalStatus::succeeded, {{"content", "one"}}, "", ""},
+                 asks("3.2", "b", {{"n", 1}}),
+                 {"3.3", "c", {}, GoalStatus::failed, {}, "timeout", "It is late."},
+                 asks("3.4", "d", Json::object()),
+                 asks("3.5", "e", Json::object()),
+                 asks("3.6", "f", {{"list", {slot}}}),
+                 asks("1.1", "g", Json::object())};
+  input_.rejected = {{"3.5", "e", "Expected another id."}};
+  Json with = {{"messages", messages}, {"into", "told"}, {"asked_into", "asked"}, {"asked", Json::object()}};
+  const Outcome asking = this->outcome("tool.results", with);
+  EXPECT_EQ(asking.label, "asks");
+  const Json asked = {{{"id", "3.2"}, {"tool", "b"}, {"inputs", {{"n", 1}}}},
+                      {{"id", "3.4"}, {"tool", "d"}, {"inputs", Json::object()}}};
+  EXPECT_EQ(asking.patch, (Json{{"asked", asked}})) << "those of this message that ran, with inputs of their own";
+
+  with["asked"] = {{"calls", asked},
+                   {"results", {nullptr, {{"text", "four"}}}},
+                   {"failures", {{{"index", 0}, {"error", "failed"}, {"message", "It is closed."}}}}};
+  const Outcome answered = this->outcome("tool.results", with);
+  EXPECT_EQ(answered.label, "ok");
+  const std::vector<std::string> contents = {"one",
+                                             "Error: It is closed.",
+                                             "Error: It is late.",
+                                             R"({"text":"four"})",
+                                             "Error: Expected another id.",
+                                             "Error: Who is it?"};
+  const Json& told = answered.patch["told"];
+  ASSERT_EQ(told.size(), contents.size());
+  for (std::size_t i = 0; i < contents.size(); ++i) EXPECT_EQ(told[i]["content"], contents[i]);
+
+  with.erase("asked");
+  with.erase("asked_into");
+  const Outcome of_an_older_graph = this->outcome("tool.results", with);
+  EXPECT_EQ(of_an_older_graph.label, "ok");
+  EXPECT_EQ(of_an_older_graph.patch["told"][1]["content"], "Error: Who is it?");
+}
+
 // H2: each call was looked for among all answers, and each offered function copied for each call: minutes of a turn.
 TEST_F(BuiltinHandlers, H2_many_calls_are_answered_in_one_pass) {
   constexpr int count = 20'000;
@@ -398,6 +446,10 @@ TEST_F(BuiltinHandlers, wrong_settings_fail_for_good_and_name_the_node) {
            Row{"tool.results", "{}"},
            Row{"tool.results", R"({"messages": [{"role": "assistant", "tool_calls": [{"id": 5}]}]})"},
            Row{"tool.results", R"({"messages": [{"role": "user"}], "into": 5})"},
+           Row{"tool.results", R"({"messages": [{"role": "user"}], "calls": 5})"},
+           Row{"tool.results", R"({"messages": [{"role": "user"}], "asked": 5})"},
+           Row{"tool.results", R"({"messages": [{"role": "user"}], "asked": {"results": 5}})"},
+           Row{"tool.results", R"({"messages": [{"role": "user"}], "asked": {}, "asked_into": 5})"},
            Row{"model.decide", R"({"prompt": "a"})"},
            Row{"model.decide", R"({"prompt": "a", "schema": {"type": 5}})"},
            Row{"model.decide", R"({"prompt": "a", "schema": {}, "label_field": 5})"},
