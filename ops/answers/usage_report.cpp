@@ -1,12 +1,28 @@
 #include "ops/answers/usage_report.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace cairn {
 namespace {
 
-template <class Number>
-Number number_at(const Json& fields, const char* name) {
+constexpr double amount_max = 1e15;
+
+// A fact may come from anywhere: what is no number counts nothing, and none counts less than that or more than the
+// bound.
+double amount_at(const Json& fields, const char* name) {
   const auto found = fields.find(name);
-  return found != fields.end() && found->is_number() ? found->get<Number>() : Number{};
+  return found != fields.end() && found->is_number() ? std::clamp(found->get<double>(), 0.0, amount_max) : 0;
+}
+
+std::int64_t count_at(const Json& fields, const char* name) {
+  return static_cast<std::int64_t>(amount_at(fields, name));
+}
+
+// REQUIRES: neither is negative.
+std::int64_t sum_of(std::int64_t one, std::int64_t other) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return one > most - other ? most : one + other;
 }
 
 Json average(double sum, std::int64_t count) {
@@ -20,13 +36,13 @@ Json average(std::int64_t sum, std::int64_t count) { return average(static_cast<
 double model_cost(const EventBody& body) {
   const auto* record = std::get_if<Record>(&body);
   if (record == nullptr || record->kind != RecordKind::model_called) return 0;
-  return number_at<double>(parse_stored(record->fields), "cost");
+  return amount_at(parse_stored(record->fields), "cost");
 }
 
 void ModelUse::add(const ModelUse& other) {
   calls += other.calls;
-  tokens_in += other.tokens_in;
-  tokens_out += other.tokens_out;
+  tokens_in = sum_of(tokens_in, other.tokens_in);
+  tokens_out = sum_of(tokens_out, other.tokens_out);
   cost += other.cost;
 }
 
@@ -37,8 +53,7 @@ void RunUse::add(const Event& event) {
   if (record->kind == RecordKind::tool_called) ++tool_calls;
   if (record->kind != RecordKind::model_called) return;
   const Json fields = parse_stored(record->fields);
-  const ModelUse use{1, number_at<std::int64_t>(fields, "tokens_in"), number_at<std::int64_t>(fields, "tokens_out"),
-                     model_cost(event.body)};
+  const ModelUse use{1, count_at(fields, "tokens_in"), count_at(fields, "tokens_out"), amount_at(fields, "cost")};
   const Json model = fields.value("model", Json());
   model_use.add(use);
   models[model.is_string() ? model.get<std::string>() : ""].add(use);

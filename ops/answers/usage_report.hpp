@@ -12,10 +12,10 @@
 
 namespace cairn {
 
-// The cost of a recorded model call; 0 for any other event.
+// The cost of a recorded model call, from 0 to 10^15; 0 for any other event, and where it is no number.
 double model_cost(const EventBody& body);
 
-// Calls of models, and what they took.
+// Calls of models, and what they took: nothing below 0; sums of tokens end at the largest number.
 struct ModelUse {
   std::int64_t calls = 0;  // failed ones too
   std::int64_t tokens_in = 0;

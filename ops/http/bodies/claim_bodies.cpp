@@ -5,6 +5,7 @@
 
 #include "engine/codec.hpp"
 #include "engine/event_types.hpp"
+#include "ops/http/bodies/fact_fields.hpp"
 #include "ops/http/bodies/fields.hpp"
 #include "workers/schemas/schema_check.hpp"
 
@@ -41,6 +42,9 @@ Result<Fact> fact_of(Json given) {
       named ? decode_payload(named->number, named->version, canonical(given)) : Result<EventBody>(Error{});
   std::optional<Fact> fact;
   if (body) fact = std::visit([](const auto& one) { return as_fact(one); }, *body);
+  const auto* record = fact ? std::get_if<Record>(&*fact) : nullptr;
+  const Status checked = record != nullptr ? check_record(record->kind, given) : Status(Done{});
+  if (!checked) return bad_request("In a fact " + type.get<std::string>() + ": " + checked.error().message);
   if (fact) return *std::move(fact);
   if (named && !body) return bad_request("In a fact " + type.get<std::string>() + ": " + body.error().message);
   return bad_request(

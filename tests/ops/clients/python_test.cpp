@@ -42,6 +42,8 @@ def count(settings, context):
         while not context.cancelled:
             time.sleep(0.05)
         return {}
+    if text == "fact":
+        context.record("model_called", model="m", tokens_in="x")
     context.record("tool_called", tool="len", ok=True, latency_ms=0)
     return Counted(len(text))
 
@@ -104,6 +106,15 @@ TEST_F(PythonClient, functions_return_raise_and_record_what_the_graph_goes_by) {
   working.signal(SIGTERM);
   EXPECT_EQ(working.wait(), 0) << working.err();
   EXPECT_EQ(cairn_ok({"workers"}).out.find("python@"), std::string::npos);
+}
+
+TEST_F(PythonClient, a_step_whose_fact_is_none_fails_with_the_sentence_of_the_api) {
+  Beside working = worker();
+  const std::string good = start("good"), bad = start("fact");
+  for (const std::string& run : {good, bad}) EXPECT_TRUE(ends(run)) << working.err();
+  EXPECT_EQ(shown(good)["status"], "done") << "reported with the other one, or after it";
+  EXPECT_EQ(shown(bad)["cause"]["error"], "invalid");
+  EXPECT_NE(cairn_ok({"show", bad}).out.find("as tokens_in, but found \"x\""), std::string::npos);
 }
 
 TEST_F(PythonClient, its_tools_execute_the_sub_goals_of_plans) { expect_tools_execute_sub_goals(worker, "python"); }

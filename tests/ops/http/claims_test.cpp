@@ -281,6 +281,8 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
       {with(asked(), "finished", {{{"claim", claim}, {"patch", 1}}}), "an object as patch"},
       {with(asked(), "finished", {{{"claim", claim}, {"facts", {{{"type", "run_finished"}}}}}}), "a fact"},
       {with(asked(), "finished", {{{"claim", claim}, {"facts", {{{"type", "plan_created"}}}}}}), "plan_created"},
+      {with(asked(), "finished", {{{"claim", claim}, {"facts", {{{"type", "model_called"}, {"tokens_in", "x"}}}}}}),
+       "In a fact model_called: Expected a whole number from 0 to 1000000000000000 as tokens_in, but found \"x\"."},
       {with(asked(), "finished", {{{"claim", claim}, {"patch", {{"letters", 1}}}, {"error", "x"}}}),
        "patch beside error"},
       {with(asked(), "finished", {{{"claim", claim}, {"label", "ok"}, {"outputs", {{"a", 1}}}}}),
@@ -305,6 +307,26 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
   const Json both = {{"patch", {{"letters", 1}}}, {"outputs", {{"a", 1}}}};
   EXPECT_EQ(server.post(claims + "/" + claim + "/complete", both).status, 400);
   EXPECT_EQ(server.post(claims + "/" + claim + "/complete", {{"patch", Json::object()}}).status, 200) << "it is held";
+  EXPECT_EQ(server.post(runs + "/" + run + "/cancel").status, 200);
+}
+
+TEST_F(Claims, a_fact_that_is_refused_leaves_the_step_as_it_was) {
+  const std::string run = start("facts");
+  const std::string at = claims + "/" + one_claim()["claims"][0]["claim"].get<std::string>();
+  const auto reported = [&](const Json& fields, const std::string& how) {
+    Json fact = fields;
+    fact["type"] = "model_called";
+    Json body = {{"facts", {fact}}};
+    if (how == "/fail") body["error"] = "busy";
+    return server.post(at + how, body).status;
+  };
+  for (const Json& wrong : {Json{{"model", 5}}, Json{{"tokens_out", {1}}}, Json{{"tokens_in", -1}},
+                            Json{{"tokens_in", 1.5}}, Json{{"tokens_in", 2'000'000'000'000'000}},
+                            Json{{"cost", "free"}}, Json{{"cost", -0.1}}, Json{{"latency_ms", -1}}, Json{{"ok", 1}}})
+    for (const char* how : {"/complete", "/fail"}) EXPECT_EQ(reported(wrong, how), 400) << wrong << how;
+  for (const Json& event : server.get(runs + "/" + run + "/events").json()) EXPECT_NE(event["type"], "model_called");
+  const Json right = {{"model", "m"}, {"tokens_in", 5}, {"cost", 0.5}, {"latency_ms", nullptr}, {"more", {1}}};
+  EXPECT_EQ(reported(right, "/complete"), 200) << "a null says nothing, and other fields may be anything";
   EXPECT_EQ(server.post(runs + "/" + run + "/cancel").status, 200);
 }
 

@@ -9,6 +9,7 @@
 #include "engine/event_types.hpp"
 #include "engine/run_json.hpp"
 #include "ops/answers/explain.hpp"
+#include "ops/http/bodies/fact_fields.hpp"
 #include "ops/http/description_route.hpp"
 #include "tests/ops/api_client.hpp"
 #include "tests/ops/http/openapi/schema_walk.hpp"
@@ -245,6 +246,33 @@ TEST(Description, each_event_is_described_with_the_fields_that_it_always_has) {
   EXPECT_EQ(described_types, types);
   EXPECT_EQ(words_of(schema_named("EventType")["enum"]), types);
   EXPECT_EQ(schema_named("Event")["oneOf"].size(), types.size());
+}
+
+// A value that fits no such schema; null: any value does.
+Json misfit_of(const Json& schema) {
+  if (schema.value("type", "") == "string") return 5;
+  return schema.contains("type") ? Json("x") : Json();
+}
+
+TEST(Description, the_fields_of_a_record_that_is_reported_are_checked_as_they_are_described) {
+  int checked = 0;
+  for (const auto& [type, ref] : schema_named("Fact")["discriminator"]["mapping"].items()) {
+    std::optional<RecordKind> kind;
+    for (int at = 0; at <= static_cast<int>(RecordKind::tool_called); ++at)
+      if (to_string(static_cast<RecordKind>(at)) == type) kind = static_cast<RecordKind>(at);
+    if (!kind) continue;  // the codec checks those that the state is made of
+    for (const auto& [name, schema] : resolved(description(), {{"$ref", ref}})["properties"].items()) {
+      if (name == "type") continue;
+      const Json wrong = misfit_of(schema);
+      EXPECT_EQ(bool(check_record(*kind, {{name, wrong}})), wrong.is_null()) << type << " " << name;
+      if (schema.contains("maximum")) {
+        EXPECT_TRUE(check_record(*kind, {{name, schema["maximum"]}})) << type << " " << name;
+        EXPECT_FALSE(check_record(*kind, {{name, schema["maximum"].get<std::int64_t>() + 1}})) << type << " " << name;
+      }
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 30);
 }
 
 template <class Word>

@@ -207,6 +207,30 @@ TEST(Views, show_payloads_as_jsonb_and_survive_what_jsonb_cannot_hold) {
   EXPECT_EQ(ask_text(dsn, "select at from cairn.events where seq = 1"), "2023-11-14 22:13:20+00");
 }
 
+TEST(Views, of_model_calls_bear_facts_of_any_form) {
+  const std::string dsn = new_database(1);
+  const auto store = open_store(dsn);
+  TestRun run(**store);
+  run.start(job_of(1, 1));
+  int seq = 100;
+  for (const char* payload : {
+           R"({"model": 5, "tokens_in": "x", "tokens_out": [1], "cost": "free", "latency_ms": {}, "ok": "maybe"})",
+           R"({"tokens_in": 1e300, "tokens_out": -7, "cost": -1, "latency_ms": 1e300, "ok": 1})",
+           R"({"tokens_in": 2.5, "tokens_out": 3, "cost": 0.5, "latency_ms": 1500, "ok": true})",
+           R"({"tokens_in": null})",
+       })
+    ask(dsn,
+        "insert into cairn.event (shard, run_id, seq, at, commit, type, version, step, chain_hash, actor, payload) "
+        "values (0, '" +
+            to_string(run.id()) + "', " + std::to_string(seq++) + ", 0, 0, 110, 1, 1, '', '', '" + payload + "')");
+  EXPECT_EQ(lines_of(dsn,
+                     "select concat_ws(' ', tokens_in, tokens_out, cost::float8, extract(epoch from latency)::float8, "
+                     "ok) from cairn.model_calls order by seq"),
+            "0 0 0 0\n1000000000000000 0 0 1000000000000\n2 3 0.5 1.5 t\n0 0 0 0\n");
+  EXPECT_EQ(ask_text(dsn, "select concat_ws(' ', calls, tokens_in, cost::float8) from cairn.costs"),
+            "4 1000000000000002 0.5");
+}
+
 TEST(Views, show_jobs_and_runs_with_times) {
   const std::string dsn = new_database(1);
   const auto store = open_store(dsn);

@@ -86,6 +86,14 @@ class ModelCalls(unittest.TestCase):
                 else:
                     self.assertIn(json.dumps(schema), server.body(0)["messages"][1]["content"])
 
+    def test_a_use_out_of_all_bounds_is_recorded_within_those_of_a_fact(self) -> None:
+        said = {**CHAT, "usage": {"prompt_tokens": -1, "completion_tokens": 10**18}}
+        with ScriptedServer(answer(said)) as server:
+            step = context(server.url)
+            step.model("x")
+            fact = step._facts[0]
+            self.assertEqual((fact["tokens_in"], fact["tokens_out"], fact["ok"]), (0, 10**15, True))
+
     def test_another_call_and_a_call_after_a_bad_reply_have_another_key(self) -> None:
         with ScriptedServer(answer(CHAT)) as server:
             step = context(server.url)

@@ -83,6 +83,13 @@ test("an endpoint of responses is asked in its form", async () => {
   assert.equal(step.facts[0].tokens_cached, 4);
 });
 
+test("a use out of all bounds is recorded within those of a fact", async () => {
+  const { step } = await endpoint({ body: { ...chat, usage: { prompt_tokens: -1, completion_tokens: 5e15 } } });
+  await step.model("x");
+  const [fact] = step.facts;
+  assert.deepEqual([fact.tokens_in, fact.tokens_out, fact.ok], [0, 1e15, true]);
+});
+
 test("calls of tools go to an endpoint of responses, and come from it, as chat has them", async () => {
   const called = { id: "t1", type: "function", function: { name: "add", arguments: "{}" } };
   const output = [{ type: "function_call", call_id: "t1", name: "add", arguments: "{}" }];

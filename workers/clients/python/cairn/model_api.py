@@ -10,6 +10,8 @@ from .rules import Json
 
 Message = Mapping[str, Json]
 
+_TOKENS_MAX = 10**15  # that the API takes in a fact
+
 
 @dataclasses.dataclass(frozen=True)
 class ModelRequest:
@@ -105,7 +107,7 @@ def read_completion(api: str, answer: Json) -> Completion:
 
 
 def _count(use: Mapping[str, Any], name: str) -> int:
-    return int(use.get(name) or 0)
+    return min(max(int(use.get(name) or 0), 0), _TOKENS_MAX)
 
 
 def _chat_message(answer: Json) -> Tuple[Dict[str, Json], str]:

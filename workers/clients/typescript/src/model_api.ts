@@ -5,6 +5,8 @@ export type Api = "chat" | "responses";
 export type Format = "json_schema" | "json_object" | "text";
 export type Message = Fields; // as chat completions have it
 
+const tokensMax = 1e15; // that the API takes in a fact
+
 export interface ModelOptions {
   model?: string; // CAIRN_MODEL
   schema?: Any; // JSON Schema of the reply
@@ -96,7 +98,7 @@ export function readCompletion(api: Api, answer: Any): Completion {
 function count(value: unknown): number {
   const number = Math.trunc(Number(value ?? 0));
   if (!Number.isSafeInteger(number)) throw new TypeError("no count of tokens");
-  return number;
+  return Math.min(Math.max(number, 0), tokensMax);
 }
 
 interface Said {
