@@ -432,6 +432,53 @@ await worker.run();
   EXPECT_TRUE(wrong.err.starts_with("cairn-types: Expected a graph named none_such")) << wrong.err;
 }
 
+// The parts of each side's schema have the same names.
+std::string graph_of_places(const std::string& name, const std::string& of_input, const std::string& of_output) {
+  const auto side = [](const std::string& field) {
+    return Json{
+        {"properties",
+         {{"at", {{"$ref", "#/$defs/place"}}},
+          {"pair",
+           {{"prefixItems", {{{"type", "string"}}, {{"type", "number"}}}}, {"items", false}, {"minItems", 2}}}}},
+        {"required", {"at", "pair"}},
+        {"$defs",
+         {{"place", {{"type", "object"}, {"properties", {{field, {{"type", "number"}}}}}, {"required", {field}}}}}}};
+  };
+  return Json{{"name", name}, {"input", side(of_input)}, {"output", side(of_output)}}.dump();
+}
+
+TEST_F(TypeScriptClient, types_of_both_sides_of_two_graphs_are_kept_apart_and_tuples_are_tuples) {
+  const std::string program = (package_folder() / "dist/cairn_types.js").string();
+  const std::string near = write_file("near.json", graph_of_places("near", "x", "y")).string();
+  const std::string far = write_file("far.json", graph_of_places("far", "z", "t")).string();
+  const Ran types = run_program("/usr/bin/env", {"node", program, near, far});
+  EXPECT_EQ(types.exit, 0) << types.err;
+  in_place("places.mts", types.out);
+  const fs::path user = in_place("places_user.mts", R"(
+import type { FarInput, FarOutput, NearInput, NearOutput } from "./places.mjs";
+
+export const right: [NearInput, NearOutput, FarInput, FarOutput] = [
+  { at: { x: 1 }, pair: ["a", 1] }, { at: { y: 1 }, pair: ["a", 1] },
+  { at: { z: 1 }, pair: ["a", 1] }, { at: { t: 1 }, pair: ["a", 1] },
+];
+// @ts-expect-error: the place of another side
+export const place: NearInput = { at: { x: 1, y: 1 }, pair: ["a", 1] };
+// @ts-expect-error: the second is a number
+export const pair: NearInput = { at: { x: 1 }, pair: ["a", "b"] };
+// @ts-expect-error: there are two
+export const three: NearInput = { at: { x: 1 }, pair: ["a", 1, 2] };
+)");
+  const std::string compiler = (package_folder() / "node_modules/typescript/bin/tsc").string();
+  const Ran checked = run_program("/usr/bin/env", {"node", compiler, "--noEmit", "--strict", "--target", "ES2022",
+                                                   "--module", "NodeNext", user.string()});
+  EXPECT_EQ(checked.exit, 0) << checked.out << types.out;
+  const std::string other = write_file("same.json", graph_of_places("-near", "x", "y")).string();
+  const Ran same = run_program("/usr/bin/env", {"node", program, near, other});
+  EXPECT_EQ(same.exit, 1);
+  EXPECT_NE(same.err.find("whose types have different names, but near and -near are Near."), std::string::npos)
+      << same.err;
+}
+
 const std::string tests_in_typescript = R"(
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

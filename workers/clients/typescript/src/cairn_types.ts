@@ -2,6 +2,7 @@
 // graph is a file that ends in .json, or a name that the API is asked for.
 import type { Fields } from "./api.js";
 import { Client } from "./client.js";
+import { inDraft7 } from "./draft7.js";
 import { sentenceOf } from "./http.js";
 import { failProgram, programArguments, readText } from "./process.js";
 
@@ -35,26 +36,48 @@ function typeName(graph: string): string {
   return /^[A-Z]/.test(name) ? name : `Graph${name}`;
 }
 
-async function typesOf(graph: Fields, word: string): Promise<string> {
-  if (typeof graph.name !== "string") throw new Error(`Expected a graph with a name in ${word}, but it has none.`);
+// The parts of a schema have names of their own, which the other side or another graph may use as well: they stand in a
+// namespace of their side.
+function apart(types: string, title: string): string {
+  if ((types.match(/^export /gm) ?? []).length < 2) return types;
+  const inside = types.trimEnd().replace(/^(?=.)/gm, "  ");
+  return `export namespace ${title}Types {\n${inside}\n}\nexport type ${title} = ${title}Types.${title};\n`;
+}
+
+async function typesOf(graph: Fields): Promise<string> {
   const compile = await compiler();
   let text = `// graph ${graph.name}\n`;
   for (const side of ["input", "output"]) {
     const title = typeName(graph.name) + (side === "input" ? "Input" : "Output");
-    const schema = graph[side] ?? { additionalProperties: true };
+    const schema = inDraft7(graph[side] ?? { additionalProperties: true });
     const root = { type: "object" as const, ...schema, title };
-    const style = { printWidth: 120 };
-    text += await compile(root, title, { bannerComment: "", additionalProperties: false, style });
+    const options = { bannerComment: "", additionalProperties: false, style: { printWidth: 120 } };
+    text += apart(await compile(root, title, options), title);
   }
   return text;
+}
+
+// Two of one name would merge.
+function checkNames(graphs: Fields[], words: string[]): void {
+  const taken = new Map<string, string>();
+  for (const [at, { name }] of graphs.entries()) {
+    if (typeof name !== "string") throw new Error(`Expected a graph with a name in ${words[at]}, but it has none.`);
+    const other = taken.get(typeName(name));
+    if (other !== undefined)
+      throw new Error(`Expected graphs whose types have different names, but ${other} and ${name} are ${typeName(name)}.`);
+    taken.set(typeName(name), name);
+  }
 }
 
 async function main(): Promise<void> {
   const words = programArguments();
   if (words.includes("--help") || words.includes("-h")) return console.log(usage);
   if (words.length === 0) throw new Error("Expected graphs (FILE.json or NAME), but found none.");
+  const graphs: Fields[] = [];
+  for (const word of words) graphs.push(await graphOf(word));
+  checkNames(graphs, words);
   const parts: string[] = [];
-  for (const word of words) parts.push(await typesOf(await graphOf(word), word));
+  for (const graph of graphs) parts.push(await typesOf(graph));
   console.log("// Made by cairn-types.\n" + parts.join("\n").trimEnd());
 }
 
