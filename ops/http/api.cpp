@@ -143,6 +143,7 @@ constexpr Route routes[] = {
     {"GET", "/console/{name}", show_console_file, ApiRole::read, Kind::document},
     {"GET", "/llms.txt", show_llms, ApiRole::read, Kind::document},
     {"GET", "/guide/{name}", show_guide, ApiRole::read, Kind::document},
+    {"GET", "/guide/{folder}/{name}", show_guide, ApiRole::read, Kind::document},
     {"POST", "/mcp", nullptr, ApiRole::read, Kind::mcp},
     {"GET", "/api/v1", show_index, ApiRole::read},
     {"GET", "/api/v1/", show_index, ApiRole::read},

@@ -13,10 +13,11 @@ RouteReply show_llms(RouteCall& call) {
 
 RouteReply show_guide(RouteCall& call) {
   if (const Status known = only_query(call.request, {}); !known) return known.error();
-  const std::optional<std::string> page = guide_page(call.name);
-  if (!page)
+  const std::vector<std::string>& segments = call.request.segments;  // guide, perhaps a folder, a file
+  std::optional<ServedFile> file = guide_file(segments.size() == 2 ? call.name : segments[1] + "/" + call.name);
+  if (!file)
     return Error{Code::not_found, "Expected the name of a guide, as /llms.txt has it, but there is no such one."};
-  return ApiResponse{200, *page, "text/markdown; charset=utf-8"};
+  return ApiResponse{200, std::move(file->text), std::move(file->type)};
 }
 
 RouteReply show_console(RouteCall& call) {

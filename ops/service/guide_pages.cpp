@@ -49,7 +49,7 @@ std::string opening_of(std::string_view page) {
   std::string opening;
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() && opening.empty()) continue;
-    if (line.empty() || line.front() == '`' || line.front() == '|') break;
+    if (line.empty() || line.starts_with("```") || line.front() == '|') break;
     opening += (opening.empty() ? "" : " ") + line;
   }
   return replaced(without_sources(opening), R"(\[([^\]]*)\]\([^)]*\))", "$1");
@@ -57,6 +57,25 @@ std::string opening_of(std::string_view page) {
 
 bool is_page(std::string_view name) {
   return name.ends_with(".md") && name.find('/') == std::string_view::npos && name != "README.md";
+}
+
+const char* type_of_file(std::string_view name) {
+  if (name.ends_with(".md")) return "text/markdown; charset=utf-8";
+  if (name.ends_with(".json")) return "application/json";
+  if (name.ends_with(".svg")) return "image/svg+xml";
+  return "text/plain; charset=utf-8";
+}
+
+// A page that leads to the files of a folder; "": there is none.
+std::string folder_text(std::string_view folder) {
+  std::string lines;
+  for (const EmbeddedFile& file : guide_files()) {
+    const bool is_inside =
+        file.name.size() > folder.size() && file.name.starts_with(folder) && file.name[folder.size()] == '/';
+    const std::string name(file.name);
+    if (is_inside) lines += "- [" + name.substr(folder.size() + 1) + "](" + name + ")\n";
+  }
+  return lines.empty() ? "" : "# " + std::string(folder) + "\n\n" + lines;
 }
 
 }  // namespace
@@ -75,10 +94,15 @@ std::vector<GuideFile> skill_files() {
   return files;
 }
 
-std::optional<std::string> guide_page(std::string_view name) {
-  for (const EmbeddedFile& page : guide_files())
-    if (page.name == name && is_page(name)) return without_sources(page.text);
-  return std::nullopt;
+std::optional<ServedFile> guide_file(std::string_view path) {
+  if (path == "README.md") return std::nullopt;
+  for (const EmbeddedFile& file : guide_files()) {
+    if (file.name != path) continue;
+    return ServedFile{is_page(path) ? without_sources(file.text) : std::string(file.text), type_of_file(path)};
+  }
+  std::string folder = folder_text(path);
+  if (folder.empty()) return std::nullopt;
+  return ServedFile{std::move(folder), type_of_file(".md")};
 }
 
 std::string llms_text(std::string_view base) {

@@ -20,6 +20,12 @@ std::vector<GuideFile> skill_files();
 
 // A line for each guide, with a link to its page below `base`.
 std::string llms_text(std::string_view base);
-std::optional<std::string> guide_page(std::string_view name);
+
+// A page, or a file or folder that a page leads to, with its type as HTTP says it. Nothing: there is no such one.
+struct ServedFile {
+  std::string text;
+  std::string type;
+};
+std::optional<ServedFile> guide_file(std::string_view path);
 
 }  // namespace cairn

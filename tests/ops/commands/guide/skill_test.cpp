@@ -1,4 +1,5 @@
 // The skill as agents find it, made from the guides: its form, its links, and llms.txt over HTTP.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <regex>
 #include <set>
@@ -69,12 +70,55 @@ TEST(Skill, has_every_guide_and_so_has_llms_txt) {
   EXPECT_EQ(server.get("/guide/..%2Fhttp.md").status, 404);
 }
 
+// The first paragraph of a page in one line, its links as plain words.
+std::string opening_of(const std::string& page) {
+  const std::size_t begin = page.find("\n\n") + 2;
+  std::string text = page.substr(begin, page.find("\n\n", begin) - begin);
+  if (const std::size_t block = text.find("\n```"); block != std::string::npos) text.resize(block);
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return std::regex_replace(text, std::regex(R"(\[([^\]]*)\]\([^)]*\))"), "$1");
+}
+
+TEST(Skill, each_line_of_llms_txt_has_the_whole_first_paragraph_of_its_page) {
+  const Server server;
+  const std::string llms = server.get("/llms.txt").body;
+  for (const auto& entry : fs::directory_iterator(fs::path(testing::source_dir()) / "ops/guide")) {
+    const std::string name = entry.path().filename();
+    if (entry.path().extension() != ".md" || name == "README.md") continue;
+    const std::string opening = opening_of(read_file(entry.path()));
+    EXPECT_GT(opening.size(), 100u) << name;
+    EXPECT_NE(llms.find("](/guide/" + name + "): " + opening + "\n"), std::string::npos) << name << ": " << opening;
+  }
+}
+
+TEST(Skill, every_link_of_a_page_leads_to_what_the_server_has_too) {
+  const Server server;
+  std::set<std::string> seen;
+  std::vector<std::string> left = links_of(server.get("/llms.txt").body);
+  while (!left.empty()) {
+    const std::string path = left.back();
+    left.pop_back();
+    if (!seen.insert(path).second) continue;
+    const Reply reply = server.get(path);
+    EXPECT_EQ(reply.status, 200) << path;
+    if (!reply.type.starts_with("text/markdown")) continue;
+    for (const std::string& link : links_of(reply.body)) left.push_back("/guide/" + link);
+  }
+  for (const char* path : {"/guide/patterns", "/guide/patterns/retry.json", "/guide/patterns/retry.test.json",
+                           "/guide/graph.schema.json", "/guide/feed_to_table.sh"})
+    EXPECT_TRUE(seen.contains(path)) << path;
+  EXPECT_EQ(server.get("/guide/patterns/retry.json").type, "application/json");
+  EXPECT_EQ(server.get("/guide/patterns/none.json").status, 404);
+  EXPECT_EQ(server.get("/guide/patterns/retry.json?x=1").status, 400);
+}
+
 TEST(Skill, the_guides_need_no_token) {
   const std::string dsn = new_database();
   new_token(dsn, "reader", {"--role", "read"});
   const Server server({"--dsn", dsn});
   EXPECT_EQ(server.get("/api/v1/runs").status, 401);
-  EXPECT_EQ(server.get("/llms.txt").status, 200);
+  for (const char* path : {"/llms.txt", "/guide/graphs.md", "/guide/patterns/retry.json"})
+    EXPECT_EQ(server.get(path).status, 200) << path;
 }
 
 TEST(Skill, is_written_again_over_itself_and_over_nothing_else) {

@@ -62,10 +62,11 @@ function checkNames(graphs: Fields[], words: string[]): void {
   const taken = new Map<string, string>();
   for (const [at, { name }] of graphs.entries()) {
     if (typeof name !== "string") throw new Error(`Expected a graph with a name in ${words[at]}, but it has none.`);
-    const other = taken.get(typeName(name));
+    const type = typeName(name);
+    const other = taken.get(type);
     if (other !== undefined)
-      throw new Error(`Expected graphs whose types have different names, but ${other} and ${name} are ${typeName(name)}.`);
-    taken.set(typeName(name), name);
+      throw new Error(`Expected graphs whose types have different names, but ${other} and ${name} are ${type}.`);
+    taken.set(type, name);
   }
 }
 
