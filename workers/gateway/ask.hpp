@@ -17,6 +17,7 @@ struct Ask {
     StepResult result;          // of a handler's or a tool's step; `label` "": the handler's only one
     bool is_release = false;    // nothing was done: the step is offered again
     std::int64_t pause_ms = 0;  // of a release: not before
+    bool has_outputs = false;   // the outcome was said as a tool's; a handler's step does not take it
   };
   std::string caller;
   SessionId session = 0;   // 0: none yet

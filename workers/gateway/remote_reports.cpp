@@ -11,6 +11,8 @@ namespace cairn {
 namespace {
 
 constexpr const char* hold_lost = "The hold was lost.";
+constexpr const char* of_handler =
+    "Expected a patch, for the claim is a handler's, but found outputs, which tools have.";
 constexpr const char* never_held = "Expected a claim of an attempt that was made, but there is none.";
 
 // No one has held such a claim, as far as the run has come.
@@ -27,7 +29,8 @@ void RemoteReports::begin(AskId id) {
     sessions_.forget(one.claim);
     const Ticket ticket = context_.new_ticket();
     Report& report = reports_[ticket];
-    report = {.ask = id, .place = place, .claim = one.claim, .result = std::move(one.result)};
+    report = {
+        .ask = id, .place = place, .claim = one.claim, .result = std::move(one.result), .has_outputs = one.has_outputs};
     if (one.is_release)
       release(ticket, report, one.pause_ms);
     else
@@ -65,13 +68,14 @@ void RemoteReports::decide(Ticket ticket, Report& report, const RunState* state)
   const ClaimId& claim = report.claim;
   const Step* step = state == nullptr ? nullptr : find_step(*state, claim.fence.step);
   const bool is_open = step != nullptr && step->attempt == claim.attempt && !is_ended(state->status);
+  const bool is_taken = is_open && claim.fence.session == asked.answer.session;
+  if (is_taken && report.has_outputs && step->goal < 0) return end(ticket, {ReportStatus::invalid, of_handler});
   add_digest(*report.result);
   if (step != nullptr) complete_report(*report.result, *state, *step, asked.worker->handlers());
   Job job;
   job.branch = claim.fence.branch;
   job.step = claim.fence.step;
   job.attempt = claim.attempt;
-  const bool is_taken = is_open && claim.fence.session == asked.answer.session;
   std::vector<Blob> blobs;
   const GraphRef graph = state == nullptr ? nullptr : state->graph;
   static const Graph no_graph{};

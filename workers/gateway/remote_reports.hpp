@@ -43,6 +43,7 @@ class RemoteReports {
     std::optional<Command> command = {};
     std::vector<Blob> moved = {};  // out of a report that comes late
     std::string queue = {};        // that its row stands in
+    bool has_outputs = false;      // as Ask::Report says
   };
   void release(Ticket ticket, Report& report, std::int64_t pause_ms);
   void decide(Ticket ticket, Report& report, const RunState* state);

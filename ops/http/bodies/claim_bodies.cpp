@@ -121,6 +121,7 @@ Result<Ask::Report> report_of(Json given) {
     report.result = failure_of(fields);
   } else {
     expect_alone(fields, "an outcome", {"message", "again", "retry_ms"});
+    report.has_outputs = fields.has("outputs");
     report.result = outcome_of(fields);
   }
   if (!claim) fields.refuse(bad_request(claim.error().message));
@@ -238,7 +239,9 @@ Result<Ask> claims_body(const ApiRequest& request, const std::string& caller) {
 
 Result<Completed> complete_body(const ApiRequest& request, const ClaimId& claim) {
   Fields fields(request, {"label", "patch", "facts", "outputs", "blobs"});
-  return fields.result(Completed{{claim, outcome_of(fields)}, fields.flag("blobs")});
+  Completed completed{{claim, outcome_of(fields)}, fields.flag("blobs")};
+  completed.report.has_outputs = fields.has("outputs");
+  return fields.result(std::move(completed));
 }
 
 Result<Ask::Report> fail_body(const ApiRequest& request, const ClaimId& claim) {

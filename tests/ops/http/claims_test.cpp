@@ -306,6 +306,9 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
   EXPECT_EQ(server.post(claims + "/heartbeat", says_nothing).status, 400) << "no claim has that name";
   const Json both = {{"patch", {{"letters", 1}}}, {"outputs", {{"a", 1}}}};
   EXPECT_EQ(server.post(claims + "/" + claim + "/complete", both).status, 400);
+  const Reply outputs = server.post(claims + "/" + claim + "/complete", {{"outputs", {{"a", 1}}}});
+  EXPECT_EQ(outputs.status, 400) << outputs.body;
+  EXPECT_NE(outputs.message().find("the claim is a handler's"), std::string::npos) << outputs.body;
   EXPECT_EQ(server.post(claims + "/" + claim + "/complete", {{"patch", Json::object()}}).status, 200) << "it is held";
   EXPECT_EQ(server.post(runs + "/" + run + "/cancel").status, 200);
 }

@@ -102,6 +102,18 @@ TEST_F(GatewayTest, a_report_by_itself_counts_as_its_session_declared_and_after_
   }
 }
 
+TEST_F(GatewayTest, outputs_of_a_handlers_claim_are_invalid_and_leave_the_step_held) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  Ask::Report outputs = done(first.claims.at(0).id);
+  outputs.has_outputs = true;
+  const ReportReply reply = reported(here_, first.session, outputs).results.at(0);
+  EXPECT_EQ(reply.status, ReportStatus::invalid);
+  EXPECT_NE(reply.says.find("but found outputs"), std::string::npos) << reply.says;
+  EXPECT_EQ(store_->run(run)->head, 1) << "nothing was written";
+  EXPECT_EQ(reported(here_, first.session, done(first.claims.at(0).id)).results.at(0).status, ReportStatus::committed);
+}
+
 TEST_F(GatewayTest, the_same_failure_with_a_long_message_is_already_there) {
   const RunId run = start();
   const AskAnswer first = answered(here_, ask_of(0, 1));
