@@ -198,10 +198,11 @@ RouteReply hear_claims(RouteCall& call) {
   for (std::size_t at = 0; at < found.size(); ++at) {
     const ClaimId& claim = heard->claims[at];
     const std::string text = to_text(claim);
-    if (found[at] == HoldStanding::gone) cancel.push_back(text);
-    if (found[at] == HoldStanding::lost) stale.push_back(text);
+    const bool is_own = claim.fence.session == heard->session;
+    if (is_own && found[at] == HoldStanding::gone) cancel.push_back(text);
+    if (!is_own || found[at] == HoldStanding::lost) stale.push_back(text);
     const auto said = heard->progress.find(text);
-    const bool is_shown = found[at] == HoldStanding::held && claim.fence.session == heard->session;
+    const bool is_shown = is_own && found[at] == HoldStanding::held;
     if (is_shown && said != heard->progress.end())
       progress.push_back(progress_row(claim, nodes ? nodes->at(at) : "", said->second));
   }

@@ -10,6 +10,7 @@
 namespace cairn {
 namespace {
 
+constexpr const char* altered = "Expected the claim as it was given, but its last two numbers are others.";
 constexpr const char* hold_lost = "The hold was lost.";
 constexpr const char* of_handler =
     "Expected a patch, for the claim is a handler's, but found outputs, which tools have.";
@@ -26,6 +27,10 @@ void RemoteReports::begin(AskId id) {
   Asked& asked = asks_.at(id);
   for (std::size_t place = 0; place < asked.ask.finished.size(); ++place) {
     Ask::Report& one = asked.ask.finished[place];
+    if (sessions_.is_altered(one.claim)) {
+      asks_.set_result(id, place, {ReportStatus::stale, altered});
+      continue;
+    }
     sessions_.forget(one.claim);
     const Ticket ticket = context_.new_ticket();
     Report& report = reports_[ticket];

@@ -97,6 +97,15 @@ void RemoteSessions::give(SessionId session, const std::vector<RemoteClaim>& cla
     remote->second.given[to_text(claim.id)] = {context_.steady, claim.input.node, context_.steady};
 }
 
+bool RemoteSessions::is_altered(const ClaimId& claim) const {
+  const Remote* remote = find(claim.fence.session);
+  const std::string text = to_text(claim);
+  if (remote == nullptr || remote->given.contains(text)) return false;
+  const std::string hold = text.substr(0, text.rfind('.', text.rfind('.') - 1) + 1);  // without HEAD.TIME
+  const auto given = remote->given.lower_bound(hold);
+  return given != remote->given.end() && given->first.starts_with(hold);
+}
+
 void RemoteSessions::forget(const ClaimId& claim) {
   const SessionId session = claim.fence.session;
   const auto remote = remotes_.find(session);

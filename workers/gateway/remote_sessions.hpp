@@ -34,6 +34,9 @@ class RemoteSessions {
 
   // --- claims ---
   void give(SessionId session, const std::vector<RemoteClaim>& claims);
+  // Whether the hold was given here by another id: with another head or time. No row has them, so that other processes
+  // of the API take them as they are.
+  bool is_altered(const ClaimId& claim) const;
   void forget(const ClaimId& claim);  // it has ended, or is offered again
   void offer_again(const std::vector<ClaimId>& claims);
   void take_back(const std::vector<ClaimId>& claims);  // those of them that were given

@@ -313,6 +313,21 @@ TEST_F(Claims, wrong_bodies_are_refused_in_one_sentence) {
   EXPECT_EQ(server.post(runs + "/" + run + "/cancel").status, 200);
 }
 
+TEST_F(Claims, a_claim_of_another_session_is_stale_to_a_heartbeat) {
+  const std::string run = start("foreign");
+  const Json mine = one_claim();
+  const Json other = ok(server.post(claims, asked("", 0)));
+  const auto stale_of = [&](const Json& session) {
+    const Json heard =
+        ok(server.post(claims + "/heartbeat", {{"session", session}, {"claims", {mine["claims"][0]["claim"]}}}));
+    EXPECT_EQ(heard["cancel"], Json::array());
+    return heard["stale"];
+  };
+  EXPECT_EQ(stale_of(other["session"]), Json::array({mine["claims"][0]["claim"]}));
+  EXPECT_EQ(stale_of(mine["session"]), Json::array());
+  EXPECT_EQ(server.post(runs + "/" + run + "/cancel").status, 200);
+}
+
 TEST_F(Claims, a_fact_that_is_refused_leaves_the_step_as_it_was) {
   const std::string run = start("facts");
   const std::string at = claims + "/" + one_claim()["claims"][0]["claim"].get<std::string>();

@@ -114,6 +114,25 @@ TEST_F(GatewayTest, outputs_of_a_handlers_claim_are_invalid_and_leave_the_step_h
   EXPECT_EQ(reported(here_, first.session, done(first.claims.at(0).id)).results.at(0).status, ReportStatus::committed);
 }
 
+TEST_F(GatewayTest, a_claim_with_another_time_or_head_than_it_was_given_with_is_stale) {
+  const RunId run = start();
+  const AskAnswer first = answered(here_, ask_of(0, 1));
+  const ClaimId claim = first.claims.at(0).id;
+  ClaimId later = claim, further = claim;
+  later.claimed_at += 1;
+  further.head += 1;
+  for (const ClaimId& other : {later, further}) {
+    const ReportReply reply = reported(here_, first.session, done(other)).results.at(0);
+    EXPECT_EQ(reply.status, ReportStatus::stale);
+    EXPECT_NE(reply.says.find("as it was given"), std::string::npos) << reply.says;
+    Ask::Report release = done(other);
+    release.is_release = true;
+    EXPECT_EQ(reported(here_, first.session, release).results.at(0).status, ReportStatus::stale);
+  }
+  EXPECT_EQ(store_->run(run)->head, 1) << "nothing was written";
+  EXPECT_EQ(reported(here_, first.session, done(claim)).results.at(0).status, ReportStatus::committed);
+}
+
 TEST_F(GatewayTest, the_same_failure_with_a_long_message_is_already_there) {
   const RunId run = start();
   const AskAnswer first = answered(here_, ask_of(0, 1));
