@@ -37,7 +37,7 @@ std::string given_or(const std::string& given, const char* name, const char* oth
   return found.empty() ? otherwise : found;
 }
 
-bool is_busy(int status) { return status == 429 || status == 503; }
+bool is_busy(int status) { return status == 408 || status == 429 || status == 503; }
 bool is_of_gateway(int status) { return status == 502 || status == 504; }
 
 // One request, on this thread.

@@ -1,5 +1,6 @@
 #include "ops/http/transport/framing.hpp"
 
+#include <boost/beast/core/error.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <string>
@@ -15,7 +16,11 @@ using boost::system::error_code;
 
 }  // namespace
 
-ApiResponse fault_response(const error_code& fault, const RequestBytes& at_most) {
+ApiResponse fault_response(const error_code& fault, const RequestBounds& at_most) {
+  if (fault == beast::error::timeout)
+    return error_response(408, "limit",
+                          "Expected the whole request within " + std::to_string(at_most.time.count()) +
+                              " s, but only a part of it has come.");
   if (fault == http::error::body_limit)
     return error_response(413, "limit",
                           "Expected a body of at most " + std::to_string(at_most.body) + " bytes, but it is more.");

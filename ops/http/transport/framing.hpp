@@ -5,6 +5,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/system/error_code.hpp>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 
@@ -15,13 +16,14 @@ namespace cairn {
 
 using RequestMessage = boost::beast::http::request<boost::beast::http::string_body>;
 
-struct RequestBytes {
-  std::size_t header = 0;
+struct RequestBounds {
+  std::size_t header = 0;  // bytes
   std::size_t body = 0;
+  std::chrono::seconds time{};  // until all of it has come
 };
 
-// The answer to a request that could not be read: 413 and 431 above these bytes, 400 else.
-ApiResponse fault_response(const boost::system::error_code& fault, const RequestBytes& at_most);
+// The answer to a request that could not be read: 413 and 431 above these bytes, 408 after that time, 400 else.
+ApiResponse fault_response(const boost::system::error_code& fault, const RequestBounds& at_most);
 
 // Refuses a request of which it is unclear where it ends, or which host it is for: a proxy in front of this server may
 // read it differently and take a piece of its body for a request. Nothing is read after such a request.

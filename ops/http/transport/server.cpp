@@ -110,6 +110,7 @@ struct HttpServer::Parts {
     bool is_new = true;         // no request has begun on it
     bool is_evicted = false;    // it made room for another one, and counts no more
     std::uint64_t waiting = 0;  // since when it waits for a whole request, as a number that grows; 0: it does not
+    std::chrono::steady_clock::time_point whole_by = {};  // the request that has begun
   };
 
   // Work of a thread for a connection, which may stop waiting for it.
@@ -175,6 +176,7 @@ struct HttpServer::Parts {
   asio::awaitable<error_code> read_header(Connection& connection, Parser& parser);
   asio::awaitable<error_code> read_body(Connection& connection, Parser& parser);
   asio::awaitable<error_code> read_more(Connection& connection, Parser& parser);
+  asio::awaitable<error_code> read_in_time(Connection& connection);
   asio::awaitable<bool> await_request(Connection& connection);
   asio::awaitable<bool> answer(Connection& connection, Parser& parser, Admitted admitted, ApiRequest request);
   asio::awaitable<ApiAnswer> work_out(std::shared_ptr<Work> work);
@@ -191,6 +193,9 @@ struct HttpServer::Parts {
   template <class T>
   asio::awaitable<T> in_pool(std::function<T()> work);
 
+  ApiResponse response_to(const error_code& fault) const {  // of a request that was read
+    return fault_response(fault, {limits.header_bytes, limits.body_bytes, limits.request});
+  }
   bool is_full() const { return open >= limits.connections; }
   void begin_waiting(Connection& connection);
   void end_waiting(Connection& connection);
@@ -374,6 +379,22 @@ asio::awaitable<bool> HttpServer::Parts::await_request(Connection& connection) {
   co_return !fault;
 }
 
+// `timeout`: the request was to be whole by now. The connection still takes an answer then, which it does not after a
+// time limit of its stream.
+asio::awaitable<error_code> HttpServer::Parts::read_in_time(Connection& connection) {
+  connection.stream.expires_never();
+  const auto reading = std::make_shared<bool>(true);
+  connection.delay.expires_at(connection.whole_by);
+  connection.delay.async_wait([reading, &connection](const error_code& ended) {
+    if (!ended && *reading) connection.stream.cancel();
+  });
+  const error_code fault = co_await connection.stream.read_some(connection.buffer);
+  *reading = false;
+  connection.delay.cancel();
+  const bool is_late = std::chrono::steady_clock::now() >= connection.whole_by && !connection.is_evicted;
+  co_return fault == asio::error::operation_aborted&& is_late ? beast::error::timeout : fault;
+}
+
 // Takes what has come, or waits for more.
 asio::awaitable<error_code> HttpServer::Parts::read_more(Connection& connection, Parser& parser) {
   error_code fault;
@@ -381,7 +402,7 @@ asio::awaitable<error_code> HttpServer::Parts::read_more(Connection& connection,
     connection.buffer.consume(parser.put(connection.buffer.data(), fault));
     if (fault != http::error::need_more) co_return fault;
   }
-  fault = co_await connection.stream.read_some(connection.buffer);
+  fault = co_await read_in_time(connection);
   if (fault != asio::error::eof) co_return fault;
   if (!parser.got_some()) co_return http::error::end_of_stream;
   fault = {};
@@ -407,17 +428,18 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
   begin_waiting(connection);
   if (!co_await await_request(connection)) co_return false;
   connection.is_new = false;
-  connection.stream.expires_after(limits.request);
+  connection.whole_by = std::chrono::steady_clock::now() + limits.request;
   Parser parser;
   parser.header_limit(limits.header_bytes);
   parser.body_limit(limits.body_bytes);
   const error_code fault = co_await read_header(connection, parser);
   connection.is_head = parser.get().method() == http::verb::head;
   connection.wants_problems = names_type(parser.get()[http::field::accept], problem_type);
-  if (fault == beast::error::timeout || fault == http::error::end_of_stream || fault == http::error::partial_message)
+  if (connection.is_evicted || fault == http::error::end_of_stream || fault == http::error::partial_message ||
+      (fault == beast::error::timeout && !parser.got_some()))
     co_return false;
   if (fault) {
-    co_await refuse(connection, fault_response(fault, {limits.header_bytes, limits.body_bytes}));
+    co_await refuse(connection, response_to(fault));
     co_return false;
   }
   if (ApiStatus clear = check_framing(parser.get()); !clear) {
@@ -450,11 +472,13 @@ asio::awaitable<bool> HttpServer::Parts::serve_one(Connection& connection) {
 
 asio::awaitable<bool> HttpServer::Parts::answer(Connection& connection, Parser& parser, Admitted admitted,
                                                 ApiRequest request) {
+  connection.stream.expires_after(limits.write);
   if (beast::iequals(parser.get()[http::field::expect], "100-continue"))
     for (Wire::Pieces rest{asio::buffer(go_on_text)}; rest[0].size() > 0;)
       rest[0] += co_await connection.stream.write_some(rest);
   const error_code fault = co_await read_body(connection, parser);
-  if (is_malformed(fault)) co_await refuse(connection, fault_response(fault, {limits.header_bytes, limits.body_bytes}));
+  const bool is_refused = is_malformed(fault) || fault == beast::error::timeout;
+  if (is_refused && !connection.is_evicted) co_await refuse(connection, response_to(fault));
   if (fault) co_return false;
   end_waiting(connection);
   request.body = std::move(parser.get().body());

@@ -116,10 +116,11 @@ class Calls(unittest.TestCase):
                 self.assertGreaterEqual(time.monotonic() - began, 1.0)
 
     def test_a_busy_server_is_asked_again_also_for_a_command(self) -> None:
-        busy = answer({"error": {"code": "unavailable", "message": "Busy."}}, 503, Retry_After="0")
-        for client in BOTH:
-            with ScriptedServer(busy, answer({"run": "o"})) as server:
-                self.assertEqual(asked(client, server.url, lambda one: one.run("r").retry()).id, "o")
+        for status in (408, 503):
+            busy = answer({"error": {"code": "unavailable", "message": "Busy."}}, status, Retry_After="0")
+            for client in BOTH:
+                with ScriptedServer(busy, answer({"run": "o"})) as server:
+                    self.assertEqual(asked(client, server.url, lambda one: one.run("r").retry()).id, "o")
 
     def test_a_pause_that_is_longer_than_the_patience_ends_it(self) -> None:
         busy = answer({"error": {"code": "limit", "message": "Too many."}}, 429, Retry_After="60")

@@ -51,9 +51,22 @@ TEST(ApiLimits, a_request_that_does_not_arrive_and_a_connection_without_one_are_
   half.send(
       "POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
       "Content-Length: 100\r\n\r\n{");
-  EXPECT_TRUE(silent.is_ended());
-  EXPECT_TRUE(slow.is_ended());
-  EXPECT_TRUE(half.is_ended());
+  EXPECT_EQ(silent.read_all(), "") << "it has asked nothing";
+  for (ApiConnection* asked : {&slow, &half}) {
+    const Reply reply = asked->read_reply();
+    EXPECT_EQ(reply.status, 408) << reply.body;
+    EXPECT_EQ(error_code_of(reply), "limit");
+    EXPECT_EQ(reply.header("Connection"), "close");
+    EXPECT_TRUE(asked->is_ended());
+  }
+  ApiConnection problem(server.port());
+  problem.send("POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nAccept: application/problem+json\r\n" +
+               std::string("Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"));
+  EXPECT_EQ(problem.read_reply().json().at("status"), 408);
+  ApiConnection later(server.port());
+  later.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n");
+  later.send("\r\n");
+  EXPECT_EQ(later.read_reply().status, 200) << "it was in time";
 }
 
 // The time that the server needs for a request on a new connection, and its answer.

@@ -20,7 +20,7 @@ _WAIT_MS = 25_000
 _STREAM_PULSE = 60.0  # seconds; the server says something more often
 _LINE_BYTES_MAX = 64 * 1024 * 1024
 _PAGE_ROWS = 500
-_BUSY = (429, 503)
+_BUSY = (408, 429, 503)
 _STATUS_OF_CODE = {"not_found": 404, "conflict": 409, "limit": 409, "closed": 409}  # of a start among many; else 400
 
 Where = Union[str, int, None]

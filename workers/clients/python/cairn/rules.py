@@ -21,7 +21,8 @@ Json = Any  # a JSON value: its type is for the graph to say
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 STREAM_BYTES_MAX = 1 << 60
-_BUSY = (429, 503)
+_NOT_WHOLE = 408  # the time was over before all of the request was there
+_BUSY = (_NOT_WHOLE, 429, 503)
 _FOUND_NO_SERVER = (502, 504)
 
 T = TypeVar("T")
@@ -226,6 +227,7 @@ def ask(api: Api, call: Call[T], patience: Patience) -> Rules[T]:
                 return api.read(call, answer)
             fault: Exception = _refusal(answer)
             wait = max(wait, retry_after(answer))
+            breaks += answer.status == _NOT_WHOLE
         except BadAnswer as wrong:
             raise api.away(wrong) from None
         except ssl.SSLCertVerificationError as wrong:
@@ -235,10 +237,10 @@ def ask(api: Api, call: Call[T], patience: Patience) -> Rules[T]:
                 raise Unavailable(f"Expected an answer of Cairn at {api.address.url}, but: {gone}; "
                                   f"the request may have arrived.") from None
             breaks += not isinstance(gone, NotSent)
-            if breaks == patience.breaks_max:
-                raise Broken(f"Expected to send {len(request)} bytes to {api.address.url}, but {breaks} connections "
-                             f"broke off: {str(gone).rstrip('.')}.") from None
             fault = gone
+        if breaks and breaks == patience.breaks_max:
+            raise Broken(f"Expected to send {len(request)} bytes to {api.address.url}, but {breaks} connections "
+                         f"broke off: {str(fault).rstrip('.')}.") from None
         until = until or time.monotonic() + patience.seconds
         if (patience.ends and patience.ends.is_set()) or time.monotonic() + wait > until:
             raise api.away(fault) from fault

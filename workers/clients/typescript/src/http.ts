@@ -39,7 +39,8 @@ export interface Asked {
   signal?: AbortSignal | undefined; // aborts the request: it throws the signal's reason
 }
 
-const busyAt = new Set([429, 503]);
+const notWhole = 408; // the time was over before all of the request was there
+const busyAt = new Set([notWhole, 429, 503]);
 const lostAt = new Set([502, 504]); // of a proxy, which may have passed it on
 const pageRows = 500;
 const pauseFirstMs = 50;
@@ -125,7 +126,7 @@ export class Transport {
       const wasLost = lostAt.has(response.status);
       if (!wasLost && !busyAt.has(response.status)) throw refusal;
       const retryMs = retryMsOf(response);
-      return { ok: false, fault: refusal.message, retryMs, mayHaveArrived: wasLost, isBroken: false };
+      return { ok: false, fault: refusal.message, retryMs, mayHaveArrived: wasLost, isBroken: response.status === notWhole };
     } catch (thrown) {
       if (thrown instanceof Refused) throw thrown;
       const mayHaveArrived = !isUnsent(thrown);
