@@ -129,6 +129,10 @@ struct Route {
                                                   make_link, trigger_a_schedule, test_a_hook, resend_of_hook};
     return std::find(std::begin(each), std::end(each), answer) != std::end(each);
   }
+  // A GET says by itself which parameters it takes. MCP has its messages in the body, and leaves the address to others.
+  bool has_no_query() const {
+    return method != "GET" && kind != Kind::mcp && answer != start_run && answer != keep_blob;
+  }
   // HEAD is a GET whose answer is sent without its body.
   bool takes(const std::string& asked) const { return method == (asked == "HEAD" ? "GET" : asked); }
 };
@@ -325,6 +329,10 @@ Status check_key(const Route& route, const ApiRequest& request) {
       "Expected no Idempotency-Key, but found one: each request counts here. Starts and signals take it.");
 }
 
+Status check_query(const Route& route, const ApiRequest& request) {
+  return route.has_no_query() ? only_query(request, {}) : Status(Done{});
+}
+
 bool is_json(std::string type) {
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ')) type.pop_back();
@@ -370,6 +378,7 @@ struct Api::Parts : ApiParts {
         return is_in_memory() ? json_response({{"ready", true}}) : readiness(absence, primary.opened.dsn);
       if (const Status there = check_database(*routed.route); !there) return there.error();
       if (const Status passed = check_key(*routed.route, request); !passed) return passed.error();
+      if (const Status passed = check_query(*routed.route, request); !passed) return passed.error();
       if (!request.started.empty()) return answer_from(primary, routed, caller, request);
       if (ApiStatus passed = check_bytes(*caller, request); !passed) return std::move(passed).error();
       if (routed.route->kind == Kind::mcp) return speak_mcp(caller, request);

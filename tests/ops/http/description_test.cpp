@@ -55,6 +55,26 @@ TEST(Description, each_route_is_described_with_its_role_and_there_are_no_others)
   EXPECT_GT(there.size(), 35U);
 }
 
+// POST /runs/RUN/cancel?now=true did not cancel at once, and said nothing.
+TEST(Description, each_command_refuses_a_parameter_that_it_does_not_take) {
+  const Server server;
+  std::size_t count = 0;
+  const Json index = server.get("/api/v1").json();
+  for (const Json& route : index.at("routes")) {
+    const std::string method = route.at("method");
+    std::string path = route.at("path");
+    if (method == "GET" || path == "/mcp" || path == "/api/v1/blobs/{hash}") continue;
+    if (const std::size_t open = path.find('{'); open != std::string::npos)
+      path.replace(open, path.find('}') + 1 - open, nobody);
+    const Reply reply =
+        ApiConnection(server.port()).ask(method, path + "?now=true", "{}", {{"Content-Type", "application/json"}});
+    EXPECT_EQ(reply.status, 400) << method << " " << path << " " << reply.body;
+    EXPECT_NE(reply.body.find("in the query, but found \\\"now\\\""), std::string::npos) << path << " " << reply.body;
+    ++count;
+  }
+  EXPECT_GT(count, 30U);
+}
+
 TEST(Description, an_open_route_needs_no_token_and_each_other_one_says_that_it_may) {
   for (const auto& [path, item] : description()["paths"].items())
     for (const auto& [method, operation] : item.items()) {
