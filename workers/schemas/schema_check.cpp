@@ -416,15 +416,27 @@ std::string pointer_of(const std::vector<std::string>& path) {
   return pointer;
 }
 
+// The schema of an object's member or an array's element; null: none is written, or it takes more than a step to know.
+const Json* schema_below(const Json& at, const std::string& key) {
+  const auto in = [&](const char* table) { return at_pointer(at, (Json::json_pointer(table) / key).to_string()); };
+  if (!at.is_object()) return nullptr;
+  for (const char* table : {"/properties", "/prefixItems"})
+    if (const Json* member = in(table)) return member;
+  const Json* items = at_pointer(at, "/items");
+  if (items != nullptr && items->is_array()) {  // as draft 7 has it
+    const Json* element = in("/items");
+    return element != nullptr ? element : at_pointer(at, "/additionalItems");
+  }
+  if (items != nullptr) return items;
+  return at.contains("patternProperties") ? nullptr : at_pointer(at, "/additionalProperties");
+}
+
 // The schema written for the place, if plain steps lead there: it says best what was expected.
 const Json* schema_at(const Json& root, const std::vector<std::string>& path) {
   const Json* at = &root;
   for (std::size_t i = 0; at != nullptr && i < path.size(); ++i) {
     if (i > 0) {
-      const std::string key = path[i].size() > 2 ? path[i].substr(1, path[i].size() - 2) : path[i];
-      const Json* member = at_pointer(*at, (Json::json_pointer("/properties") / key).to_string());
-      if (member == nullptr) member = at_pointer(*at, "/items");
-      at = member;
+      at = schema_below(*at, path[i].size() > 2 ? path[i].substr(1, path[i].size() - 2) : path[i]);
     }
     for (std::size_t hops = 0; at != nullptr && at->is_object() && at->contains("$ref"); ++hops) {
       const Json& ref = at->at("$ref");

@@ -33,6 +33,15 @@ TEST(SchemaCheck, a_fault_names_the_place_what_was_expected_and_what_was_found) 
   EXPECT_TRUE(says(sentence, "found 5")) << sentence;
 }
 
+TEST(SchemaCheck, a_fault_names_the_part_of_a_tuple_or_of_other_properties) {
+  const char* tuple = R"({"prefixItems": [{"type": "string"}, {"type": "number"}], "items": {"type": "boolean"}})";
+  EXPECT_TRUE(says(fault(tuple, json("[1]")), R"(the value at /0 to fit {"type":"string"}, but found 1)"));
+  EXPECT_TRUE(says(fault(tuple, json(R"(["a", "b"])")), R"(the value at /1 to fit {"type":"number"}, but found "b")"));
+  EXPECT_TRUE(says(fault(tuple, json(R"(["a", 1, 2])")), R"(the value at /2 to fit {"type":"boolean"}, but found 2)"));
+  const char* map = R"({"properties": {"n": {}}, "additionalProperties": {"type": "integer"}})";
+  EXPECT_TRUE(says(fault(map, json(R"({"n": 1, "m": "x"})")), R"(at /m to fit {"type":"integer"}, but found "x")"));
+}
+
 // It stood after the schema, which may be long, and after the value.
 TEST(SchemaCheck, a_missing_property_comes_first_and_then_what_the_schema_says_of_it) {
   const char* schema = R"({"items": {"required": ["id", "price"], "properties": {"price": {"minimum": 0}}}})";
