@@ -59,10 +59,21 @@ const postgresText = postgres ? ` PostgreSQL ${version.split(" ")[0]}: ${setting
 const count = Math.max(...rows.map((row) => row.of.length));
 const rounds = `${count} round${count > 1 ? "s" : ""}`;
 const ratio = ours && rival ? ours.median / rival.median : undefined;
+// How many are at once and how each is started; what follows is a system's own.
+const kindOf = (row) => row.settings.split("; ").slice(0, 2).join(", ");
+const times = (row, other) => (row.median / other.median).toFixed(1);
+
+function inEqualSettings(row) {
+  const other = best(rows.filter((one) => !one.isOurs && kindOf(one) === kindOf(row)));
+  if (other === undefined) return "";
+  return `In equal settings, ${kindOf(row)}: ${number(row.median)} steps/s, ` +
+    `${times(row, other)} times the ${number(other.median)} of ${other.system}.\n`;
+}
+
 const verdict = () => `
-Cairn at its best: ${number(ours.median)} steps/s, ${ratio.toFixed(1)} times as many as the best of the others,
-${rival.system} with ${number(rival.median)}. Three times as many are wanted.
-`;
+Cairn at its best, ${kindOf(ours)}: ${number(ours.median)} steps/s, ${times(ours, rival)} times as many as the
+best of the others, ${rival.system} with ${number(rival.median)}. Three times as many are wanted.
+${rows.filter((row) => row.isOurs && row.must === undefined).map(inEqualSettings).join("")}`;
 
 console.log(`# Engines whose workflows are JavaScript
 
