@@ -324,7 +324,7 @@ void note_request(const ApiRequest& request, const Caller& caller, const ApiAnsw
 // Where each request counts the header would promise something else; where the second one changes nothing more, it is
 // passed over, as clients send it with every POST.
 Status check_key(const Route& route, const ApiRequest& request) {
-  if (!route.counts_each() || request.header("idempotency-key").empty()) return Done{};
+  if (!route.counts_each() || !request.headers.contains("idempotency-key")) return Done{};
   return bad_request(
       "Expected no Idempotency-Key, but found one: each request counts here. Starts and signals take it.");
 }

@@ -1,5 +1,7 @@
 #include "ops/mcp/resources.hpp"
 
+#include <algorithm>
+
 #include "ops/mcp/graph_resources.hpp"
 #include "ops/mcp/operator_tools.hpp"
 
@@ -94,11 +96,14 @@ Result<Json, RpcError> list_resources(const McpHost& host, const std::string& cu
   return result;
 }
 
-Json list_templates(const McpHost& host, const std::string& cursor) {
+Result<Json, RpcError> list_templates(const McpHost& host, const std::string& cursor) {
+  const std::vector<ExposedGraph> all = graph_resources(host);
+  const auto is_last = [&cursor](const ExposedGraph& one) { return is_template(one) && one.graph->name == cursor; };
+  if (!cursor.empty() && std::none_of(all.begin(), all.end(), is_last)) return bad_cursor();
   Json result = {{"resourceTemplates", cursor.empty() ? own_templates() : Json::array()}};
   std::size_t shown = 0;
   std::string last;
-  for (const ExposedGraph& one : graph_resources(host)) {
+  for (const ExposedGraph& one : all) {
     if (!is_template(one) || one.graph->name <= cursor) continue;
     if (shown++ == templates_of_a_page) {
       result["nextCursor"] = last;

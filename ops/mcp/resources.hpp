@@ -15,7 +15,7 @@ namespace cairn {
 // the first page.
 Result<Json, RpcError> list_resources(const McpHost& host, const std::string& cursor);
 // A page: Cairn's own before the first page of graphs, by their names. `cursor`: "" for the first page.
-Json list_templates(const McpHost& host, const std::string& cursor);
+Result<Json, RpcError> list_templates(const McpHost& host, const std::string& cursor);
 // {"contents": [...]}, or the call of a graph whose run gives them. Refuses what is not there: resource_not_found,
 // since 2026-07-28 invalid_params.
 CallReply read_resource(const McpHostRef& host, const McpPeer& peer, const RpcMessage& message);

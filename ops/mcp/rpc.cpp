@@ -17,6 +17,8 @@ bool is_id(const Json& id) {
 
 RpcError bad_params(const std::string& sentence) { return {rpc::invalid_params, sentence}; }
 
+RpcError bad_cursor() { return bad_params("Expected the cursor that a page before gave, but it is none."); }
+
 const Json& RpcMessage::meta() const {
   static const Json none = Json::object();
   const auto found = params.find("_meta");

@@ -40,6 +40,7 @@ struct RpcError {
 };
 
 RpcError bad_params(const std::string& sentence);
+RpcError bad_cursor();  // of a list
 
 struct RpcMessage {
   enum class Kind { request, notification, response };

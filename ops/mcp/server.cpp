@@ -73,7 +73,7 @@ MethodReply show_tools(const MethodCall& call) {
 
 MethodReply show_resources(const MethodCall& call) {
   const Json cursor = call.message.params.value("cursor", Json(""));
-  if (!cursor.is_string()) return bad_params("Expected the cursor that a page before gave, but it is none.");
+  if (!cursor.is_string()) return bad_cursor();
   MethodReply listed = list_resources(*call.host, cursor.get<std::string>());
   if (!listed) return listed;
   return cached(call, *std::move(listed), 0, "private");
@@ -81,8 +81,10 @@ MethodReply show_resources(const MethodCall& call) {
 
 MethodReply show_templates(const MethodCall& call) {
   const Json cursor = call.message.params.value("cursor", Json(""));
-  if (!cursor.is_string()) return bad_params("Expected the cursor that a page before gave, but it is none.");
-  return cached(call, list_templates(*call.host, cursor.get<std::string>()), graphs_ttl_ms, "private");
+  if (!cursor.is_string()) return bad_cursor();
+  MethodReply listed = list_templates(*call.host, cursor.get<std::string>());
+  if (!listed) return listed;
+  return cached(call, *std::move(listed), graphs_ttl_ms, "private");
 }
 
 MethodReply task_get(const MethodCall& call) { return get_task(*call.host, call.peer, call.message.params); }

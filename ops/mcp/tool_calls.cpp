@@ -25,14 +25,17 @@ CallReply call_operator(const McpHost& host, const OperatorTool& tool, const Jso
 
 Result<Json, RpcError> list_tools(const McpHost& host, const McpPeer& peer, const Json& params) {
   const Json after = params.value("cursor", Json(""));
-  if (!after.is_string()) return bad_params("Expected the cursor that a page before gave, but it is none.");
+  if (!after.is_string()) return bad_cursor();
   std::vector<std::pair<std::string, Json>> all;
   for (const OperatorTool& tool : operator_tools())
     if (host.may(tool.role)) all.emplace_back(tool.name, tool_json(tool));
   for (const ExposedGraph& tool : graph_tools(host))
     all.emplace_back(tool.exposed.tool, tool_json(tool, peer.is_modern));
   std::sort(all.begin(), all.end(), [](const auto& one, const auto& other) { return one.first < other.first; });
-  std::erase_if(all, [&](const auto& tool) { return tool.first <= after.get_ref<const std::string&>(); });
+  const auto& last = after.get_ref<const std::string&>();
+  const auto is_last = [&](const auto& tool) { return tool.first == last; };
+  if (!last.empty() && std::none_of(all.begin(), all.end(), is_last)) return bad_cursor();
+  std::erase_if(all, [&](const auto& tool) { return tool.first <= last; });
   Json result = {{"tools", Json::array()}};
   for (auto& [name, tool] : all) {
     if (result["tools"].size() == tools_of_a_page) {

@@ -48,6 +48,8 @@ namespace {
 // The header says what `key` says; as a structured field it stands in quotes (the IETF's draft of this header).
 Result<std::string> idempotency_key(const ApiRequest& request) {
   std::string key = request.header("idempotency-key");
+  if (key.empty() && request.headers.contains("idempotency-key"))
+    return bad_request("Expected an Idempotency-Key of visible ASCII letters, but found an empty one.");
   const bool is_quoted = key.size() > 2 && key.starts_with('"') && key.ends_with('"');
   if (is_quoted) key = key.substr(1, key.size() - 2);
   const auto is_plain = [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\\'; };
@@ -101,7 +103,7 @@ Result<StartRequest> start_of(const Json& item, const StartRequest& common) {
 }  // namespace
 
 Result<std::vector<StartRequest>> starts_body(const ApiRequest& request) {
-  if (!request.header("idempotency-key").empty())
+  if (request.headers.contains("idempotency-key"))
     return bad_request("Expected a key for each of several runs, but found an Idempotency-Key for all of them.");
   Fields body(request, {"graph", "tags", "options", "runs"});
   StartRequest common;

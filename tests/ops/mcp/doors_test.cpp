@@ -211,7 +211,9 @@ TEST(McpDoors, what_is_no_message_gets_the_right_code_and_one_sentence) {
       {R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cairn_explain","arguments":7}})", 200,
        -32602},
       {R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":7}})", 200, -32602},
+      {R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}})", 200, -32602},
       {R"({"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"x"}})", 200, -32602},
+      {R"({"jsonrpc":"2.0","id":1,"method":"resources/templates/list","params":{"cursor":"x"}})", 200, -32602},
       {R"({"jsonrpc":"2.0","id":1,"method":"resources/read","params":{}})", 200, -32602},
       {R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{}})", 200, -32602},
       {R"({"jsonrpc":"2.0","id":1,"method":"server/discover"})", 400, -32602}};
