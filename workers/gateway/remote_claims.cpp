@@ -167,7 +167,8 @@ void RemoteClaims::prepare(Ticket ticket, Claim& claim, const RunState* state) {
   if (const auto* missing = std::get_if<Missing>(&prepared)) {
     context_.note(Note::Level::debug,
                   "A worker over HTTP gives back " + where(claim.job) + ": it has no " + missing->what + ".");
-    return leave(ticket, context_.now + lacking_pause_us);
+    const bool is_passed_by = sessions_.pass_by(claim.job.session, claim.job.run, claim.job.job.step);
+    return leave(ticket, context_.now + (is_passed_by ? 0 : lacking_pause_us));
   }
   if (auto* command = std::get_if<Command>(&prepared)) return submit(ticket, claim, std::move(*command));
   if (!may_begin(ticket, claim, *state)) return;

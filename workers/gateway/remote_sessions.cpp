@@ -12,6 +12,10 @@ constexpr TimeUs arrives_us = 10'000'000;  // a claim that was given is on its w
 constexpr TimeUs met_us = 2'000'000;       // after that, claims that another process gave are looked for
 constexpr TimeUs room_us = 3'000'000;      // a step that has room, and is asked for, comes by then or is elsewhere
 constexpr std::size_t checked_at_once = 10'000;
+// Shorter than the pauses of RunBackoff: the step after it may be this worker's again.
+constexpr TimeUs lacked_first_us = 300'000;  // in which a worker that hears of a step claims it
+constexpr TimeUs lacked_longest_us = 5'000'000;
+constexpr std::size_t lacked_max = 100;  // each claim names them
 
 // The step as well: a hold goes on with the next one.
 std::string held_step_text(const HeldJob& job) { return hold_text(job) + " " + std::to_string(job.job.step); }
@@ -52,7 +56,10 @@ void RemoteSessions::opened(const OpenRemote& open) {
   }
   remote.opened_at = context_.steady;
   remote.caller = open.caller;
-  if (is_new || open.worker) remote.worker = open.answer.worker;
+  if (is_new || open.worker) {
+    remote.worker = open.answer.worker;
+    remote.lacked.clear();
+  }
   remote.contact_at = context_.steady;
 }
 
@@ -266,10 +273,26 @@ std::vector<std::pair<SessionId, RunId>> RemoteSessions::with_room_made() {
 
 std::vector<RunId> RemoteSessions::passed_by(SessionId session) const {
   std::vector<RunId> runs;
+  if (const Remote* own = find(session); own != nullptr)
+    for (const auto& [run, lacked] : own->lacked)
+      if (context_.steady < lacked.until) runs.push_back(run);
   if (!has_claims(session)) return runs;
   for (const auto& [other, remote] : remotes_)
     if (remote.room_for) runs.push_back(remote.room_for->run);
   return runs;
+}
+
+bool RemoteSessions::pass_by(SessionId session, const RunId& run, StepId step) {
+  const auto found = remotes_.find(session);
+  if (found == remotes_.end()) return false;
+  std::map<RunId, Lacked>& lacked = found->second.lacked;
+  std::erase_if(lacked, [this](const auto& one) { return context_.steady >= one.second.until + lacked_longest_us; });
+  if (lacked.size() >= lacked_max && !lacked.contains(run)) return false;
+  Lacked& one = lacked[run];
+  one.pause = one.step == step ? std::min(one.pause * 2, lacked_longest_us) : lacked_first_us;
+  one.step = step;
+  one.until = context_.steady + one.pause;
+  return true;
 }
 
 void RemoteSessions::claims_for_room(SessionId session) {

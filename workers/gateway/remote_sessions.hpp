@@ -62,8 +62,12 @@ class RemoteSessions {
   // Those that have no claim any more, with the runs whose steps they may claim now.
   std::vector<std::pair<SessionId, RunId>> with_room_made();
   void claims_for_room(SessionId session);
-  // The runs whose steps are to have room, which a session with claims would only give back.
+  // The runs whose steps the session would only give back: because they are to have room, and it has claims, or because
+  // its worker has nothing for them.
   std::vector<RunId> passed_by(SessionId session) const;
+  // The worker has nothing for the step, which is offered at once: the session passes by its run for a while, so that
+  // others come first, and longer if it meets the step again. False: it passes by as many runs as it may.
+  bool pass_by(SessionId session, const RunId& run, StepId step);
   void said_alone(SessionId session);  // its row names that claim
   // The holds that the rows name at a moment after `asked_at` (steady); other processes of the API write them too.
   void learn_alone(const std::vector<SessionRow>& rows, TimeUs asked_at);
@@ -78,6 +82,11 @@ class RemoteSessions {
     RunId run;
     TimeUs until = 0;     // steady; 0: there are other claims yet
     TimeUs claim_at = 0;  // steady
+  };
+  struct Lacked {
+    StepId step = 0;
+    TimeUs pause = 0;
+    TimeUs until = 0;  // steady
   };
   struct Remote {
     std::string caller;
@@ -94,6 +103,7 @@ class RemoteSessions {
     std::optional<Room> room_for = {};        // a step that is to be executed alone
     TimeUs alone_said_at = 0;                 // steady; 0: its row does not name that claim yet
     std::string row_alone = {};               // the hold that its row names, as far as is known
+    std::map<RunId, Lacked> lacked = {};      // runs that it passes by, or did a while ago
   };
   const Remote* find(SessionId session) const;
   void find_unknown_holds(SessionId session, Remote& remote, const std::vector<ClaimId>& has);

@@ -75,6 +75,32 @@ TEST_F(TestServer, a_day_passes_in_a_moment_while_someone_waits) {
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(60));
 }
 
+TEST_F(TestServer, a_worker_that_waits_keeps_no_step_of_others_from_them) {
+  const Json graph = {
+      {"name", "mixed"},
+      {"start", "theirs"},
+      {"limits", {{"steps", 20}}},
+      {"nodes",
+       {{"theirs", {{"do", "t.work"}, {"labels", {"ok"}}, {"on", {{"ok", "ours"}}}}},
+        {"ours",
+         {{"do", "tool.call"}, {"with", {{"tool", "echo"}, {"inputs", Json::object()}}}, {"on", {{"ok", "end"}}}}},
+        {"end", {{"end", "done"}}}}}};
+  ASSERT_EQ(server.post("/api/v1/graphs", graph).status, 201);
+  const std::string run = server.post(runs, {{"graph", "mixed"}}).json().at("run");
+  Json asked = {{"worker", "t"}, {"queues", {"default"}}, {"handlers", {"t.work"}}, {"max", 1}, {"wait_ms", 20'000}};
+  const Json first = server.post(claims, asked).json();
+  asked["session"] = first["session"];
+  Json report = asked;  // with it the worker takes the run's next step, for which it has nothing
+  report["finished"] = Json::array({Json{{"claim", first["claims"].at(0)["claim"]}}});
+  std::thread waiting([&] { EXPECT_EQ(server.post(claims, asked).json()["claims"], Json::array()); });
+  const steady_clock::time_point began = steady_clock::now();
+  EXPECT_EQ(server.post(claims, report).json()["results"][0]["status"], "committed");
+  EXPECT_TRUE(wait_until([&] { return server.get(runs + "/" + run).json()["status"] == "done"; }));
+  EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(10)) << "as long as the worker waits";
+  EXPECT_EQ(server.post("/api/v1/test/time", {{"ms", 20'000}}).status, 200);
+  waiting.join();
+}
+
 TEST_F(TestServer, time_stands_where_no_one_waits_and_goes_on_when_it_is_told_to) {
   const std::string run = start();
   for (int look = 0; look < 100; ++look)  // enough of them for the clock to be skipped, if it were

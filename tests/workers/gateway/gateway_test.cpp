@@ -56,6 +56,25 @@ TEST_F(GatewayTest, steps_that_it_has_no_handler_for_are_left_to_others) {
   EXPECT_EQ(answered(there_, ask_of(0, 1)).claims.size(), 1u);
 }
 
+// It was offered a second later, when no one heard of it, and the worker that waited took it again and again.
+TEST_F(GatewayTest, a_step_that_a_waiting_worker_has_nothing_for_is_offered_to_others_at_once) {
+  const SessionId able = answered(there_, ask_of(0, 0)).session;
+  const RunId run = start();
+  const auto job = [&] { return store_->jobs().of(run).at(0); };
+  const std::int64_t epoch = job().epoch;
+  Ask other = ask_of(0, 1, 20'000'000);
+  other.worker = worker_with("py.other");
+  const AskId waits = here_.ask(std::move(other));
+  for (int rounds = 0; rounds < 40 && (job().epoch == epoch || job().session != 0); ++rounds) pass();
+  EXPECT_GT(job().epoch, epoch) << "it was claimed, and given back";
+  EXPECT_LE(job().job.run_at_us, noon + steady_);
+  here_.gateway().notified();
+  pass(2);
+  EXPECT_EQ(job().session, 0) << "the worker passes it by for a while";
+  EXPECT_EQ(answered(there_, ask_of(able, 1)).claims.size(), 1u);
+  EXPECT_FALSE(here_.answer_of(waits)) << "it waits for what it can do";
+}
+
 TEST_F(GatewayTest, a_step_that_was_lost_twice_is_given_alone_and_the_session_s_row_says_so) {
   start();
   const AskAnswer busy = answered(here_, ask_of(0, 1));
