@@ -114,7 +114,7 @@ TEST_F(PythonClient, a_step_whose_fact_is_none_fails_with_the_sentence_of_the_ap
   for (const std::string& run : {good, bad}) EXPECT_TRUE(ends(run)) << working.err();
   EXPECT_EQ(shown(good)["status"], "done") << "reported with the other one, or after it";
   EXPECT_EQ(shown(bad)["cause"]["error"], "invalid");
-  EXPECT_NE(cairn_ok({"show", bad}).out.find("as tokens_in, but found \"x\""), std::string::npos);
+  EXPECT_NE(shown(bad)["cause"]["message"].get<std::string>().find("as tokens_in, but found \"x\""), std::string::npos);
 }
 
 TEST_F(PythonClient, its_tools_execute_the_sub_goals_of_plans) { expect_tools_execute_sub_goals(worker, "python"); }
