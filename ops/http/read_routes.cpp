@@ -311,7 +311,7 @@ RouteReply show_graph(RouteCall& call) {
 RouteReply list_queues(RouteCall& call) {
   std::vector<KeyedLine> lines;
   for (const auto& [name, line] : queue_lines(call.store()))
-    if (call.scope().covers_queue(name)) lines.push_back({name, queue_json(name, line)});
+    if (call.scope().covers_queue(name)) lines.push_back({name, limits_seen(call, queue_json(name, line))});
   return page_response(call.request, std::move(lines));
 }
 
@@ -348,7 +348,7 @@ RouteReply history_of_queue(RouteCall& call) {
       call.store().limits().limit_changes(call.name, page->before, page->limit + 1);
   std::vector<KeyedLine> lines;
   for (const LimitChangeRow& change : changes)
-    lines.push_back({std::to_string(change.limits.revision), limit_change_json(change)});
+    lines.push_back({std::to_string(change.limits.revision), limits_seen(call, limit_change_json(change))});
   return history_response(call.request, std::move(lines), page->limit);
 }
 

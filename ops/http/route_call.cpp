@@ -78,6 +78,11 @@ ApiStatus check_any_scope(const RouteCall& call, const std::string& which) {
   return forbidden_response("Expected a token without a scope " + which + ", but " + call.caller->token + " has one.");
 }
 
+Json limits_seen(const RouteCall& call, Json limits) {
+  if (!call.scope().covers_all_runs()) limits.erase("weights");
+  return limits;
+}
+
 ApiResponse quota_response(const Caller& caller, std::int64_t until_run) {
   return later_response(429, until_run, fewer_runs(caller));
 }

@@ -148,6 +148,10 @@ ApiResponse quota_response(const Caller& caller, std::int64_t until_run);
 ApiStatus check_scope(const RouteCall& call, const std::string& which);
 // Also for one whose scope has queues alone.
 ApiStatus check_any_scope(const RouteCall& call, const std::string& which);
+// As they are for a caller who may not see all runs: without the keys that weights are of, which are of anybody's
+// inputs.
+Json limits_seen(const RouteCall& call, Json limits);
+
 // 403, as for a caller without the role.
 ApiResponse forbidden_response(const std::string& message);
 ApiResponse role_refusal(const Caller& caller, ApiRole role);

@@ -320,10 +320,14 @@ RouteReply change_a_queue(RouteCall& call) {
   if (const Status fine = check_name_here(call.name, "the name of a queue"); !fine) return fine.error();
   if (!call.scope().covers_queue(call.name))
     return Error{Code::not_found, "Expected a queue named " + call.name + ", but there is none."};
+  if (!call.scope().covers_limits_of(call.name))
+    return forbidden_response("Expected a token that covers all runs, or has queue " + call.name +
+                              " in its scope, to change that queue, but " + call.caller->token +
+                              " has a scope of graphs or tags.");
   change->queue = call.name;
   const Result<QueueLimits> limits = change_queue(call.store(), *change, call.caller->actor);
   if (!limits) return limits.error();
-  return json_response(limits_json(*limits));
+  return json_response(limits_seen(call, limits_json(*limits)));
 }
 
 }  // namespace cairn

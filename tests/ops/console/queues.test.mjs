@@ -277,3 +277,15 @@ test("a token that may only read is offered no change", async () => {
   assert.equal(await page.getByRole("button", { name: /Limit|Pause/ }).count(), 0);
   await page.context().close();
 });
+
+test("a token of a tag is offered changes of the queues of its scope alone, and shown no keys of weights", async () => {
+  await world.cairn("queue", "set", "far", "--key", "tag.customer", "--weight", "acme=3");
+  for (const [name, scopes, offered] of [["of_tag", ["tag=team=a"], 0], ["of_both", ["tag=team=a", "queue=far"], 2]]) {
+    const page = await opened("#/queues/far", {}, await world.addScopedToken(name, scopes, "read", "operate"));
+    await page.locator("table.notes tbody tr").first().getByText("in turns by tag.customer").waitFor();
+    assert.equal(await page.getByText("acme").count(), 0);
+    assert.equal(await page.getByRole("button", { name: /Limit|Pause/ }).count(), offered, name);
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  }
+});

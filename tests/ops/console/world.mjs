@@ -98,7 +98,12 @@ export class World {
 
   // A token with these roles, from when on the server asks for one.
   async addToken(name, ...roles) {
-    const printed = await this.cairn("token", "add", name, ...roles.flatMap((role) => ["--role", role]));
+    return this.addScopedToken(name, [], ...roles);
+  }
+
+  async addScopedToken(name, scopes, ...roles) {
+    const printed = await this.cairn("token", "add", name, ...roles.flatMap((role) => ["--role", role]),
+      ...scopes.flatMap((scope) => ["--scope", scope]));
     await until(() => fetch(`${this.url}api/v1/`).then((answer) => answer.status === 401), "a server that asks");
     return printed.split("\n")[0];
   }

@@ -28,6 +28,9 @@ export const mayForAll = (role: Role) => may(role) && caller.value?.all_runs ===
 // What concerns all queues as well, as schedules do, is refused to a token with a scope of queues alone, too.
 export const hasNoScope = () => caller.value?.all_runs === true && caller.value.all_queues;
 
+// Whether the token may limit or pause a queue that it sees: one with a scope of queues sees those of its scope alone.
+export const mayLimit = () => may("operate") && (caller.value?.all_runs === true || caller.value?.all_queues === false);
+
 // A sentence of the server, with its code; "lost": the server did not answer.
 export class Refusal extends Error {
   constructor(

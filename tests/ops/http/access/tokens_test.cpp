@@ -280,6 +280,53 @@ TEST(ApiTokens, H7_a_scope_of_queues_bounds_forks_and_schedules_as_it_bounds_sta
   EXPECT_EQ(server.get("/api/v1/schedules/nightly", bearer(here)).status, 200);
 }
 
+TEST(ApiTokens, H7_a_token_of_graphs_or_tags_changes_no_queue_but_those_of_its_scope) {
+  const std::string dsn = new_database();
+  const Arguments operates = {"--role", "read", "--role", "operate"};
+  const auto scoped = [&](const std::string& name, const Arguments& scopes) {
+    Arguments options = operates;
+    for (const std::string& scope : scopes) options.insert(options.end(), {"--scope", scope});
+    return new_token(dsn, name, options);
+  };
+  const std::string all = scoped("all", {});
+  const std::string of_queue = scoped("of_queue", {"queue=here"});
+  const std::string of_both = scoped("of_both", {"tag=team=a", "queue=here"});
+  const Server server({"--dsn", dsn});
+  const auto pause = [&](const std::string& queue, const std::string& token) {
+    return server.post("/api/v1/queues/" + queue, {{"paused", true}}, bearer(token));
+  };
+  for (const std::string& token : {scoped("of_tag", {"tag=team=a"}), scoped("of_graph", {"graph=mine"})}) {
+    const Reply refused = pause("other", token);
+    EXPECT_EQ(refused.status, 403) << refused.body;
+    EXPECT_NE(refused.body.find("Expected a token that covers all runs, or has queue other in its scope"),
+              std::string::npos)
+        << refused.body;
+  }
+  EXPECT_EQ(pause("other", of_both).status, 404);
+  EXPECT_EQ(server.get("/api/v1/queues", bearer(all)).body, "[]\n") << "nothing was set";
+  for (const std::string& token : {all, of_queue, of_both}) EXPECT_EQ(pause("here", token).status, 200);
+}
+
+TEST(ApiTokens, H7_the_keys_of_weights_are_shown_to_a_token_that_may_see_all_runs) {
+  const std::string dsn = new_database();
+  cairn_ok({"queue", "set", "here", "--key", "tag.customer", "--weight", "acme=3", "--dsn", dsn});
+  const std::string all = new_token(dsn, "all", {"--role", "read"});
+  const std::string some = new_token(dsn, "some", {"--role", "read", "--scope", "tag=team=a"});
+  const std::string both = new_token(
+      dsn, "both", {"--role", "read", "--role", "operate", "--scope", "tag=team=a", "--scope", "queue=here"});
+  const Server server({"--dsn", dsn});
+  for (const std::string path : {"/api/v1/queues", "/api/v1/queues/here/history"}) {
+    EXPECT_EQ(server.get(path, bearer(all)).json().at(0).at("weights"), (Json{{"acme", 3}})) << path;
+    const Reply seen = server.get(path, bearer(some));
+    EXPECT_EQ(seen.json().at(0).at("key"), "tag.customer") << path;
+    EXPECT_EQ(seen.body.find("acme"), std::string::npos) << seen.body;
+    EXPECT_FALSE(seen.json().at(0).contains("weights")) << path;
+  }
+  const Reply changed = server.post("/api/v1/queues/here", {{"concurrency", 4}}, bearer(both));
+  EXPECT_EQ(changed.status, 200) << changed.body;
+  EXPECT_EQ(changed.body.find("acme"), std::string::npos) << changed.body;
+}
+
 TEST(ApiTokens, H7_a_key_of_a_run_beyond_the_scope_says_nothing_of_it) {
   const std::string dsn = new_database();
   const std::string all = new_token(dsn, "all", {"--role", "admin"});

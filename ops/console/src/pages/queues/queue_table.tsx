@@ -1,4 +1,4 @@
-import { may } from "../../api/client";
+import { mayLimit } from "../../api/client";
 import type { Queue, Session } from "../../api/types";
 import { Gauge, Sparkline } from "../../parts/chart/sparkline";
 import { Age } from "../../parts/time";
@@ -21,7 +21,7 @@ export function QueueTable({ queues, workers, chosen, onChange }: Props) {
         <tr>
           <th scope="col">Queue</th><th scope="col">Held</th><th scope="col">Ready</th>
           <th scope="col">Ready lately</th><th scope="col">Oldest ready</th><th scope="col" class="number">Later</th>
-          <th scope="col">Workers</th>{may("operate") && <th scope="col"><span class="hidden">Change</span></th>}
+          <th scope="col">Workers</th>{mayLimit() && <th scope="col"><span class="hidden">Change</span></th>}
         </tr>
       </thead>
       <tbody>
@@ -67,7 +67,7 @@ function Row({ queue, workers, isChosen, onChange }: RowProps) {
       <td data-label="Oldest ready"><Age since={queue.oldest} /></td>
       <td data-label="Later" class="number">{queue.later.toLocaleString()}</td>
       <td data-label="Workers"><Serving queue={queue} workers={workers} /></td>
-      {may("operate") && (
+      {mayLimit() && (
         <td class="row-actions">
           <button type="button" aria-label={`Limit ${name}`} onClick={() => onChange(queue, "limit")}>Limit…</button>
           <button type="button" aria-label={`${queue.paused ? "Resume" : "Pause"} ${name}`}

@@ -8,10 +8,10 @@ const weightMax = 1000;
 // A key that a line would not give back as it is stands there as JSON.
 const lineOf = (key: string) => (/^"|^\s|\s$|[\n\r]/.test(key) ? JSON.stringify(key) : key);
 
-export const weightTexts = (weights: Queue["weights"]) =>
+export const weightTexts = (weights: Queue["weights"] = {}) =>
   Object.entries(weights).map(([key, weight]) => `${lineOf(key)}=${weight}`);
 
-export const weightWords = (weights: Queue["weights"]) =>
+export const weightWords = (weights: Queue["weights"] = {}) =>
   Object.entries(weights).map(([key, weight]) => `${key} weighs ${weight}`);
 
 function keyOf(text: string): string | undefined {
@@ -24,7 +24,7 @@ function keyOf(text: string): string | undefined {
 }
 
 // The weights of the text, and null for those of `before` that it lacks; a sentence where a line is none.
-export function askedWeights(text: string, before: Queue["weights"]): Weights | string {
+export function askedWeights(text: string, before: Queue["weights"] = {}): Weights | string {
   const asked: Weights = Object.fromEntries(Object.keys(before).map((key) => [key, null]));
   for (const line of text.split("\n").filter((one) => one.trim() !== "")) {
     const at = line.lastIndexOf("=");
