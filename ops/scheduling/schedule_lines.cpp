@@ -14,6 +14,7 @@ namespace {
 constexpr TimeUs second_us = 1'000'000;
 constexpr std::int32_t notes_explained_max = 200;
 constexpr std::int64_t times_explained_max = 50;
+constexpr std::int32_t returns_read_max = 1'000;
 
 std::string local_moment_of(TimeUs at, const TimeZone& zone) {
   const UtcSeconds seconds = at / second_us;
@@ -52,12 +53,15 @@ std::string by(const ScheduleNote& note) {
   return note.actor == "schedule" ? "" : " (asked for by " + note.actor + ")";
 }
 
+// Of a span whose times were not counted, see notes_that_stand(), there may be several.
+bool is_of_several(const ScheduleNote& note) { return note.count > 1 || (note.count == 0 && note.until > note.at); }
+
 std::string about_occurrence(const ScheduleNote& note, const TimeZone& zone) {
   if (!note.at) return "";
-  if (note.count <= 1) return "The occurrence of " + local_moment_of(*note.at, zone);
-  const std::string count = std::to_string(note.count) + (note.count >= missed_count_max ? " or more" : "");
-  return "The " + count + " occurrences from " + local_moment_of(*note.at, zone) + " to " +
-         local_moment_of(note.until.value_or(*note.at), zone);
+  if (!is_of_several(note)) return "The occurrence of " + local_moment_of(*note.at, zone);
+  const std::string count = note.count == 0 ? "" : std::to_string(note.count) + " ";
+  return "The " + count + (note.count >= missed_count_max ? "or more " : "") + "occurrences from " +
+         local_moment_of(*note.at, zone) + " to " + local_moment_of(note.until.value_or(*note.at), zone);
 }
 
 // Those of the state that are open by now: it is looked at only when the schedule is turned.
@@ -93,6 +97,26 @@ Result<ScheduleQuestion> schedule_question(const std::string& text, const TimeZo
     return local - zone.piece_at(guess).offset;
   };
   return ScheduleQuestion{instant(begin) * second_us, instant(begin + day_seconds) * second_us - 1};
+}
+
+// The notes about the times of the question, the first of them; a clock that was ahead has missed times that were still
+// to come, and these are not among them.
+std::vector<KeptNote> notes_about(ScheduleTable& table, const std::string& name, const ScheduleQuestion& question,
+                                  bool& is_whole) {
+  std::vector<KeptNote> notes = table.notes_between(name, question.from, question.until, notes_explained_max + 1);
+  is_whole = std::ssize(notes) <= notes_explained_max;
+  if (!is_whole) notes.pop_back();
+  const auto missed =
+      std::find_if(notes.begin(), notes.end(), [](const KeptNote& kept) { return kept.note.kind == NoteKind::missed; });
+  if (missed == notes.end()) return notes;
+  for (KeptNote& kept : table.notes_of_return(name, missed->number, returns_read_max)) notes.push_back(std::move(kept));
+  std::stable_sort(notes.begin(), notes.end(),
+                   [](const KeptNote& one, const KeptNote& other) { return one.number < other.number; });
+  notes = notes_that_stand(std::move(notes));
+  std::erase_if(notes, [&question](const KeptNote& kept) {
+    return !kept.note.at || kept.note.until.value_or(*kept.note.at) < question.from;
+  });
+  return notes;
 }
 
 // Those times of the question that no note is about; false: there are more of them.
@@ -210,7 +234,7 @@ std::string note_sentence(const KeptNote& kept, const TimeZone& zone) {
     case NoteKind::skipped:
       return which + " was skipped, " + note.says + by(note) + ".";
     case NoteKind::missed:
-      return which + (note.count > 1 ? " were" : " was") + " missed" + says + ".";
+      return which + (is_of_several(note) ? " were" : " was") + " missed" + says + ".";
     case NoteKind::refused:
       return which + " could not start" + says;
   }
@@ -225,9 +249,8 @@ Result<std::vector<std::string>> explain_schedule(ScheduleTable& table, ZoneFile
   const Result<ScheduleQuestion> question = schedule_question(at, zone);
   if (!question) return question.error();
   std::vector<std::string> says;
-  std::vector<KeptNote> notes = table.notes_between(name, question->from, question->until, notes_explained_max + 1);
-  bool is_whole = std::ssize(notes) <= notes_explained_max;
-  if (!is_whole) notes.pop_back();
+  bool is_whole = true;
+  const std::vector<KeptNote> notes = notes_about(table, name, *question, is_whole);
   for (const KeptNote& kept : notes) says.push_back(note_sentence(kept, zone));
   if (known->row) {
     // A time whose notes were not read may have some.

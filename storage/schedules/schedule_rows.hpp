@@ -37,6 +37,11 @@ struct KeptNote {
   ScheduleNote note;
 };
 
+// As they stand: the times of a `missed` note end where the database's clock came back from ahead, as those after it
+// are decided again, and how many are left is not counted (0); without the notes that have none left. REQUIRES: in the
+// order of their numbers, with the schedule's own `resumed` notes.
+std::vector<KeptNote> notes_that_stand(std::vector<KeptNote> notes);
+
 // Given the database's clock and rows that this caller has locked. May be called again, for other rows, after a
 // failure.
 using DecideSchedules = std::function<std::vector<ScheduleWrite>(TimeUs now_us, const std::vector<ScheduleRow>& rows)>;

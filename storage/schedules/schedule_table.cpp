@@ -228,6 +228,10 @@ std::vector<KeptNote> ScheduleTable::notes_between(const std::string& name, Time
       pool_.query_widely("schedule_notes_between", PgParameters().add(name).add(from).add(until).add(limit)));
 }
 
+std::vector<KeptNote> ScheduleTable::notes_of_return(const std::string& name, std::int64_t after, std::int32_t limit) {
+  return kept_notes(pool_.query_widely("schedule_notes_of_return", PgParameters().add(name).add(after).add(limit)));
+}
+
 std::vector<std::pair<std::string, std::string>> ScheduleTable::zones() {
   const PgResult found = pool_.query_widely("schedule_zones");
   std::vector<std::pair<std::string, std::string>> zones;

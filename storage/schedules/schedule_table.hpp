@@ -36,6 +36,8 @@ class ScheduleTable {
   std::vector<KeptNote> notes(const std::string& name, std::int64_t before, std::int32_t limit);
   // About occurrences from `from` to `until`, both included; in order.
   std::vector<KeptNote> notes_between(const std::string& name, TimeUs from, TimeUs until, std::int32_t limit);
+  // The schedule's own that the clock came back from ahead, after the number `after`; in order.
+  std::vector<KeptNote> notes_of_return(const std::string& name, std::int64_t after, std::int32_t limit);
 
   // The zones of schedules, with the mark of the file that each was looked at by.
   std::vector<std::pair<std::string, std::string>> zones();

@@ -218,6 +218,32 @@ TEST(Schedules, a_backfill_runs_each_time_once) {
 }
 
 // As when a package of zones is upgraded: the times that are still to come follow the new rules.
+TEST(Schedules, explain_tells_no_time_missed_that_a_clock_which_was_ahead_has_missed_and_that_came_later) {
+  ASSERT_EQ(add_schedule("leapt", {"--cron", "0 9 * * MON"}).exit, 0);
+  // A clock that was a thousand years ahead has missed all Mondays from 2026 to 2036, and came back in 2027.
+  PgConnection owner({owner_dsn(), "test", false});
+  owner.execute(R"(
+    insert into cairn.schedule_note (schedule, number, recorded_at, kind, at, until, count, says, actor, revision)
+    select 'leapt', number, recorded_at, kind, at, until, count, says, 'schedule', 1
+    from (values
+      (2, extract(epoch from timestamptz '3026-01-01 00:00Z') * 1000000, 'missed',
+       extract(epoch from timestamptz '2026-01-05 09:00Z') * 1000000,
+       extract(epoch from timestamptz '2036-12-29 09:00Z') * 1000000, 574, 'more than 0s late'),
+      (3, extract(epoch from timestamptz '2027-01-01 00:00Z') * 1000000, 'resumed', null, null, 0, 'it was ahead'))
+      as note (number, recorded_at, kind, at, until, count, says);
+    update cairn.schedule set notes = 3 where name = 'leapt')");
+  const auto says = [](const std::string& at) {
+    return cairn_ok({"schedule", "explain", "leapt", "--at", at, "--json"}).json()["says"].dump();
+  };
+  EXPECT_NE(says("2026-01-12").find("occurrences from 2026-01-05 09:00 UTC to 2027-01-01 00:00 UTC were missed"),
+            std::string::npos)
+      << says("2026-01-12");
+  for (const char* still_to_come : {"2035-01-01", "2036-12-29"})
+    EXPECT_EQ(says(still_to_come),
+              R"(["The occurrence of )" + std::string(still_to_come) + R"( 09:00 UTC is still to come."])");
+  cairn_ok({"schedule", "remove", "leapt"});
+}
+
 TEST(Schedules, a_zone_whose_file_changes_moves_the_next_time_of_its_schedules) {
   const std::filesystem::path zones = directory() / "zones", system = "/usr/share/zoneinfo";
   std::filesystem::create_directories(zones);

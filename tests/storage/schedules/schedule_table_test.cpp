@@ -267,5 +267,32 @@ TEST(ScheduleTable, notes_about_a_range_of_time_are_those_that_touch_it) {
   EXPECT_EQ(table.notes_between("s", 10, 100, 10).size(), 0u);
 }
 
+TEST(ScheduleTable, missed_times_stand_until_the_clock_came_back_and_a_person_who_resumes_cuts_nothing) {
+  const std::string dsn = new_database(1);
+  ScheduleTable table(dsn, store_on(dsn)->identity());
+  ASSERT_TRUE(table.add(new_schedule("s", 10)));
+  const TimeUs now_us = table.next_due().now_us;
+  table.decide_named({"s"}, [now_us](TimeUs, const std::vector<ScheduleRow>& rows) {
+    ScheduleWrite write = started_at(rows[0], 5, 40);
+    const TimeUs ahead_us = now_us + 1'000'000'000'000;
+    write.notes = {{.kind = NoteKind::missed, .at = 6, .until = 9, .count = 3, .actor = "schedule"},
+                   {.kind = NoteKind::missed, .at = 10, .until = ahead_us, .count = 7, .actor = "schedule"},
+                   {.kind = NoteKind::resumed, .actor = "user:ann"},
+                   {.kind = NoteKind::missed, .at = ahead_us, .until = ahead_us, .count = 1, .actor = "schedule"},
+                   {.kind = NoteKind::resumed, .actor = "schedule"}};
+    return std::vector<ScheduleWrite>{write};
+  });
+  std::vector<KeptNote> notes = table.notes("s", std::numeric_limits<std::int64_t>::max(), 5);
+  std::reverse(notes.begin(), notes.end());
+  const std::vector<KeptNote> returns = table.notes_of_return("s", notes.front().number, 10);
+  ASSERT_EQ(returns.size(), 1u);
+  EXPECT_EQ(returns[0].number, notes.back().number);
+  const std::vector<KeptNote> standing = notes_that_stand(notes);
+  ASSERT_EQ(standing.size(), 4u) << "that of which no time is left is not among them";
+  EXPECT_EQ(standing[0].note, notes[0].note);
+  EXPECT_EQ(standing[1].note.until, returns[0].recorded_at);
+  EXPECT_EQ(standing[1].note.count, 0);
+}
+
 }  // namespace
 }  // namespace cairn::test
