@@ -6,6 +6,7 @@
 
 #include "engine/bounds.hpp"
 #include "engine/nearest.hpp"
+#include "workers/starts/keyed_starter.hpp"
 
 namespace cairn {
 namespace {
@@ -33,7 +34,7 @@ Json edited_fields(const ScheduleDefinition& before, const Json& fields) {
 
 }  // namespace
 
-Status ScheduleDesk::check(const ScheduleDefinition& definition, TimeUs now_us) {
+Status ScheduleDesk::check(const std::string& name, const ScheduleDefinition& definition, TimeUs now_us) {
   const auto zone = zones_.find(definition.zone);
   if (!zone) return zone.error();
   client_.load_graphs();
@@ -51,6 +52,9 @@ Status ScheduleDesk::check(const ScheduleDefinition& definition, TimeUs now_us) 
     return Error{Code::invalid, "Expected a graph of which each start is a run, but several of " + definition.graph +
                                     " become one (" + std::string(graph->starts->word()) + ")."};
   if (Status fits = client_.check_input(definition.graph, definition.input); !fits) return fits;
+  if (graph->starts)
+    if (const auto key = start_key_of(*graph, tags_of_occurrence(definition, name, now_us), definition.input); !key)
+      return key.error();
   if (next_time(definition.times, (*zone)->zone, now_us / 1'000'000)) return Done{};
   return Error{Code::invalid, "Expected times that are still to come, but none is: " + in_words(definition) + "."};
 }
@@ -58,7 +62,7 @@ Status ScheduleDesk::check(const ScheduleDefinition& definition, TimeUs now_us) 
 Status ScheduleDesk::add(const std::string& name, const ScheduleDefinition& definition, const std::string& actor) {
   if (Status named = check_schedule_name(name); !named) return named;
   const TimeUs now_us = calls_.next_due().now_us;
-  if (Status fine = check(definition, now_us); !fine) return fine;
+  if (Status fine = check(name, definition, now_us); !fine) return fine;
   const auto zone = zones_.find(definition.zone);
   CHECK(zone.ok());
   ScheduleState state;
@@ -84,7 +88,7 @@ Result<std::int64_t> ScheduleDesk::edit(const std::string& name, const ScheduleE
     if (edit.revision && *edit.revision != schedule.row.revision) return stale_edit(schedule.row, *edit.revision);
     const Result<ScheduleDefinition> edited = parse_schedule(edited_fields(schedule.definition, edit.fields));
     if (!edited) return edited.error();
-    if (const Status fine = check(*edited, view.now_us); !fine) return fine.error();
+    if (const Status fine = check(name, *edited, view.now_us); !fine) return fine.error();
     ScheduleDecision before = leave_definition(schedule.state, view);
     revision = schedule.row.revision;
     if (*edited == schedule.definition) return before;

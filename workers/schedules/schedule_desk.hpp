@@ -27,7 +27,8 @@ class ScheduleDesk {
 
   // All functions throw StoreUnavailable; what was asked may then have happened or not.
 
-  // Refuses `invalid` (the name, a graph of which several starts become one run, an input that it does not take, times
+  // Refuses `invalid` (the name, a graph of which several starts become one run, an input that it does not take or that
+  // lacks the key of its starts, times
   // that never come), `not_found` (the graph, the zone), `conflict` (there is one of that name).
   Status add(const std::string& name, const ScheduleDefinition& definition, const std::string& actor);
   // Returns the new revision; nothing changed: the one that is. Refuses `not_found`, `stale` (it has another revision
@@ -47,10 +48,10 @@ class ScheduleDesk {
   Result<std::vector<ScheduleNote>> backfill(const std::string& name, const BackfillRange& range,
                                              const std::string& actor);
 
-  // Refuses as add() a definition that no schedule may have.
-  Status check(const ScheduleDefinition& definition, TimeUs now_us);
-
  private:
+  // Refuses as add() a definition that no schedule may have.
+  Status check(const std::string& name, const ScheduleDefinition& definition, TimeUs now_us);
+
   const ScheduleCalls calls_;
   Store& store_;
   Client& client_;

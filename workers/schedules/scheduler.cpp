@@ -26,6 +26,13 @@ Status outcome_of_start(const Result<Started>& started, const RunId& run) {
 
 }  // namespace
 
+Tags tags_of_occurrence(const ScheduleDefinition& definition, const std::string& schedule, TimeUs at) {
+  Tags tags = definition.tags;
+  tags["schedule"] = schedule;
+  tags["occurrence"] = occurrence_text(at);
+  return tags;
+}
+
 Scheduler::Scheduler(ScheduleCalls calls, Store& store, Client& client, ZoneFiles& zones)
     : calls_(std::move(calls)), store_(store), client_(client), zones_(zones) {}
 
@@ -228,9 +235,7 @@ void Scheduler::start_together(const Doings& doings, const std::vector<NamedRun>
     StartRun command;
     command.graph = one.graph;
     command.input = definition->input;
-    command.tags = definition->tags;
-    command.tags["schedule"] = name;
-    command.tags["occurrence"] = occurrence_text(one.at);
+    command.tags = tags_of_occurrence(*definition, name, one.at);
     commands.emplace_back(std::move(command), occurrence_key(name, one.at));
     asked.push_back(start);
   }

@@ -32,6 +32,9 @@ struct ScheduleInHand {
 
 using ScheduleChange = std::function<Result<ScheduleDecision>(ScheduleInHand& schedule, const ScheduleView& view)>;
 
+// The tags of the run that starts at that time: those of the definition, `schedule` and `occurrence`.
+Tags tags_of_occurrence(const ScheduleDefinition& definition, const std::string& schedule, TimeUs at);
+
 class Scheduler {
  public:
   // `client` acts as the schedules. REQUIRES: all outlive this.

@@ -112,6 +112,33 @@ TEST_F(ScheduledStarts, of_a_graph_of_which_several_become_one_run_are_not_sched
             "Expected a graph of which each start is a run, but several of waiting become one (debounce).");
 }
 
+TEST_F(ScheduledStarts, whose_input_and_tags_lack_the_key_of_the_graph_are_not_added_and_no_edit_takes_the_key_away) {
+  const auto scheduled = [this](const Json& more) {
+    Json fields = {{"graph", "waiting"}, {"every_ms", 60'000}};
+    fields.update(more);
+    const Result<ScheduleDefinition> definition = parse_schedule(fields);
+    EXPECT_TRUE(definition) << definition.error().message;
+    return desk_.add("minutes", *definition, "user:ann");
+  };
+  const auto edited = [this](const Json& fields) { return desk_.edit("minutes", {fields, {}}, "user:ann"); };
+  const auto expect_lacks = [](const auto& refused, const std::string& key) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::invalid);
+    EXPECT_EQ(refused.error().message, "Expected a key of 1 to 500 bytes at " + key +
+                                           " of a start of graph waiting (singleton), but it has none.");
+  };
+  add_graph("singleton", {{"key", "/shop"}});
+  expect_lacks(scheduled({{"input", {{"store", "x"}}}}), "/shop");
+  EXPECT_FALSE(schedules_.row("minutes"));
+  ASSERT_TRUE(scheduled({{"input", {{"shop", "x"}}}}));
+  expect_lacks(edited({{"input", Json::object()}}), "/shop");
+  add_graph("singleton", {{"key", "tag.shop"}});
+  expect_lacks(edited({{"overlap", "buffer_one"}}), "tag.shop");
+  EXPECT_TRUE(edited({{"tags", {{"shop", "x"}}}}));
+  add_graph("singleton", {{"key", "tag.schedule"}});
+  EXPECT_TRUE(edited({{"tags", Json::object()}})) << "a tag that each start of it has";
+}
+
 // As where a client asks again while its first request is in hand.
 TEST_F(ScheduledStarts, of_two_backfills_of_the_same_times_at_once_one_starts_them) {
   add_graph("singleton", {{"key", "tag.occurrence"}});
