@@ -134,15 +134,23 @@ std::string limits_words(const QueueLimits& limits) {
   std::string words = "limit " + (limits.concurrency ? std::to_string(*limits.concurrency) : "none");
   if (limits.rate) words += ", rate " + rate_text(*limits.rate);
   for (const UnitBudget& budget : limits.budgets) words += ", budget " + budget_text(budget);
+  const std::string further = further_limits_words(limits);
+  return words + (further.empty() ? "" : ", " + further) + (limits.paused ? ", paused" : "");
+}
+
+std::string further_limits_words(const QueueLimits& limits) {
+  std::vector<std::string> words;
   for (const auto& [unit, amount] : limits.reserves)
-    words += ", each step reserves " + amount_json(unit, amount).dump() + " " + std::string(to_string(unit));
-  if (limits.has_keys()) words += ", in turns by " + limits.key;
-  if (limits.key_concurrency) words += ", each limit " + std::to_string(*limits.key_concurrency);
-  if (limits.key_rate) words += ", each rate " + rate_text(*limits.key_rate);
-  for (const UnitBudget& budget : limits.key_budgets) words += ", each budget " + budget_text(budget);
-  for (const auto& [key, weight] : limits.weights) words += ", " + key + " weighs " + std::to_string(weight);
-  if (limits.ageing_us > 0) words += ", ageing " + written_duration(limits.ageing_us);
-  return words + (limits.paused ? ", paused" : "");
+    words.push_back("each step reserves " + amount_json(unit, amount).dump() + " " + std::string(to_string(unit)));
+  if (limits.has_keys()) words.push_back("in turns by " + limits.key);
+  if (limits.key_concurrency) words.push_back("each limit " + std::to_string(*limits.key_concurrency));
+  if (limits.key_rate) words.push_back("each rate " + rate_text(*limits.key_rate));
+  for (const UnitBudget& budget : limits.key_budgets) words.push_back("each budget " + budget_text(budget));
+  for (const auto& [key, weight] : limits.weights) words.push_back(key + " weighs " + std::to_string(weight));
+  if (limits.ageing_us > 0) words.push_back("ageing " + written_duration(limits.ageing_us));
+  std::string text;
+  for (const std::string& part : words) text += (text.empty() ? "" : ", ") + part;
+  return text;
 }
 
 }  // namespace cairn

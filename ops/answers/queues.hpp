@@ -69,5 +69,8 @@ std::string rate_text(const StartRate& rate);
 
 // The limits in words: "limit 4, rate 50 per 1s, burst 10, paused".
 std::string limits_words(const QueueLimits& limits);
+// Those of them that no column of a list of queues has: "in turns by tag.customer, each limit 2, ageing 10m"; may be
+// "".
+std::string further_limits_words(const QueueLimits& limits);
 
 }  // namespace cairn

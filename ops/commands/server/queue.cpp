@@ -45,17 +45,18 @@ Exit show_queues(const Settings& settings, const ListPart& part) {
   const Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
   const TimeUs now_us = opened->store->database_time();
-  Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "RATE", "BUDGET", "PAUSED", "OLDEST READY"});
+  Table table({"QUEUE", "READY", "LATER", "HELD", "LIMIT", "RATE", "BUDGET", "PAUSED", "OLDEST READY", "ALSO"});
   std::vector<ListRow> rows;
   for (const auto& [name, line] : queue_lines(*opened->store)) {
     const QueueRow& row = line.row;
     const QueueLimits& limits = line.limits;
-    rows.push_back({name,
-                    queue_json(name, line),
-                    {name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
-                     limits.concurrency ? std::to_string(*limits.concurrency) : "",
-                     limits.rate ? rate_text(*limits.rate) : "", budgets_text(limits.budgets),
-                     limits.paused ? "paused" : "", row.oldest_us ? duration_text(now_us - *row.oldest_us) : ""}});
+    rows.push_back(
+        {name,
+         queue_json(name, line),
+         {name, std::to_string(row.ready), std::to_string(row.later), std::to_string(row.held),
+          limits.concurrency ? std::to_string(*limits.concurrency) : "", limits.rate ? rate_text(*limits.rate) : "",
+          budgets_text(limits.budgets), limits.paused ? "paused" : "",
+          row.oldest_us ? duration_text(now_us - *row.oldest_us) : "", further_limits_words(limits)}});
   }
   print_list(settings, std::move(table), std::move(rows), part);
   return exit_ok;
@@ -101,6 +102,26 @@ Exit show_budgets(const Settings& settings, const BudgetsOptions& options) {
   return exit_ok;
 }
 
+void say(const std::string& sentence) {
+  constexpr std::size_t bytes_max = 2'000;
+  std::cerr << "cairn: " << readable_line(sentence, bytes_max) << '\n';
+}
+
+// What is reserved binds steps by a budget alone.
+void hint_at_reserve(const QueueLimits& limits) {
+  std::string unused;
+  for (const auto& [unit, amount] : limits.reserves) {
+    const auto is_of_unit = [unit = unit](const UnitBudget& budget) { return budget.unit == unit; };
+    if (std::any_of(limits.budgets.begin(), limits.budgets.end(), is_of_unit) ||
+        std::any_of(limits.key_budgets.begin(), limits.key_budgets.end(), is_of_unit))
+      continue;
+    unused += (unused.empty() ? "" : " and ") + std::string(to_string(unit));
+  }
+  if (!unused.empty())
+    say("The " + unused + " that steps of queue " + limits.name +
+        " reserve bind nothing: neither it nor its keys have such a budget.");
+}
+
 // A setting stays for a queue that is used later; a name that is probably misspelt is reported now.
 void hint_at_queue(Store& store, const std::string& name) {
   std::vector<std::string> known{"default"};
@@ -109,12 +130,7 @@ void hint_at_queue(Store& store, const std::string& name) {
   for (const SessionRow& session : store.sessions().all())
     known.insert(known.end(), session.queues.begin(), session.queues.end());
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  constexpr std::size_t bytes_max = 2'000;
-  std::cerr << "cairn: "
-            << readable_line(
-                   "No worker serves a queue " + name + did_you_mean(name, known) + ", and nothing waits in it.",
-                   bytes_max)
-            << '\n';
+  say("No worker serves a queue " + name + did_you_mean(name, known) + ", and nothing waits in it.");
 }
 
 Exit set_queue(const Settings& settings, const QueueChange& change) {
@@ -124,6 +140,7 @@ Exit set_queue(const Settings& settings, const QueueChange& change) {
   const Result<QueueLimits> limits = change_queue(*opened->store, change, current_actor());
   if (!limits) return limits.error();
   hint_at_queue(*opened->store, limits->name);
+  if (change.reserves || change.budgets || change.key_budgets || change.is_key_gone) hint_at_reserve(*limits);
   if (settings.json)
     print_json(limits_json(*limits));
   else
@@ -140,8 +157,9 @@ Status read_number(const std::string& text, const std::string& what, std::option
   return Done{};
 }
 
-Status read_span(const std::string& text, const std::string& option, std::optional<std::int64_t>& to) {
-  const Result<std::int64_t> span = span_argument(text, option);
+Status read_span(const std::string& text, const std::string& option, std::optional<std::int64_t>& to,
+                 const std::string& at_most = "a year") {
+  const Result<std::int64_t> span = span_argument(text, option, at_most);
   if (!span) return span.error();
   to = *span;
   return Done{};
@@ -214,7 +232,8 @@ void add_key_options(CLI::App& set, QueueChange& change, std::vector<CLI::Option
   settable.push_back(add_text(set, "--key", "KEY|none",
                               "Serve the keys of its steps in turns: tag.NAME, or a JSON pointer into the run's input",
                               [&change](const std::string& text) {
-                                change.key = text == "none" ? "" : text;
+                                change.is_key_gone = text == "none";
+                                if (!change.is_key_gone) change.key = text;
                                 return Status(Done{});
                               }));
   settable.push_back(
@@ -257,9 +276,9 @@ void add_queue_set(CommandLine& line, CLI::App& queue) {
   settable.push_back(add_text(set, "--ageing", "DURATION|none",
                               "A step that has waited so long goes before newer ones of one priority less",
                               [&](const std::string& text) {
-                                if (text != "none") return read_span(text, "--ageing", change.ageing_ms);
-                                change.ageing_ms = 0;
-                                return Status(Done{});
+                                change.is_ageing_gone = text == "none";
+                                if (change.is_ageing_gone) return Status(Done{});
+                                return read_span(text, "--ageing", change.ageing_ms, "30 days");
                               }));
   CLI::Option* pause = set.add_flag_callback(
       "--pause", [&] { change.paused = true; }, "Nothing more of it is begun");

@@ -218,7 +218,8 @@ std::optional<int> count_of(Fields& body, const char* name) {
 
 // The limits of keys.
 Status read_keys(Fields& body, const Json& given, QueueChange& change) {
-  if (given.contains("key")) change.key = body.has("key") ? body.text("key") : "";
+  change.is_key_gone = given.contains("key") && !body.has("key");
+  if (body.has("key")) change.key = body.text("key");
   change.is_key_limit_given = given.contains("key_concurrency");
   change.key_concurrency = count_of(body, "key_concurrency");
   const Result<RateChange> rate = rate_of(body, given, "key_rate");
@@ -264,8 +265,8 @@ Result<QueueChange> queue_body(const ApiRequest& request) {
   change.rate = *rate;
   if (const Status fine = read_budgets(*given, change); !fine) return fine.error();
   if (const Status fine = read_keys(body, *given, change); !fine) return fine.error();
-  if (given->contains("ageing_ms"))
-    change.ageing_ms = body.has("ageing_ms") ? body.number_between("ageing_ms", 1, queue_ms_max, 1) : 0;
+  change.is_ageing_gone = given->contains("ageing_ms") && !body.has("ageing_ms");
+  if (body.has("ageing_ms")) change.ageing_ms = body.number_between("ageing_ms", 1, queue_ageing_ms_max, 1);
   if (body.has("paused")) change.paused = body.flag("paused");
   if (body.has("revision"))
     change.revision = body.number_between("revision", 0, std::numeric_limits<std::int64_t>::max(), 0);

@@ -140,7 +140,8 @@ test("keys, their limits and an ageing are set, shown, and taken away with the k
   await isAccessible(page);
   await picturesOf(page, "queue-keys");
   await save.click();
-  await row(page, "far").getByText("by tag.customer").waitFor();
+  const limits = row(page, "far").locator('[data-label="Limits"]');
+  await limits.getByText(/in turns by tag\.customer; at most 2 of each; .*; a priority less after 60 s$/).waitFor();
   const [far] = await world.api("queues");
   assert.deepEqual([far.key, far.key_concurrency, far.key_rate, far.ageing_ms],
     ["tag.customer", 2, { n: 5, per_ms: 1000, burst: 1 }, 60_000]);

@@ -94,6 +94,23 @@ TEST(ApiQueues, a_weight_is_taken_back_by_null) {
   EXPECT_EQ(server.post(path, {{"weights", {{"a", 0}}}}).status, 400);
 }
 
+TEST(ApiQueues, an_empty_key_an_ageing_beyond_its_bound_and_a_name_with_a_line_break_are_refused_and_nothing_is_set) {
+  const std::string dsn = new_database();
+  const Server server({"--dsn", dsn});
+  const std::string path = queues + "/keyed";
+  const Json set = server.post(path, {{"key", "tag.team"}, {"key_concurrency", 2}, {"ageing_ms", 1'000}}).json();
+  for (const Json& change : {Json{{"key", ""}}, Json{{"ageing_ms", 0}}, Json{{"ageing_ms", 30LL * 86'400'000 + 1}}})
+    EXPECT_EQ(server.post(path, change).status, 400) << change;
+  EXPECT_NE(server.post(path, {{"ageing_ms", 60LL * 86'400'000}}).body.find("2592000000"), std::string::npos);
+  for (const char* name : {"%20", "a%0Ab"})
+    EXPECT_EQ(server.post(queues + "/" + name, {{"concurrency", 2}}).status, 400) << name;
+  const Json listed = server.get(queues).json();
+  ASSERT_EQ(listed.size(), 1u) << listed;
+  for (const char* field : {"key", "key_concurrency", "ageing_ms", "revision"})
+    EXPECT_EQ(listed[0][field], set[field]) << field;
+  EXPECT_EQ(server.post(path, {{"key", nullptr}}).json()["key_concurrency"], nullptr);
+}
+
 TEST(ApiQueues, a_rate_is_set_in_parts_a_stale_revision_is_refused_and_each_change_has_its_actor) {
   const std::string dsn = new_database();
   const std::string token = new_token(dsn, "ops", {"--role", "operate", "--role", "read"});

@@ -220,14 +220,70 @@ TEST(QueueRates, that_make_no_sense_are_refused_with_one_sentence) {
   const std::string name = "refused";
   expect_refused(cairn({"queue", "set", name, "--rate", "0"}), 2, "Expected a rate from 1 to 1000000 or none");
   expect_refused(cairn({"queue", "set", name, "--rate", "0", "--per", "0s"}), 2, "Expected a rate from 1");
-  expect_refused(cairn({"queue", "set", name, "--rate", "5", "--per", "0s"}), 4, "microseconds in which the queue");
+  expect_refused(cairn({"queue", "set", name, "--rate", "5", "--per", "0s"}), 4,
+                 "Expected a time of 1 millisecond or more in which queue refused makes its starts, but got 0ms.");
   expect_refused(cairn({"queue", "set", name, "--rate", "5", "--per", "soon"}), 2, "Expected a duration");
   expect_refused(cairn({"queue", "set", name, "--rate", "5", "--burst", "0"}), 2, "Expected a burst from 1");
   expect_refused(cairn({"queue", "set", name, "--burst", "5"}), 4, "which has none");
-  expect_refused(cairn({"queue", "set", name, "--ageing", "31d"}), 4, "from 1 millisecond to 30 days");
+  expect_refused(cairn({"queue", "set", name, "--ageing", "31d"}), 4,
+                 "Expected an ageing of the queue refused from 1 millisecond to 30 days, or none, but got 31d.");
+  expect_refused(cairn({"queue", "set", name, "--ageing", "400d"}), 2, "Expected a duration of at most 30 days");
   expect_refused(cairn({"queue", "set", "cairn.timer", "--rate", "5"}), 4, "where time waits");
   expect_refused(cairn({"queue", "set", name}), 2, "--rate");
   EXPECT_EQ(cairn_ok({"queue", "--json"}).out.find(name), std::string::npos);
+}
+
+TEST(QueueRates, an_empty_key_and_an_ageing_of_nothing_are_refused_and_take_no_limit_away) {
+  const auto set = [](const char* option, const char* value) {
+    return cairn({"queue", "set", "kept", option, value, "--json"});
+  };
+  cairn_ok({"queue", "set", "kept", "--key", "tag.team", "--key-rate", "5", "--weight", "a=3", "--ageing", "1m"});
+  const Json before = cairn_ok({"queue", "--json"}).lines();
+  expect_refused(set("--key", ""), 4, "as the key of the queue kept, or none, but got an empty text.");
+  expect_refused(set("--ageing", "0s"), 4, "from 1 millisecond to 30 days, or none, but got 0ms.");
+  EXPECT_EQ(Json(cairn_ok({"queue", "--json"}).lines()), before);
+  EXPECT_EQ(Json::parse(set("--ageing", "none").out)["ageing_ms"], nullptr);
+  const Json none = Json::parse(set("--key", "none").out);
+  EXPECT_EQ(none["key_rate"], nullptr);
+  EXPECT_EQ(none["weights"], Json::object());
+}
+
+TEST(QueueRates, a_name_of_a_queue_that_no_one_can_read_is_refused_unless_something_is_set_for_it) {
+  for (const char* name : {" ", "   ", "a\nb", "a\tb", "\x7f"})
+    expect_refused(cairn({"queue", "set", name, "--concurrency", "3"}), 4,
+                   "Expected the name of a queue in visible characters, but got ");
+  cairn_ok({"queue", "set", "two words", "--concurrency", "3"});
+  PgConnection owner({owner_dsn(), "test", false});
+  owner.execute("update cairn.queue set name = ' ' where name = 'two words'");
+  cairn_ok({"queue", "set", " ", "--concurrency", "none"});
+}
+
+TEST(QueueRates, the_list_says_what_is_set_that_no_column_of_its_own_has) {
+  const auto line = [](const std::string& name) {
+    const std::string all = cairn_ok({"queue"}).out;
+    const std::size_t at = all.find("\n" + name + " ");
+    return at == std::string::npos ? all : all.substr(at, all.find("\n", at + 1) - at);
+  };
+  cairn_ok({"queue", "set", "keyed", "--key", "tag.team", "--key-concurrency", "2", "--weight", "a=3"});
+  EXPECT_NE(line("keyed").find("in turns by tag.team, each limit 2, a weighs 3"), std::string::npos) << line("keyed");
+  cairn_ok({"queue", "set", "aged", "--ageing", "10m"});
+  EXPECT_NE(line("aged").find("ageing 10m"), std::string::npos) << line("aged");
+}
+
+TEST(QueueRates, a_reserve_that_no_budget_counts_is_warned_of) {
+  const auto warning = [](const Arguments& more) {
+    Arguments all = {"queue", "set", "reserves"};
+    all.insert(all.end(), more.begin(), more.end());
+    return cairn_ok(all).err;
+  };
+  const std::string tokens = "The tokens that steps of queue reserves reserve bind nothing";
+  EXPECT_NE(warning({"--reserve", "tokens=5"}).find(tokens), std::string::npos);
+  EXPECT_NE(warning({"--budget", "cost=5/day"}).find(tokens), std::string::npos);
+  EXPECT_EQ(warning({"--budget", "tokens=50/day"}).find("bind nothing"), std::string::npos);
+  EXPECT_EQ(warning({"--budget", "none", "--key", "tag.a", "--key-budget", "tokens=50/day"}).find("bind nothing"),
+            std::string::npos);
+  EXPECT_NE(warning({"--key", "none"}).find(tokens), std::string::npos);
+  EXPECT_EQ(warning({"--reserve", "none"}).find("bind nothing"), std::string::npos);
 }
 
 TEST(QueueRates, a_working_process_forgets_what_binds_nothing_any_more) {

@@ -157,10 +157,11 @@ export function rateWords(rate: Rate): string {
   return `${rate.n.toLocaleString()} in each ${rate.per_ms / 1000} s, and ${rate.burst.toLocaleString()} at once`;
 }
 
-export function limitWords(queue: Limits): string {
-  const { concurrency, rate, key } = queue;
+// Without how many are held at once, and the pause, which a table of queues shows otherwise.
+export function furtherWords(queue: Limits): string[] {
+  const { rate, key } = queue;
   const reserve = reserveWords(queue.reserve);
-  const words = [concurrency === null ? "any number held at once" : `at most ${concurrency} held at once`];
+  const words: string[] = [];
   if (rate !== null) words.push(`${rateWords(rate)} begin`);
   words.push(...queue.budgets.map(budgetWords));
   if (reserve !== "") words.push(`each step reserves ${reserve}`);
@@ -172,6 +173,11 @@ export function limitWords(queue: Limits): string {
     words.push(...weightWords(queue.weights));
   }
   if (queue.ageing_ms !== null) words.push(`a priority less after ${queue.ageing_ms / 1000} s`);
-  if (queue.paused) words.push("paused");
-  return words.join("; ");
+  return words;
+}
+
+export function limitWords(queue: Limits): string {
+  const { concurrency } = queue;
+  const held = concurrency === null ? "any number held at once" : `at most ${concurrency} held at once`;
+  return [held, ...furtherWords(queue), ...(queue.paused ? ["paused"] : [])].join("; ");
 }

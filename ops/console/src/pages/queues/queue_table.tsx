@@ -4,7 +4,7 @@ import { Gauge, Sparkline } from "../../parts/chart/sparkline";
 import { Age } from "../../parts/time";
 import { link } from "../../router";
 import type { Change } from "./change";
-import { rateWords } from "./limits";
+import { furtherWords } from "./limits";
 import { samples, servedBy, spanMs } from "./reading";
 
 interface Props {
@@ -21,7 +21,8 @@ export function QueueTable({ queues, workers, chosen, onChange }: Props) {
         <tr>
           <th scope="col">Queue</th><th scope="col">Held</th><th scope="col">Ready</th>
           <th scope="col">Ready lately</th><th scope="col">Oldest ready</th><th scope="col" class="number">Later</th>
-          <th scope="col">Workers</th>{mayLimit() && <th scope="col"><span class="hidden">Change</span></th>}
+          <th scope="col">Workers</th><th scope="col">Limits</th>
+          {mayLimit() && <th scope="col"><span class="hidden">Change</span></th>}
         </tr>
       </thead>
       <tbody>
@@ -41,6 +42,13 @@ function Serving({ queue, workers }: { queue: Queue; workers: Session[] }) {
   return <span class="is-soon">no worker serves it</span>;
 }
 
+// Next to the gauge of what is held, and the sign of a pause.
+function Limits({ queue }: { queue: Queue }) {
+  const words = furtherWords(queue);
+  if (words.length === 0) return <span class="muted">{queue.concurrency === null ? "none" : "none further"}</span>;
+  return <bdi class="limits muted">{words.join("; ")}</bdi>;
+}
+
 interface RowProps {
   queue: Queue;
   workers: Session[];
@@ -54,8 +62,6 @@ function Row({ queue, workers, isChosen, onChange }: RowProps) {
     <tr class={isChosen ? "chosen" : undefined}>
       <td class="name">
         <a href={link(["queues", name])} aria-current={isChosen ? "true" : undefined}><bdi>{name}</bdi></a>
-        {queue.key !== null && <span class="rate muted" title="Its keys are served in turns">by {queue.key}</span>}
-        {queue.rate !== null && <span class="rate muted" title="Steps that may begin">{rateWords(queue.rate)}</span>}
         {queue.paused && <span class="status is-paused"><span aria-hidden="true">Ⅱ</span>paused</span>}
       </td>
       <td data-label="Held"><Gauge used={queue.held} most={queue.concurrency} label={`Held of ${name}`} /></td>
@@ -67,6 +73,7 @@ function Row({ queue, workers, isChosen, onChange }: RowProps) {
       <td data-label="Oldest ready"><Age since={queue.oldest} /></td>
       <td data-label="Later" class="number">{queue.later.toLocaleString()}</td>
       <td data-label="Workers"><Serving queue={queue} workers={workers} /></td>
+      <td data-label="Limits"><Limits queue={queue} /></td>
       {mayLimit() && (
         <td class="row-actions">
           <button type="button" aria-label={`Limit ${name}`} onClick={() => onChange(queue, "limit")}>Limit…</button>
