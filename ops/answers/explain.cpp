@@ -242,8 +242,7 @@ class Queued {
                         std::to_string(use.held) + ".",
                     std::move(details));
     }
-    for (const UnitBudget& budget : limits.budgets)
-      if (std::optional<Reason> full = at_budget(budget, limits.reserves, use, of, details)) return full;
+    if (const UnitBudget* full = full_budget(limits, use)) return at_budget(*full, limits.reserves, use, of, details);
     const TimeUs full_at = use.full_at.value_or(situation_.now_us);
     if (!limits.rate || free_starts(*limits.rate, full_at, situation_.now_us) > 0) return std::nullopt;
     const TimeUs next = next_start_at(*limits.rate, full_at, situation_.now_us);
@@ -253,10 +252,25 @@ class Queued {
     return reason(Kind::queue_rate, says + before_at_rate(*limits.rate, next, details), std::move(details));
   }
 
-  std::optional<Reason> at_budget(const UnitBudget& budget, const Reserves& reserves, const QueueUse& use,
-                                  const std::string& of, Json details) const {
+  // The budget that stands before the job, the longest if several do; null: none.
+  const UnitBudget* full_budget(const QueueLimits& limits, const QueueUse& use) const {
+    const UnitBudget* full = nullptr;
+    TimeUs until = 0;  // 0: what is held stands before the job, and not what was used
+    for (const UnitBudget& budget : limits.budgets) {
+      const std::int64_t used = used_of(budget, use.budgets, situation_.now_us);
+      if (free_steps(budget, limits.reserves, used, use.held) > 0) continue;
+      const bool is_used = is_used_up(budget, limits.reserves, used);
+      const TimeUs end = is_used ? window_end(budget.per, situation_.now_us) : 0;
+      if (full == nullptr || end > until) full = &budget;
+      until = std::max(until, end);
+    }
+    return full;
+  }
+
+  // REQUIRES: it is used up, or what is held reserves the rest of it.
+  Reason at_budget(const UnitBudget& budget, const Reserves& reserves, const QueueUse& use, const std::string& of,
+                   Json details) const {
     const std::int64_t used = used_of(budget, use.budgets, situation_.now_us);
-    if (free_steps(budget, reserves, used, use.held) > 0) return std::nullopt;
     const TimeUs next = window_end(budget.per, situation_.now_us);
     const auto reserved = reserves.find(budget.unit);
     const std::int64_t one = reserved == reserves.end() ? 0 : reserved->second;
@@ -268,12 +282,14 @@ class Queued {
                         {"per", to_string(budget.per)},
                         {"cap", shown(budget.cap)},
                         {"used", shown(used)},
-                        {"reserved", shown(reserved_now)},
-                        {"next", time_text(next)}});
+                        {"reserved", shown(reserved_now)}});
     std::string says = of + " may use " + budget_text(budget) + "; " + shown(used).dump() + " are used";
     if (one > 0)
       says += ", " + shown(reserved_now).dump() + " reserved by steps that are held, and a step reserves " +
               shown(one).dump();
+    if (!is_used_up(budget, reserves, used))
+      return reason(Kind::queue_budget, says + ". It begins when one of these ends.", std::move(details));
+    details["next"] = time_text(next);
     return reason(Kind::queue_budget, says + ". The next window begins at " + said(next) + ".", std::move(details));
   }
 

@@ -206,6 +206,35 @@ TEST(Explain, a_queue_whose_rate_is_used_up_says_when_the_next_step_may_begin) {
                 "4 jobs are before it, so it may begin at " + time_text(next + 120'000'000));
 }
 
+TEST(Explain, a_step_that_waits_for_what_others_reserve_is_told_no_window_and_one_that_waits_for_the_window_its_end) {
+  const Trial trial = started(work_graph);
+  Situation situation = now(trial);
+  const UnitBudget of_day{BudgetUnit::tokens, BudgetWindow::day, 100};
+  const UnitBudget of_month{BudgetUnit::tokens, BudgetWindow::month, 200};
+  situation.queues = {{.name = "model", .budgets = {of_day, of_month}, .reserves = {{BudgetUnit::tokens, 40}}}};
+  const auto used = [&](std::int64_t today, std::int64_t this_month) {
+    const auto use = [&](const UnitBudget& of, std::int64_t amount) {
+      return UnitUse{of.unit, of.per, window_start(of.per, situation.now_us), amount};
+    };
+    return std::vector<UnitUse>{use(of_day, today), use(of_month, this_month)};
+  };
+  situation.uses = {{"model", {.held = 2, .budgets = used(0, 0)}}};
+  Reason reason = only(trial, situation);
+  expect_reason(reason, Reason::Kind::queue_budget,
+                "; 0 are used, 80 reserved by steps that are held, and a step reserves 40. It begins when one of these "
+                "ends.");
+  EXPECT_FALSE(reason.details.contains("next")) << reason.details;
+  situation.uses = {{"model", {.held = 2, .budgets = used(61, 61)}}};
+  reason = only(trial, situation);
+  const std::string tomorrow = time_text(window_end(BudgetWindow::day, situation.now_us));
+  expect_reason(reason, Reason::Kind::queue_budget, ". The next window begins at " + tomorrow + ".");
+  EXPECT_EQ(reason.details["next"], tomorrow);
+  situation.uses = {{"model", {.held = 3, .budgets = used(0, 161)}}};
+  reason = only(trial, situation);
+  EXPECT_EQ(reason.details["per"], "month") << "what ends with a held step is not what it waits for";
+  EXPECT_EQ(reason.details["next"], time_text(window_end(BudgetWindow::month, situation.now_us)));
+}
+
 TEST(Explain, a_queue_of_keys_or_with_an_ageing_foretells_no_place_and_names_limit_and_key) {
   const Trial trial = started(work_graph);
   Situation situation = now(trial);
