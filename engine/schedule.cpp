@@ -44,6 +44,7 @@ class ScheduleFields : public DefinitionFields {
                            return one.is_string() && one.get_ref<const std::string&>().size() <= cron_line_bytes_max;
                          });
     if (is_list) return value->get<std::vector<std::string>>();
+    if (value->is_string()) refuse(std::string("a list of texts as ") + name, *value);
     refuse("at most " + std::to_string(schedule_lines_max) + " texts of at most 256 bytes as " + name, *value);
     return all;
   }

@@ -83,8 +83,7 @@ std::optional<NoteKind> parse_note_kind(std::string_view text) {
 
 std::string occurrence_text(TimeUs at) {
   const std::string text = time_text(at);
-  constexpr std::size_t to_seconds = 19;
-  return at % 1'000'000 == 0 ? text.substr(0, to_seconds) + "Z" : text;
+  return at % 1'000'000 == 0 ? text.substr(0, text.find('.')) + "Z" : text;
 }
 
 std::string occurrence_key(const std::string& schedule, TimeUs at) {

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "engine/schedule.hpp"
+#include "engine/schedule_state.hpp"
 
 namespace cairn {
 namespace {
@@ -149,6 +150,9 @@ std::string in_words(const ScheduleDefinition& definition) {
   for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
   if (!definition.times.cron.empty() || !definition.exclude.empty()) text += " in " + definition.zone;
   if (!definition.exclude.empty()) text += ", but not on " + list_of(definition.exclude);
+  const auto moment = [](UtcSeconds at) { return occurrence_text(at * 1'000'000); };
+  if (definition.times.from) text += ", from " + moment(*definition.times.from);
+  if (definition.times.until) text += ", until " + moment(*definition.times.until);
   return text;
 }
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "engine/civil_time.hpp"
 
@@ -212,6 +214,19 @@ Json note_line(const KeptNote& kept) {
   return line;
 }
 
+std::vector<KeptNote> notes_to_tell(std::vector<KeptNote> notes) {
+  std::set<TimeUs> refused;
+  std::vector<KeptNote> told;
+  for (auto kept = notes.rbegin(); kept != notes.rend(); ++kept) {
+    const ScheduleNote& note = kept->note;
+    if (note.kind == NoteKind::refused && note.at) refused.insert(*note.at);
+    if (note.kind == NoteKind::started && note.at && refused.erase(*note.at) > 0) continue;
+    told.push_back(std::move(*kept));
+  }
+  std::reverse(told.begin(), told.end());
+  return told;
+}
+
 std::string note_sentence(const KeptNote& kept, const TimeZone& zone) {
   const ScheduleNote& note = kept.note;
   const std::string which = about_occurrence(note, zone);
@@ -251,7 +266,7 @@ Result<std::vector<std::string>> explain_schedule(ScheduleTable& table, ZoneFile
   std::vector<std::string> says;
   bool is_whole = true;
   const std::vector<KeptNote> notes = notes_about(table, name, *question, is_whole);
-  for (const KeptNote& kept : notes) says.push_back(note_sentence(kept, zone));
+  for (const KeptNote& kept : notes_to_tell(notes)) says.push_back(note_sentence(kept, zone));
   if (known->row) {
     // A time whose notes were not read may have some.
     is_whole = is_whole && explain_unnoted(*known->row, *known, *question, table.next_due().now_us, notes, says);

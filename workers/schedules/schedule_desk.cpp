@@ -34,9 +34,18 @@ Json edited_fields(const ScheduleDefinition& before, const Json& fields) {
 
 }  // namespace
 
+Status check_backfill(const BackfillRange& range) {
+  if (range.from <= range.until) return Done{};
+  return Error{Code::invalid, "Expected the last time of a backfill not to be before the first, " +
+                                  occurrence_text(range.from) + ", but found " + occurrence_text(range.until) + "."};
+}
+
 Status ScheduleDesk::check(const std::string& name, const ScheduleDefinition& definition, TimeUs now_us) {
   const auto zone = zones_.find(definition.zone);
   if (!zone) return zone.error();
+  if (definition.zone == "localtime" || definition.zone == "posixrules")
+    return Error{Code::invalid, "Expected a time zone that is the same on each machine, like Europe/Berlin, but " +
+                                    definition.zone + " is what this machine has set."};
   client_.load_graphs();
   const Result<GraphRef> found = client_.find_graph(definition.graph);
   if (!found) return found.error();
@@ -152,10 +161,14 @@ Result<std::vector<ScheduleNote>> ScheduleDesk::trigger(const std::string& name,
 // no notes since it has read which of them have runs.
 Result<std::vector<ScheduleNote>> ScheduleDesk::backfill(const std::string& name, const BackfillRange& range,
                                                          const std::string& actor) {
+  if (const Status fits = check_backfill(range); !fits) return fits.error();
   std::int64_t seen = -1;  // the last note of before `have_runs` was read
   std::set<TimeUs> have_runs;
   bool is_current = false;
   const auto change = [&](ScheduleInHand& schedule, const ScheduleView& view) -> Result<ScheduleDecision> {
+    if (range.from > view.now_us)
+      return Error{Code::invalid, "Expected times that have passed, but the first, " + occurrence_text(range.from) +
+                                      ", is still to come."};
     is_current = std::exchange(seen, schedule.row.notes) == schedule.row.notes;
     if (!is_current) return changes_all_the_time(name);
     return backfill_schedule(

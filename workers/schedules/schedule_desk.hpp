@@ -15,6 +15,9 @@ struct ScheduleEdit {
   std::optional<std::int64_t> revision = {};  // that is edited; none: whichever it is
 };
 
+// Refuses `invalid`: it ends before it begins.
+Status check_backfill(const BackfillRange& range);
+
 class ScheduleDesk {
  public:
   // REQUIRES: all outlive this.
@@ -29,7 +32,7 @@ class ScheduleDesk {
 
   // Refuses `invalid` (the name, a graph of which several starts become one run, an input that it does not take or that
   // lacks the key of its starts, times
-  // that never come), `not_found` (the graph, the zone), `conflict` (there is one of that name).
+  // that never come, a zone that each machine has its own of), `not_found` (the graph, the zone), `conflict` (there is one of that name).
   Status add(const std::string& name, const ScheduleDefinition& definition, const std::string& actor);
   // Returns the new revision; nothing changed: the one that is. Refuses `not_found`, `stale` (it has another revision
   // by now), and as add().
@@ -43,8 +46,8 @@ class ScheduleDesk {
   // The notes of the occurrence of now. Refuses `not_found`.
   Result<std::vector<ScheduleNote>> trigger(const std::string& name, std::optional<Overlap> overlap,
                                             const std::string& actor);
-  // The notes of each time in the range that has passed and has no run yet. Refuses `not_found`, `limit`, `unavailable`
-  // (others change it all the time).
+  // The notes of each time in the range that has passed and has no run yet. Refuses `not_found`, `invalid` (as
+  // check_backfill(), or the range is still to come), `limit`, `unavailable` (others change it all the time).
   Result<std::vector<ScheduleNote>> backfill(const std::string& name, const BackfillRange& range,
                                              const std::string& actor);
 

@@ -95,17 +95,19 @@ Exit schedule_remove(const Settings& settings, const ScheduleOptions& options) {
 
 // The outcomes of occurrences that were asked for: a line each. Runs that could not start are a finding.
 Exit print_notes(const Settings& settings, const FoundSchedule& schedule, const std::vector<ScheduleNote>& notes) {
-  ExitCode code = exit_ok;
-  for (const ScheduleNote& note : notes) {
-    if (note.kind == NoteKind::refused) code = exit_finding;
-    Json line = note_line({0, 0, note});
+  std::vector<KeptNote> kept;
+  for (const ScheduleNote& note : notes) kept.push_back({0, 0, note});
+  const auto is_refused = [](const ScheduleNote& note) { return note.kind == NoteKind::refused; };
+  const ExitCode code = std::any_of(notes.begin(), notes.end(), is_refused) ? exit_finding : exit_ok;
+  for (const KeptNote& one : settings.json ? kept : notes_to_tell(kept)) {
+    Json line = note_line(one);
     for (const char* field : {"number", "recorded_at", "revision"}) line.erase(field);
     if (settings.json)
       print_json(line);
-    else if (note.kind == NoteKind::refused)
-      print_paragraph("It could not start: " + note.says);
+    else if (is_refused(one.note))
+      print_paragraph("It could not start: " + one.note.says);
     else
-      print_paragraph(note_sentence({0, 0, note}, schedule.zone->zone));
+      print_paragraph(note_sentence(one, schedule.zone->zone));
   }
   if (notes.empty() && !settings.json) print_line("Nothing came of it.");
   return code;
@@ -143,9 +145,11 @@ void add_overlap(CLI::App& command, ScheduleOptions& options, const std::string&
 }
 
 void add_edit(CommandLine& line, CLI::App& group, ScheduleOptions& options) {
-  CLI::App& edit = add_command(line, group, "edit", "Change what is given; the rest stays",
-                               "cairn schedule edit weekly --cron '0 8 * * MON' --revision 1",
-                               [&](const Settings& settings) { return schedule_edit(settings, options); });
+  CLI::App& edit = add_command(
+      line, group, "edit", "Change what is given; the rest stays",
+      "cairn schedule edit weekly --cron '0 8 * * MON' --revision 1",
+      [&](const Settings& settings) { return schedule_edit(settings, options); },
+      [&] { return check_cleared(options.clear, options.fields); });
   add_schedule_name(edit, options.name);
   add_time_options(edit, options.fields);
   add_run_options(edit, options.fields);
@@ -163,10 +167,13 @@ void add_requests(CommandLine& line, CLI::App& group, ScheduleOptions& options) 
                                   [&](const Settings& settings) { return schedule_trigger(settings, options); });
   add_schedule_name(trigger, options.name);
   add_overlap(trigger, options, "What to do if a run is open (default: as the schedule does)");
-  CLI::App& backfill =
-      add_command(line, group, "backfill", "Run what has passed without a run: missed, skipped, or before it was there",
-                  "cairn schedule backfill weekly --from 2026-11-01 --until 2026-11-24",
-                  [&](const Settings& settings) { return schedule_backfill(settings, options); });
+  CLI::App& backfill = add_command(
+      line, group, "backfill", "Run what has passed without a run: missed, skipped, or before it was there",
+      "cairn schedule backfill weekly --from 2026-11-01 --until 2026-11-24",
+      [&](const Settings& settings) { return schedule_backfill(settings, options); },
+      [&] {
+        return check_backfill({options.from, options.until});
+      });
   add_schedule_name(backfill, options.name);
   add_text(backfill, "--from", "TIME", "The first time", [&options](const std::string& text) {
     return assign(options.from, time_argument(text));

@@ -1,6 +1,7 @@
 #include "ops/commands/schedules/schedule_views.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <map>
@@ -148,13 +149,13 @@ Exit schedule_history(const Settings& settings, const ViewOptions& options) {
   const bool goes_on = std::ssize(notes) > options.limit;
   if (goes_on) notes.pop_back();
   const TimeZone zone = found ? found->zone->zone : TimeZone::utc();
-  for (auto kept = notes.rbegin(); kept != notes.rend(); ++kept) {
-    if (settings.json)
-      print_json(note_line(*kept));
-    else
-      print_dated(local_time(kept->recorded_at), note_sentence(*kept, zone));
-  }
-  if (goes_on) print_older_ones(notes.size(), notes.back().number, settings.json);
+  std::reverse(notes.begin(), notes.end());
+  if (settings.json)
+    for (const KeptNote& kept : notes) print_json(note_line(kept));
+  else
+    for (const KeptNote& kept : notes_to_tell(notes))
+      print_dated(local_time(kept.recorded_at), note_sentence(kept, zone));
+  if (goes_on) print_older_ones(notes.size(), notes.front().number, settings.json);
   return exit_ok;
 }
 
@@ -204,10 +205,26 @@ CLI::Option* add_schedule_name(CLI::App& command, std::string& name) {
       ->required();
 }
 
-Result<std::vector<std::string>> cleared_fields(const std::vector<std::string>& texts) {
+namespace {
+
+const std::map<std::string, std::string>& fields_to_clear() {
   static const std::map<std::string, std::string> fields = {
       {"cron", "cron"},   {"every", "every_ms"}, {"phase", "phase_ms"}, {"exclude", "exclude"}, {"jitter", "jitter_ms"},
       {"begins", "from"}, {"ends", "until"},     {"input", "input"},    {"tags", "tags"}};
+  return fields;
+}
+
+}  // namespace
+
+Status check_cleared(const std::vector<std::string>& cleared, const Json& given) {
+  for (const auto& [word, field] : fields_to_clear())
+    if (given.contains(field) && std::find(cleared.begin(), cleared.end(), field) != cleared.end())
+      return Error{Code::invalid, "Expected a value of " + word + " or --clear " + word + ", but got both."};
+  return Done{};
+}
+
+Result<std::vector<std::string>> cleared_fields(const std::vector<std::string>& texts) {
+  const std::map<std::string, std::string>& fields = fields_to_clear();
   std::vector<std::string> cleared;
   for (const std::string& text : texts) {
     const auto field = fields.find(text);

@@ -14,5 +14,7 @@ CLI::Option* add_schedule_name(CLI::App& command, std::string& name);  // requir
 
 // The fields that an edit takes away, by the names of their options. Refuses `invalid`.
 Result<std::vector<std::string>> cleared_fields(const std::vector<std::string>& texts);
+// Refuses `invalid`: a field is taken away and given a value in one edit.
+Status check_cleared(const std::vector<std::string>& cleared, const Json& given);
 
 }  // namespace cairn

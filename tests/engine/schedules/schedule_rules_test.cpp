@@ -422,6 +422,18 @@ TEST(Schedule, says_what_is_wrong_with_it) {
   EXPECT_TRUE(check_schedule_name("weekly-report.2").ok());
 }
 
+TEST(Schedule, a_cron_line_outside_of_a_list_is_told_that_a_list_is_expected) {
+  EXPECT_EQ(fault_of({{"graph", "g"}, {"cron", "0 9 * * 1"}}),
+            "Expected a list of texts as cron of a schedule, but found \"0 9 * * 1\".");
+}
+
+TEST(Schedule, a_time_of_a_year_of_five_digits_has_all_its_seconds) {
+  const TimeUs at = 253'402'300'800'000'000;
+  EXPECT_EQ(occurrence_text(at), "10000-01-01T00:00:00Z");
+  EXPECT_EQ(occurrence_text(at - 1'000'000), "9999-12-31T23:59:59Z");
+  EXPECT_EQ(occurrence_text(at + 5), "10000-01-01T00:00:00.000005Z");
+}
+
 TEST(Schedule, a_refusal_is_text_wherever_it_cuts_what_was_found) {
   for (std::size_t before = 0; before < 8; ++before) {
     const std::string text = std::string(before, 'x') + "ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞";
@@ -475,6 +487,8 @@ TEST(Schedule, is_said_in_words) {
   EXPECT_EQ(words_of("@daily"), "every day at 00:00 in UTC");
   Json fields = {{"graph", "g"}, {"every_ms", 5'400'000}, {"exclude", Json::array({"SUN"})}};
   EXPECT_EQ(in_words(*parse_schedule(fields)), "every 90 minutes in UTC, but not on SUN");
+  fields = {{"graph", "g"}, {"every_ms", 60'000}, {"from", "2026-12-01T08:00:00Z"}, {"until", "2037-01-01T00:00:00Z"}};
+  EXPECT_EQ(in_words(*parse_schedule(fields)), "every minute, from 2026-12-01T08:00:00Z, until 2037-01-01T00:00:00Z");
 }
 
 }  // namespace

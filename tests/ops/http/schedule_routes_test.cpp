@@ -80,6 +80,11 @@ TEST(ScheduleRoutes, a_pause_a_trigger_and_a_backfill_stand_under_the_callers_na
                   {{"from", "2026-11-02"}, {"until", "2026-11-16T08:00:00Z"}, {"overlap", "allow_all"}}, bearer(token));
   ASSERT_EQ(filled.status, 200) << filled.body;
   EXPECT_EQ(filled.json()["notes"].size(), 3u);
+  for (const Json& range : {Json{{"from", "2026-11-16"}, {"until", "2026-11-02"}}, Json{{"from", "2200-01-01"}}}) {
+    const Reply refused = server.post(path + "/backfill", range, bearer(token));
+    EXPECT_EQ(refused.status, 400) << refused.body;
+    EXPECT_NE(refused.body.find("\"message\":\"Expected "), std::string::npos) << refused.body;
+  }
   for (const Json& note : server.get(path + "/history", bearer(token)).json())
     EXPECT_EQ(note["actor"], "token:ops") << note;
 }

@@ -176,6 +176,7 @@ TEST(Schedules, what_cannot_be_is_refused_in_one_sentence_and_leaves_nothing) {
       {{}, {2, "Expected a cron line or an interval"}},
       {{"--every", "1s", "--dst", "first"}, {2, "Expected first, second or both"}},
       {{"--every", "1s", "--overlap", "sometimes"}, {2, "Expected skip, buffer_one"}},
+      {{"--cron", "0 9 * * *", "--zone", "localtime"}, {4, "Expected a time zone that is the same on each machine"}},
   };
   for (const auto& [options, expected] : refused)
     expect_refused(add_schedule("bad", options), expected.first, expected.second);
@@ -208,6 +209,43 @@ TEST(Schedules, a_graph_that_is_gone_is_on_record_and_the_schedule_goes_on) {
   EXPECT_EQ(cairn_ok({"schedule", "trigger", "orphan", "--json"}).lines()[0]["kind"], "started");
 }
 
+TEST(Schedules, a_start_that_was_refused_is_told_once_and_no_sentence_says_that_it_started) {
+  const std::string graph = write_file("vanished.json", ask_graph("vanished")).string();
+  cairn_ok({"graph", "add", graph});
+  cairn_ok({"schedule", "add", "refused", "--graph", "vanished", "--every", "1h"});
+  PgConnection owner({dsn(), "test", false});
+  owner.execute("UPDATE cairn.graph SET current = false WHERE name = 'vanished'");
+  const Ran ran = cairn({"schedule", "trigger", "refused"});
+  EXPECT_EQ(ran.exit, 1) << ran.err;
+  EXPECT_EQ(ran.out.find("started run"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("It could not start: "), std::string::npos) << ran.out;
+  ASSERT_EQ(count_of(history("refused"), "started"), 1u) << "it is on record";
+  const std::string told = cairn_ok({"schedule", "history", "refused"}).out;
+  EXPECT_EQ(told.find("started run"), std::string::npos) << told;
+  EXPECT_NE(told.find("could not start: "), std::string::npos) << told;
+  const std::string at = history("refused").back()["at"];
+  const Json says = cairn_ok({"schedule", "explain", "refused", "--at", at, "--json"}).json()["says"];
+  ASSERT_EQ(says.size(), 1u) << says;
+  EXPECT_NE(says[0].get<std::string>().find("could not start: "), std::string::npos) << says;
+  cairn_ok({"schedule", "remove", "refused"});
+}
+
+TEST(Schedules, an_edit_that_gives_and_takes_away_one_field_and_a_backfill_of_no_time_are_refused) {
+  ASSERT_EQ(add_schedule("asked", {"--cron", "0 0 * * *"}).exit, 0);
+  expect_refused(cairn({"schedule", "edit", "asked", "--every", "1h", "--clear", "every"}), 2,
+                 "Expected a value of every or --clear every, but got both.");
+  const auto fill = [](const std::string& from, const std::string& until) {
+    return cairn({"schedule", "backfill", "asked", "--from", from, "--until", until});
+  };
+  expect_refused(fill("2026-01-03", "2026-01-01"), 2,
+                 "Expected the last time of a backfill not to be before the first, 2026-01-03T00:00:00Z, but found "
+                 "2026-01-01T00:00:00Z.");
+  expect_refused(fill("2200-01-01", "2200-01-03"), 4,
+                 "Expected times that have passed, but the first, 2200-01-01T00:00:00Z, is still to come.");
+  EXPECT_EQ(count_of(history("asked"), "started"), 0u);
+  cairn_ok({"schedule", "remove", "asked"});
+}
+
 TEST(Schedules, a_backfill_runs_each_time_once) {
   ASSERT_EQ(add_schedule("filled", {"--cron", "0 0 * * *"}).exit, 0);
   const Arguments fill = {"schedule", "backfill",   "filled",    "--from",    "2026-01-01",
@@ -217,7 +255,6 @@ TEST(Schedules, a_backfill_runs_each_time_once) {
   expect_runs_as_noted("filled");
 }
 
-// As when a package of zones is upgraded: the times that are still to come follow the new rules.
 TEST(Schedules, explain_tells_no_time_missed_that_a_clock_which_was_ahead_has_missed_and_that_came_later) {
   ASSERT_EQ(add_schedule("leapt", {"--cron", "0 9 * * MON"}).exit, 0);
   // A clock that was a thousand years ahead has missed all Mondays from 2026 to 2036, and came back in 2027.
@@ -244,6 +281,7 @@ TEST(Schedules, explain_tells_no_time_missed_that_a_clock_which_was_ahead_has_mi
   cairn_ok({"schedule", "remove", "leapt"});
 }
 
+// As when a package of zones is upgraded: the times that are still to come follow the new rules.
 TEST(Schedules, a_zone_whose_file_changes_moves_the_next_time_of_its_schedules) {
   const std::filesystem::path zones = directory() / "zones", system = "/usr/share/zoneinfo";
   std::filesystem::create_directories(zones);
