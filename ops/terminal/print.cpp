@@ -151,6 +151,11 @@ std::string paused_text(const Json& paused) {
          local_moment_of(paused["at"]) + " " + paused["reason"].get<std::string>();
 }
 
+void print_hint(const std::string& sentence) {
+  constexpr std::size_t bytes_max = 2'000;
+  std::cerr << "cairn: " << readable_line(sentence, bytes_max) << '\n';
+}
+
 void print_list_goes_on(const std::string& says, const std::string& option, bool json) {
   if (json) return void(std::cerr << "cairn: " << visible(says + " " + option) << '\n');
   const bool fits = says.size() + 1 + option.size() <= line_width();

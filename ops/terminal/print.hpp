@@ -17,6 +17,8 @@
 namespace cairn {
 
 void print_json(const Json& document);  // one line
+// Something that was not asked for, and that a person wants to know; on stderr.
+void print_hint(const std::string& sentence);
 // A line of a history; on a terminal what does not fit goes on under the text.
 void print_dated(const std::string& when, const std::string& text);
 // The first line of what is about a run: its id, and what is said of it; two lines where one has no room.

@@ -1,5 +1,6 @@
 #include "workers/hooks/hook_sending.hpp"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,6 @@ HttpRequest request_of(const HookParcel& parcel, const std::string& secret, std:
   request.body = parcel.body;
   request.timeout_ms = parcel.hook.timeout_ms;
   request.answer_bytes_max = answer_bytes_max;
-  if (!parcel.hook.may_reach_private) request.may_connect = is_public_address;
   return request;
 }
 
@@ -89,12 +89,19 @@ HookAnswer answer_of_command(const ProcessEnd& end, std::int64_t timeout_ms) {
 boost::asio::awaitable<HookAnswer> send_to_url(HttpClient& client, HookParcel parcel, std::string secret,
                                                std::int64_t now_s) {
   HttpRequest request = request_of(parcel, secret, now_s);
+  const auto is_refused = std::make_shared<bool>(false);  // the last address, as it is not public
+  if (!parcel.hook.may_reach_private)
+    request.may_connect = [is_refused](const std::string& address) {
+      *is_refused = !is_public_address(address);
+      return !*is_refused;
+    };
   const HttpResult result = co_await client.send(std::move(request));
   if (result) co_return answered(result->status, result->retry_after_ms);
   if (result.error().status != 0) co_return answered(result.error().status, 0);
   HookAnswer none;
   none.is_busy = result.error().kind != HttpFault::Kind::invalid;
   none.says = result.error().message;
+  if (*is_refused) none.says += " A hook with `--private` reaches this machine and private networks.";
   co_return none;
 }
 

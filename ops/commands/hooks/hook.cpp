@@ -5,6 +5,7 @@
 
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/commands/hooks/hook_hints.hpp"
 #include "ops/commands/hooks/hook_views.hpp"
 #include "ops/commands/hooks/opened_hooks.hpp"
 #include "ops/hooks/hook_lines.hpp"
@@ -61,6 +62,7 @@ Exit hook_add(const Settings& settings, const HookOptions& options) {
   const auto hooks = open_hooks(settings);
   if (!hooks) return hooks.error();
   if (const Status added = (*hooks)->desk->add(options.name, *hook, current_actor()); !added) return added.error();
+  hint_at_hook(*(*hooks)->store, *hook);
   return print_hook(settings, **hooks, options.name, *hook);
 }
 
@@ -70,6 +72,7 @@ Exit hook_edit(const Settings& settings, const HookOptions& options) {
   if (!hooks) return hooks.error();
   const Result<HookDefinition> edited = (*hooks)->desk->edit(options.name, options.fields, current_actor());
   if (!edited) return edited.error();
+  if (options.fields.contains("secret")) hint_at_hook(*(*hooks)->store, *edited);
   return print_hook(settings, **hooks, options.name, *edited);
 }
 

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -19,7 +18,6 @@
 #include "ops/terminal/local_time.hpp"
 #include "ops/terminal/print.hpp"
 #include "storage/limit_book.hpp"
-#include "workers/ports/untrusted_text.hpp"
 
 namespace cairn {
 namespace {
@@ -102,11 +100,6 @@ Exit show_budgets(const Settings& settings, const BudgetsOptions& options) {
   return exit_ok;
 }
 
-void say(const std::string& sentence) {
-  constexpr std::size_t bytes_max = 2'000;
-  std::cerr << "cairn: " << readable_line(sentence, bytes_max) << '\n';
-}
-
 // What is reserved binds steps by a budget alone.
 void hint_at_reserve(const QueueLimits& limits) {
   std::string unused;
@@ -118,8 +111,8 @@ void hint_at_reserve(const QueueLimits& limits) {
     unused += (unused.empty() ? "" : " and ") + std::string(to_string(unit));
   }
   if (!unused.empty())
-    say("The " + unused + " that steps of queue " + limits.name +
-        " reserve bind nothing: neither it nor its keys have such a budget.");
+    print_hint("The " + unused + " that steps of queue " + limits.name +
+               " reserve bind nothing: neither it nor its keys have such a budget.");
 }
 
 // A setting stays for a queue that is used later; a name that is probably misspelt is reported now.
@@ -130,7 +123,7 @@ void hint_at_queue(Store& store, const std::string& name) {
   for (const SessionRow& session : store.sessions().all())
     known.insert(known.end(), session.queues.begin(), session.queues.end());
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  say("No worker serves a queue " + name + did_you_mean(name, known) + ", and nothing waits in it.");
+  print_hint("No worker serves a queue " + name + did_you_mean(name, known) + ", and nothing waits in it.");
 }
 
 Exit set_queue(const Settings& settings, const QueueChange& change) {
