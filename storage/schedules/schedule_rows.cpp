@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-void cut(ScheduleNote& note, TimeUs until) {
+void end_missed(ScheduleNote& note, TimeUs until) {
   if (note.kind != NoteKind::missed || !note.until || *note.until <= until) return;
   note.until = until;
   note.count = 0;
@@ -18,7 +18,7 @@ std::vector<KeptNote> notes_that_stand(std::vector<KeptNote> notes) {
   std::vector<KeptNote> standing;
   for (KeptNote& kept : notes) {
     if (kept.note.kind == NoteKind::resumed && kept.note.actor == "schedule")
-      for (KeptNote& before : standing) cut(before.note, kept.recorded_at);
+      for (KeptNote& before : standing) end_missed(before.note, kept.recorded_at);
     standing.push_back(std::move(kept));
   }
   std::erase_if(standing, [](const KeptNote& kept) {

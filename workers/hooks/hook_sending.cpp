@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "workers/hooks/cloud_event.hpp"
 #include "workers/hooks/public_address.hpp"
 #include "workers/ports/tool_process.hpp"
 
