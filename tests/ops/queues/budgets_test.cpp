@@ -19,16 +19,16 @@ constexpr std::int64_t tokens_of_a_call = 100;
 // Each call uses a hundred tokens and costs 0.02.
 class Budgets : public ::testing::Test {
  protected:
-  static std::string asking_graph(const std::string& name) {
-    const Json ask = {{"do", "model.chat"},
-                      {"queue", name},
-                      {"with", {{"prompt", "?"}, {"into", "said"}}},
-                      {"retry", {{"lost", 20}}},
-                      {"on", {{"ok", "finish"}}}};
-    const Json graph = {{"name", name},
-                        {"start", "ask"},
-                        {"limits", {{"steps", 100}}},
-                        {"nodes", {{"ask", ask}, {"finish", {{"end", "done"}}}}}};
+  // Asks so often, a step after another.
+  static std::string asking_graph(const std::string& name, int asks = 1) {
+    Json nodes = {{"finish", {{"end", "done"}}}};
+    for (int n = 1; n <= asks; ++n)
+      nodes["ask" + std::to_string(n)] = {{"do", "model.chat"},
+                                          {"queue", name},
+                                          {"with", {{"prompt", "?"}, {"into", "said"}}},
+                                          {"retry", {{"lost", 20}}},
+                                          {"on", {{"ok", n == asks ? "finish" : "ask" + std::to_string(n + 1)}}}};
+    const Json graph = {{"name", name}, {"start", "ask1"}, {"limits", {{"steps", 100}}}, {"nodes", nodes}};
     cairn_ok({"graph", "add", write_file(name + ".json", graph.dump()).string()});
     return name;
   }
@@ -86,6 +86,35 @@ TEST_F(Budgets, of_four_workers_of_which_three_are_killed_no_more_is_used_than_t
       std::string::npos);
   cairn_ok({"queue", "set", queue, "--budget", "none", "--reserve", "none"});
   EXPECT_TRUE(wait_until([&] { return done(queue) == 2 * calls; }, std::chrono::seconds(120)));
+}
+
+// A worker keeps the next steps of its runs here, and takes starts for them.
+TEST_F(Budgets, of_runs_that_keep_their_place_from_step_to_step_no_more_is_used_than_the_cap_while_workers_are_killed) {
+  constexpr int asks = 3;
+  constexpr std::int64_t calls = 120, runs = 80;
+  const std::string queue = asking_graph("kept_on", asks);
+  cairn_ok({"queue", "set", queue, "--budget", "tokens=" + std::to_string(calls * tokens_of_a_call) + "/month",
+            "--reserve", "tokens=" + std::to_string(tokens_of_a_call)});
+  std::string inputs;
+  for (std::int64_t run = 0; run < runs; ++run) inputs += "{}\n";
+  cairn_ok({"batch", queue, "--inputs", write_file("kept_on.jsonl", inputs)});
+  const auto is_used = [&](std::int64_t of_calls) {
+    return [&queue, of_calls] { return used(queue)["used"].get<std::int64_t>() >= of_calls * tokens_of_a_call; };
+  };
+  std::vector<Beside> workers;
+  for (int one = 0; one < 4; ++one) workers.push_back(worker(queue));
+  for (std::size_t killed = 0; killed < 3; ++killed) {
+    ASSERT_TRUE(wait_until(is_used(15 * (static_cast<std::int64_t>(killed) + 1)))) << workers[killed].err();
+    workers[killed].signal(SIGKILL);
+    workers[killed].wait();
+  }
+  ASSERT_TRUE(wait_until(is_used(calls), std::chrono::seconds(120))) << used(queue);
+  EXPECT_EQ(used(queue)["used"], calls * tokens_of_a_call) << "all of it, and no more";
+  EXPECT_LE(done(queue), static_cast<std::size_t>(calls / asks));
+  const Json open = cairn_ok({"runs", "--graph", queue, "--status", "running", "--limit", "1", "--json"}).json();
+  EXPECT_TRUE(wait_until([&] { return reason(open["run"])["kind"] == "queue_budget"; })) << reason(open["run"]);
+  cairn_ok({"queue", "set", queue, "--budget", "none", "--reserve", "none"});
+  EXPECT_TRUE(wait_until([&] { return done(queue) == runs; }, std::chrono::seconds(120)));
 }
 
 TEST_F(Budgets, a_team_that_has_used_its_cost_of_the_day_waits_and_others_go_on) {
