@@ -29,7 +29,7 @@ struct Scope {
   bool covers_all_runs() const { return graphs.empty() && tags.empty(); }
   bool covers_graph(const std::string& name) const { return graphs.empty() || graphs.contains(name); }
   bool covers_queue(const std::string& name) const { return queues.empty() || queues.contains(name); }
-  // What is set for a queue bears on runs of all graphs and tags.
+  // The limits of a queue bear on runs of all graphs and tags.
   bool covers_limits_of(const std::string& queue) const {
     return queues.empty() ? covers_all_runs() : queues.contains(queue);
   }

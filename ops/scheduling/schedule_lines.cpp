@@ -55,7 +55,7 @@ std::string by(const ScheduleNote& note) {
   return note.actor == "schedule" ? "" : " (asked for by " + note.actor + ")";
 }
 
-// Of a span whose times were not counted, see notes_that_stand(), there may be several.
+// A span whose times were not counted, see notes_that_stand(), may have several.
 bool is_of_several(const ScheduleNote& note) { return note.count > 1 || (note.count == 0 && note.until > note.at); }
 
 std::string about_occurrence(const ScheduleNote& note, const TimeZone& zone) {
@@ -214,17 +214,17 @@ Json note_line(const KeptNote& kept) {
   return line;
 }
 
-std::vector<KeptNote> notes_to_tell(std::vector<KeptNote> notes) {
+std::vector<KeptNote> notes_to_say(std::vector<KeptNote> notes) {
   std::set<TimeUs> refused;
-  std::vector<KeptNote> told;
+  std::vector<KeptNote> said;
   for (auto kept = notes.rbegin(); kept != notes.rend(); ++kept) {
     const ScheduleNote& note = kept->note;
     if (note.kind == NoteKind::refused && note.at) refused.insert(*note.at);
     if (note.kind == NoteKind::started && note.at && refused.erase(*note.at) > 0) continue;
-    told.push_back(std::move(*kept));
+    said.push_back(std::move(*kept));
   }
-  std::reverse(told.begin(), told.end());
-  return told;
+  std::reverse(said.begin(), said.end());
+  return said;
 }
 
 std::string note_sentence(const KeptNote& kept, const TimeZone& zone) {
@@ -266,7 +266,7 @@ Result<std::vector<std::string>> explain_schedule(ScheduleTable& table, ZoneFile
   std::vector<std::string> says;
   bool is_whole = true;
   const std::vector<KeptNote> notes = notes_about(table, name, *question, is_whole);
-  for (const KeptNote& kept : notes_to_tell(notes)) says.push_back(note_sentence(kept, zone));
+  for (const KeptNote& kept : notes_to_say(notes)) says.push_back(note_sentence(kept, zone));
   if (known->row) {
     // A time whose notes were not read may have some.
     is_whole = is_whole && explain_unnoted(*known->row, *known, *question, table.next_due().now_us, notes, says);

@@ -24,8 +24,9 @@ inline constexpr std::int64_t next_count_max = 10'000;
 
 // {"number", "recorded_at", "kind", "actor", "revision", "at"?, "until"?, "count"?, "run"?, "says"?, "definition"?}
 Json note_line(const KeptNote& kept);
-// Those to tell in sentences: without a start that was refused, as a later note says. REQUIRES: the oldest is first.
-std::vector<KeptNote> notes_to_tell(std::vector<KeptNote> notes);
+// The notes that are said in sentences: without a start that was refused, as a later note says. REQUIRES: the oldest is
+// first.
+std::vector<KeptNote> notes_to_say(std::vector<KeptNote> notes);
 // "The occurrence of 2026-11-23 09:00 CET was skipped, because run ... was still open."
 std::string note_sentence(const KeptNote& kept, const TimeZone& zone);
 

@@ -31,8 +31,8 @@ class ScheduleDesk {
   // All functions throw StoreUnavailable; what was asked may then have happened or not.
 
   // Refuses `invalid` (the name, a graph of which several starts become one run, an input that it does not take or that
-  // lacks the key of its starts, times
-  // that never come, a zone that each machine has its own of), `not_found` (the graph, the zone), `conflict` (there is one of that name).
+  // lacks the key of its starts, times that never come, a zone that each machine has its own of), `not_found` (the
+  // graph, the zone), `conflict` (there is one of that name).
   Status add(const std::string& name, const ScheduleDefinition& definition, const std::string& actor);
   // Returns the new revision; nothing changed: the one that is. Refuses `not_found`, `stale` (it has another revision
   // by now), and as add().

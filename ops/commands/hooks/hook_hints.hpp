@@ -1,4 +1,5 @@
-// Hints at what a new hook names and is not there: a graph, a secret. It is added all the same, as both may come later.
+// Warnings about a new hook that names a graph or a secret which is not there. It is added all the same, as both may
+// come later.
 // Used from one thread.
 #pragma once
 

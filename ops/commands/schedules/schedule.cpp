@@ -99,7 +99,7 @@ Exit print_notes(const Settings& settings, const FoundSchedule& schedule, const 
   for (const ScheduleNote& note : notes) kept.push_back({0, 0, note});
   const auto is_refused = [](const ScheduleNote& note) { return note.kind == NoteKind::refused; };
   const ExitCode code = std::any_of(notes.begin(), notes.end(), is_refused) ? exit_finding : exit_ok;
-  for (const KeptNote& one : settings.json ? kept : notes_to_tell(kept)) {
+  for (const KeptNote& one : settings.json ? kept : notes_to_say(kept)) {
     Json line = note_line(one);
     for (const char* field : {"number", "recorded_at", "revision"}) line.erase(field);
     if (settings.json)

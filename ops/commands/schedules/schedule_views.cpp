@@ -153,7 +153,7 @@ Exit schedule_history(const Settings& settings, const ViewOptions& options) {
   if (settings.json)
     for (const KeptNote& kept : notes) print_json(note_line(kept));
   else
-    for (const KeptNote& kept : notes_to_tell(notes))
+    for (const KeptNote& kept : notes_to_say(notes))
       print_dated(local_time(kept.recorded_at), note_sentence(kept, zone));
   if (goes_on) print_older_ones(notes.size(), notes.front().number, settings.json);
   return exit_ok;

@@ -100,7 +100,7 @@ Exit show_budgets(const Settings& settings, const BudgetsOptions& options) {
   return exit_ok;
 }
 
-// What is reserved binds steps by a budget alone.
+// Only a budget makes a reserve bind steps.
 void hint_at_reserve(const QueueLimits& limits) {
   std::string unused;
   for (const auto& [unit, amount] : limits.reserves) {

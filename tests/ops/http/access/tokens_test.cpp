@@ -280,7 +280,7 @@ TEST(ApiTokens, H7_a_scope_of_queues_bounds_forks_and_schedules_as_it_bounds_sta
   EXPECT_EQ(server.get("/api/v1/schedules/nightly", bearer(here)).status, 200);
 }
 
-TEST(ApiTokens, H7_a_token_of_graphs_or_tags_changes_no_queue_but_those_of_its_scope) {
+TEST(ApiTokens, a_token_of_graphs_or_tags_changes_no_queue_but_those_of_its_scope) {
   const std::string dsn = new_database();
   const Arguments operates = {"--role", "read", "--role", "operate"};
   const auto scoped = [&](const std::string& name, const Arguments& scopes) {
@@ -307,13 +307,13 @@ TEST(ApiTokens, H7_a_token_of_graphs_or_tags_changes_no_queue_but_those_of_its_s
   for (const std::string& token : {all, of_queue, of_both}) EXPECT_EQ(pause("here", token).status, 200);
 }
 
-TEST(ApiTokens, H7_the_keys_of_weights_are_shown_to_a_token_that_may_see_all_runs) {
+TEST(ApiTokens, the_keys_of_weights_are_shown_to_a_token_that_may_see_all_runs) {
   const std::string dsn = new_database();
   cairn_ok({"queue", "set", "here", "--key", "tag.customer", "--weight", "acme=3", "--dsn", dsn});
   const std::string all = new_token(dsn, "all", {"--role", "read"});
   const std::string some = new_token(dsn, "some", {"--role", "read", "--scope", "tag=team=a"});
-  const std::string both = new_token(
-      dsn, "both", {"--role", "read", "--role", "operate", "--scope", "tag=team=a", "--scope", "queue=here"});
+  const std::string both =
+      new_token(dsn, "both", {"--role", "read", "--role", "operate", "--scope", "tag=team=a", "--scope", "queue=here"});
   const Server server({"--dsn", dsn});
   for (const std::string path : {"/api/v1/queues", "/api/v1/queues/here/history"}) {
     EXPECT_EQ(server.get(path, bearer(all)).json().at(0).at("weights"), (Json{{"acme", 3}})) << path;
