@@ -56,7 +56,7 @@ Exit show_queues(const Settings& settings, const ListPart& part) {
           budgets_text(limits.budgets), limits.paused ? "paused" : "",
           row.oldest_us ? duration_text(now_us - *row.oldest_us) : "", further_limits_words(limits)}});
   }
-  print_list(settings, std::move(table), std::move(rows), part);
+  print_list(settings, std::move(table), std::move(rows), part, LastColumn::wrapped);
   return exit_ok;
 }
 
