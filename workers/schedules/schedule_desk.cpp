@@ -41,11 +41,11 @@ Status check_backfill(const BackfillRange& range) {
 }
 
 Status ScheduleDesk::check(const std::string& name, const ScheduleDefinition& definition, TimeUs now_us) {
-  const auto zone = zones_.find(definition.zone);
-  if (!zone) return zone.error();
   if (definition.zone == "localtime" || definition.zone == "posixrules")
     return Error{Code::invalid, "Expected a time zone that is the same on each machine, like Europe/Berlin, but " +
                                     definition.zone + " is what this machine has set."};
+  const auto zone = zones_.find(definition.zone);
+  if (!zone) return zone.error();
   client_.load_graphs();
   const Result<GraphRef> found = client_.find_graph(definition.graph);
   if (!found) return found.error();
