@@ -183,7 +183,7 @@ TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_u
 void note_no_one_waits(ClaimedBatch& batch, const QueueLimits& limits, NoOneWaits there) {
   if (limits.goes_on() == GoesOn::never) return;
   there.queue = limits.name;
-  there.for_place = there.for_place && limits.concurrency && !limits.has_keys();
+  there.for_place = there.for_place && (limits.concurrency || limits.key_concurrency);
   if (there.for_place || there.for_turn || there.but_of) batch.no_one_waits.push_back(std::move(there));
 }
 

@@ -88,8 +88,8 @@ inline std::int64_t first_epoch(std::int64_t head) { return head << 20; }
 // worker's own timeout comes first. `never_us` without a timeout.
 TimeUs deadline_of(const Job& job, std::int64_t default_timeout_ms, TimeUs now_us);
 
-// Adds to the batch of a claim where no one waits in a queue with these limits, as the claim saw it: for a place that
-// all keys share, only in a queue without keys. Nothing, where a held branch never goes on.
+// Adds to the batch of a claim where no one waits in a queue with these limits, as the claim saw it; for a place only
+// where there are some. Nothing, where a held branch never goes on.
 void note_no_one_waits(ClaimedBatch& batch, const QueueLimits& limits, NoOneWaits there);
 
 // True if the run passes the filter, `lineage` and `limit` left aside.

@@ -87,7 +87,7 @@ struct ShortHistory {
 // No one waits in a limited queue, as far as a claim from it saw.
 struct NoOneWaits {
   std::string queue;
-  bool for_place = false;  // its concurrency has places left
+  bool for_place = false;  // its concurrency has places left, and so has that of each key whose jobs the claim left
   // The claim left no job of its shard that is due. It does not see those that wait for their home, or that another
   // claim has locked.
   bool for_turn = false;

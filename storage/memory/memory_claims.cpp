@@ -57,11 +57,17 @@ void MemoryClaims::note_what_is_left(const ClaimRequest& request, TimeUs now_us,
   const bool is_whole = request.only_runs.empty() && request.not_of.empty();
   for (const auto& [name, room] : rooms_of(request.queues, now_us)) {
     const QueueLimits limits = limits_.of(name);
-    std::set<std::string> left;
-    for (const HeldJob* job : due)
-      if (job->session == 0 && job->job.queue == name) left.insert(limits.has_keys() ? key_of(*job, limits) : "");
+    JobsByKey left;
+    for (HeldJob* job : due)
+      if (job->session == 0 && job->job.queue == name)
+        left[limits.has_keys() ? key_of(*job, limits) : ""].push_back(job);
     NoOneWaits there{.queue = name, .for_place = room.free > 0, .for_turn = is_whole && left.empty()};
-    if (is_whole && limits.has_keys() && left.size() == 1) there.but_of = *left.begin();
+    if (limits.has_keys()) {
+      const std::vector<WaitingKey> keys = waiting_keys(limits, left, {}, now_us);
+      const auto has_room = [](const WaitingKey& one) { return one.room > 0; };
+      there.for_place = is_whole && there.for_place && !keys.empty() && std::all_of(keys.begin(), keys.end(), has_room);
+      if (is_whole && keys.size() == 1) there.but_of = keys.front().key;
+    }
     note_no_one_waits(claimed, limits, std::move(there));
   }
 }

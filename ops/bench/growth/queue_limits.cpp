@@ -45,10 +45,16 @@ Result<Turns> measure_turns(const std::string& dsn, BenchServer& server, const T
 // All runs share the empty key, since they have no such tag. The ageing never comes to count either.
 std::vector<std::pair<std::string, QueueLimits>> limits_that_never_bind(const std::string& queue) {
   constexpr TimeUs day_us = 86'400'000'000;
+  constexpr StartRate a_million_a_second{1'000'000, 1'000'000, 1'000'000};
+  constexpr UnitBudget most_a_month{BudgetUnit::tokens, BudgetWindow::month, budget_amount_max};
   return {{"concurrency", {.name = queue, .concurrency = 1'000'000}},
-          {"rate", {.name = queue, .rate = StartRate{1'000'000, 1'000'000, 1'000'000}}},
+          {"rate", {.name = queue, .rate = a_million_a_second}},
           {"keys", {.name = queue, .key = "tag.customer"}},
-          {"budgets", {.name = queue, .budgets = {{BudgetUnit::tokens, BudgetWindow::month, budget_amount_max}}}},
+          {"key_concurrency", {.name = queue, .key = "tag.customer", .key_concurrency = 1'000'000}},
+          {"key_rate", {.name = queue, .key = "tag.customer", .key_rate = a_million_a_second}},
+          {"key_budgets", {.name = queue, .key = "tag.customer", .key_budgets = {most_a_month}}},
+          {"budgets", {.name = queue, .budgets = {most_a_month}}},
+          {"reserves", {.name = queue, .budgets = {most_a_month}, .reserves = {{BudgetUnit::tokens, 1}}}},
           {"ageing", {.name = queue, .ageing_us = day_us}}};
 }
 

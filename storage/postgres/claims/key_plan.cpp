@@ -104,15 +104,21 @@ KeyCounts count_by_key(const std::vector<HeldJob>& claimed) {
   return counts;
 }
 
-NoOneWaits waiting_after(const KeyPlan& plan, const KeyCounts& taken) {
+NoOneWaits waiting_after(const KeyPlan& plan, const KeyCounts& taken, const QueueRoom& room) {
   NoOneWaits there{.queue = plan.queue};
   std::size_t left = 0;
+  std::int64_t all = 0;
+  bool has_each_room = true;
   for (const WaitingKey& one : plan.ring.keys) {
-    const auto count = taken.find(one.key);
-    if (one.waiting <= (count == taken.end() ? 0 : count->second)) continue;
+    const auto found = taken.find(one.key);
+    const std::int64_t count = found == taken.end() ? 0 : found->second;
+    all += count;
+    if (one.waiting <= count) continue;
     ++left;
+    has_each_room = has_each_room && one.room > count;
     there.but_of = one.key;
   }
+  there.for_place = plan.is_whole && left > 0 && has_each_room && room.free > all;
   there.for_turn = plan.is_whole && left == 0;
   if (!plan.is_whole || left != 1) there.but_of.reset();
   return there;

@@ -44,8 +44,9 @@ KeyCounts counts_of(const std::vector<KeyShare>& shares);
 KeyCounts count_by_key(const std::vector<HeldJob>& claimed);
 
 // The jobs that wait for a turn when so many of each key were taken: none, as no job of the shard that is due was left,
-// or those of one key alone; neither is said where others wait, or may wait.
-NoOneWaits waiting_after(const KeyPlan& plan, const KeyCounts& taken);
+// or those of one key alone; neither is said where others wait, or may wait. And for a place: those of each key that
+// has jobs left find one, as do all together by `room`, which is the queue's.
+NoOneWaits waiting_after(const KeyPlan& plan, const KeyCounts& taken, const QueueRoom& room);
 
 // How long the first of the keys that have more jobs than room waits for its rate or its budget, when so many of each
 // were taken; nothing: none does.

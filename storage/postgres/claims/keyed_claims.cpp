@@ -77,14 +77,14 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
   // The rooms and the plan are those of the attempt that claimed: one that finds its jobs to be ours makes no others.
   limits_.record(request.queues, rooms, claimed.jobs);
   record(plan, taken);
-  note_no_one_waits(claimed, plan.limits, waiting_after(plan, taken));
+  note_no_one_waits(claimed, plan.limits, waiting_after(plan, taken, rooms.left[queue]));
   return claimed;
 }
 
 ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::string& queue) {
   return placements_.whole().run([&](PgConnection& lock) {
     begin_lock(lock);
-    const ClaimRooms rooms = find_rooms_across(placements_, lock, request.queues);
+    ClaimRooms rooms = find_rooms_across(placements_, lock, request.queues);
     const PgResult waiting =
         placements_.query(request.shard, waiting_statement(request), waiting_parameters(request, queue));
     const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
@@ -100,7 +100,7 @@ ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::s
     limits_.record(request.queues, rooms, batch.jobs);
     const KeyCounts taken = count_by_key(batch.jobs);
     record(plan, taken);
-    note_no_one_waits(batch, plan.limits, waiting_after(plan, taken));
+    note_no_one_waits(batch, plan.limits, waiting_after(plan, taken, rooms.left[queue]));
     return batch;
   });
 }

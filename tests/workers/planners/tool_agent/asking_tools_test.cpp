@@ -45,11 +45,11 @@ std::unique_ptr<Tools> tools_that_ask(const std::shared_ptr<Calls>& parts) {
   return make_tools(std::move(specs), 1);
 }
 
-Json tool_call(const std::string& id, const std::string& name, const Json& arguments) {
+Json asking_call(const std::string& id, const std::string& name, const Json& arguments) {
   return {{"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", arguments.dump()}}}};
 }
 
-Json says_calls(std::vector<Json> calls) {
+Json makes_calls(std::vector<Json> calls) {
   return {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", std::move(calls)}};
 }
 
@@ -117,8 +117,8 @@ class AskingTools : public ::testing::Test {
 
 TEST_F(AskingTools, issue_22_6_a_question_of_a_tool_is_one_of_a_called_run_and_its_answer_reaches_the_tool) {
   const Json arguments = {{"who", "it"}, {"note", "$messages {{reply}}"}};
-  begin({says_calls({tool_call("c1", "echo", {{"content", "one"}}), tool_call("c2", "desk.ask", arguments),
-                     tool_call("c3", "echo", {{"content", "three"}})})});
+  begin({makes_calls({asking_call("c1", "echo", {{"content", "one"}}), asking_call("c2", "desk.ask", arguments),
+                      asking_call("c3", "echo", {{"content", "three"}})})});
   EXPECT_TRUE(planner_->state(run_).questions.empty());
   EXPECT_TRUE(results().empty()) << "the model waits for all of its calls";
   ASSERT_EQ(called_runs().size(), 1U) << "the others are not made again";
@@ -136,8 +136,9 @@ TEST_F(AskingTools, issue_22_6_a_question_of_a_tool_is_one_of_a_called_run_and_i
 }
 
 TEST_F(AskingTools, two_that_ask_at_once_ask_at_once_and_their_results_keep_the_order_of_the_calls) {
-  begin({says_calls({tool_call("c1", "desk.ask", {{"who", "first"}}), tool_call("c2", "echo", {{"content", "two"}}),
-                     tool_call("c3", "desk.ask", {{"who", "last"}})})});
+  begin(
+      {makes_calls({asking_call("c1", "desk.ask", {{"who", "first"}}), asking_call("c2", "echo", {{"content", "two"}}),
+                    asking_call("c3", "desk.ask", {{"who", "last"}})})});
   EXPECT_EQ(asking().size(), 2U);
   answer("Who is last?", "Ben");
   EXPECT_TRUE(results().empty());
@@ -148,8 +149,9 @@ TEST_F(AskingTools, two_that_ask_at_once_ask_at_once_and_their_results_keep_the_
 }
 
 TEST_F(AskingTools, a_called_run_that_fails_or_is_cancelled_is_an_error_that_the_model_reads) {
-  begin({says_calls({tool_call("c1", "desk.ask", {{"who", "first"}}), tool_call("c2", "desk.ask", {{"who", "next"}}),
-                     tool_call("c3", "desk.ask", {{"who", "last"}})})});
+  begin(
+      {makes_calls({asking_call("c1", "desk.ask", {{"who", "first"}}), asking_call("c2", "desk.ask", {{"who", "next"}}),
+                    asking_call("c3", "desk.ask", {{"who", "last"}})})});
   answer("Who is first?", "no one");
   const Result<Done> cancelled = planner_->client().command(asking().at("Who is next?"), Cancel{"No time."});
   ASSERT_TRUE(cancelled.ok()) << cancelled.error().message;
@@ -164,14 +166,15 @@ TEST_F(AskingTools, a_called_run_that_fails_or_is_cancelled_is_an_error_that_the
 TEST_F(AskingTools, in_a_run_without_people_the_question_is_an_error_that_the_model_reads) {
   Options alone;
   alone.autonomous = true;
-  begin({says_calls({tool_call("c1", "desk.ask", {{"who", "it"}})})}, alone);
+  begin({makes_calls({asking_call("c1", "desk.ask", {{"who", "it"}})})}, alone);
   EXPECT_EQ(planner_->state(run_).status, RunStatus::done) << planner_->state(run_).reason;
   EXPECT_EQ(results(), std::vector<std::string>{"c1 Error: The question was not answered."});
 }
 
 TEST_F(AskingTools, each_turn_asks_its_own_questions) {
-  begin({says_calls({tool_call("c1", "desk.ask", {{"who", "first"}})}),
-         says_calls({tool_call("c2", "echo", {{"content", "two"}}), tool_call("c3", "desk.ask", {{"who", "last"}})})});
+  begin({makes_calls({asking_call("c1", "desk.ask", {{"who", "first"}})}),
+         makes_calls(
+             {asking_call("c2", "echo", {{"content", "two"}}), asking_call("c3", "desk.ask", {{"who", "last"}})})});
   answer("Who is first?", "Ann");
   EXPECT_EQ(results(), std::vector<std::string>{R"(c1 {"text":"Hello Ann"})"});
   EXPECT_EQ(called_runs().size(), 2U);
@@ -182,8 +185,8 @@ TEST_F(AskingTools, each_turn_asks_its_own_questions) {
 }
 
 TEST_F(AskingTools, a_turn_in_which_no_tool_asks_goes_the_way_it_always_went) {
-  begin({says_calls({tool_call("c1", "echo", {{"content", "one"}}),
-                     tool_call("c2", "fail", {{"message", "broken"}, {"times", 9}})})});
+  begin({makes_calls({asking_call("c1", "echo", {{"content", "one"}}),
+                      asking_call("c2", "fail", {{"message", "broken"}, {"times", 9}})})});
   EXPECT_EQ(results(), (std::vector<std::string>{"c1 one", "c2 Error: broken"}));
   EXPECT_EQ(planner_->path(run_), (std::vector<std::string>{"begin", "turn", "call_tools", "collect", "turn"}));
   EXPECT_TRUE(called_runs().empty());
@@ -192,8 +195,8 @@ TEST_F(AskingTools, a_turn_in_which_no_tool_asks_goes_the_way_it_always_went) {
 
 // Outside the plan the slot would not be filled in: it would be another call.
 TEST_F(AskingTools, a_call_that_takes_the_slot_of_another_one_is_not_made_again) {
-  begin({says_calls({tool_call("c1", "echo", {{"content", "one"}})}),
-         says_calls({tool_call("c2", "desk.ask", {{"who", {{"from_sub_goal", "2.1"}, {"slot", "content"}}}})})});
+  begin({makes_calls({asking_call("c1", "echo", {{"content", "one"}})}),
+         makes_calls({asking_call("c2", "desk.ask", {{"who", {{"from_sub_goal", "2.1"}, {"slot", "content"}}}})})});
   EXPECT_EQ(results(), (std::vector<std::string>{"c1 one", "c2 Error: It asks a person."}));
   EXPECT_TRUE(called_runs().empty());
 }
