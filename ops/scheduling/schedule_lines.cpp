@@ -214,13 +214,19 @@ Json note_line(const KeptNote& kept) {
   return line;
 }
 
+// A refusal names its occurrence in a history, and its run as an answer.
 std::vector<KeptNote> notes_to_say(std::vector<KeptNote> notes) {
-  std::set<TimeUs> refused;
+  std::set<TimeUs> refused_times;
+  std::set<RunId> refused_runs;
   std::vector<KeptNote> said;
   for (auto kept = notes.rbegin(); kept != notes.rend(); ++kept) {
     const ScheduleNote& note = kept->note;
-    if (note.kind == NoteKind::refused && note.at) refused.insert(*note.at);
-    if (note.kind == NoteKind::started && note.at && refused.erase(*note.at) > 0) continue;
+    const bool is_refused = note.kind == NoteKind::refused;
+    if (is_refused && note.at) refused_times.insert(*note.at);
+    if (is_refused && note.run) refused_runs.insert(*note.run);
+    const bool is_start = note.kind == NoteKind::started;
+    if (is_start && note.at && refused_times.erase(*note.at) > 0) continue;
+    if (is_start && note.run && refused_runs.contains(*note.run)) continue;
     said.push_back(std::move(*kept));
   }
   std::reverse(said.begin(), said.end());

@@ -133,7 +133,7 @@ TimeUs Session::due_us() const {
   if (!lifecycle_.is_open()) return lifecycle_.due_us();
   TimeUs due = std::min({committer_.due_us(), pool_.due_us(), steps_.due_us()});
   if (is_sweeping()) due = std::min(due, sweeping_.due_us(is_idle()));
-  if (!pool_.would_claim()) due = std::min(due, queues_.ask_due_us());
+  if (may_ask_for_others()) due = std::min(due, queues_.ask_due_us());
   return std::min(due, lifecycle_.is_draining() ? lifecycle_.due_us() : next_graphs_);
 }
 
@@ -365,8 +365,10 @@ bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
 }
 
 // Where slots are free that are worth a claim, that sees who waits.
+bool Session::may_ask_for_others() const { return !lifecycle_.is_draining() && !pool_.would_claim(); }
+
 void Session::ask_for_others() {
-  if (lifecycle_.is_draining() || pool_.would_claim()) return;
+  if (!may_ask_for_others()) return;
   for (AskForOthers& one : queues_.asks(steady_)) {
     one.now_us = now_;
     call(std::move(one));

@@ -107,6 +107,7 @@ class Session {
   void learn(const std::vector<QueueLimits>& limits);
   void queues_changed();
   bool may_go_on(Ticket slot, const HeldJob& held) const;
+  bool may_ask_for_others() const;
   void ask_for_others();
   void call(StoreCall call);
   void note(Note::Level level, std::string text);

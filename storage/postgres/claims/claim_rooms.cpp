@@ -10,10 +10,10 @@
 namespace cairn {
 namespace {
 
-// The use of the queues in one database: what is sent, and what is received of it after a sync. It is exact: what is
-// reserved goes by what is held.
-void send_uses_query(PgConnection& connection, const std::vector<std::string>& queues) {
-  connection.send(statement("retire_permits"), permit_parameters(queues, true, 0));
+// The use of the queues in one database: what is sent, and what is received of it after a sync. What is reserved goes
+// by what is held, which is read first: a step that ends between the two is counted in both.
+void send_uses_query(PgConnection& connection, const std::vector<std::string>& queues, bool retires) {
+  connection.send(statement("retire_permits"), permit_parameters(queues, retires, 0));
   connection.send(statement("queue_rates"), PgParameters().add(text_array(queues)));
   connection.send(statement("budget_uses"), budgets_of_queues(queues));
 }
@@ -24,30 +24,50 @@ void receive_uses(PgConnection& connection, LimitUses& uses) {
   add_budget_uses(connection.receive(), false, uses);
 }
 
+void find_left(ClaimRooms& rooms) {
+  for (const auto& [name, limits] : rooms.limits)
+    rooms.left[name] = room_of(limits, use_of(rooms.uses, name), rooms.now_us);
+}
+
 }  // namespace
 
-ClaimRooms rooms_of(const PgResult& limits, const LimitUses& uses, TimeUs now_us) {
-  ClaimRooms rooms{{}, {}, now_us};
-  for (QueueLimits& queue : read_queue_limits(limits)) {
-    rooms.left[queue.name] = room_of(queue, use_of(uses, queue.name), now_us);
-    rooms.limits[queue.name] = std::move(queue);
-  }
+ClaimRooms rooms_of(const PgResult& limits, LimitUses uses, TimeUs now_us) {
+  ClaimRooms rooms{.limits = {}, .uses = std::move(uses), .left = {}, .now_us = now_us};
+  for (QueueLimits& queue : read_queue_limits(limits)) rooms.limits[queue.name] = std::move(queue);
+  find_left(rooms);
   return rooms;
 }
 
 // The clock is read when the locks are held, so that the starts of all claims are in its order.
-void send_rooms_query(PgConnection& connection, const std::vector<std::string>& queues) {
+void send_rooms_query(PgConnection& connection, const std::vector<std::string>& queues, bool retires) {
   connection.send(statement("lock_queues"), PgParameters().add(text_array(queues)));
-  send_uses_query(connection, queues);
+  send_uses_query(connection, queues, retires);
   connection.send(statement("database_time"));
 }
 
-ClaimRooms receive_rooms(PgConnection& connection) {
+ClaimRooms receive_rooms(PgConnection& connection, bool retires) {
   connection.receive();  // of BEGIN
   const PgResult limits = connection.receive();
   LimitUses uses;
   receive_uses(connection, uses);
-  return rooms_of(limits, uses, connection.receive().int8(0, 0));
+  ClaimRooms rooms = rooms_of(limits, std::move(uses), connection.receive().int8(0, 0));
+  rooms.is_retired = retires;
+  return rooms;
+}
+
+void retire_permits(PgConnection& connection, const std::vector<std::string>& queues, ClaimRooms& rooms) {
+  send_uses_query(connection, queues, true);
+  connection.sync();
+  rooms.uses.clear();
+  receive_uses(connection, rooms.uses);
+  rooms.is_retired = true;
+  find_left(rooms);
+}
+
+bool are_short(const ClaimRooms& rooms, std::int64_t limit) {
+  return !rooms.is_retired && std::any_of(rooms.limits.begin(), rooms.limits.end(), [&](const auto& of) {
+    return of.second.is_counted() && rooms.left.at(of.first).free < limit;
+  });
 }
 
 // One round trip to each placement: all other claims from these queues wait meanwhile.
@@ -58,13 +78,15 @@ ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const s
     uses = placements.run(shard, [&](PgConnection& connection) {
       LimitUses more = uses;  // an attempt that fails adds nothing
       connection.begin_pipeline();
-      send_uses_query(connection, queues);
+      send_uses_query(connection, queues, true);
       connection.sync();
       receive_uses(connection, more);
       connection.finish();
       return more;
     });
-  return rooms_of(limits, uses, lock.query(statement("database_time")).int8(0, 0));
+  ClaimRooms rooms = rooms_of(limits, std::move(uses), lock.query(statement("database_time")).int8(0, 0));
+  rooms.is_retired = true;
+  return rooms;
 }
 
 PgParameters permit_parameters(const std::vector<std::string>& queues, bool all, std::int32_t limit) {

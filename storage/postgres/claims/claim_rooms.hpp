@@ -17,17 +17,24 @@ namespace cairn {
 
 struct ClaimRooms {
   std::map<std::string, QueueLimits> limits;  // of those that are limited
+  LimitUses uses;
   std::map<std::string, QueueRoom> left;
-  TimeUs now_us = 0;  // by the database's clock
+  TimeUs now_us = 0;        // by the database's clock
+  bool is_retired = false;  // no permit counts whose job is no longer held
 };
 
 // `limits`: the rows of lock_queues.sql.
-ClaimRooms rooms_of(const PgResult& limits, const LimitUses& uses, TimeUs now_us);
+ClaimRooms rooms_of(const PgResult& limits, LimitUses uses, TimeUs now_us);
 
-// Lock the queues and find their rooms: what is sent, and what is received of it after a sync. REQUIRES: a pipeline in
-// which BEGIN is sent, and nothing is received.
-void send_rooms_query(PgConnection& connection, const std::vector<std::string>& queues);
-ClaimRooms receive_rooms(PgConnection& connection);
+// Lock the queues and find their rooms: what is sent, and what is received of it after a sync. `retires`: permits whose
+// jobs have ended are removed first; where they stay they count, so that there is less room than there could be.
+// REQUIRES: a pipeline in which BEGIN is sent, and nothing is received.
+void send_rooms_query(PgConnection& connection, const std::vector<std::string>& queues, bool retires);
+ClaimRooms receive_rooms(PgConnection& connection, bool retires);
+// Removes those permits and finds the rooms again. REQUIRES: all that was sent is received.
+void retire_permits(PgConnection& connection, const std::vector<std::string>& queues, ClaimRooms& rooms);
+// Permits may leave a claim of `limit` jobs less than it wants.
+bool are_short(const ClaimRooms& rooms, std::int64_t limit);
 // The same in a cluster. REQUIRES: `lock` is in a transaction, which holds the queues' rows until it ends.
 ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues);
 

@@ -1,5 +1,6 @@
 #include "storage/postgres/claims/held_starts.hpp"
 
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -27,31 +28,41 @@ struct QueueFacts {
 };
 
 // Reservations go by the jobs that are held, which are asked for only where that counts. A step that ends between the
-// two is counted in both; the other way round it would be in neither.
-void find_held(const std::string& queue, const AskEachNode& ask_each, QueueFacts& found) {
-  if (found.limits.reserves.empty() || !found.limits.has_budgets()) return;
+// two is counted in both; the other way round it would be in neither. `retires`: without permits whose jobs have ended.
+void find_held(const std::string& queue, const AskEachNode& ask_each, bool retires, QueueFacts& found) {
   const std::vector<std::string> names{queue};
+  found.queues[queue].held = 0;
   found.queues[queue].budgets.clear();
-  for (const PgResult& part : ask_each("retire_permits", permit_parameters(names, true, 0)))
+  for (const PgResult& part : ask_each("retire_permits", permit_parameters(names, retires, 0)))
     add_permits(part, found.queues);
   for (const PgResult& part : ask_each("budget_uses", budgets_of_queues(names)))
     add_budget_uses(part, false, found.queues);
 }
 
+std::int64_t sum_of(const KeyCounts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0},
+                         [](std::int64_t sum, const auto& key) { return sum + key.second; });
+}
+
 KeyCounts starts_of(const Wanted& wanted, const AskEachNode& ask_each, QueueFacts& found) {
-  find_held(wanted.queue, ask_each, found);
+  const QueueLimits& limits = found.limits;
   std::vector<std::string> keys;
   for (const auto& [key, count] : wanted.asked) keys.push_back(key);
-  if (found.limits.has_keys()) found.keys = uses_of_keys(found.limits, keys, ask_each);
-  return held_starts(found.limits, wanted.asked, use_of(found.queues, wanted.queue), found.keys, found.now_us);
+  const bool counts_held = !limits.reserves.empty() && limits.has_budgets();
+  const auto count = [&](bool retires) {
+    if (counts_held) find_held(wanted.queue, ask_each, retires, found);
+    if (limits.has_keys()) found.keys = uses_of_keys(limits, keys, ask_each);
+    return held_starts(limits, wanted.asked, use_of(found.queues, wanted.queue), found.keys, found.now_us);
+  };
+  KeyCounts starts = count(false);
+  return counts_held && sum_of(starts) < sum_of(wanted.asked) ? count(true) : starts;
 }
 
 // The rates as they stand when so many starts of each key are taken, to be written; nothing: none counts them. Their
 // rows may be any shard's: the greatest time of all counts.
 std::optional<PgParameters> rates_after(const Wanted& wanted, const KeyCounts& taken, const QueueFacts& found) {
   constexpr Shard shard = 0;
-  std::int64_t all = 0;
-  for (const auto& [key, count] : taken) all += count;
+  const std::int64_t all = sum_of(taken);
   if (all == 0 || (!found.limits.rate && !found.limits.key_rate)) return std::nullopt;
   PgArray keys(PgType::text), full_at(PgType::int8);
   const auto add = [&](const std::string& key, const StartRate& rate, const QueueUse& use, std::int64_t count) {

@@ -67,6 +67,11 @@ KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const C
   return plan;
 }
 
+bool is_any_key_short(const KeyPlan& plan) {
+  return plan.limits.is_counted() && std::any_of(plan.ring.keys.begin(), plan.ring.keys.end(),
+                                                 [](const WaitingKey& one) { return one.room < one.waiting; });
+}
+
 std::string_view keyed_statement(const ClaimRequest& request) {
   return request.only_runs.empty() ? "claim_of_keys" : "claim_of_keys_of_runs";
 }

@@ -35,6 +35,9 @@ PgParameters waiting_parameters(const ClaimRequest& request, const std::string& 
 KeyPlan plan_keys(const ClaimRequest& request, const std::string& queue, const ClaimRooms& rooms,
                   const PgResult& waiting, const AskEachNode& ask_each);
 
+// A key has more jobs than room by what is held of it.
+bool is_any_key_short(const KeyPlan& plan);
+
 // The statement that takes the jobs of a plan. REQUIRES: the plan changes something. `room`: of the queue.
 std::string_view keyed_statement(const ClaimRequest& request);
 PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);

@@ -51,17 +51,27 @@ void KeyedClaims::find_missing_keys(Shard shard, const std::string& queue) {
   }
 }
 
+// Permits of jobs that have ended may have left a key less room than there is.
+KeyPlan KeyedClaims::plan_here(PgConnection& connection, const ClaimRequest& request, const std::string& queue,
+                               ClaimRooms& rooms) {
+  const PgResult waiting = connection.receive();
+  KeyPlan plan = plan_keys(request, queue, rooms, waiting, asking_here(connection));
+  if (!are_short(rooms, request.limit) && (rooms.is_retired || !is_any_key_short(plan))) return plan;
+  retire_permits(connection, request.queues, rooms);
+  return plan_keys(request, queue, rooms, waiting, asking_here(connection));
+}
+
 ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::string& queue) {
+  const bool retires = limits_.is_time_to_retire(request.queues);
   ClaimRooms rooms;
   KeyPlan plan;
   KeyCounts taken;
   ClaimedBatch claimed = *claim_in_transaction(placements_, request, [&](PgConnection& connection) {
-    send_rooms_query(connection, request.queues);
+    send_rooms_query(connection, request.queues, retires);
     connection.send(statement(waiting_statement(request)), waiting_parameters(request, queue));
     connection.sync();
-    rooms = receive_rooms(connection);
-    const PgResult waiting = connection.receive();
-    plan = plan_keys(request, queue, rooms, waiting, asking_here(connection));
+    rooms = receive_rooms(connection, retires);
+    plan = plan_here(connection, request, queue, rooms);
     taken.clear();  // of an attempt before this one
     if (plan.changes_nothing()) return ClaimedBatch{};
     // Claims that a crash may undo are claimed again; those that are counted must stay counted.

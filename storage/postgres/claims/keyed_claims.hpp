@@ -25,6 +25,8 @@ class KeyedClaims {
   ClaimedBatch claim(const ClaimRequest& request, const std::string& queue);
 
  private:
+  static KeyPlan plan_here(PgConnection& connection, const ClaimRequest& request, const std::string& queue,
+                           ClaimRooms& rooms);
   ClaimedBatch claim_here(const ClaimRequest& request, const std::string& queue);
   ClaimedBatch claim_across(const ClaimRequest& request, const std::string& queue);
   void record(const KeyPlan& plan, const KeyCounts& taken);

@@ -71,7 +71,7 @@ ClaimedBatch LimitedClaims::claim_counted(const ClaimRequest& request) {
     const PgResult limits = connection.receive();
     LimitUses uses;
     add_permits(connection.receive(), uses);
-    rooms = rooms_of(limits, uses, request.now_us);
+    rooms = rooms_of(limits, std::move(uses), request.now_us);
     parts_.limits.record(request.queues, read_queue_limits(limits));
     return ClaimedBatch{read_claimed_jobs(connection.receive()), {}};
   });
@@ -83,11 +83,13 @@ ClaimedBatch LimitedClaims::claim_counted(const ClaimRequest& request) {
 ClaimedBatch LimitedClaims::claim_governed(const ClaimRequest& request) {
   if (parts_.placements.are_distributed()) return claim_across(request);
   const PgParameters parameters = limited_parameters(request);
+  const bool retires = parts_.limits.is_time_to_retire(request.queues);
   ClaimRooms rooms;
   ClaimedBatch claimed = *claim_in_transaction(parts_.placements, request, [&](PgConnection& connection) {
-    send_rooms_query(connection, request.queues);
+    send_rooms_query(connection, request.queues, retires);
     connection.sync();
-    rooms = receive_rooms(connection);
+    rooms = receive_rooms(connection, retires);
+    if (are_short(rooms, request.limit)) retire_permits(connection, request.queues, rooms);
     connection.send(statement(given_statement(request)), with_rooms(parameters, request.queues, rooms));
     connection.sync();
     return ClaimedBatch{read_claimed_jobs(connection.receive()), {}};

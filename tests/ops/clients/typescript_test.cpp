@@ -200,7 +200,7 @@ TEST(TypeScriptRules, its_tests_at_a_server_that_breaks_refuses_and_forgets_hold
   expect_passed("rules.test.mjs", 33);
 }
 
-TEST(TypeScriptRules, its_tests_at_a_model_hold) { expect_passed("model.test.mjs", 12); }
+TEST(TypeScriptRules, its_tests_at_a_model_hold) { expect_passed("model.test.mjs", 13); }
 
 TEST_F(TypeScriptClient, a_model_is_asked_again_after_its_pause_and_each_call_is_on_record) {
   std::atomic<int> asked = 0;

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
+#include "tests/ops/api_client.hpp"
 #include "tests/ops/hooks/receiver.hpp"
 #include "tests/ops/planners/planner_runs.hpp"
 #include "tests/ops/program.hpp"
@@ -33,6 +34,25 @@ TEST(Hooks, a_command_of_this_machine_gets_the_event_and_one_for_another_databas
   expect_refused(cairn({"hook", "show", "desk"}), 3, "none is named \"desk\"");
   expect_refused(cairn({"hook", "add", "far", "--command", "true", "--on", "ended", "--dsn", "host=127.0.0.1"}), 4,
                  "Expected the embedded database of this machine for a hook with a command, but it is another one.");
+}
+
+TEST(Hooks, one_that_names_a_graph_or_a_secret_which_is_not_there_is_added_with_a_warning) {
+  const std::string dsn = new_database();
+  const auto warning = [&](const std::string& name, const Arguments& more) {
+    Arguments all = {"hook", "add", name, "--url", "https://chat.example/in", "--on", "ended"};
+    all.insert(all.end(), more.begin(), more.end());
+    return cairn_ok(on(dsn, all)).err;
+  };
+  EXPECT_NE(warning("a", {"--graph", "plan_runer"}).find("No graph is named plan_runer (did you mean plan_runner?)"),
+            std::string::npos);
+  EXPECT_EQ(warning("b", {"--graph", "plan_runner"}), "");
+  EXPECT_NE(warning("c", {"--secret", "NOPE"}).find("No secret NOPE is in the tools file"), std::string::npos);
+  const EnvironmentVariable tools("CAIRN_TOOLS", receiver_tools());
+  EXPECT_NE(warning("d", {"--secret", "NOPE"}).find("No secret NOPE is in the tools file"), std::string::npos);
+  EXPECT_EQ(warning("e", {"--secret", "HOOK"}), "");
+  const EnvironmentVariable unset("HOOK_SECRET", "");
+  EXPECT_NE(warning("f", {"--secret", "HOOK"}).find("What the hook sends waits for a process that has it."),
+            std::string::npos);
 }
 
 }  // namespace

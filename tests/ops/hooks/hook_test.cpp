@@ -210,25 +210,6 @@ TEST(Hooks, an_address_of_this_machine_is_refused_unless_the_operator_allows_it)
   EXPECT_TRUE(receiver.noted().empty());
 }
 
-TEST(Hooks, one_that_names_a_graph_or_a_secret_which_is_not_there_is_added_with_a_warning) {
-  const std::string dsn = new_database();
-  const auto warning = [&](const std::string& name, const Arguments& more) {
-    Arguments all = {"hook", "add", name, "--url", "https://chat.example/in", "--on", "ended"};
-    all.insert(all.end(), more.begin(), more.end());
-    return cairn_ok(on(dsn, all)).err;
-  };
-  EXPECT_NE(warning("a", {"--graph", "plan_runer"}).find("No graph is named plan_runer (did you mean plan_runner?)"),
-            std::string::npos);
-  EXPECT_EQ(warning("b", {"--graph", "plan_runner"}), "");
-  EXPECT_NE(warning("c", {"--secret", "NOPE"}).find("No secret NOPE is in the tools file"), std::string::npos);
-  const Variable tools("CAIRN_TOOLS", receiver_tools());
-  EXPECT_NE(warning("d", {"--secret", "NOPE"}).find("No secret NOPE is in the tools file"), std::string::npos);
-  EXPECT_EQ(warning("e", {"--secret", "HOOK"}), "");
-  const Variable unset("HOOK_SECRET", "");
-  EXPECT_NE(warning("f", {"--secret", "HOOK"}).find("What the hook sends waits for a process that has it."),
-            std::string::npos);
-}
-
 TEST(Hooks, a_run_that_breaks_its_limit_and_one_that_waits_become_notices_of_their_own) {
   const std::string dsn = new_database();
   const Receiver receiver;

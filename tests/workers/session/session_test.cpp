@@ -300,39 +300,80 @@ TEST_F(SessionTest, a_kept_step_of_a_queue_that_has_got_keys_meanwhile_is_claime
   EXPECT_EQ(running_.size(), 2u);
 }
 
-// In the order of their priorities as waiting raises them others may be next.
-TEST_F(SessionTest, where_waiting_counts_a_branch_goes_on_for_a_quarter_of_a_second_while_others_wait) {
-  const Json graph = parse_stored(R"({"name": "two", "start": "a", "limits": {"steps": 9}, "nodes":
-      {"a": {"do": "t.hang", "queue": "narrow", "on": {"ok": "b"}},
-       "b": {"do": "t.hang", "queue": "narrow", "on": {"ok": "z"}}, "z": {"end": "done"}}})");
-  ASSERT_TRUE(client_->add_graph(graph));
-  ASSERT_TRUE(set_limits(*store_, {.name = "narrow", .ageing_us = 60 * second}));
-  const std::size_t slots = static_cast<std::size_t>(WorkerOptions{}.concurrency);
-  std::vector<RunId> runs;
-  for (std::size_t n = 0; n < slots + 10; ++n) {
+// A worker whose slots are all taken by runs of two steps in the queue "narrow".
+class BusySession : public SessionTest {
+ protected:
+  RunId start_of(const std::string& customer) {
     StartRun command;
     command.graph = "two";
-    command.input = Json::object();
-    runs.push_back(client_->start(std::move(command), "")->run);
+    command.input = {{"customer", customer}};
+    runs_.push_back(client_->start(std::move(command), "")->run);
+    return runs_.back();
   }
-  for (int turns = 0; turns < 100 && running_.size() < slots; ++turns) pass(1);
-  ASSERT_EQ(running_.size(), slots);
-  const auto claims_of_second_steps = [&] {
+  void fill(const QueueLimits& limits) {
+    const Json graph = parse_stored(R"({"name": "two", "start": "a", "limits": {"steps": 9}, "nodes":
+        {"a": {"do": "t.hang", "queue": "narrow", "on": {"ok": "b"}},
+         "b": {"do": "t.hang", "queue": "narrow", "on": {"ok": "z"}}, "z": {"end": "done"}}})");
+    ASSERT_TRUE(client_->add_graph(graph));
+    ASSERT_TRUE(set_limits(*store_, limits));
+    for (std::size_t n = 0; n < slots + 10; ++n) start_of("acme");
+    for (int turns = 0; turns < 100 && running_.size() < slots; ++turns) pass(1);
+    ASSERT_EQ(running_.size(), slots);
+  }
+  // How often the second step of each run that has one was claimed; 1: it went on with its hold.
+  std::vector<std::int64_t> claims_of_second_steps() {
     std::vector<std::int64_t> claims;  // each makes the epoch one more, as does each release
-    for (const RunId& run : runs)
+    for (const RunId& run : runs_)
       for (const HeldJob& job : store_->jobs().of(run))
         if (job.job.step == 2) claims.push_back(job.epoch - first_epoch(1));
     std::sort(claims.begin(), claims.end());
     return claims;
-  };
-  session_.ended(running_.at(slots - 1), Outcome{"ok", Json::object(), {}});
-  pass(2);
+  }
+  void end(std::size_t place) {
+    session_.ended(running_.at(place), Outcome{"ok", Json::object(), {}});
+    pass(2);
+  }
+
+  const std::size_t slots = static_cast<std::size_t>(WorkerOptions{}.concurrency);
+  std::vector<RunId> runs_;
+};
+
+// In the order of their priorities as waiting raises them others may be next.
+TEST_F(BusySession, where_waiting_counts_a_branch_goes_on_for_a_quarter_of_a_second_while_others_wait) {
+  fill({.name = "narrow", .ageing_us = 25 * second});
+  end(slots - 1);
   EXPECT_EQ(claims_of_second_steps(), std::vector<std::int64_t>{1}) << "it went on";
-  pass(static_cast<int>(second / advance_us));
-  session_.ended(running_.at(0), Outcome{"ok", Json::object(), {}});
-  pass(2);
+  pass(static_cast<int>(second / 4 / advance_us));
+  end(0);
   ASSERT_EQ(claims_of_second_steps().size(), 2u);
   EXPECT_GT(claims_of_second_steps().at(1), 1) << "it was offered to all";
+}
+
+TEST_F(BusySession, where_turns_are_counted_a_branch_goes_on_until_it_hears_that_another_key_waits) {
+  fill({.name = "narrow", .key = "/customer"});
+  pass(static_cast<int>(second / 2 / advance_us));
+  end(0);
+  EXPECT_EQ(claims_of_second_steps(), std::vector<std::int64_t>{1}) << "only runs of its own key wait";
+  start_of("acme");
+  session_.notified();
+  pass(20);
+  end(1);
+  EXPECT_EQ(claims_of_second_steps(), (std::vector<std::int64_t>{1, 1}));
+  const RunId tiny = start_of("tiny");
+  session_.notified();
+  pass(20);
+  const std::size_t begun = running_.size();
+  for (std::size_t place = 2; place < 2 + slots / 4; ++place) end(place);
+  EXPECT_GT(claims_of_second_steps().back(), 1) << "slots were given up for who waits";
+  EXPECT_GT(running_.size(), begun);
+  EXPECT_NE(store_->jobs().of(tiny).at(0).session, 0) << "it has its turn";
+}
+
+TEST_F(BusySession, that_drains_asks_for_no_other_keys) {
+  fill({.name = "narrow", .key = "/customer"});
+  session_.notified();
+  session_.drain();
+  EXPECT_GT(session_.due_us(), steady_) << "it would be due for ever";
 }
 
 // --- homes ---------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ std::string filled(std::string path, const std::string& run) {
   };
   put("{run}", run);
   put("graphs/{name}", "graphs/plan_runner");
+  put("{folder}", "patterns");
   put("{name}", "none");
   put("{claim}", "none");
   put("{hash}", "none");

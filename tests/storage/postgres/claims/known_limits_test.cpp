@@ -25,7 +25,10 @@ class KnownLimitsTest : public ::testing::Test {
   KnownLimits::Split split() { return known_.split({.queues = {"default", "few"}, .only_runs = {}, .not_of = {}}); }
   // A claim of a queue whose rate lets one job begin, and which took it.
   void claim_paced() {
-    const ClaimRooms rooms{{{"paced", paced}}, {{"paced", room_of(paced, {}, noted_at_us)}}, noted_at_us};
+    const ClaimRooms rooms{.limits = {{"paced", paced}},
+                           .uses = {},
+                           .left = {{"paced", room_of(paced, {}, noted_at_us)}},
+                           .now_us = noted_at_us};
     HeldJob held;
     held.job.queue = "paced";
     known_.record({"paced"}, rooms, {held});

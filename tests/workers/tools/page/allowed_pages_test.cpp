@@ -1,4 +1,4 @@
-// Which URLs the tools of pages may open.
+// The pages that a page tool may open, and those that it may not.
 #include "workers/tools/page/allowed_pages.hpp"
 
 #include <gtest/gtest.h>

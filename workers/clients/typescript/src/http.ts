@@ -126,7 +126,8 @@ export class Transport {
       const wasLost = lostAt.has(response.status);
       if (!wasLost && !busyAt.has(response.status)) throw refusal;
       const retryMs = retryMsOf(response);
-      return { ok: false, fault: refusal.message, retryMs, mayHaveArrived: wasLost, isBroken: response.status === notWhole };
+      const isBroken = response.status === notWhole;
+      return { ok: false, fault: refusal.message, retryMs, mayHaveArrived: wasLost, isBroken };
     } catch (thrown) {
       if (thrown instanceof Refused) throw thrown;
       const mayHaveArrived = !isUnsent(thrown);
