@@ -6,7 +6,7 @@ namespace cairn {
 namespace {
 
 constexpr TimeUs lock_pause_share = 8;  // of the time that locking and writing took
-constexpr TimeUs lock_pause_max_us = 10'000;
+constexpr TimeUs lock_pause_max_us = 20'000;
 
 // Held branches that are held no more, less those that are held from now on.
 std::int32_t slots_freed(const Entry& entry) {

@@ -10,8 +10,8 @@
 namespace cairn {
 namespace {
 
-// The use of the queues in one database: what is sent, and what is received of it after a sync. What is reserved goes
-// by what is held, which is read first: a step that ends between the two is counted in both.
+// The use of the queues in one database: what is sent, and what is received of it after a sync. Reservations go by
+// held jobs, which are read first: a step that ends between the two is counted in both.
 void send_uses_query(PgConnection& connection, const std::vector<std::string>& queues, bool retires) {
   connection.send(statement("retire_permits"), permit_parameters(queues, retires, 0));
   connection.send(statement("queue_rates"), PgParameters().add(text_array(queues)));
