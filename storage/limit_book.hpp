@@ -45,7 +45,8 @@ struct LimitBook {
   std::function<KeyCounts(const std::string& queue, const KeyCounts& asked)> take_starts;
 
   // True: jobs that are due wait in a shard of a queue with keys, of other keys than `but_of`; without it, of any key.
-  // Read without a lock, and cheap while there are none: so that branches which go on see who comes.
+  // Read without a lock, and cheap while others have no jobs there, also none that are not due: so that branches which
+  // go on see who comes. Not those that wait for their home.
   std::function<bool(const std::string& queue, Shard shard, const std::optional<std::string>& but_of, TimeUs now_us)>
       others_wait;
 

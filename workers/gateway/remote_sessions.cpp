@@ -14,7 +14,7 @@ constexpr TimeUs room_us = 3'000'000;      // a step that has room, and is asked
 constexpr std::size_t checked_at_once = 10'000;
 // Shorter than the pauses of RunBackoff: the step after it may be this worker's again.
 constexpr TimeUs lacked_first_us = 300'000;  // in which a worker that hears of a step claims it
-constexpr TimeUs lacked_longest_us = 5'000'000;
+constexpr TimeUs lacked_longest_us = 1'000'000;
 constexpr std::size_t lacked_max = 100;  // each claim names them
 
 // The step as well: a hold goes on with the next one.

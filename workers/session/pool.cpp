@@ -10,7 +10,7 @@ constexpr std::int32_t claim_limit_max = 256;
 constexpr std::size_t claim_runs_max = 500;
 constexpr std::size_t left_runs_max = 200;  // named in a claim
 constexpr TimeUs shortage_pause_us = 1'000'000;
-constexpr TimeUs clocks_differ_us = 2'000;  // the clock of an offering session may be ahead of ours by this much
+constexpr TimeUs offered_ahead_us = 2'000;  // the clock of an offering session may be ahead of ours by this much
 
 }  // namespace
 
@@ -228,7 +228,7 @@ void Pool::claimed(Shard shard, std::vector<HeldJob> jobs) {
   if (is_filled || source.unscanned > 0) source.wants = Wants::anything;
   found_nothing_ = jobs.empty() && source.unscanned == 0;
   // The notified job may not be due by our clock yet: one more claim a moment later.
-  if (source.answers_notification && jobs.empty()) due(database_ + clocks_differ_us);
+  if (source.answers_notification && jobs.empty()) due(database_ + offered_ahead_us);
   for (HeldJob& job : jobs) start(std::move(job), 0, source.asked_at);
 }
 

@@ -7,6 +7,8 @@
 namespace cairn {
 namespace {
 
+constexpr TimeUs clocks_differ_us = 2'000;  // the clock of who offers a job may be ahead of ours by this much
+
 constexpr std::int32_t strays_max = 200;
 constexpr std::int64_t short_history_events = 16;  // of a run whose history comes with the claim
 constexpr TimeUs graphs_every_us = 5'000'000;
@@ -51,7 +53,7 @@ Session::Session(SessionOrigin origin, WorkerOptions options, const Executor& ex
     : origin_(std::move(origin)),
       options_(std::move(options)),
       tools_(tools),
-      queues_(options_.queues),
+      queues_(options_.queues, origin_.shards),
       others_(origin_.self.id, tools),
       pool_(pool_options(origin_, options_)),
       steps_(executor,
@@ -90,7 +92,7 @@ void Session::tick_parts() {
 
 // Only this session may take the jobs of its own runs, and of those that have their home here.
 void Session::notified() {
-  queues_.notified();
+  queues_.turns().notified();
   if (!options_.only_runs.empty() || !home_of_.empty() || crowd_.answers_notification()) pool_.notified();
 }
 
@@ -133,7 +135,7 @@ TimeUs Session::due_us() const {
   if (!lifecycle_.is_open()) return lifecycle_.due_us();
   TimeUs due = std::min({committer_.due_us(), pool_.due_us(), steps_.due_us()});
   if (is_sweeping()) due = std::min(due, sweeping_.due_us(is_idle()));
-  if (may_ask_for_others()) due = std::min(due, queues_.ask_due_us());
+  if (may_ask_for_others()) due = std::min(due, queues_.turns().ask_due_us(ask_pause_us()));
   return std::min(due, lifecycle_.is_draining() ? lifecycle_.due_us() : next_graphs_);
 }
 
@@ -355,12 +357,13 @@ void Session::submit(StepsInFlight::Report report) {
   committer_.submit(std::move(submission));
 }
 
-bool Session::may_go_on(Ticket slot, const HeldJob& held) const {
+bool Session::may_go_on(Ticket slot, const HeldJob& held) {
   return queues_.may_go_on(held.job.queue,
                            {.shard = shard_of(held.run, origin_.shards),
                             .key = held.key,
                             .held_us = pool_.held_us(slot),
-                            .is_short = paced_.is_short(held.job.queue, held.key)},
+                            .is_short = paced_.is_short(held.job.queue, held.key),
+                            .may_miss_home = !home_of_.empty() && !pool_.would_claim()},
                            steady_);
 }
 
@@ -369,8 +372,8 @@ bool Session::may_ask_for_others() const { return !lifecycle_.is_draining() && !
 
 void Session::ask_for_others() {
   if (!may_ask_for_others()) return;
-  for (AskForOthers& one : queues_.asks(steady_)) {
-    one.now_us = now_;
+  for (AskForOthers& one : queues_.turns().asks(steady_, ask_pause_us())) {
+    one.now_us = now_ + clocks_differ_us;
     call(std::move(one));
   }
 }

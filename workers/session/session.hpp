@@ -106,8 +106,9 @@ class Session {
   void learn(const ReadGraphsOf& read, bool are_current);
   void learn(const std::vector<QueueLimits>& limits);
   void queues_changed();
-  bool may_go_on(Ticket slot, const HeldJob& held) const;
+  bool may_go_on(Ticket slot, const HeldJob& held);
   bool may_ask_for_others() const;
+  TimeUs ask_pause_us() const { return crowd_.poll_us(QueueTurns::ask_pause_us); }
   void ask_for_others();
   void call(StoreCall call);
   void note(Note::Level level, std::string text);

@@ -120,10 +120,12 @@ void Session::on_failure(const TakeStarts& take) {
 
 template <>
 void Session::on_answer(AskForOthers& ask) {
-  queues_.asked(ask, steady_ + no_one_waits_us);
+  queues_.turns().answered(ask, steady_, steady_ + no_one_waits_us);
 }
 template <>
-void Session::on_failure(const AskForOthers&) {}
+void Session::on_failure(const AskForOthers& ask) {
+  queues_.turns().failed(ask);
+}
 
 template <>
 void Session::on_answer(LetGo&) {}

@@ -34,8 +34,10 @@ bool SessionQueues::learn(const std::vector<QueueLimits>& limits, TimeUs now_us)
     const Known& before = known(one.name);
     const bool is_new = !before.counts_since || before.key != one.key;
     if (one.has_budgets() || one.has_keys()) queue.counts_since = is_new ? now_us : *before.counts_since;
-    if (before.key != one.key) turns_.erase(one.name);
+    if (!known_.contains(one.name) || before.key != one.key) turns_.begin(one.name, one.key);
   }
+  for (const auto& [name, queue] : known_)
+    if (!now_known.contains(name)) turns_.end(name);
   const bool is_same =
       std::equal(now_known.begin(), now_known.end(), known_.begin(), known_.end(),
                  [](const auto& a, const auto& b) { return a.first == b.first && a.second.is_as(b.second); });
@@ -46,52 +48,12 @@ bool SessionQueues::learn(const std::vector<QueueLimits>& limits, TimeUs now_us)
 void SessionQueues::claimed(const ClaimRequest& request, const ClaimedBatch& batch, TimeUs until) {
   for (const std::string& queue : request.queues) {
     place_free_until_.erase(queue);
-    if (known_.contains(queue)) turns_[queue][request.shard].is_wanted = true;
+    turns_.claimed(queue, request.shard);
   }
   for (const NoOneWaits& there : batch.no_one_waits) {
     if (there.for_place) place_free_until_[there.queue] = until;
-    if (!there.for_turn && !there.but_of) continue;
-    Turn& turn = turns_[there.queue][request.shard];
-    turn.until = until;
-    turn.but_of = there.but_of;
-    turn.is_wanted = false;
+    turns_.seen(there, request.shard, until);
   }
-}
-
-void SessionQueues::notified() {
-  for (auto& [queue, shards] : turns_)
-    for (auto& [shard, turn] : shards) turn.is_heard = true;
-}
-
-std::vector<AskForOthers> SessionQueues::asks(TimeUs now_us) {
-  std::vector<AskForOthers> asks;
-  for (auto& [queue, shards] : turns_)
-    for (auto& [shard, turn] : shards) {
-      if (!turn.may_ask(known(queue)) || now_us < turn.asked_at + ask_pause_us) continue;
-      turn.is_heard = false;
-      turn.asked_at = now_us;
-      asks.push_back({.queue = queue, .shard = shard, .but_of = turn.but_of});
-    }
-  return asks;
-}
-
-void SessionQueues::asked(const AskForOthers& ask, TimeUs until) {
-  const auto shards = turns_.find(ask.queue);
-  if (shards == turns_.end()) return;
-  const auto found = shards->second.find(ask.shard);
-  if (found == shards->second.end() || found->second.is_wanted) return;
-  if (ask.answer)
-    found->second.is_wanted = true;
-  else if (found->second.but_of == ask.but_of)
-    found->second.until = until;
-}
-
-TimeUs SessionQueues::ask_due_us() const {
-  TimeUs due_us = never_us;
-  for (const auto& [queue, shards] : turns_)
-    for (const auto& [shard, turn] : shards)
-      if (turn.may_ask(known(queue))) due_us = std::min(due_us, turn.asked_at + ask_pause_us);
-  return due_us;
 }
 
 ServedQueues SessionQueues::served_queues() const {
@@ -106,35 +68,23 @@ bool SessionQueues::must_be_claimed(const std::string& queue, TimeUs held_us, Ti
   return limits.goes_on == GoesOn::never || (limits.counts_since && now_us - held_us <= *limits.counts_since);
 }
 
-// It is, while no one waits for it but jobs of the holder's own key. The other shards count as well, where keys do: a
-// slot that is given up here may be theirs.
-bool SessionQueues::is_turn_free(const std::string& queue, const Holder& holder, TimeUs now_us) const {
-  const auto shards = turns_.find(queue);
-  if (shards == turns_.end()) return false;
-  const auto own = shards->second.find(holder.shard);
-  if (own == shards->second.end() || now_us >= own->second.until) return false;
-  const auto is_of_others = [&](const auto& shard) {
-    return shard.second.is_wanted || (shard.second.but_of && *shard.second.but_of != holder.key);
-  };
-  if (known(queue).key.empty()) return !is_of_others(*own);
-  return std::none_of(shards->second.begin(), shards->second.end(), is_of_others);
-}
-
 // Where all places are taken, others wait for the holder's: it is given to them after a quarter of a second, as is a
 // pause its effect, and a job of a higher priority its turn. Where a job that has waited for its ageing is to go first,
 // it comes so much later, or by a hundredth of its ageing. Where starts are counted, others wait when they are short.
 // Turns of keys go before all of these.
-bool SessionQueues::may_go_on(const std::string& queue, const Holder& holder, TimeUs now_us) const {
+bool SessionQueues::may_go_on(const std::string& queue, const Holder& holder, TimeUs now_us) {
   constexpr TimeUs turn_us = 250'000;
   const Known& limits = known(queue);
   if (limits.goes_on == GoesOn::open) return true;
   if (must_be_claimed(queue, holder.held_us, now_us) || holder.is_short) return false;
   const bool is_place_wanted = limits.has_places && !is_before(place_free_until_, queue, now_us);
   if (is_place_wanted && holder.held_us >= turn_us) return false;
-  const bool has_turns = !limits.key.empty() || limits.ageing_us > 0;
-  const bool has_turn = !has_turns || is_turn_free(queue, holder, now_us);
-  if (!limits.key.empty()) return has_turn;
-  return has_turn || holder.held_us < std::clamp(limits.ageing_us / 100, turn_us, ageing_turn_us_max);
+  const bool has_keys = !limits.key.empty();
+  if (!has_keys && limits.ageing_us == 0) return true;
+  const QueueTurns::Free turn = turns_.free_for(queue, holder.shard, holder.key, now_us);
+  if (has_keys && (turn == QueueTurns::Free::no || holder.may_miss_home)) return false;
+  const bool may_keep_aged_waiting = limits.ageing_us > 0 && turn != QueueTurns::Free::yes;
+  return !may_keep_aged_waiting || holder.held_us < std::clamp(limits.ageing_us / 100, turn_us, ageing_turn_us_max);
 }
 
 std::vector<std::string> SessionQueues::to_claim_from(TimeUs now_us) {

@@ -16,6 +16,7 @@ constexpr TimeUs lacking_pause_us = 1'000'000;  // a step whose handler is not h
 constexpr TimeUs fell_short_pause_us = 1'000'000;
 constexpr TimeUs refused_pause_us = 2'000'000;
 constexpr TimeUs room_wait_max_us = 10'000'000;
+constexpr TimeUs preparing_max_us = (deadline_grace_ms - 1'000) * 1'000;  // the hold's deadline counts from the claim
 constexpr std::size_t parsed_bytes = 8;  // what a byte of JSON takes once it is parsed: an array of small numbers
 
 std::string step_text(const HeldJob& job, const char* word = "step ") {
@@ -366,7 +367,8 @@ void StepsInFlight::run_work(Ticket slot, Work work) {
   if (work.handler != nullptr && work.handler->is_pure()) return report_result(slot, Executor::run_pure(work));
   step.timeout_ms = timeout_of(work.timeout_ms, options_.default_timeout_ms);
   if (step.timeout_ms > 0) {
-    step.deadline = steady_ + step.timeout_ms * 1000;  // what a slow store took to give its values is not the effect's
+    // The time that a slow store took to give its values is not the effect's, as far as the hold's deadline leaves it.
+    step.deadline = std::min(steady_, step.began + preparing_max_us) + step.timeout_ms * 1000;
     deadlines_.emplace(step.deadline, slot);
   }
   step.at = At::running;

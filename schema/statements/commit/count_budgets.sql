@@ -7,7 +7,7 @@ select $1::int, c.queue, c.key, c.unit, c.per,
        (extract(epoch from date_trunc(c.per, clock_timestamp() at time zone 'UTC')) * 1000000)::bigint, sum(c.used)
 from (
   select q.name as queue,
-         case when l.each then '=' || coalesce(j.limit_key, (
+         case when l.each then '=' || coalesce((
 -- part limit_key
          ), '') else '' end as key,
          l.unit, l.per,

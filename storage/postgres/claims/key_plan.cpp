@@ -97,12 +97,6 @@ PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, 
   return parameters.add(plan.now_us).add(plan.turn.key).add(plan.turn.served);
 }
 
-KeyCounts counts_of(const std::vector<KeyShare>& shares) {
-  KeyCounts counts;
-  for (const KeyShare& share : shares) counts[share.key] = share.count;
-  return counts;
-}
-
 KeyCounts count_by_key(const std::vector<HeldJob>& claimed) {
   KeyCounts counts;
   for (const HeldJob& job : claimed) ++counts[job.key];

@@ -42,8 +42,7 @@ bool is_any_key_short(const KeyPlan& plan);
 std::string_view keyed_statement(const ClaimRequest& request);
 PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);
 
-// So many jobs of each key; and of each key by which the statement took jobs.
-KeyCounts counts_of(const std::vector<KeyShare>& shares);
+// The jobs of each key that the statement took.
 KeyCounts count_by_key(const std::vector<HeldJob>& claimed);
 
 // The jobs that wait for a turn when so many of each key were taken: none, as no job of the shard that is due was left,

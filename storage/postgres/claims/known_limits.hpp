@@ -72,7 +72,7 @@ class KnownLimits {
   std::set<std::string> governed_;             // of the limited ones
   std::map<std::string, std::int64_t> keyed_;  // of the governed ones, with the revision of their limits
   std::map<std::string, TimeUs> held_back_;    // until when
-  std::map<std::string, TimeUs> retired_at_;   // of the counted ones
+  std::map<std::string, TimeUs> retired_at_;   // of the limited ones
   bool limited_first_ = false;                 // changes with each claim
 };
 

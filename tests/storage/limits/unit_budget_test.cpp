@@ -238,6 +238,19 @@ TEST_P(UnitBudgetsTest, jobs_that_are_held_already_begin_their_next_steps_while_
   EXPECT_EQ(may_begin(), (KeyCounts{{"red", 1}})) << "blue has used what it had";
 }
 
+TEST_P(UnitBudgetsTest, a_step_that_runs_while_the_key_of_its_queue_changes_counts_for_the_new_one) {
+  set({.name = "model", .key = "tag.team", .key_budgets = {{tokens, Per::month, 100}}});
+  start_runs(1, "blue");
+  const std::vector<HeldJob> held = claim();
+  ASSERT_EQ(held.size(), 1u);
+  set({.name = "model", .key = "tag.none", .key_budgets = {{tokens, Per::month, 100}}});
+  end_step(held[0], used(60, 0));
+  const std::vector<KeyUnitUse> uses = store().limits().budget_uses("model", 9);
+  ASSERT_EQ(uses.size(), 1u);
+  EXPECT_EQ(uses[0].key, "");
+  EXPECT_EQ(uses[0].use.used, 60);
+}
+
 class UnitBudgetRowsTest : public UnitBudgetsTest {
  protected:
   // The window that was used up is moved by so much: it binds no more, and another one begins.
@@ -261,6 +274,24 @@ class UnitBudgetRowsTest : public UnitBudgetsTest {
     EXPECT_EQ(used_now(thousand_a_month), 7) << "the window is a new one";
   }
 };
+
+// Each permit is a row that a claim writes and another statement removes.
+TEST_P(UnitBudgetRowsTest, only_reservations_and_places_take_permits) {
+  const auto permits = [this] {
+    return std::string(PgConnection({dsn(), "test", false})
+                           .ask("SELECT count(*) FROM cairn.permit", never_us)
+                           ->text(0, 0));
+  };
+  set({.name = "model", .budgets = {thousand_a_month}});
+  start_runs(1);
+  ASSERT_EQ(claim().size(), 1u);
+  EXPECT_EQ(permits(), "0");
+  set({.name = "model", .budgets = {thousand_a_month}, .reserves = {{tokens, 1}}});
+  EXPECT_EQ(permits(), "1") << "the one that is held already reserves as well";
+  start_runs(1);
+  ASSERT_EQ(claim().size(), 1u);
+  EXPECT_EQ(permits(), "2");
+}
 
 TEST_P(UnitBudgetRowsTest, a_window_that_has_ended_counts_no_more) { expect_begun_again("- 1"); }
 

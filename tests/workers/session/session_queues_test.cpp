@@ -14,7 +14,7 @@ constexpr TimeUs known_until = noon + second;
 constexpr TimeUs turn_us = 250'000;
 
 SessionQueues queues_with(const std::vector<QueueLimits>& limits) {
-  SessionQueues queues({"default", "model"});
+  SessionQueues queues({"default", "model"}, 1);
   queues.learn(limits, noon);
   return queues;
 }
@@ -31,7 +31,7 @@ void claim_from(SessionQueues& queues, Shard shard, std::vector<NoOneWaits> no_o
 const NoOneWaits for_place{.queue = "model", .for_place = true};
 const NoOneWaits for_turn{.queue = "model", .for_turn = true};
 
-bool may_go_on(const SessionQueues& queues, SessionQueues::Holder holder, TimeUs now_us = noon) {
+bool may_go_on(SessionQueues queues, SessionQueues::Holder holder, TimeUs now_us = noon) {
   return queues.may_go_on("model", holder, now_us);
 }
 
@@ -59,76 +59,30 @@ TEST(SessionQueues, where_starts_are_short_no_branch_goes_on) {
   EXPECT_FALSE(may_go_on(queues, {.is_short = true}));
 }
 
-TEST(SessionQueues, where_turns_are_counted_a_held_branch_goes_on_while_no_one_waits_in_its_shard) {
-  SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer"}});
-  const SessionQueues::Holder holder{.shard = 1, .held_us = 60 * second};
-  const TimeUs now_us = noon + 61 * second;
-  const TimeUs until = now_us + second;
-  EXPECT_FALSE(may_go_on(queues, holder, now_us)) << "nothing is known";
-  claim_from(queues, 1, {for_turn}, until);
-  EXPECT_TRUE(may_go_on(queues, {.shard = 1}, now_us));
-  EXPECT_FALSE(may_go_on(queues, {.shard = 2}, now_us));
-  EXPECT_FALSE(may_go_on(queues, {.shard = 1}, until));
-  claim_from(queues, 1, {}, until);
-  EXPECT_FALSE(may_go_on(queues, {.shard = 1}, now_us));
-}
-
 TEST(SessionQueues, where_turns_are_counted_a_held_branch_goes_on_while_only_jobs_of_its_own_key_wait) {
   SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer"}});
   const TimeUs now_us = noon + 1;
-  claim_from(queues, 1, {{.queue = "model", .but_of = "acme"}});
-  EXPECT_TRUE(may_go_on(queues, {.shard = 1, .key = "acme"}, now_us));
-  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .key = "tiny"}, now_us)) << "it is the turn of acme";
-  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .key = "acme"}, known_until));
+  EXPECT_FALSE(may_go_on(queues, {.key = "acme"}, now_us)) << "nothing is known";
+  claim_from(queues, 0, {{.queue = "model", .but_of = "acme"}});
+  EXPECT_TRUE(may_go_on(queues, {.key = "acme"}, now_us));
+  EXPECT_FALSE(may_go_on(queues, {.key = "tiny"}, now_us)) << "it is the turn of acme";
+  EXPECT_FALSE(may_go_on(queues, {.key = "acme"}, known_until));
+  claim_from(queues, 0, {for_turn});
+  EXPECT_TRUE(may_go_on(queues, {.key = "tiny"}, now_us)) << "no one waits";
+  EXPECT_FALSE(may_go_on(queues, {.key = "tiny", .may_miss_home = true}, now_us));
+  claim_from(queues, 0, {});
+  EXPECT_FALSE(may_go_on(queues, {.key = "acme"}, now_us));
 }
 
-TEST(SessionQueues, where_turns_are_counted_no_branch_goes_on_while_another_key_waits_in_any_shard) {
-  SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer"}});
-  const TimeUs now_us = noon + 1;
-  const SessionQueues::Holder holder{.shard = 1, .key = "acme"};
-  claim_from(queues, 1, {{.queue = "model", .but_of = "acme"}});
-  claim_from(queues, 2, {});
-  EXPECT_FALSE(may_go_on(queues, holder, now_us)) << "the slot may be for shard 2";
-  claim_from(queues, 2, {{.queue = "model", .but_of = "tiny"}});
-  EXPECT_FALSE(may_go_on(queues, holder, now_us));
-  claim_from(queues, 2, {{.queue = "model", .but_of = "acme"}});
-  EXPECT_TRUE(may_go_on(queues, holder, now_us));
-  claim_from(queues, 2, {for_turn});
-  EXPECT_TRUE(may_go_on(queues, holder, now_us));
-}
-
-// While branches go on in all slots, no claim would see a job of another key that comes.
-TEST(SessionQueues, where_turns_are_counted_a_notification_is_answered_by_asking_for_other_keys_now_and_then) {
-  SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer"}});
-  claim_from(queues, 1, {{.queue = "model", .but_of = "acme"}});
-  EXPECT_TRUE(queues.asks(noon).empty()) << "nothing has come";
-  EXPECT_EQ(queues.ask_due_us(), never_us);
-  queues.notified();
-  std::vector<AskForOthers> asks = queues.asks(noon);
-  ASSERT_EQ(asks.size(), 1u);
-  EXPECT_EQ(asks[0].queue, "model");
-  EXPECT_EQ(asks[0].shard, 1);
-  EXPECT_EQ(asks[0].but_of, "acme");
-  queues.notified();
-  constexpr TimeUs next = noon + SessionQueues::ask_pause_us;
-  EXPECT_EQ(queues.ask_due_us(), next);
-  EXPECT_TRUE(queues.asks(next - 1).empty());
-  EXPECT_EQ(queues.asks(next).size(), 1u);
-  const SessionQueues::Holder holder{.shard = 1, .key = "acme"};
-  queues.asked(asks[0], known_until + second);
-  EXPECT_TRUE(may_go_on(queues, holder, known_until)) << "no one else waits still";
-  asks[0].answer = true;
-  queues.asked(asks[0], known_until + second);
-  EXPECT_FALSE(may_go_on(queues, holder, next));
-  queues.notified();
-  EXPECT_TRUE(queues.asks(next + second).empty()) << "a claim comes before it is asked again";
-}
-
-TEST(SessionQueues, only_where_turns_of_keys_are_counted_is_a_notification_answered_by_asking) {
-  SessionQueues queues = queues_with({{.name = "model", .ageing_us = second}});
-  claim_from(queues, 1, {for_turn});
-  queues.notified();
-  EXPECT_TRUE(queues.asks(noon).empty());
+// A job of the same key that has waited for long goes first.
+TEST(SessionQueues, where_turns_and_waiting_count_a_held_branch_goes_on_for_its_time_while_its_own_key_waits) {
+  SessionQueues queues = queues_with({{.name = "model", .ageing_us = second, .key = "tag.customer"}});
+  const TimeUs now_us = noon + turn_us + 1;
+  claim_from(queues, 0, {{.queue = "model", .but_of = "acme"}});
+  EXPECT_TRUE(may_go_on(queues, {.key = "acme", .held_us = turn_us - 1}, now_us));
+  EXPECT_FALSE(may_go_on(queues, {.key = "acme", .held_us = turn_us}, now_us));
+  claim_from(queues, 0, {for_turn});
+  EXPECT_TRUE(may_go_on(queues, {.key = "acme", .held_us = turn_us}, now_us)) << "no one waits";
 }
 
 TEST(SessionQueues, a_branch_that_was_claimed_by_another_key_of_its_queue_is_claimed_again) {
@@ -144,9 +98,9 @@ TEST(SessionQueues, a_branch_that_was_claimed_by_another_key_of_its_queue_is_cla
 TEST(SessionQueues, where_turns_and_places_are_counted_a_place_is_given_back_after_its_turn) {
   SessionQueues queues = queues_with({{.name = "model", .key = "tag.customer", .key_concurrency = 1}});
   const TimeUs now_us = noon + turn_us + 1;
-  claim_from(queues, 1, {for_turn});
-  EXPECT_TRUE(may_go_on(queues, {.shard = 1, .held_us = turn_us - 1}, now_us));
-  EXPECT_FALSE(may_go_on(queues, {.shard = 1, .held_us = turn_us}, now_us));
+  claim_from(queues, 0, {for_turn});
+  EXPECT_TRUE(may_go_on(queues, {.held_us = turn_us - 1}, now_us));
+  EXPECT_FALSE(may_go_on(queues, {.held_us = turn_us}, now_us));
 }
 
 TEST(SessionQueues,

@@ -185,9 +185,9 @@ asio::awaitable<ToolAnswer> call_part(PartsRef parts, ToolCall call) {
   std::string name;
   const Served* served = tool.is_string() ? find_server(parts, tool.get<std::string>(), name) : nullptr;
   if (served == nullptr)
-    return refuse(
+    return refuse(  // another worker may have it
         failure("unknown_tool",
-                "Expected a tool of an MCP server that this worker has, but found " + excerpt(tool, 100) + ".", false));
+                "Expected a tool of an MCP server that this worker has, but found " + excerpt(tool, 100) + ".", true));
   if (!inputs.value("arguments", Json::object()).is_object())
     return refuse(failure(
         "invalid", "Expected an object as arguments, but found " + excerpt(inputs["arguments"], 100) + ".", false));
