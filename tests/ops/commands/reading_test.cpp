@@ -110,7 +110,8 @@ struct LongNames {
     made({"graph", "add", write_file("long.json", graph.dump())});
     made({"queue", "set", name, "--rate", "50000", "--per", "90m", "--burst", "1000", "--budget",
           "tokens=2000000000/month"});
-    made({"schedule", "add", name, "--graph", name, "--every", "1h", "--input", Json{{"text", words}}.dump()});
+    made({"schedule", "add", name, "--graph", name, "--every", "1h", "--input",
+          Json{{"text", words}, {"key", "k"}}.dump()});
     made({"schedule", "pause", name, "--reason", words});
     made({"hook", "add", name, "--url", "https://chat.example/in/" + name + name, "--on", "waits", "--graph", name});
     made({"hook", "pause", name, "--reason", words});
