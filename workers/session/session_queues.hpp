@@ -19,10 +19,10 @@ class SessionQueues {
  public:
   // The one who holds a branch and asks for it.
   struct Holder {
-    Shard shard = 0;        // of the branch's run
-    std::string key = {};   // by which the queue counts the branch
-    TimeUs held_us = 0;     // since the branch was claimed
-    bool is_short = false;  // too few starts of the queue were left for its key lately
+    Shard shard = 0;             // of the branch's run
+    std::string key = {};        // by which the queue counts the branch
+    TimeUs held_us = 0;          // since the branch was claimed
+    bool is_short = false;       // too few starts of the queue were left for its key lately
     bool may_miss_home = false;  // all slots are taken here, where jobs may wait for their home unseen by questions
   };
 

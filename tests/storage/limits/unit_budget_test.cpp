@@ -278,9 +278,8 @@ class UnitBudgetRowsTest : public UnitBudgetsTest {
 // Each permit is a row that a claim writes and another statement removes.
 TEST_P(UnitBudgetRowsTest, only_reservations_and_places_take_permits) {
   const auto permits = [this] {
-    return std::string(PgConnection({dsn(), "test", false})
-                           .ask("SELECT count(*) FROM cairn.permit", never_us)
-                           ->text(0, 0));
+    return std::string(
+        PgConnection({dsn(), "test", false}).ask("SELECT count(*) FROM cairn.permit", never_us)->text(0, 0));
   };
   set({.name = "model", .budgets = {thousand_a_month}});
   start_runs(1);
