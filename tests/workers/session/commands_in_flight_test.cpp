@@ -93,6 +93,7 @@ class InFlight : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<Store> store_;
   std::unique_ptr<Catalogue> catalogue_;
   std::unique_ptr<Client> client_;
+  std::unique_ptr<Catalogue> fuller_;  // of some tests: workers read it until they have stopped
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
 };
@@ -251,8 +252,8 @@ TEST_P(InFlight, a_failed_run_that_is_tried_again_at_once_leaves_no_child_of_bef
 }
 
 TEST_P(InFlight, runs_of_two_graph_versions_go_on_in_workers_of_which_one_lacks_a_handler) {
-  std::unique_ptr<Catalogue> fuller = small_catalogue();
-  fuller->handlers.add({.name = "t.new",
+  fuller_ = small_catalogue();
+  fuller_->handlers.add({.name = "t.new",
                         .labels = {"ok"},
                         .labels_from_node = false,
                         .reads = {},
@@ -274,7 +275,7 @@ TEST_P(InFlight, runs_of_two_graph_versions_go_on_in_workers_of_which_one_lacks_
   ASSERT_TRUE(wait_until([&] { return has_ended(old_run); }));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_FALSE(has_ended(new_run)) << "nobody has the handler";
-  work(*fuller);
+  work(*fuller_);
   EXPECT_TRUE(wait_until([&] { return has_ended(new_run); }));
   EXPECT_EQ(count(new_run, "step_failed"), 0) << "giving back is no attempt";
   EXPECT_NE(store_->run(old_run)->version, store_->run(new_run)->version);
