@@ -33,10 +33,10 @@ namespace cairn {
 //                 outputs as JSON; "Error: " and the reason for a call that failed or was not run. Calls of the graph's
 //                 functions are `calls`; `results` and `failures` are what a map over them left.
 //                 {..., "asked_into", "asked": {"calls"?, "results"?, "failures"?}}    -> ok | asks
-//                 with "asked_into" no message is made while the tool of a call asks a person (its sub-goal failed with
-//                 input_required): those calls go to that channel, [{"id", "tool", "inputs"}], and the node is left by
-//                 asks, for a map that makes them again, by runs of the graph mcp_call. `asked` is that channel and
-//                 what the map left, from which those calls then have their results. The node declares these "labels".
+//                 while the tool of a call asks a person (its sub-goal failed with input_required), "asked_into"
+//                 names the channel that gets those calls, [{"id", "tool", "inputs"}], and the node is left by asks:
+//                 a map makes them again by runs of the graph mcp_call. "asked" gives that channel and the results of
+//                 the map, which become the messages of those calls. The node declares these "labels".
 //   data.set      {"set": {CHANNEL: value}}                                            -> ok
 //   data.pick     {"value", "labels"?: {TEXT: LABEL}, "default"?: LABEL}
 //                 leaves by the label of the value's text (a string itself, else its JSON); without "labels" by the

@@ -19,7 +19,7 @@ class QueueTurns {
  public:
   static constexpr TimeUs ask_pause_us = 10'000;  // from one question to the next, where they are answered at once
 
-  // The next turn, for a branch that is held.
+  // May a held branch take the next turn?
   enum class Free : std::uint8_t {
     no,
     of_its_key,  // jobs of its own key wait

@@ -254,14 +254,14 @@ TEST_P(InFlight, a_failed_run_that_is_tried_again_at_once_leaves_no_child_of_bef
 TEST_P(InFlight, runs_of_two_graph_versions_go_on_in_workers_of_which_one_lacks_a_handler) {
   fuller_ = small_catalogue();
   fuller_->handlers.add({.name = "t.new",
-                        .labels = {"ok"},
-                        .labels_from_node = false,
-                        .reads = {},
-                        .reads_plan = false,
-                        .version = 1,
-                        .run = PureHandler([](const StepInput&) {
-                          return StepResult(Outcome{"ok", {{"new", true}}, {}});
-                        })});
+                         .labels = {"ok"},
+                         .labels_from_node = false,
+                         .reads = {},
+                         .reads_plan = false,
+                         .version = 1,
+                         .run = PureHandler([](const StepInput&) {
+                           return StepResult(Outcome{"ok", {{"new", true}}, {}});
+                         })});
   const auto versioned = [](const char* handler) {
     return std::string(R"({"name":"versioned","start":"w","limits":{"steps":9},"nodes":{"w":{"wait":{"ms":50},"on":{
       "fired":"a"}},"a":{"do":")") +
