@@ -424,6 +424,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/traces/run_trace_test.cpp
   tests/ops/traces/trace_thread_test.cpp
   tests/ops/hooks/hook_command_test.cpp
+  tests/ops/hooks/receiver.cpp
   tests/ops/schedules/schedule_test.cpp
   tests/ops/terminal/pager_test.cpp
   tests/ops/terminal/table_test.cpp
@@ -468,7 +469,6 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/traces/traces_test.cpp
   tests/ops/feed/feed_test.cpp
   tests/ops/hooks/hook_test.cpp
-  tests/ops/hooks/receiver.cpp
   tests/ops/starts/starts_test.cpp
   tests/ops/planners/plan_runner_runs_test.cpp
   tests/ops/planners/recorded_conversations_test.cpp

@@ -92,30 +92,63 @@ bool is_long(const std::string& name, const Lines& list) {
   });
 }
 
-// The faults of the mark, one sentence each: it stands over all files of long cases alone, and over no others.
-Faults mark_faults(const std::string& cmake, const Sources& sources, const Lines& list) {
-  static const std::regex token(R"(cairn_tests\(|target_sources\((short|long)_|\bLONG\b|\)|tests/[\w/]+\.cpp)");
-  enum class Mark { none, is_short, is_long } mark = Mark::none;
-  const Prefixes prefixes = prefixes_of(sources);
-  Faults faults;
+// A test program's source, and where it stands in ops/cmake/tests.cmake.
+struct Listed {
+  std::string program;
+  bool is_long;
+  const Source* file;
+};
+
+std::vector<Listed> listed_in(const std::string& cmake, const Sources& sources) {
+  static const std::regex token(
+      R"(cairn_tests\((\w+)|target_sources\((short|long)_(\w+)|\bLONG\b|\)|tests/[\w/]+\.cpp)");
+  std::string program;  // "": the list of none
+  bool is_long = false;
+  std::vector<Listed> listed;
   for (std::sregex_iterator found(cmake.begin(), cmake.end(), token), end; found != end; ++found) {
     const std::string word = found->str();
-    if (word == ")")
-      mark = Mark::none;
-    else if (word == "cairn_tests(" || (*found)[1] == "short")
-      mark = Mark::is_short;
-    else if ((word == "LONG" && mark == Mark::is_short) || (*found)[1] == "long")
-      mark = Mark::is_long;
-    const Source* file = mark == Mark::none ? nullptr : find_source(sources, word);
-    const Lines cases = file == nullptr ? Lines{} : cases_of(*file, prefixes);
+    if (word == ")") program.clear();
+    if (word == "LONG") is_long = true;
+    if ((*found)[1].matched || (*found)[3].matched) {
+      program = (*found)[1].str() + (*found)[3].str();
+      is_long = (*found)[2] == "long";
+    }
+    const Source* file = program.empty() ? nullptr : find_source(sources, word);
+    if (file != nullptr) listed.push_back({program, is_long, file});
+  }
+  return listed;
+}
+
+// The faults of the mark, one sentence each: it stands over all files of long cases alone, and over no others.
+Faults mark_faults(const std::string& cmake, const Sources& sources, const Lines& list) {
+  const Prefixes prefixes = prefixes_of(sources);
+  Faults faults;
+  for (const auto& [program, stands_under_long, file] : listed_in(cmake, sources)) {
+    const Lines cases = cases_of(*file, prefixes);
     if (cases.empty()) continue;
     const auto other =
         std::find_if_not(cases.begin(), cases.end(), [&](const auto& name) { return is_long(name, list); });
-    if (other == cases.end() && mark == Mark::is_short)
-      faults.push_back(word + ": all its cases are long: it stands under LONG");
-    if (other != cases.end() && mark == Mark::is_long)
-      faults.push_back(word + ": it stands under LONG, but this case is not long: " + *other);
+    if (other == cases.end() && !stands_under_long)
+      faults.push_back(file->path + ": all its cases are long: it stands under LONG");
+    if (other != cases.end() && stands_under_long)
+      faults.push_back(file->path + ": it stands under LONG, but this case is not long: " + *other);
   }
+  return faults;
+}
+
+// Includes of a file that is not long, whose definitions stand under LONG: the short program does not link.
+Faults link_faults(const std::string& cmake, const Sources& sources) {
+  const std::vector<Listed> listed = listed_in(cmake, sources);
+  std::set<std::string> long_headers;
+  for (const auto& [program, is_long, file] : listed)
+    if (is_long) long_headers.insert(program + " " + file->path.substr(0, file->path.size() - 3) + "hpp");
+  static const std::regex include(R"re(^#include "([^"]+)")re");
+  Faults faults;
+  std::smatch found;
+  for (const auto& [program, is_long, file] : listed)
+    for (const std::string& line : file->lines)
+      if (!is_long && std::regex_search(line, found, include) && long_headers.contains(program + " " + found[1].str()))
+        faults.push_back(file->path + ": it is not long, but the source of " + found[1].str() + " stands under LONG");
   return faults;
 }
 
@@ -126,6 +159,28 @@ TEST(LongCases, files_of_nothing_else_are_not_compiled_by_a_plain_run_and_all_ot
   EXPECT_NE(text.find("\n  LONG\n"), std::string::npos);
   const Faults faults = mark_faults(text, all_sources(), lines_of(source_dir() + "/tests/long_cases.txt"));
   EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
+TEST(LongCases, a_program_without_them_has_all_that_it_includes) {
+  const Source* cmake = find_source(all_sources(), "ops/cmake/tests.cmake");
+  ASSERT_NE(cmake, nullptr);
+  const Faults faults = link_faults(text_of(*cmake), all_sources());
+  EXPECT_TRUE(faults.empty()) << joined(faults);
+}
+
+TEST(LongCases, an_include_of_what_stands_under_the_mark_is_reported) {
+  const Sources sources = {
+      source("tests/a.cpp", "#include \"tests/help.hpp\"\nTEST(A, one) {}\n"),
+      source("tests/b.cpp", "#include \"tests/help.hpp\"\nTEST(B, one) {}\n"),
+      source("tests/help.cpp", "int help() { return 1; }\n"),
+  };
+  const auto faults = [&](const std::string& cmake) { return link_faults(cmake, sources); };
+  EXPECT_EQ(faults("cairn_tests(x fast y\n  tests/a.cpp\n  LONG\n  tests/b.cpp\n  tests/help.cpp\n)\n"),
+            Faults{"tests/a.cpp: it is not long, but the source of tests/help.hpp stands under LONG"});
+  EXPECT_EQ(faults("cairn_tests(x fast y\n  tests/a.cpp\n  tests/help.cpp\n  LONG\n  tests/b.cpp\n)\n"), Faults{});
+  EXPECT_EQ(faults("cairn_tests(x fast y\n  LONG\n  tests/b.cpp\n  tests/help.cpp\n)\n"
+                   "cairn_tests(z fast y\n  tests/a.cpp\n  tests/help.cpp\n)\n"),
+            Faults{});
 }
 
 TEST(LongCases, a_file_under_the_wrong_mark_is_reported) {
