@@ -2,10 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <new>
-#include <spdlog/spdlog.h>
 #include <system_error>
 #include <unistd.h>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "ops/service/environment.hpp"
 #include "ops/terminal/pager.hpp"
 #include "storage/postgres/connection.hpp"
+#include "workers/ports/allocator.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/own_process.hpp"
 #include "workers/ports/untrusted_text.hpp"
@@ -87,6 +86,7 @@ bool is_about_configuration(const Settings& settings, const Error& error) {
 
 int run_chosen(const CommandLine& line) {
   try {
+    make_arenas();
     const Exit result = line.chosen();
     if (!result && is_about_configuration(line.settings, result.error()))
       return say(exit_usage, result.error().message);

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <boost/version.hpp>
-#include <dlfcn.h>
 #include <nlohmann/json.hpp>
 #include <spdlog/version.h>
 #include <zlib.h>
@@ -14,22 +13,13 @@
 #include "ops/terminal/print.hpp"
 #include "storage/ground/library_versions.hpp"
 #include "storage/postgres/schema.hpp"
+#include "workers/ports/allocator.hpp"
 
 namespace cairn {
 namespace {
 
 std::string dotted(int major, int minor, int patch) {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
-}
-
-// Jemalloc's own, where it is linked: it has no function of its own for this.
-std::optional<std::string> jemalloc_version() {
-  using Read = int (*)(const char*, void*, std::size_t*, void*, std::size_t);
-  const auto read = reinterpret_cast<Read>(dlsym(RTLD_DEFAULT, "mallctl"));
-  const char* version = nullptr;
-  std::size_t size = sizeof version;
-  if (read == nullptr || read("version", &version, &size, nullptr, 0) != 0) return {};
-  return std::string(version).substr(0, std::string(version).find('-'));
 }
 
 Json linked_libraries() {
