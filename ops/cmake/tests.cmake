@@ -270,6 +270,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/runtime/progress_test.cpp
   tests/workers/runtime/serial_executor_test.cpp
   tests/workers/runtime/loop_watchdog_test.cpp
+  tests/workers/runtime/periodic_thread_test.cpp
   tests/workers/runtime/refused_calls_test.cpp
   tests/workers/runtime/client_test.cpp
   tests/workers/runtime/worker_store_test.cpp

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <new>
+#include <spdlog/spdlog.h>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -13,6 +15,9 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr std::chrono::milliseconds memory_pause(100);  // before memory is asked for again
+constexpr std::chrono::seconds pool_pause(1);           // of a thread whose work has thrown
+
 struct BlockingCall {
   bool has_ended = false;    // the waiter's thread only
   std::exception_ptr fault;  // likewise
@@ -21,20 +26,52 @@ struct BlockingCall {
 void run_on_this_thread(const std::shared_ptr<Meeting>& meeting, const std::shared_ptr<BlockingCall>& call,
                         const std::function<void()>& work, std::int64_t timeout_ms) {
   if (!meeting->is_awaited()) return;
-  if (timeout_ms > 0) meeting->post([meeting, timeout_ms] { meeting->end_after(timeout_ms); });
   std::exception_ptr fault;
   try {
+    if (timeout_ms > 0) meeting->post([meeting, timeout_ms] { meeting->end_after(timeout_ms); });
     work();
   } catch (...) {
     fault = std::current_exception();
   }
-  meeting->post([call, fault] {
-    call->has_ended = true;
-    call->fault = fault;
-  });
+  while (meeting->is_awaited()) {  // nothing else wakes it, so memory is waited for
+    try {
+      return meeting->post([call, fault] {
+        call->has_ended = true;
+        call->fault = fault;
+      });
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(memory_pause);
+    }
+  }
+}
+
+// Until it is stopped, or has no more work.
+void run_whatever_is_thrown(asio::io_context& io) {
+  while (true) {
+    try {
+      io.run();
+      return;
+    } catch (...) {
+      log_last_exception("the work of a pool");
+    }
+    std::this_thread::sleep_for(pool_pause);
+  }
 }
 
 }  // namespace
+
+void log_last_exception(const char* whose) noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::exception& thrown) {
+      spdlog::error("Expected {} to throw nothing, but: {}", whose, thrown.what());
+    } catch (...) {
+      spdlog::error("Expected {} to throw nothing, but it threw something that is no exception.", whose);
+    }
+  } catch (...) {  // there is nothing left to say it with
+  }
+}
 
 Threads::Threads(int count, const std::function<void()>& work, const std::function<void()>& stop) {
   threads_.reserve(static_cast<std::size_t>(count));
@@ -59,7 +96,7 @@ void Threads::join() {
 struct ThreadPool::Parts {
   explicit Parts(int count)
       : threads(
-            count, [this] { io.run(); }, [this] { io.stop(); }) {}
+            count, [this] { run_whatever_is_thrown(io); }, [this] { io.stop(); }) {}
 
   boost::asio::io_context io;
   asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(io);

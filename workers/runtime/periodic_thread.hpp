@@ -11,7 +11,8 @@ namespace cairn {
 
 class PeriodicThread {
  public:
-  // `work` returns the pause before the next call, in milliseconds; it must not throw.
+  // `work` returns the pause before the next call, in milliseconds. One that throws is called again a second later; the
+  // first of such calls in a row is logged.
   explicit PeriodicThread(std::function<long()> work);
   ~PeriodicThread();
 
