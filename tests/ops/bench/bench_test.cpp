@@ -1,4 +1,5 @@
-// The benchmark does what it says; how fast is not tested.
+// The benchmark does what it says; how fast is not tested, but for what was slow by its nature: bounds that any machine
+// keeps (ops/bench/RESULTS.md has the measured ones).
 #include <gtest/gtest.h>
 
 #include "tests/ops/program.hpp"
@@ -68,12 +69,14 @@ TEST(Bench, nothing_is_left_where_files_are_temporary) {
   for (const auto& left : std::filesystem::directory_iterator(temporary)) ADD_FAILURE() << left.path();
 }
 
+// At the 100 a second of old, 600 took six.
 TEST(Bench, A14_what_a_killed_worker_held_is_taken_over) {
-  const Json line = measured({"takeover", "--runs", "60", "--workers", "2"});
+  const Json line = measured({"takeover", "--runs", "600", "--workers", "2"});
   EXPECT_EQ(line["unit"], "s");
-  EXPECT_EQ(line["holds"], 60);
+  EXPECT_EQ(line["holds"], 600);
   EXPECT_EQ(line["survivors"], 2);
   EXPECT_GE(line["value"], 0);
+  EXPECT_LT(line["value"], 5) << line;
   EXPECT_GE(line["executed_again_after_s"], line["noticed_after_s"]);
 }
 
@@ -192,11 +195,14 @@ TEST(Bench, A6_a_list_that_grows_is_held_against_a_value_that_is_replaced) {
   expect_positive(line, {"value", "limit", "ratio", "last_quarter_to_first"});
 }
 
+// 2,000 steps of 50 ms on 64 slots are 1.6 s. Four processes took three to four times as long as one.
 TEST(Bench, A7_a_wide_run_on_several_processes_is_held_against_one) {
-  const Json line = measured({"scale.wide", "--width", "60", "--runs", "1"});
+  const Json line = measured({"scale.wide", "--width", "2000", "--runs", "1"});
   expect_positive(line, {"value", "limit", "ratio", "slots"});
+  const Json& wide = line["width_2000"];
   for (const char* processes : {"processes_1", "processes_2", "processes_4", "processes_8"})
-    expect_positive(line["width_60"][processes], {"seconds", "client_cpu_seconds", "time_to_one", "client_cpu_to_one"});
+    expect_positive(wide[processes], {"seconds", "client_cpu_seconds", "time_to_one", "client_cpu_to_one"});
+  EXPECT_LT(wide["processes_4"]["time_to_one"], 3) << line;
 }
 
 TEST(Bench, runs_in_flight_are_in_memory_at_once) {

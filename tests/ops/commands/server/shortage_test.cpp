@@ -1,8 +1,11 @@
 // The program where the machine gives it too little: descriptors, threads, memory.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <utility>
+#include <vector>
 
 #include "tests/ops/program.hpp"
 #include "tests/paths.hpp"
@@ -16,14 +19,20 @@ std::string one_goal(const std::string& tool) {
   return Json{{"goal", "g"}, {"sub_goals", {{{"id", "a"}, {"tool", tool}, {"inputs", Json::object()}}}}}.dump();
 }
 
-// A command that has enough memory goes on, and is asked to end after ten seconds.
-Ran run_within(int megabytes, const Arguments& command) {
+// Arguments of /bin/sh. A command that has enough memory goes on, is asked to end after `seconds`, and is killed twenty
+// later.
+Arguments within(int megabytes, int seconds, const Arguments& command) {
   const std::string limits = "ulimit -v " + std::to_string(megabytes * 1000) +
-                             "; exec timeout --preserve-status --signal TERM 10 \"$0\" \"$@\"";
+                             "; exec timeout --preserve-status --signal TERM --kill-after 20 " +
+                             std::to_string(seconds) + " \"$0\" \"$@\"";
   Arguments arguments = {"-c", limits, testing::cairn_program()};
   arguments.insert(arguments.end(), command.begin(), command.end());
   arguments.insert(arguments.end(), {"--dsn", owner_dsn()});
-  return run_program("/bin/sh", arguments);
+  return arguments;
+}
+
+Ran run_within(int megabytes, const Arguments& command) {
+  return run_program("/bin/sh", within(megabytes, 10, command));
 }
 
 // A worker that was short of descriptors failed 39 of 40 runs that a healthy one shared with it, and its log had no
@@ -92,6 +101,29 @@ TEST(Shortage, D13_a_program_with_too_little_memory_or_threads_says_so_and_exits
     }
     EXPECT_GT(refused, 0u) << command.front();
     EXPECT_LT(refused, sizes.size()) << command.front();
+  }
+}
+
+// A thread's first allocation read a null pointer where the allocator had no room for another arena: at a few sizes,
+// and only while other processes kept the machine busy.
+TEST(Shortage, D13_no_size_of_memory_ends_it_by_a_signal) {
+  constexpr int least = 60, most = 300, step = 4;  // MB
+  constexpr int at_once = 4;
+  const std::string goal = one_goal("echo");
+  for (const Arguments& command : {Arguments{"work"}, Arguments{"start", "plan_runner", "--input", goal, "--wait"}}) {
+    int refused = 0;
+    for (int first = least; first <= most; first += at_once * step) {
+      std::vector<std::pair<int, Beside>> under_way;
+      for (int megabytes = first; megabytes <= std::min(most, first + (at_once - 1) * step); megabytes += step)
+        under_way.emplace_back(megabytes, Beside("/bin/sh", within(megabytes, 2, command)));
+      for (auto& [megabytes, process] : under_way) {
+        const int exit = process.wait();
+        refused += exit == 1 ? 1 : 0;
+        EXPECT_TRUE(exit <= 128 || exit == 128 + SIGTERM)  // asked to end before it could listen
+            << command.front() << " with " << megabytes << " MB: exit " << exit << " " << process.err();
+      }
+    }
+    EXPECT_GT(refused, 0) << command.front();
   }
 }
 
