@@ -1,5 +1,5 @@
 // tests/attacks.md keeps its word: each finding of the reviews has its line, each line names tests, they exist, and
-// each test that is named for a finding stands in its line.
+// each test that is named for a finding stands in its line; one that is skipped on some machines is marked as such.
 #include <gtest/gtest.h>
 #include <map>
 #include <regex>
@@ -36,7 +36,7 @@ std::set<std::string> findings_named_in(const std::string& test, const std::set<
 
 // The faults of the page, one sentence each.
 Sentences attack_faults(const Sentences& page, const std::set<std::string>& tests, std::set<std::string> findings) {
-  static const std::regex row(R"(^\| ([AHD]\d+) \| .+ \| (`\w+\.\w+`(?: `\w+\.\w+`)*) \|$)");
+  static const std::regex row(R"(^\| ([AHD]\d+) \| .+ \| ()" + std::string(tests_cell) + R"() \|$)");
   static const std::regex named(R"(`(\w+\.\w+)`)");
   Sentences faults;
   std::map<std::string, std::set<std::string>> lacking;
@@ -63,9 +63,34 @@ TEST(Attacks, issue_18_every_finding_names_tests_that_exist) {
   for (const std::string& fault : attack_faults(page, test_names(), all_findings())) ADD_FAILURE() << fault;
 }
 
+TEST(Attacks, a_test_that_is_skipped_somewhere_is_named_with_where_it_runs) {
+  const WhereTestsRun where = where_tests_run();
+  ASSERT_FALSE(where.empty());
+  for (const std::string& line : lines_of(source_dir() + "/tests/attacks.md"))
+    for (const std::string& fault : where_faults(line, where)) ADD_FAILURE() << fault;
+}
+
+TEST(Attacks, where_a_test_runs_is_taken_from_its_body) {
+  const std::string skip =
+      ") GTEST_"
+      "SKIP() << \"why\";";
+  const WhereTestsRun where = where_tests_run(
+      {"TEST(Suite, always) {", "}", "void helps() {", "  if (geteuid() != 0" + skip, "}", "TEST_F(Suite, root) {",
+       "  if (geteuid() != 0" + skip, "}", "TEST(Suite, less) {", "  if (!fs::exists(\"/usr/bin/less\")" + skip, "}"});
+  EXPECT_EQ(where, (WhereTestsRun{{"Suite.root", {"as root"}}, {"Suite.less", {"where "}}}));
+  EXPECT_EQ(where_faults("| A1 | was | `Suite.root` (as root) `Suite.always` `Suite.less` (where less is) |", where),
+            Sentences{});
+  EXPECT_EQ(where_faults("| A1 | was | `Suite.always` `Suite.root` |", where),
+            Sentences{"Expected \"as root\" in parentheses after Suite.root, which is skipped elsewhere"});
+  EXPECT_EQ(where_faults("| A1 | was | `Suite.less` (as root) |", where).size(), 1u);
+  EXPECT_EQ(where_faults("| A1 | was | `Suite.always` (as root) |", where),
+            Sentences{"Suite.always is never skipped, but its line says: as root"});
+}
+
 TEST(Attacks, what_the_page_lacks_is_reported) {
   const std::set<std::string> tests{"Suite.there"};
   EXPECT_EQ(attack_faults({"| A1 | was found | `Suite.there` |"}, tests, {"A1"}), Sentences{});
+  EXPECT_EQ(attack_faults({"| A1 | was found | `Suite.there` (as root) `Suite.there` |"}, tests, {"A1"}), Sentences{});
   EXPECT_EQ(attack_faults({"| A1 | was found | `Suite.gone` |"}, tests, {"A1"}),
             Sentences{"There is no test Suite.gone"});
   EXPECT_EQ(attack_faults({"| A1 | was found | by luck |"}, tests, {"A1"}),
