@@ -69,11 +69,11 @@ TEST(Bench, nothing_is_left_where_files_are_temporary) {
   for (const auto& left : std::filesystem::directory_iterator(temporary)) ADD_FAILURE() << left.path();
 }
 
-// At the 100 a second of old, 600 took six.
+// 200 at each look, every two seconds and whatever the number of survivors: 1,000 took eight.
 TEST(Bench, A14_what_a_killed_worker_held_is_taken_over) {
-  const Json line = measured({"takeover", "--runs", "600", "--workers", "2"});
+  const Json line = measured({"takeover", "--runs", "1000", "--workers", "2"});
   EXPECT_EQ(line["unit"], "s");
-  EXPECT_EQ(line["holds"], 600);
+  EXPECT_EQ(line["holds"], 1'000);
   EXPECT_EQ(line["survivors"], 2);
   EXPECT_GE(line["value"], 0);
   EXPECT_LT(line["value"], 5) << line;
@@ -195,14 +195,14 @@ TEST(Bench, A6_a_list_that_grows_is_held_against_a_value_that_is_replaced) {
   expect_positive(line, {"value", "limit", "ratio", "last_quarter_to_first"});
 }
 
-// 2,000 steps of 50 ms on 64 slots are 1.6 s. Four processes took three to four times as long as one.
+// 3,000 steps of 50 ms on 64 slots are 2.4 s. Four processes took 3.3 times as long as one.
 TEST(Bench, A7_a_wide_run_on_several_processes_is_held_against_one) {
-  const Json line = measured({"scale.wide", "--width", "2000", "--runs", "1"});
+  const Json line = measured({"scale.wide", "--width", "3000", "--runs", "1"});
   expect_positive(line, {"value", "limit", "ratio", "slots"});
-  const Json& wide = line["width_2000"];
+  const Json& wide = line["width_3000"];
   for (const char* processes : {"processes_1", "processes_2", "processes_4", "processes_8"})
     expect_positive(wide[processes], {"seconds", "client_cpu_seconds", "time_to_one", "client_cpu_to_one"});
-  EXPECT_LT(wide["processes_4"]["time_to_one"], 3) << line;
+  EXPECT_LT(wide["processes_4"]["time_to_one"], 2.5) << line;
 }
 
 TEST(Bench, runs_in_flight_are_in_memory_at_once) {
