@@ -1,6 +1,7 @@
 #include "workers/gateway/gateway_driver.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -11,6 +12,7 @@
 
 #include "storage/clock.hpp"
 #include "workers/ports/log.hpp"
+#include "workers/ports/threads.hpp"
 
 namespace cairn {
 namespace {
@@ -29,6 +31,8 @@ struct GatewayDriver::Parts {
   using Lock = std::unique_lock<std::mutex>;
 
   void begin();
+  void end();
+  void work(const std::function<void()>& round);
   void carry();
   void listen();
   void advance(Lock& lock);
@@ -47,27 +51,60 @@ struct GatewayDriver::Parts {
   bool ends = false;
   TimeUs complained_at = 0;
   const std::function<TimeUs()> steady = steady_us;
-  std::vector<std::thread> threads;
+  std::mutex beginning;  // locked before `mutex`
+  std::optional<Threads> threads;
 };
 
+// All threads or none: with fewer, all calls might wait for ever. REQUIRES: the mutex is not locked here.
 void GatewayDriver::Parts::begin() {
-  if (!threads.empty()) return;
-  for (int n = 0; n < carriers_max; ++n) threads.emplace_back([this] { carry(); });
-  threads.emplace_back([this] { listen(); });
+  const std::lock_guard once(beginning);
+  if (threads) return;
+  const auto begun = std::make_shared<std::atomic<int>>(0);
+  try {
+    threads.emplace(
+        carriers_max + 1, [this, begun] { work([this, listens = (*begun)++ == 0] { listens ? listen() : carry(); }); },
+        [this] { end(); });
+  } catch (...) {
+    const Lock lock(mutex);
+    ends = false;
+    throw;
+  }
 }
 
-// Each thread carries out a call, gives its answer to the gateway, and goes on with what follows from it.
+void GatewayDriver::Parts::end() {
+  {
+    const Lock lock(mutex);
+    ends = true;
+  }
+  wake.notify_all();
+}
+
+// Rounds until the end. A worker over HTTP whose call was lost by an exception asks again when its time is over.
+void GatewayDriver::Parts::work(const std::function<void()>& round) {
+  for (;;) {
+    {
+      const Lock lock(mutex);
+      if (ends) return;
+    }
+    try {
+      round();
+    } catch (...) {
+      log_last_exception("the calls for workers over HTTP");
+      std::this_thread::sleep_for(std::chrono::milliseconds(notification_ms));
+    }
+  }
+}
+
+// Carries out a call, gives its answer to the gateway, and goes on with what follows from it.
 void GatewayDriver::Parts::carry() {
   Lock lock(mutex);
-  while (!ends) {
-    if (!calls.empty()) {
-      carry_out_one(lock);
-    } else {
-      const TimeUs pause_us = std::clamp<TimeUs>(gateway.due_us() - steady_us(), 0, rest_us);
-      if (pause_us > 0) wake.wait_for(lock, std::chrono::microseconds(pause_us));
-    }
-    advance(lock);
+  if (!calls.empty()) {
+    carry_out_one(lock);
+  } else {
+    const TimeUs pause_us = std::clamp<TimeUs>(gateway.due_us() - steady_us(), 0, rest_us);
+    if (pause_us > 0) wake.wait_for(lock, std::chrono::microseconds(pause_us));
   }
+  advance(lock);
 }
 
 void GatewayDriver::Parts::carry_out_one(Lock& lock) {
@@ -122,41 +159,32 @@ void GatewayDriver::Parts::advance(Lock& lock) {
 
 // Only while a worker waits for steps.
 void GatewayDriver::Parts::listen() {
-  for (;;) {
-    {
-      Lock lock(mutex);
-      wake.wait(lock, [this] { return ends || !asked.empty(); });
-      if (ends) return;
-    }
-    bool is_notified = false;
-    try {
-      is_notified = store.await_notification(notification_ms);
-    } catch (const std::exception&) {  // it polls
-      std::this_thread::sleep_for(std::chrono::milliseconds(notification_ms));
-    }
-    if (!is_notified) continue;
+  {
     Lock lock(mutex);
-    gateway.notified();
-    advance(lock);
-    wake.notify_one();
+    wake.wait(lock, [this] { return ends || !asked.empty(); });
+    if (ends) return;
   }
+  bool is_notified = false;
+  try {
+    is_notified = store.await_notification(notification_ms);
+  } catch (const std::exception&) {  // it polls
+    std::this_thread::sleep_for(std::chrono::milliseconds(notification_ms));
+  }
+  if (!is_notified) return;
+  Lock lock(mutex);
+  gateway.notified();
+  advance(lock);
+  wake.notify_one();
 }
 
 GatewayDriver::GatewayDriver(Store& store, const ToolTable& tools, GatewayOptions options)
     : parts_(std::make_unique<Parts>(store, tools, std::move(options))) {}
 
-GatewayDriver::~GatewayDriver() {
-  {
-    const Parts::Lock lock(parts_->mutex);
-    parts_->ends = true;
-  }
-  parts_->wake.notify_all();
-  for (std::thread& thread : parts_->threads) thread.join();
-}
+GatewayDriver::~GatewayDriver() { parts_->end(); }
 
 AskId GatewayDriver::ask(Ask ask, OnAnswer on_answer) {
-  Parts::Lock lock(parts_->mutex);
   parts_->begin();
+  const Parts::Lock lock(parts_->mutex);
   const AskId id = ++parts_->last_ask;
   parts_->asked.emplace(id, std::move(on_answer));
   parts_->gateway.tick(steady_us());

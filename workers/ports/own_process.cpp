@@ -28,7 +28,7 @@ constexpr bool is_inspected = __has_feature(address_sanitizer);
 constexpr bool is_inspected = false;
 #endif
 
-constexpr std::int64_t address_space_mib_min = 128;  // for stacks and arenas of the threads, and what they do
+constexpr std::int64_t address_space_mib_min = 192;  // for stacks and arenas of the threads, and what they do
 
 // The bytes that the process was started with, as /proc shows them: variables that were replaced since lie there, too.
 std::span<char> first_environment() {

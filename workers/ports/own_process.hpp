@@ -21,7 +21,7 @@ void raise_open_files();
 std::int64_t open_files_at_start();
 
 // Throws std::system_error (ENOMEM) if a limit (ulimit -v) leaves too little to start the threads of a worker or of the
-// API: with less, the allocator itself may break. `who` needs it, in the sentence.
+// API: with less, jemalloc may break as a thread begins (workers/ports/allocator). `who` needs it, in the sentence.
 void expect_address_space(const std::string& who);
 
 // Moves the environment to where no other process can read it (not in /proc/PID/environ), and keeps other processes of

@@ -69,12 +69,12 @@ void print_listening(const Settings& settings, const ServeOptions& options, cons
 }
 
 Exit serve(const Settings& settings, const ServeOptions& options) {
+  expect_address_space("the API");
   const std::string environment = token_of_environment();
   Result<Opened> opened = open_database(settings, ApiOptions().patience_ms);
   if (!opened) return opened.error();
   Result<std::optional<Opened>> replica = open_replica(settings, ApiOptions().patience_ms);
   if (!replica) return replica.error();
-  expect_address_space("the API");
   const Result<std::unique_ptr<TokenBook>> tokens = TokenBook::open(opened->dsn, environment);
   if (!tokens) return tokens.error();
   if (const Status may = check_listening(options.listen, options.transport, environment, (*tokens)->asks()); !may)

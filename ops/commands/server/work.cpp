@@ -21,6 +21,7 @@
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/reachable.hpp"
 #include "workers/means.hpp"
+#include "workers/ports/own_process.hpp"
 #include "workers/runtime/worker.hpp"
 
 namespace cairn {
@@ -127,6 +128,7 @@ Status check_own_sources(Opened& opened, const WorkOptions& options) {
 }
 
 Exit work(const Settings& settings, const WorkOptions& options) {
+  expect_address_space("a worker");
   StopSignals signals;
   Result<Opened> opened = open_database(settings);
   if (!opened) return opened.error();
