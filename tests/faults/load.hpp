@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -49,7 +50,7 @@ class Load {
   void start_again(int times);
   // Starts so many at once, in one acknowledged batch, so that no worker is without work.
   void start_batch(int count);
-  // A plan whose only sub-goal misbehaves in that way (note.cpp). It must end, and need not be done.
+  // A plan whose only sub-goal misbehaves in that way (note.cpp). It must end, as failed where that way cannot pass.
   void start_poison(const std::string& how);
 
   Beside& worker(std::size_t n) { return workers_[n % workers_.size()]; }
@@ -60,17 +61,22 @@ class Load {
   // In full, lets the workers work undisturbed for some seconds and notes at what rate.
   void measure_before();
   void measure_after();
-  // Calls `fault`, and in full notes at what rate the workers work meanwhile.
-  void measure_during(const std::function<void()>& fault);
+  // Calls `fault`, and in full notes at what rate the workers work meanwhile; expects this part of the rate before.
+  void measure_during(const std::function<void()>& fault, double kept_at_least = 0);
   // Starts plans one after another for so long, so that none waits for another, and calls `beside` after each. The
   // milliseconds from one step's call to that of the step after it, of 99 in 100 of them at most.
   double step_p99_ms(std::chrono::seconds span, const std::function<void()>& beside);
 
-  // Each time: starts two plans, calls `fault`, pauses; so there is always work in progress.
+  // Each time: starts two plans, calls `fault`, starts another one, pauses; so there is always work in progress, and a
+  // call to follow. Where `fault` notes no end of its own, it ended when it returned.
   void under(int times, std::chrono::milliseconds pause, const std::function<void()>& fault);
   void fault_ended();  // from now on work should go on
   // The same, where the time without work counts from its beginning.
   void fault_ended(std::chrono::system_clock::time_point began);
+  // A fault that strikes these workers alone. Its recovery is counted from its beginning, for each plan that one of
+  // them had in its hands then: until that is called again.
+  void strike(const std::vector<std::size_t>& workers, const std::function<void()>& fault);
+  std::vector<std::size_t> all_workers() const;
   // A fault that loses the server's latest writes. Ends when `fault` returns.
   void lose(Unwritten what, const std::function<void()>& fault);
   void wait_until_ended();
@@ -116,29 +122,46 @@ class Load {
   std::vector<std::string> runs() const;
   void compare();
   void count_executions(const std::vector<Execution>& ledger);
+  void compare_poison(const std::string& dsn) const;
+  struct Outage {
+    TimeUs ended_at = 0;
+    TimeUs counted_from = 0;
+    std::set<pid_t> struck = {};  // workers; empty: all that is
+    bool kills = false;           // them
+  };
+  void note_recovery(const Outage& outage, TimeUs next);
+  void measure_recoveries(const std::vector<Execution>& ledger);
+  void measure_struck(const Outage& outage, const std::map<std::string, std::vector<Execution>>& calls);
   std::string ended_before(TimeUs at) const;
   void note_start(std::string run);
+  double median_rate() const;
+  std::set<std::string> left_unsigned() const;
   void check_database() const;
 
   LoadOptions options_;
   std::filesystem::path ledger_;
   std::string tools_;
   std::vector<Beside> workers_;
-  bool are_killed_ = false;          // some of them
-  std::vector<Start> runs_;          // whose start was acknowledged
-  std::vector<std::string> poison_;  // likewise
+  std::set<pid_t> killed_;   // workers
+  std::vector<Start> runs_;  // whose start was acknowledged
+  struct Poison {
+    std::string how;
+    std::string run;
+  };
+  std::vector<Poison> poison_;  // likewise
   std::set<std::string> tried_again_;
   std::vector<std::string> gone_;  // acknowledged runs that went with lost commits
   int keys_ = 0;
   int batches_ = 0;
   FaultLine line_;
-  struct Outage {
-    TimeUs ended_at = 0;
-    TimeUs counted_from = 0;
-  };
   std::vector<Outage> outages_;  // one for each fault
   std::vector<Lapse> lapses_;
 };
+
+// `verify --all`, with arguments that `on` completes, finds nothing but unsigned ends of these runs, which those that
+// were killed left; then signs these alone, as an operator would. An end that was added to another run remains a
+// finding.
+void accept_unsigned(const std::function<Arguments(Arguments)>& on, const std::set<std::string>& left);
 
 // The embedded cluster under the load.
 std::string cluster_dsn();

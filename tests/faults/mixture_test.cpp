@@ -73,15 +73,20 @@ class Mixture {
   static void pause(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
   void kill_worker() { load_.replace_worker(random_()); }
   void stop_worker(int ms) {
-    Beside& worker = load_.worker(random_());
-    worker.signal(SIGSTOP);
-    pause(ms);
-    worker.signal(SIGCONT);
+    const std::size_t n = random_();
+    load_.strike({n}, [&] {
+      load_.worker(n).signal(SIGSTOP);
+      pause(ms);
+      load_.worker(n).signal(SIGCONT);
+    });
   }
   void stop_worker() { stop_worker(static_cast<int>(random_() % 2'000)); }
   void stop_worker_for_long() { stop_worker(12'000); }
-  void cut_before() { proxy_.cut_next_commit(test::CuttingProxy::Cut::before_it_arrives); }
-  void cut_after() { proxy_.cut_next_commit(test::CuttingProxy::Cut::after_it_landed); }
+  void cut(test::CuttingProxy::Cut where) {
+    load_.strike({0}, [&] { proxy_.cut_next_commit(where); });
+  }
+  void cut_before() { cut(test::CuttingProxy::Cut::before_it_arrives); }
+  void cut_after() { cut(test::CuttingProxy::Cut::after_it_landed); }
   void restart_server() {
     load_.lose(Unwritten::claims, [&] {
       server_.kill_at_once();
@@ -135,19 +140,25 @@ class Mixture {
     writer.execute("rollback");
   }
   void swallow() {
-    path_.swallow(true);
-    pause(2'000);
-    path_.swallow(false);
+    load_.strike({1}, [&] {
+      path_.swallow(true);
+      pause(2'000);
+      path_.swallow(false);
+    });
   }
   void reset() {
-    path_.reset_within(40'000);
-    pause(500);
-    path_.reset_within(0);
+    load_.strike({1}, [&] {
+      path_.reset_within(40'000);
+      pause(500);
+      path_.reset_within(0);
+    });
   }
   void delay() {
-    path_.delay(milliseconds(20));
-    pause(1'000);
-    path_.delay(milliseconds(0));
+    load_.strike({1}, [&] {
+      path_.delay(milliseconds(20));
+      pause(1'000);
+      path_.delay(milliseconds(0));
+    });
   }
   void poison() {
     constexpr auto ways = std::to_array<const char*>({"crash", "not_utf8", "deep", "memory", "large"});
@@ -155,7 +166,7 @@ class Mixture {
   }
   void start_again() { load_.start_again(2); }
 
-  Load& load_;
+  Load& load_;  // whose worker 0 is at the proxy, and worker 1 at the path
   OwnServer& server_;
   const SmallDisk& disk_;
   test::CuttingProxy& proxy_;

@@ -22,7 +22,8 @@ void cut_commits(const std::string& name, test::CuttingProxy::Cut cut, const std
   Load load({.name = name, .workers = 2, .worker_dsns = {proxy.dsn()}});
   load.start_plans(4);
   load.measure_before();
-  load.under(is_full() ? 30 : 10, milliseconds(100), [&] { proxy.cut_next_commit(cut); });
+  load.under(is_full() ? 30 : 10, milliseconds(100),
+             [&] { load.strike(load.all_workers(), [&] { proxy.cut_next_commit(cut); }); });
   load.measure_after();
   load.wait_until_ended();
   EXPECT_GE(proxy.cuts(), 5);
@@ -36,6 +37,9 @@ TEST(Faults, connections_cut_before_a_commit_arrives) {
 TEST(Faults, connections_cut_after_a_commit_before_its_answer) {
   cut_commits("after", test::CuttingProxy::Cut::after_it_landed, "connection cut after COMMIT, before its answer");
 }
+
+// The workers of break_path() whose path it is.
+const std::vector<std::size_t> over_the_path = {0, 1};
 
 // A load whose workers reach their server over a rough path, but for one, which takes over what the others hold.
 void break_path(const std::string& name, const std::string& fault,
@@ -57,9 +61,11 @@ TEST(Faults, a_network_that_swallows_everything_for_a_while) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   break_path("hole", "a network that swallows everything, twice for 6 s", [](RoughPath& path, Load& load) {
     load.under(2, seconds(4), [&] {
-      path.swallow(true);
-      std::this_thread::sleep_for(seconds(6));
-      path.swallow(false);
+      load.strike(over_the_path, [&] {
+        path.swallow(true);
+        std::this_thread::sleep_for(seconds(6));
+        path.swallow(false);
+      });
     });
     EXPECT_GT(path.swallowed(), 0);
     return path.resets();
@@ -70,9 +76,11 @@ TEST(Faults, a_slow_network_loses_nothing) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   break_path("slow", "20 ms more each way, for 8 s", [](RoughPath& path, Load& load) {
     load.under(1, milliseconds(0), [&] {
-      path.delay(milliseconds(20));
-      std::this_thread::sleep_for(seconds(8));
-      path.delay(milliseconds(0));
+      load.strike(over_the_path, [&] {
+        path.delay(milliseconds(20));
+        std::this_thread::sleep_for(seconds(8));
+        path.delay(milliseconds(0));
+      });
     });
     return 1;
   });
@@ -82,9 +90,11 @@ TEST(Faults, bytes_that_come_one_by_one_lose_nothing) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   break_path("bytewise", "byte by byte, for 5 s", [](RoughPath& path, Load& load) {
     load.under(1, milliseconds(0), [&] {
-      path.pass_single_bytes(true);
-      std::this_thread::sleep_for(seconds(5));
-      path.pass_single_bytes(false);
+      load.strike(over_the_path, [&] {
+        path.pass_single_bytes(true);
+        std::this_thread::sleep_for(seconds(5));
+        path.pass_single_bytes(false);
+      });
     });
     return 1;
   });
@@ -93,9 +103,11 @@ TEST(Faults, bytes_that_come_one_by_one_lose_nothing) {
 TEST(Faults, connections_reset_in_the_midst_of_bytes) {
   break_path("reset", "connection reset (RST) at a byte drawn at random", [](RoughPath& path, Load& load) {
     load.under(is_full() ? 12 : 3, milliseconds(300), [&] {
-      path.reset_within(is_full() ? 40'000 : 2'000);  // fewer bytes pass where less is done
-      std::this_thread::sleep_for(milliseconds(500));
-      path.reset_within(0);
+      load.strike(over_the_path, [&] {
+        path.reset_within(is_full() ? 40'000 : 2'000);  // fewer bytes pass where less is done
+        std::this_thread::sleep_for(milliseconds(500));
+        path.reset_within(0);
+      });
     });
     return path.resets();
   });
@@ -106,9 +118,11 @@ TEST(Faults, notifications_that_are_lost_are_missed_by_nobody) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   break_path("deaf", "listeners that get nothing, for 8 s", [](RoughPath& path, Load& load) {
     load.under(1, seconds(2), [&] {
-      path.deafen(true);
-      std::this_thread::sleep_for(seconds(8));
-      path.deafen(false);
+      load.strike(over_the_path, [&] {
+        path.deafen(true);
+        std::this_thread::sleep_for(seconds(8));
+        path.deafen(false);
+      });
     });
     return path.deaf();
   });
@@ -121,7 +135,7 @@ TEST(Faults, a_pooler_killed_and_started_again) {
   Load load({.name = "pooler", .worker_dsns = {pooler.dsn()}, .dsn = server.dsn()});
   load.start_plans(6);
   load.measure_before();
-  load.under(4, seconds(1), [&] { pooler.start_again(); });
+  load.under(4, seconds(1), [&] { load.strike(load.all_workers(), [&] { pooler.start_again(); }); });
   load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("SIGKILL of the pooler (pgbouncer, by transaction)", 4);
@@ -139,9 +153,11 @@ TEST(Faults, a_pooler_by_session_with_fewer_connections_than_workers_want) {
   load.measure_before();
   load.measure_during([&] {
     load.under(1, milliseconds(0), [&] {
-      pooler.start_again(few);
-      std::this_thread::sleep_for(seconds(12));
-      pooler.start_again(enough);
+      load.strike(load.all_workers(), [&] {
+        pooler.start_again(few);
+        std::this_thread::sleep_for(seconds(12));
+        pooler.start_again(enough);
+      });
     });
   });
   load.measure_after();

@@ -32,13 +32,14 @@ std::int64_t sleep_past_the_time_to_live(const std::string& name) {
       {.name = name, .work_ms = 500, .batch = 90, .batch_after = 80});  // long enough to be stopped in the midst of it
   load.start_plans(12);
   load.measure_before();
-  load.worker(0).signal(SIGSTOP);
-  load.worker(1).signal(SIGSTOP);
-  load.start_plans(6);
-  load.wait_until_ended();  // by the third, which takes over what they hold
+  load.strike({0, 1}, [&] {
+    load.worker(0).signal(SIGSTOP);
+    load.worker(1).signal(SIGSTOP);
+    load.start_plans(6);
+    load.wait_until_ended();  // by the third, which takes over what they hold
+  });
   load.worker(0).signal(SIGCONT);
   load.worker(1).signal(SIGCONT);
-  load.fault_ended();
   load.measure_after();
   load.start_plans(2);
   load.wait_until_ended();
@@ -66,6 +67,7 @@ TEST(Faults, tools_that_misbehave_harm_no_run_beside_them) {
   }
   load.wait_until_ended();
   load.fault_ended();
+  load.start_plan();
   load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("tools that crash, hang, flood or answer nonsense", injected);

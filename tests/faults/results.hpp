@@ -1,5 +1,5 @@
 // The table of faults: a line for each kind of fault, printed when it is added; at the end all of them are written as
-// a page where CAIRN_FAULTS_RESULTS names a file. Not thread-safe.
+// a page where CAIRN_FAULTS_RESULTS names a file. A line says whether its test has held. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,14 @@ struct FaultLine {
   std::int64_t stale = 0;           // late reports that were refused
   std::int64_t bystanders = 0;      // runs that no fault was aimed at
   std::int64_t harmed = 0;          // of these, those that failed
-  std::vector<double> recovery_ms;  // from the end of each fault to the next execution
+  std::vector<double> recovery_ms;  // of each fault, or of each step that a struck worker was at: see the page
   double before_per_s = 0;          // executions; 0: not measured
   double after_per_s = 0;
   double during_per_s = 0;  // while the fault lasted; 0: not measured
+  double during_s = 0;      // for so long
 };
 
-void add_line(FaultLine line);
+void add_line(FaultLine line);  // of the test that runs
 
 // Whether to measure rates and inject more: set by ops/faults.
 bool is_full();

@@ -216,7 +216,7 @@ TEST(Faults, a_snapshot_held_open_slows_nobody_afterwards) {
   load.start_batch(is_full() ? 300 : 3);
   Administration holder(cluster_dsn(), "holder");
   holder.execute("begin isolation level repeatable read; select count(*) from cairn.run");
-  load.measure_during([] { std::this_thread::sleep_for(seconds(20)); });
+  load.measure_during([] { std::this_thread::sleep_for(seconds(20)); }, 0.8);
   holder.execute("commit");
   load.fault_ended();
   load.measure_after();

@@ -111,12 +111,15 @@ TEST(Faults, a_serve_that_stands_still_loses_no_step_of_its_workers_and_holds_up
   Remotes remotes(load);
   load.start_plans(6);
   load.measure_before();
-  load.measure_during([&] {
-    for (const int span : {3, 13}) {
-      remotes.start_runs(30);
-      load.under(1, seconds(1), [&] { remotes.stand_still(seconds(span)); });
-    }
-  });
+  load.start_batch(200);  // so that there is work for the whole span
+  load.measure_during(
+      [&] {
+        for (const int span : {3, 13}) {
+          remotes.start_runs(30);
+          load.under(1, seconds(1), [&] { remotes.stand_still(seconds(span)); });
+        }
+      },
+      0.95);
   remotes.start_runs(10);
   load.measure_after();
   load.wait_until_ended();
