@@ -495,6 +495,7 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/commands.cpp
   tests/faults/languages_test.cpp
   tests/faults/load.cpp
+  tests/faults/lock_watch.cpp
   tests/faults/mixture_test.cpp
   tests/faults/network_faults_test.cpp
   tests/faults/patroni_cluster.cpp
@@ -507,6 +508,7 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/server_faults_test.cpp
   tests/faults/stopped_processes_test.cpp
   tests/faults/tampering.cpp
+  tests/faults/two_releases_test.cpp
   tests/ops/free_port.cpp
   tests/ops/program.cpp
   tests/ops/small_disk.cpp

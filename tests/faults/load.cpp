@@ -23,33 +23,10 @@ constexpr std::chrono::seconds window{2};
 constexpr int windows = 3;                 // the rate is their median
 constexpr TimeUs silence_us = 12'000'000;  // a session's time-to-live, and the longest pause between two sweeps
 constexpr double rate_kept = 0.95;         // of the rate before the fault
-constexpr int goals_per_plan = 5;
 
 TimeUs system_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-}
-
-// A diamond and its end: a, then b and c side by side, then d, then e. No other load has the same plan: a batch that is
-// given twice is started once.
-Json plan_of(const std::string& load, int number) {
-  Json plan = {{"goal", load + " " + std::to_string(number)}, {"sub_goals", Json::array()}};
-  const auto add = [&](const char* id, const std::vector<std::string>& after) {
-    plan["sub_goals"].push_back({{"id", id}, {"tool", "note"}, {"inputs", {{"n", number}}}, {"after", after}});
-  };
-  add("a", {});
-  add("b", {"a"});
-  add("c", {"a"});
-  add("d", {"b", "c"});
-  add("e", {"d"});
-  return plan;
-}
-
-std::vector<Execution> read_ledger(const std::filesystem::path& ledger) {
-  std::vector<Execution> executions;
-  std::istringstream text(read_file(ledger));
-  for (Execution one; text >> one.key >> one.attempt >> one.at >> one.worker;) executions.push_back(one);
-  return executions;
 }
 
 // An attempt's end, as its event records it.
@@ -125,6 +102,26 @@ void accept_unsigned(const std::function<Arguments(Arguments)>& on, const std::s
   accept.emplace_back("--accept");
   const Ran accepted = cairn(on(std::move(accept)));
   EXPECT_EQ(accepted.exit, 0) << accepted.out << accepted.err;
+}
+
+Json plan_of(const std::string& load, int number) {
+  Json plan = {{"goal", load + " " + std::to_string(number)}, {"sub_goals", Json::array()}};
+  const auto add = [&](const char* id, const std::vector<std::string>& after) {
+    plan["sub_goals"].push_back({{"id", id}, {"tool", "note"}, {"inputs", {{"n", number}}}, {"after", after}});
+  };
+  add("a", {});
+  add("b", {"a"});
+  add("c", {"a"});
+  add("d", {"b", "c"});
+  add("e", {"d"});
+  return plan;
+}
+
+std::vector<Execution> read_ledger(const std::filesystem::path& ledger) {
+  std::vector<Execution> executions;
+  std::istringstream text(read_file(ledger));
+  for (Execution one; text >> one.key >> one.attempt >> one.at >> one.worker;) executions.push_back(one);
+  return executions;
 }
 
 std::string cluster_dsn() {

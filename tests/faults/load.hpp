@@ -28,6 +28,14 @@ struct Execution {  // a line of the ledger
   pid_t worker = 0;
 };
 
+// In the order in which they were written.
+std::vector<Execution> read_ledger(const std::filesystem::path& ledger);
+
+// A diamond and its end: a, then b and c side by side, then d, then e. No other load has the same plan: a batch that is
+// given twice is started once.
+Json plan_of(const std::string& load, int number);
+inline constexpr int goals_per_plan = 5;
+
 struct LoadOptions {
   std::string name;
   int workers = 3;
