@@ -31,11 +31,11 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-// For a thread's last `catch (...)`: logs the exception that is being handled. What logging itself may lack, memory
-// above all, is left out, so that nothing ends the process.
+// For a thread's last `catch (...)`: logs the exception that is being handled. Where logging itself fails, by lack of
+// memory above all, nothing is logged, so that nothing ends the process.
 void log_last_exception(const char* whose) noexcept;
 
-// What its work throws is logged; the thread goes on a second later.
+// An exception of its work is logged; the thread goes on a second later.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);  // throws as Threads does

@@ -69,7 +69,7 @@ TEST(Bench, nothing_is_left_where_files_are_temporary) {
   for (const auto& left : std::filesystem::directory_iterator(temporary)) ADD_FAILURE() << left.path();
 }
 
-// 200 at each look, every two seconds and whatever the number of survivors: 1,000 took eight.
+// 200 with each sweep, every two seconds and whatever the number of survivors: 1,000 took eight.
 TEST(Bench, A14_what_a_killed_worker_held_is_taken_over) {
   const Json line = measured({"takeover", "--runs", "1000", "--workers", "2"});
   EXPECT_EQ(line["unit"], "s");
