@@ -6,6 +6,8 @@
 namespace cairn::testing {
 
 std::string source_dir();
+std::string samples();  // real cases next to the project
+bool has_samples();     // if not, the tests that need them are skipped
 std::string cairn_program();
 std::string note_program();  // the tool of the fault tests
 std::string crash_worker();

@@ -133,8 +133,6 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-fs::path samples() { return fs::path(testing::source_dir()) / ".." / "shared" / "samples"; }
-
 Ran run_program(const std::string& path, const Arguments& arguments, const std::string& input) {
   const std::string name = next_name("ran");
   const fs::path in = write_file(name + ".in", input);

@@ -29,7 +29,6 @@ struct Ran {
 const std::filesystem::path& directory();
 std::filesystem::path write_file(const std::string& name, const std::string& text);
 std::string read_file(const std::filesystem::path& path);
-std::filesystem::path samples();
 
 inline const std::string nobody = "01890000-0000-7000-8000-000000000000";  // the id of no run
 

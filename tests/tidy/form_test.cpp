@@ -54,8 +54,7 @@ Faults leftovers(const Source& source) {
       "CK)\\b|DISA"
       "BLED_|GTEST_"
       "SKIP|#if 0");
-  // Pages and databases that others wrote are no part of the project: their tests are counted as skipped where they are
-  // absent.
+  // Pages that others wrote are no part of the project: their test is counted as skipped where they are absent.
   static const std::regex absent(
       "^  if \\(!fs::is_directory\\(folder\\)\\) GTEST_"
       "SKIP\\(\\) << \"There is no folder of ");
@@ -63,13 +62,13 @@ Faults leftovers(const Source& source) {
   // their reasons.
   static const std::regex lacking(
       "^  +if \\((!is_full\\(\\)|!disk\\.is_there\\(\\)|geteuid\\(\\) != 0|!fs::exists\\(\"/usr/bin/\\w+\"\\)|"
-      "!fs::exists\\(repository\\)|ran\\.exit == 77|!has_pydantic|!keeps_signals_inside\\(\\)|older == nullptr)\\) "
+      "!fs::exists\\(repository\\)|ran\\.exit == 77|!testing::has_samples\\(\\)|"
+      "!has_pydantic|!keeps_signals_inside\\(\\)|older == nullptr)\\) "
       "GTEST_"
       "SKIP\\(\\) << (left_to_full|\"[a-z].*);$");
   if (is_data(source) || source.path == "tests/tidy/form_test.cpp") return {};
   Source read = source;
-  if (source.path == "tests/workers/tools/page/page_trial_test.cpp" ||
-      source.path == "tests/ops/trials/measured_figures_test.cpp")
+  if (source.path == "tests/workers/tools/page/page_trial_test.cpp")
     for (std::string& line : read.lines)
       if (std::regex_search(line, absent)) line.clear();
   for (std::string& line : read.lines)

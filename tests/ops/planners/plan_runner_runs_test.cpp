@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
 
 namespace cairn::program {
 namespace {
@@ -25,7 +26,7 @@ Json plan_of_instance(const std::filesystem::path& file) {
 
 std::vector<std::filesystem::path> instances() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(samples() / "wfinstances"))
+  for (const auto& entry : std::filesystem::directory_iterator(testing::samples() + "/wfinstances"))
     if (entry.path().extension() == ".json" && entry.path().filename() != "wfcommons-schema.json")
       files.push_back(entry.path());
   return files;
@@ -140,11 +141,18 @@ void execute_with(int processes) {
   }
 }
 
-TEST(PlanRunner, recorded_workflows_run_each_task_once_with_one_worker) { execute_with(1); }
+TEST(PlanRunner, recorded_workflows_run_each_task_once_with_one_worker) {
+  if (!testing::has_samples()) GTEST_SKIP() << "there is no folder of samples";
+  execute_with(1);
+}
 
-TEST(PlanRunner, recorded_workflows_run_each_task_once_with_four_workers) { execute_with(4); }
+TEST(PlanRunner, recorded_workflows_run_each_task_once_with_four_workers) {
+  if (!testing::has_samples()) GTEST_SKIP() << "there is no folder of samples";
+  execute_with(4);
+}
 
 TEST(PlanRunner, recorded_workflows_survive_a_worker_killed_every_second) {
+  if (!testing::has_samples()) GTEST_SKIP() << "there is no folder of samples";
   const Recorder recorder("killed", "0.3");
   std::vector<Beside> workers = start_workers(4, recorder, "6");
   const std::vector<Begun> begun = start_all(recorder);
@@ -241,7 +249,8 @@ void expect_every_sub_goal_explained(const Written& written, const Json& result)
 }
 
 TEST(PlanRunner, the_plans_of_a_model_end_done_or_say_what_is_wrong) {
-  const std::filesystem::path folder = samples() / "taskbench";
+  if (!testing::has_samples()) GTEST_SKIP() << "there is no folder of samples";
+  const std::filesystem::path folder = testing::samples() + "/taskbench";
   const std::map<std::string, std::string> expected = verdicts(folder);
   std::vector<Written> all;
   std::string inputs;

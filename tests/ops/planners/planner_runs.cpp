@@ -51,7 +51,7 @@ bool answer_next(const PlannerCase& a, const std::string& run) {
 std::ostream& operator<<(std::ostream& out, const PlannerCase& a) { return out << a.graph; }
 
 PlannerCase seven_node_case() {
-  const Json input = {{"repository", (samples() / "gitlog" / "medusa-numstat.tsv").lexically_normal().string()},
+  const Json input = {{"repository", testing::source_dir() + "/tests/samples/gitlog/medusa-numstat.tsv"},
                       {"question", "Who owns pricing AND tax?"}};
   return {"seven_node", input.dump()};
 }

@@ -9,17 +9,18 @@
 #include "tests/ops/api_client.hpp"
 #include "tests/ops/planners/planner_runs.hpp"
 #include "tests/ops/program.hpp"
+#include "tests/paths.hpp"
 #include "tests/workers/ports/loopback.hpp"
 
 namespace cairn::program {
 namespace {
 
-std::string numstat() { return (samples() / "gitlog" / "medusa-numstat.tsv").lexically_normal(); }
+std::string numstat() { return testing::source_dir() + "/tests/samples/gitlog/medusa-numstat.tsv"; }
 
 // Module -> owner, from the table that belongs to the data.
 std::map<std::string, std::string> expected_owners() {
   std::map<std::string, std::string> owners;
-  std::istringstream text(read_file(samples() / "gitlog" / "EXPECTED.tsv"));
+  std::istringstream text(read_file(testing::source_dir() + "/tests/samples/gitlog/EXPECTED.tsv"));
   std::string line;
   std::getline(text, line);
   while (std::getline(text, line)) {

@@ -53,8 +53,8 @@ class SampleFigures : public ::testing::TestWithParam<bool> {};
 
 TEST_P(SampleFigures, issue_20_2_hold_on_the_samples_and_are_those_of_the_page) {
   const bool has_comments = GetParam();
-  const fs::path folder = (samples() / "text2sql").lexically_normal();
-  if (!fs::is_directory(folder)) GTEST_SKIP() << "There is no folder of samples.";
+  const fs::path folder = (fs::path(testing::samples()) / "text2sql").lexically_normal();
+  if (!testing::has_samples()) GTEST_SKIP() << "there is no folder of samples";
   const Json figures = measured_questions(folder, has_comments ? Arguments{} : Arguments{"--no-comments"});
   const int questions = figures["questions"];
   const int right = figures["right"];

@@ -20,7 +20,7 @@
 
 namespace cairn::test::seven {
 
-inline const std::string numstat = testing::source_dir() + "/../shared/samples/gitlog/medusa-numstat.tsv";
+inline const std::string numstat = testing::source_dir() + "/tests/samples/gitlog/medusa-numstat.tsv";
 
 inline Json question(const std::string& text) { return {{"repository", numstat}, {"question", text}}; }
 

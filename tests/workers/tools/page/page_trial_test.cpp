@@ -137,7 +137,7 @@ TEST(PageTrials, U4_a_question_has_an_answer_with_the_passage_it_rests_on) {
 // folder, CAIRN_TEST_PAGE_PLANS the file of their plans (page_trial.hpp says its form), CAIRN_TEST_PAGE_MS a limit of
 // time in place of their own (10 s, which a busy machine passes).
 TEST(PageTrials, pages_that_others_wrote_judge_themselves) {
-  const fs::path samples = fs::path(testing::source_dir()) / ".." / "shared" / "samples" / "miniwob" / "html";
+  const fs::path samples = fs::path(testing::samples()) / "miniwob" / "html";
   const std::string named = from_environment("CAIRN_TEST_PAGES");
   const fs::path folder = named.empty() ? samples : fs::path(named);
   if (!fs::is_directory(folder)) GTEST_SKIP() << "There is no folder of pages, and CAIRN_TEST_PAGES names none.";

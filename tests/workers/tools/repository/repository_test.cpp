@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string samples = testing::source_dir() + "/../shared/samples/gitlog/";
+const std::string samples = testing::source_dir() + "/tests/samples/gitlog/";
 
 ToolAnswer call(const std::string& tool, const Json& inputs) {
   for (const ToolSpec& spec : repository_tools({"/"})) {
