@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/json_scan.hpp"
 #include "workers/handlers/step_fields.hpp"
 #include "workers/models/models.hpp"
 #include "workers/planners/page_agent/prompts.hpp"
@@ -169,12 +170,10 @@ Json plan(const FormGoal& goal, const PageElements& page) {
 
 std::vector<std::string> strings_in(const std::string& text) {
   std::vector<std::string> found;
-  for (std::size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at)) {
-    std::size_t end = at + 1;
-    while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-    const Result<Json> read = parse_json(text.substr(at, end + 1 - at), "a quoted text");
+  for (std::size_t at = text.find('"'), end = 0; at != std::string::npos; at = text.find('"', end)) {
+    end = after_string(text, at + 1);
+    const Result<Json> read = parse_json(text.substr(at, end - at), "a quoted text");
     if (read && read->is_string()) found.push_back(read->get<std::string>());
-    at = std::min(end + 1, text.size());
   }
   return found;
 }

@@ -43,16 +43,18 @@ std::vector<std::string> tools_named(const std::string& text, const Json& tools)
   return names;
 }
 
-// The text without its JSON and without what stands in quotes: tools are not named there.
-std::string bare_text(const std::string& text) {
+// The text without its JSON and without what stands in quotes: tools are not named there. A bracket or a quote that is
+// never closed is a character like any other.
+std::string bare_text(const std::string& said) {
+  const std::string text = said + "\n";  // so that whatever is closed ends before its end
   std::string bare;
-  bool is_quoted = false;
-  int depth = 0;
-  for (const char c : text) {
-    if (c == '"') is_quoted = !is_quoted;
-    if (!is_quoted && c == '{') ++depth;
-    if (!is_quoted && depth == 0 && c != '"') bare += c;
-    if (!is_quoted && c == '}' && depth > 0) --depth;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = text.size();
+    if (text[at] == '{') end = after_brackets(text, at);
+    if (text[at] == '"') end = after_string(text, at + 1);
+    const bool is_closed = end < text.size();
+    bare += is_closed ? ' ' : text[at];
+    at = is_closed ? end : at + 1;
   }
   return bare;
 }
@@ -144,8 +146,10 @@ std::optional<Json> bound_by_context(const Json& task) {
 Json binding_by_text(const Json& data) {
   const Json& task = data.at("task");
   const Json& tools = data.at("tools");
-  const std::string text = task.at("name").get<std::string>() + "\n" + task.at("instruction").get<std::string>();
-  const std::vector<std::string> named = tools_named(bare_text(text), tools);
+  const auto name_of_task = task.at("name").get<std::string>();
+  const auto instruction = task.at("instruction").get<std::string>();
+  const std::string text = name_of_task + "\n" + instruction;
+  const std::vector<std::string> named = tools_named(bare_text(name_of_task) + bare_text(instruction), tools);
   if (named.empty())
     return unbound(task, "Expected the text of task " + task.at("id").get<std::string>() +
                              " to name one of the tools, but it names none (" + listed_tools(tools) + ").");

@@ -253,6 +253,17 @@ TEST(PlanAndDoRules, an_outline_whose_tasks_name_their_tools_is_done) {
   for (const Json& decided : planner.events(run, "decision_proposed")) EXPECT_EQ(decided["source"], "rule");
 }
 
+TEST(PlanAndDoRules, a_tool_is_named_after_an_escaped_quote_and_after_a_quote_or_bracket_that_is_not_closed) {
+  for (const std::string text :
+       {R"({"say": "a \" b"} with echo)", R"("a \" b" with echo)", R"(5" pipe, use echo)", R"(A { and echo)"}) {
+    PlannerRun planner = by_rules();
+    const RunId run = planner.run("plan_and_do", outline({"# G", "- " + text}));
+    EXPECT_EQ(planner.output(run)["outcome"], "done") << text << ": " << planner.output(run);
+    ASSERT_EQ(planner.events(run, "tool_called").size(), 1U) << text;
+    EXPECT_EQ(planner.events(run, "tool_called")[0]["tool"], "echo") << text;
+  }
+}
+
 TEST(PlanAndDoRules, a_task_whose_context_names_its_tool_is_done_by_it) {
   PlannerRun planner = by_rules();
   const Json plan = {{"roots", {"1"}},
