@@ -39,7 +39,7 @@ int execute(const std::string& dsn, const RunId& run, std::int64_t event) {
   database.dsn = dsn;
   Result<std::unique_ptr<Store>> store = open_postgres_store(database);
   Result<std::unique_ptr<Catalogue>> catalogue = make_catalogue(catalogue_options_from_environment());
-  if (!store || !catalogue) return 2;
+  if (!store || !catalogue || !make_ready_to_work(**catalogue)) return 2;
   (*catalogue)->use_database(dsn, dsn);
   CrashingStore crashing(**store, run, event);
   WorkerOptions options;

@@ -140,16 +140,32 @@ PlannerCase overruled_case(const std::string& graph) {
   return made;
 }
 
+// A tool of a server that asks who it is.
+PlannerCase mcp_call_case() {
+  const Json server = {"python3", testing::source_dir() + "/tests/workers/tools/mcp/small_server.py", "--calls",
+                       (directory() / "asked").string()};
+  PlannerCase made{"mcp_call", R"({"tool": "small.ask", "inputs": {}})", {R"({"name": "Ann"})"}};
+  made.tools_file = write_file("asking_tools.json", Json{{"tools", {{"small", {{"mcp", server}}}}}}.dump()).string();
+  return made;
+}
+
 PlannerCase asking_case(const std::string& graph) {
   PlannerCase made;
   for (PlannerCase& one : planner_cases())
     if (one.graph == graph) made = std::move(one);
   if (graph == "venture_scope") {
     made.input = Json{{"question", "How large is the market?"}}.dump();
-    made.answers = {R"("Norland")", R"("EUR")", R"("e-bikes")"};
+    made.answers = {R"("Norland")", R"("EUR")", "7", R"("e-bikes")"};  // a product that is no text is asked for again
   } else if (graph == "round_planner") {
     made.input = Json{{"question", "What about Berlin?"}, {"clarify", "ask"}}.dump();
     made.answers = {R"("How many orders were there in Berlin in March?")"};
+  } else if (graph == "plan_and_do") {
+    Json input = Json::parse(made.input);
+    input["no_tool"] = "ask";  // what becomes of the task that names two
+    made.input = input.dump();
+    made.answers.push_back(R"({"outputs": {"both": true}})");
+  } else if (graph == "mcp_call") {
+    made = mcp_call_case();
   }
   return made;
 }
@@ -234,6 +250,10 @@ std::string start_run(const PlannerCase& a) {
 }
 
 int work_until(const PlannerCase& a, const std::string& run, std::int64_t event) {
+  if (!a.tools_file.empty()) {
+    const EnvironmentVariable use_its_tools("CAIRN_TOOLS", a.tools_file);
+    return work_until(run, event);
+  }
   if (a.replies.is_null()) return work_until(run, event);
   static const std::string tools = write_file("planner_tools.json", Json::parse(R"({"tools": {"give":
     {"exec": ["/bin/echo", "{\"v\": 5}"], "gives": ["v"], "about": "Gives five."}}})")

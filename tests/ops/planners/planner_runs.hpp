@@ -22,7 +22,8 @@ struct PlannerCase {
   std::string graph;
   std::string input;
   std::vector<std::string> answers = {};  // to its questions, in their order
-  Json replies = nullptr;  // of a scripted model, from the first one on in each process; null: the usual model
+  Json replies = nullptr;       // of a scripted model, from the first one on in each process; null: the usual model
+  std::string tools_file = {};  // of the workers; "": the usual tools
 };
 std::ostream& operator<<(std::ostream& out, const PlannerCase& a);
 
@@ -32,13 +33,14 @@ PlannerCase plan_and_do_case();
 PlannerCase page_agent_case();
 PlannerCase round_planner_case();  // loads the sample data set
 PlannerCase venture_scope_case();
+PlannerCase mcp_call_case();    // needs python3
 PlannerCase tool_agent_case();  // needs a ToolAgentModel
 std::vector<PlannerCase> planner_cases();
 
 // Runs whose decisions are rewritten or forced: a model that fails, plans with a worker that is not there, aims at an
 // element that is not on the page or is asked about the weather; tasks that name tasks which are not there.
 PlannerCase overruled_case(const std::string& graph);
-// Runs that wait for each kind of question of their graph; the usual case of a graph that asks none.
+// Runs that wait at every node of their graph that asks; the usual case of a graph that has none.
 PlannerCase asking_case(const std::string& graph);
 // Three sub-goals of round_planner that do not depend on one another; the usual case of any other graph.
 PlannerCase parallel_case(const std::string& graph);
