@@ -1,5 +1,6 @@
 // Tokens of the API (H7): names, roles and scopes, who stands as the actor, and what a wrong one costs. Each test has a
 // database of its own, because a token that was ever made is asked of everyone.
+#include <algorithm>
 #include <chrono>
 #include <gtest/gtest.h>
 #include <map>
@@ -247,6 +248,43 @@ TEST(ApiTokens, H7_a_scope_bounds_what_is_seen_and_touched) {
   const Beside worker({"work", "--queue", "elsewhere", "--dsn", dsn});
   EXPECT_TRUE(wait_until([&] { return server.get("/api/v1/workers", bearer(all)).json().size() == 1; }));
   EXPECT_EQ(server.get("/api/v1/workers", bearer(some)).body, "[]\n");
+}
+
+TEST(ApiTokens, S2_44_a_token_of_one_tenant_takes_no_turn_of_another_tenants_run) {
+  const std::string dsn = new_database();
+  const std::string all = new_token(dsn, "all", {"--role", "admin"});
+  const std::string clinic =
+      new_token(dsn, "clinic", {"--role", "read", "--role", "run", "--role", "answer", "--scope", "tag=tenant=clinic"});
+  const Server server({"--dsn", dsn});
+  const Beside worker({"work", "--dsn", dsn});
+  const Json page = {{"dom", "<button id=1>New patient</button>"}, {"url", "http://a/"}};
+  Json input = page;
+  input.update({{"goal", "Add a new patient with name Jas"}, {"client", true}});
+  const auto start = [&](const Json& tags, const std::string& token) {
+    return server.post(runs, {{"graph", "page_agent"}, {"input", input}, {"tags", tags}}, bearer(token));
+  };
+  const auto turns = [&](const Reply& run) {
+    const Json events = server.get(path_of(run) + "/events", bearer(all)).json();
+    return std::count_if(events.begin(), events.end(),
+                         [](const Json& event) { return event["type"] == "question_answered"; });
+  };
+  const Reply own = start(Json::object(), clinic);  // gets the tag of the scope
+  const Reply other = start({{"tenant", "other"}}, all);
+  for (const Reply& run : {own, other}) {
+    ASSERT_EQ(run.status, 201) << run.body;
+    ASSERT_TRUE(wait_until([&] { return server.get(path_of(run), bearer(all)).json()["status"] == "waiting"; }));
+  }
+  const auto turn = [&](const Reply& run, const std::string& tenant, const std::string& token) {
+    Json value = page;
+    value["tenant"] = tenant;
+    return server.post(path_of(run) + "/answers", {{"value", value}}, bearer(token)).status;
+  };
+  for (const char* tenant : {"clinic", "other"}) EXPECT_EQ(turn(other, tenant, clinic), 404) << tenant;
+  EXPECT_EQ(turn(own, "other", clinic), 400) << "the question of the run names its tenant";
+  EXPECT_EQ(turns(own) + turns(other), 0);
+  EXPECT_EQ(turn(own, "clinic", clinic), 200);
+  EXPECT_EQ(turn(other, "other", all), 200) << "it was open all the time";
+  EXPECT_EQ(turns(own) + turns(other), 2);
 }
 
 TEST(ApiTokens, H7_a_scope_of_queues_bounds_forks_and_schedules_as_it_bounds_starts) {

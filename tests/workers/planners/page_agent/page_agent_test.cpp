@@ -210,14 +210,19 @@ std::vector<StepEvent> events_of_steps(const std::vector<EventRow>& rows) {
   return events;
 }
 
-// The task is the run, the session a tag of it, the process the worker of each attempt: from every event of a step in
-// the store one comes to all three. Two tasks of two people, each turn in a worker of its own.
+// The task is the run, the session a tag of it, the process that of the worker of each attempt: from every event of a
+// step in the store one comes to all three. Two tasks of two people, each turn by a worker of its own.
 TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
   PlannerRun planner(
       make_scripted_model(script_of({says("verification", verdict(true, false)), fails("verification")})));
-  std::map<SessionId, SessionRow> processes;  // that were there when a model was asked
+  struct AtWork {
+    std::string session;  // in whose turn it was there first
+    SessionRow row;
+  };
+  std::string turn_of;
+  std::map<SessionId, AtWork> at_work;  // that were there when a model was asked
   planner.before_each_request([&](const ModelRequest&) {
-    for (const SessionRow& row : planner.store().sessions().all()) processes[row.id] = row;
+    for (const SessionRow& row : planner.store().sessions().all()) at_work.try_emplace(row.id, AtWork{turn_of, row});
   });
   std::map<std::string, RunId> tasks;
   for (const char* session : {"s-7", "s-8"}) {
@@ -229,13 +234,14 @@ TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
   }
   for (int turn = 0; turn < 2; ++turn) {
     for (const auto& [session, task] : tasks) {
+      turn_of = session;
       planner.work(task);
       const Json answer = {{"dom", dom_of(2)}, {"url", home}, {"session", session}};
       ASSERT_TRUE(planner.client().command(task, Answer{"", answer, "", {}}));
       planner.work(task);
     }
   }
-  EXPECT_GE(processes.size(), 4U);
+  EXPECT_GE(at_work.size(), 4U);
   std::map<std::string, int> failed;
   for (const auto& [session, task] : tasks) {
     RunFilter of_session;
@@ -251,13 +257,15 @@ TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
       if (!end) continue;
       EXPECT_FALSE(end->node.empty()) << type_of(event.body);
       if (end->attempt == 0) continue;
-      ASSERT_TRUE(processes.contains(end->worker)) << type_of(event.body) << " of " << end->node;
-      EXPECT_EQ(processes[end->worker].pid, ::getpid()) << type_of(event.body) << " of " << end->node;
+      ASSERT_TRUE(at_work.contains(end->worker)) << type_of(event.body) << " of " << end->node;
+      const AtWork& worker = at_work.at(end->worker);
+      EXPECT_EQ(worker.session, session) << type_of(event.body) << " of " << end->node;
+      EXPECT_FALSE(worker.row.host.empty() || worker.row.pid == 0) << "the worker names its process";
       workers.insert(end->worker);
       if (end->has_failed && end_of(event.body)) ++failed[session];
     }
     EXPECT_LE(open.size(), 1U) << "the question that waits";
-    EXPECT_GE(workers.size(), 2U) << "each turn in another process";
+    EXPECT_GE(workers.size(), 2U) << "each turn by another worker";
   }
   EXPECT_EQ(failed.size(), 1U) << "one verification failed, and is on record too";
 }
@@ -282,12 +290,12 @@ TEST(PageAgent, S2_43_a_large_page_is_stored_once) {
   EXPECT_LT(task.data("step_refinement")["dom"].get<std::string>().size(), 30'000U);
 }
 
-TEST(PageAgent, S2_44_a_turn_of_another_tenant_is_refused) {
+TEST(PageAgent, S2_44_a_turn_of_another_tenant_user_or_session_is_refused) {
   PlannerRun planner(make_scripted_model(script_of({})));
   StartRun start;
   start.graph = "page_agent";
   start.input = {{"goal", "g"}, {"client", true}, {"url", home}, {"dom", dom_of(2)}};
-  start.tags = {{"tenant", "clinic"}, {"user", "ann"}};
+  start.tags = {{"tenant", "clinic"}, {"user", "ann"}, {"session", "s-7"}};
   const Result<Started> started = planner.client().start(start, "");
   ASSERT_TRUE(started);
   planner.work(started->run);
@@ -296,13 +304,19 @@ TEST(PageAgent, S2_44_a_turn_of_another_tenant_is_refused) {
     value.update(more);
     return planner.client().command(started->run, Answer{"", value, "", {}});
   };
-  for (const Json& who :
-       {Json{{"tenant", "other"}, {"user", "ann"}}, Json{{"tenant", "clinic"}, {"user", "ben"}}, Json::object()}) {
-    const Status refused = answer(who);
-    ASSERT_FALSE(refused) << who;
-    EXPECT_EQ(refused.error().code, Code::invalid);
+  const Json own = {{"tenant", "clinic"}, {"user", "ann"}, {"session", "s-7"}};
+  for (const auto& [name, value] : own.items()) {
+    Json wrong = own;
+    wrong[name] = "other";
+    Json lacking = own;
+    lacking.erase(name);
+    for (const Json& who : {wrong, lacking}) {
+      const Status refused = answer(who);
+      ASSERT_FALSE(refused) << who;
+      EXPECT_EQ(refused.error().code, Code::invalid);
+    }
   }
-  EXPECT_TRUE(answer({{"tenant", "clinic"}, {"user", "ann"}}));
+  EXPECT_TRUE(answer(own));
   Turns other({});  // without a run a new task
   EXPECT_NE(to_string(other.run), to_string(started->run));
 }
