@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "engine/bounds.hpp"
 
@@ -124,7 +125,8 @@ class Admission {
     for (const std::string& id : proposal.goal.after) {
       if (id == proposal.goal.sub_goal)
         return reject(proposal, "Expected no cycle, but sub-goal " + id + " comes after itself.", {id});
-      if (const auto reason = unusable(id, proposal.goal.tool.empty())) return reject(proposal, *reason, {id});
+      if (Status usable = check_usable(id, proposal.goal.tool.empty()); !usable)
+        return reject(proposal, std::move(usable).error().message, {id});
     }
   }
 
@@ -149,22 +151,24 @@ class Admission {
     return facts->second.gives.empty() || contains(facts->second.gives, reference.slot);
   }
 
-  // Why it cannot be waited for. Structure may come after structure; work would wait for ever.
-  std::optional<std::string> unusable(const std::string& id, bool by_structure) const {
+  // Refuses a sub-goal that cannot be waited for. Structure may come after structure; work would wait for ever.
+  Status check_usable(const std::string& id, bool by_structure) const {
     const auto proposed = by_id_.find(id);
     const SubGoal* goal = proposed == by_id_.end() ? find_goal(state_, branch_, id) : nullptr;
     const bool is_structure = goal == nullptr
                                   ? proposed != by_id_.end() && proposals_[proposed->second].goal.tool.empty()
                                   : goal->tool.empty();
+    const auto refused = [](std::string says) { return Error{Code::invalid, std::move(says)}; };
     if (is_structure && !by_structure)
-      return "Expected " + id + " to be work that can succeed, but it is structure, without a tool.";
-    if (proposed != by_id_.end() || is_structure) return std::nullopt;
-    if (goal == nullptr) return "Expected " + id + " to be a sub-goal, but there is none of that id.";
-    if (goal->status == GoalStatus::succeeded) return std::nullopt;
+      return refused("Expected " + id + " to be work that can succeed, but it is structure, without a tool.");
+    if (proposed != by_id_.end() || is_structure) return Done{};
+    if (goal == nullptr) return refused("Expected " + id + " to be a sub-goal, but there is none of that id.");
+    if (goal->status == GoalStatus::succeeded) return Done{};
     const Plan& own = state_.branches.at(branch_).plan;
     const bool will_run = own.by_id.find(id) != own.by_id.end() && goal->status == GoalStatus::planned;
-    if (will_run) return std::nullopt;
-    return "Expected sub-goal " + id + " to have succeeded, but it is " + std::string(to_string(goal->status)) + ".";
+    if (will_run) return Done{};
+    return refused("Expected sub-goal " + id + " to have succeeded, but it is " + std::string(to_string(goal->status)) +
+                   ".");
   }
 
   // Places of the proposals that come after each.

@@ -212,13 +212,41 @@ const std::set<std::string> exceptions = {
     "engine/corrupt_history.hpp", "storage/postgres/connection.hpp",    "storage/store.hpp",
     "workers/models/models.hpp",  "workers/runtime/yielding_tools.hpp", "ops/library/include/cairn/values.hpp"};
 
+// Path -> why it throws a value. Each kind of value is caught in one place, which says no by a Result or ends what the
+// value is about.
+const std::map<std::string, std::string> thrown_values = {
+    {"engine/codec.cpp", "a payload of a wrong form, found in one of many fields: decode_payload refuses it"},
+    {"engine/result.cpp", "a CHECK that failed, for the tests that want to see it"},
+    {"engine/snapshot.cpp", "a snapshot of a wrong form, found at any depth: restore_snapshot refuses it"},
+    {"engine/state_check.cpp", "a reference to nothing, found at any depth: check_references refuses it"},
+    {"ops/audit/export_audit.cpp", "a file that is no export, found at any line: the audit ends with one finding"},
+    {"ops/http/read_routes.cpp", "an export that is too long, through the writer that calls the sink"},
+    {"ops/trials/stand_in.cpp", "a prompt that the stand-in cannot read: it complains of it"},
+    {"workers/simulation/call_trouble.hpp", "the death of a process, which no handler may outlive"},
+    {"workers/simulation/checker.cpp", "an invariant that does not hold: it ends the simulated world"},
+    {"workers/tools/data/query.cpp",
+     "a question that the data cannot answer, found in one of the parts of a text of "
+     "SQL, which are put together by functions in functions: sql_query refuses it"},
+    {"workers/tools/page/hands.cpp", "the end of an act on a page, however deep in it"},
+    {"workers/tools/page/open_page.cpp", "the end of a browser, in the midst of any call on its page"}};
+
+Faults values_thrown(const Source& source) {
+  static const std::regex value("\\bthrow [A-Z]\\w*\\{");
+  if (!is_cpp(source) || folder_of(source) == "tests") return {};
+  return lines_with(source, value, "a refusal is no thrown value: ");
+}
+
+Faults unlisted_throws(const Source& source) {
+  return thrown_values.contains(source.path) ? Faults() : values_thrown(source);
+}
+
 // An optional value, a text that is empty if there is no refusal, a parameter that takes it, and an exception.
 Faults second_forms_of_no(const Source& source) {
   static const std::regex optional("^ *std::optional<(ApiResponse|Error|Failure|RpcRefusal)> [\\w:]+\\(");
   static const std::regex lambda("-> std::optional<(ApiResponse|Error|Failure|RpcRefusal)>");
   static const std::regex text(
       "^ *(?:static )?std::(?:string|optional<std::string>) (?:\\w+::)*"
-      "(?!as_)(?:\\w+_)?(?:refusal|misfit|unfit|fault|broken|fault_(?:of|in)_\\w+|(?:broken|unfit)_\\w+)\\(");
+      "(?!as_)(?:\\w+_)?(?:refusal|misfit|unfit|unusable|fault|broken|fault_(?:of|in)_\\w+|(?:broken|unfit)_\\w+)\\(");
   static const std::regex parameter(
       "[(,] ?std::(?:optional<(?:ApiResponse|Error|Failure|RpcRefusal|std::string)>|string)& "
       "(?:\\w+_)?(?:refusal|refused|fault|error|failure|unfit)[,)]");
@@ -253,11 +281,20 @@ TEST(Tidy, a_refusal_has_one_form) {
                source("ops/a.hpp", "MayFork fork(const RouteCall& call, std::optional<ApiResponse>& refusal);"));
   expect_fault(second_forms_of_no, source("engine/a.hpp", "  void open(BranchId in, std::string unfit = \"\");"));
   expect_fault(second_forms_of_no, source("workers/a.hpp", "struct ModelIsElsewhere : std::exception {"));
+  expect_fault(second_forms_of_no, source("engine/a.cpp", "  std::optional<std::string> unusable(int id) const {"));
   expect_none(second_forms_of_no, source("workers/models/models.hpp", "struct ModelIsElsewhere : std::exception {"));
   expect_none(second_forms_of_no, source("ops/a.hpp", "std::string refusal_text(const HttpAnswer& answer);"));
   expect_none(second_forms_of_no, source("ops/a.cpp", "  std::optional<ApiResponse> response;"));
   expect_none(second_forms_of_no, source("ops/a.cpp", "ApiStatus check_all(const RouteCall& call) {"));
   expect_clean(second_forms_of_no);
+  expect_fault(unlisted_throws, source("ops/a.cpp", "  if (names.empty()) throw Refused{\"Expected a name.\"};"));
+  expect_none(unlisted_throws, source("ops/a.cpp", "  throw CorruptHistory(says);"));
+  expect_none(unlisted_throws, source("tests/a.cpp", "  throw Refused{};"));
+  expect_clean(unlisted_throws);
+  for (const auto& [path, reason] : thrown_values) {
+    const Source* file = find_source(all_sources(), path);
+    EXPECT_FALSE(file == nullptr || values_thrown(*file).empty()) << path << " throws no value any more: " << reason;
+  }
 }
 
 // --- SQL -----------------------------------------------------------------------------------------------------------
