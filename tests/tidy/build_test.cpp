@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "tests/tidy/sources.hpp"
 
@@ -100,6 +101,47 @@ TEST(Tidy, scripts_stop_at_the_first_fault) {
     const bool is_script = !script.lines.empty() && script.lines[0].starts_with("#!");
     EXPECT_TRUE(!is_script || is_program(script.path)) << script.path << " is not executable";
   }
+}
+
+bool is_of_bash(const Source& source) {
+  static const std::regex shebang("^#!.*\\bbash\\b");
+  return !source.lines.empty() && std::regex_search(source.lines[0], shebang);
+}
+
+// `grep -q` ends at the first match: a command that still writes into the pipe is killed by that, and with pipefail the
+// pipe has failed although the line was found. A here-string has no writer, and `grep > /dev/null` reads to the end.
+Faults hasty_pipes(const Source& source) {
+  static const std::regex pipe("(?:^|[^|])\\|&? *[ef]?grep\\b[^|;&)]* (?:-[a-zA-Z]*q[a-zA-Z]*|--quiet|--silent)\\b");
+  static const std::regex goes_on("(?:^|[^|])\\|&? *\\\\?$");  // in the next line
+  static const std::regex comment("^\\s*#");
+  if (!is_of_bash(source) || text_of(source).find("pipefail") == std::string::npos) return {};
+  Source code = source;
+  std::vector<std::string>& lines = code.lines;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (std::regex_search(lines[i], comment)) lines[i].clear();
+    if (i > 0 && std::regex_search(lines[i - 1], goes_on)) lines[i] = "| " + lines[i];
+  }
+  return lines_with(code, pipe, "grep -q ends a pipe early, which then counts as failed: ");
+}
+
+TEST(Tidy, no_pipe_of_a_script_ends_in_a_grep_that_stops_at_the_first_match) {
+  const auto script = [](const std::string& line, const std::string& start = "#!/usr/bin/env bash\n") {
+    return source("ops/a", start + "set -euo pipefail\n" + line + "\n");
+  };
+  for (const char* line : {"ctest -N | grep -q 'Total Tests: 0' && exit 1", "  if ls | grep -qE '^a'; then",
+                           "ls |grep -Fq a", "ls | grep -i -q a", "ls | grep --quiet a", "ls | egrep -q a",
+                           "ls | grep a -q", "ls |& grep -q a", "ls |\n  grep -q a", "ls | \\\n  grep -q a",
+                           "ls \\\n  | grep -q a", "until curl -s a | grep -q b; do sleep 1; done"})
+    expect_fault(hasty_pipes, script(line));
+  expect_fault(hasty_pipes, script("ls | grep -q a", "#!/bin/bash\n"));
+  for (const char* line : {"grep -q a <<< \"$list\"", "ls | grep a > /dev/null", "grep -q a file | cat",
+                           "ls | grep -c a", "# ls | grep -q a", "ls | grep -e quiet", "ls || grep -q a b",
+                           "ls ||\n  grep -q a b", "ls | grep -v a && grep -q a b", "grep -q a file || true"})
+    expect_none(hasty_pipes, script(line));
+  expect_none(hasty_pipes, script("ls | grep -q a", "#!/bin/sh\n"));
+  expect_none(hasty_pipes, source("ops/guide/a.md", "    ls | grep -q a\n"));
+  expect_none(hasty_pipes, source("ops/a", "#!/usr/bin/env bash\nls | grep -q a\n"));
+  expect_clean(hasty_pipes);
 }
 
 std::set<std::string> targets_of_the_program() {
