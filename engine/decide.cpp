@@ -44,9 +44,9 @@ std::size_t composed_bytes_of(const EventBody& body) {
 
 // --- events ---------------------------------------------------------------------------------------------------------
 
-void Deciding::settle() {
-  while (settled_ < touched_.size()) {
-    const BranchId branch = touched_[settled_++];
+void Deciding::follow_all() {
+  while (followed_ < touched_.size()) {
+    const BranchId branch = touched_[followed_++];
     while (auto implied = follow(state_, branch)) {
       if (decision_.events.size() + events_of_children_ >= events_max())
         implied = Implied{0, failed_of(std::to_string(context_.events_max) + " events of one decision")};
@@ -123,7 +123,7 @@ Result<Decision> decide(RunState& state, const Command& command, const Context& 
   Decision decision;
   Deciding deciding(state, context, graphs, decision, decision_bytes_max);
   if (Status status = std::visit(deciding, command); !status) return status.error();
-  deciding.settle();
+  deciding.follow_all();
   return decision;
 }
 

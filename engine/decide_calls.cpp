@@ -62,7 +62,7 @@ void Deciding::start_child(StepId id, ChildStarted child) {
   Deciding deciding(started.state, context, graphs_, decided, bytes_max_ - std::min(bytes_max_, bytes()));
   if (const Status may = deciding(start); !may)
     return fail_call(id, std::string(to_string(may.error().code)), may.error().message);
-  deciding.settle();
+  deciding.follow_all();
   bytes_ += deciding.bytes();
   if (!decided.lacks_graph.empty()) decision_.lacks_graph = decided.lacks_graph;
   emit(id, std::move(child));

@@ -41,7 +41,7 @@ class Deciding {
   Status operator()(const MoveRun& move);
   // Everything the events imply, branch by branch, until nothing follows: then the decision is whole. REQUIRES: once,
   // after a command that was not refused.
-  void settle();
+  void follow_all();
 
   // The bytes of its values and its children's. References that were read and composed count for less, whether their
   // values are recorded or not: a question that cannot be asked costs as much as one that can.
@@ -81,7 +81,7 @@ class Deciding {
   const Graphs& graphs_;
   Decision& decision_;
   std::vector<BranchId> touched_;
-  std::size_t settled_ = 0;
+  std::size_t followed_ = 0;
   std::size_t events_of_children_ = 0;
   std::size_t bytes_ = 0;
   const std::size_t bytes_max_;

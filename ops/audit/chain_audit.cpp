@@ -67,7 +67,7 @@ void ChainAudit::search(const EventRow& row) {
   if (twin != links_.end())
     return find(row.seq, "duplicated",
                 "Expected " + event_text(twin->at) + " once, but found it again as " + event_text(row.seq) + ".");
-  if (const std::optional<Place> place = place_of(row)) return settle(row, *place);
+  if (const std::optional<Place> place = place_of(row)) return judge_placed(row, *place);
   const bool is_behind_gap = row.seq > last_seq_ + 1;
   if (!is_behind_gap) return keep_loose(row);
   find(last_seq_ + 1, "missing",
@@ -89,18 +89,18 @@ std::optional<ChainAudit::Place> ChainAudit::place_of(EventRow row) const {
   return std::nullopt;
 }
 
-void ChainAudit::settle(const EventRow& row, const Place& place) {
-  if (place.seq > links_[place.link].seq + 1) settle_link_with_gap(place);
+void ChainAudit::judge_placed(const EventRow& row, const Place& place) {
+  if (place.seq > links_[place.link].seq + 1) judge_link_with_gap(place);
   const std::int64_t before = shift_;
   shift_ = row.seq - place.seq;
   remember({place.seq, row.chain_hash, row.seq, true});
-  settle_loose();
+  judge_loose();
   if (shift_ == 0 || shift_ == before || is_pushed_back(row, shift_ - before)) return;
   find(row.seq, "reordered",
        "Expected " + event_text(row.seq) + ", but found the one that was written as " + event_text(place.seq) + ".");
 }
 
-void ChainAudit::settle_link_with_gap(const Place& place) {
+void ChainAudit::judge_link_with_gap(const Place& place) {
   Link& link = links_[place.link];
   const std::int64_t gone = place.seq - 1 - link.seq;
   link.seq = place.seq - 1;
@@ -113,7 +113,7 @@ void ChainAudit::settle_link_with_gap(const Place& place) {
 }
 
 // Loose events may follow from the link that was just remembered.
-void ChainAudit::settle_loose() {
+void ChainAudit::judge_loose() {
   std::erase_if(loose_, [this](const EventRow& row) {
     const std::optional<Place> place = place_of(row);
     if (!place) return false;

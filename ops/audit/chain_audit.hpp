@@ -43,9 +43,9 @@ class ChainAudit {
   void add_late(const EventRow& row);
   void search(const EventRow& row);
   std::optional<Place> place_of(EventRow row) const;
-  void settle(const EventRow& row, const Place& place);
-  void settle_link_with_gap(const Place& place);
-  void settle_loose();
+  void judge_placed(const EventRow& row, const Place& place);
+  void judge_link_with_gap(const Place& place);
+  void judge_loose();
   bool is_pushed_back(const EventRow& row, std::int64_t by);
   void keep_loose(const EventRow& row);
   void remember(const Link& link);

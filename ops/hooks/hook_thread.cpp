@@ -123,11 +123,11 @@ class HookThread::Sending {
   void send(HookParcel parcel) {
     const std::int64_t number = ++sends_;
     under_way_.emplace(number, parcel);
-    auto sending = send_and_settle(number, std::move(parcel));
+    auto sending = send_and_record(number, std::move(parcel));
     asio::co_spawn(io_, std::move(sending), asio::detached);
   }
 
-  asio::awaitable<void> send_and_settle(std::int64_t number, HookParcel parcel) {
+  asio::awaitable<void> send_and_record(std::int64_t number, HookParcel parcel) {
     HookAnswer answer;
     try {
       answer = co_await answer_to(parcel);
@@ -139,7 +139,7 @@ class HookThread::Sending {
       answer.says = failure.what();
     }
     answer.says = secrets_.redacted(answer.says);
-    settle(number, answer);
+    record(number, answer);
   }
 
   asio::awaitable<HookAnswer> answer_to(const HookParcel& parcel) {
@@ -154,10 +154,10 @@ class HookThread::Sending {
     co_return co_await give_to_command(parcel);
   }
 
-  // A notice that cannot be settled is sent again when its holder's time is over.
-  void settle(std::int64_t number, const HookAnswer& answer) {
+  // A notice whose answer cannot be recorded is sent again when its holder's time is over.
+  void record(std::int64_t number, const HookAnswer& answer) {
     try {
-      sender_.settle(under_way_.extract(number).mapped(), answer);
+      sender_.record_answer(under_way_.extract(number).mapped(), answer);
     } catch (const std::exception& failure) {
       warning_.say("An outcome of a notice was not kept: " + std::string(failure.what()));
     }

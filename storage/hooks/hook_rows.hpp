@@ -176,7 +176,7 @@ struct HookCalls {
   std::function<bool(const std::string& hook)> has_parked;
   std::function<std::vector<HookDelivery>(const std::vector<HookSlots>& asked)> claim;
   // False: another one has taken the notice since.
-  std::function<bool(const HookSettlement& settled)> settle;
+  std::function<bool(const HookSettlement& settled)> record_send;
   // How many there were; without an id all that are parked. `passes`: they are passed over, not sent.
   std::function<std::int64_t(const std::string& hook, const std::optional<NoticeId>& id, bool passes)> resend;
   // Removes those that have been over for `kept_us`, those of standstills for `stalled_us`, and at most `most`. How
@@ -201,7 +201,7 @@ HookCalls hook_calls_of(Table& table) {
       .count_waiting = [&table](const std::string& hook, std::int32_t most) { return table.count_waiting(hook, most); },
       .has_parked = [&table](const std::string& hook) { return table.has_parked(hook); },
       .claim = [&table](const std::vector<HookSlots>& asked) { return table.claim(asked); },
-      .settle = [&table](const HookSettlement& settled) { return table.settle(settled); },
+      .record_send = [&table](const HookSettlement& settled) { return table.record_send(settled); },
       .resend = [&table](const std::string& hook, const std::optional<NoticeId>& id,
                          bool passes) { return table.resend(hook, id, passes); },
       .trim = [&table](const std::string& hook, TimeUs kept_us, TimeUs stalled_us,

@@ -216,7 +216,7 @@ std::vector<HookDelivery> HookTable::claim(const std::vector<HookSlots>& asked) 
       PgParameters().add(std::move(hooks)).add(std::move(slots)).add(std::move(leases)).add(std::move(ordered))));
 }
 
-bool HookTable::settle(const HookSettlement& settled) {
+bool HookTable::record_send(const HookSettlement& settled) {
   const HookDelivery& to = settled.delivery;
   const PgResult found = pool_.query("settle_hook_delivery", named_notice(to.hook, to.id)
                                                                  .add(to.sends)

@@ -163,7 +163,7 @@ std::vector<HookDelivery> MemoryHooks::claim(const std::vector<HookSlots>& asked
   return taken;
 }
 
-bool MemoryHooks::settle(const HookSettlement& settled) {
+bool MemoryHooks::record_send(const HookSettlement& settled) {
   const std::lock_guard lock(mutex_);
   Deliveries& all = deliveries_[settled.delivery.hook];
   const auto found = all.find(settled.delivery.id);

@@ -31,7 +31,7 @@ class MemoryHooks {
   std::int64_t count_waiting(const std::string& hook, std::int32_t most) const;
   bool has_parked(const std::string& hook) const;
   std::vector<HookDelivery> claim(const std::vector<HookSlots>& asked);
-  bool settle(const HookSettlement& settled);
+  bool record_send(const HookSettlement& settled);
   std::int64_t resend(const std::string& hook, const std::optional<NoticeId>& id, bool passes);
   std::int64_t trim(const std::string& hook, TimeUs kept_us, TimeUs stalled_us, std::int32_t most);
 

@@ -311,7 +311,7 @@ bool PgConnection::find_pooler(bool is_direct) {
 void PgConnection::fail() const { throw PostgresError("", lost_text(connection_.get())); }
 
 void PgConnection::execute(std::string_view text) {
-  settle();
+  drop_rest();
   if (PQsendQuery(connection_.get(), std::string(text).c_str()) != 1) fail();
   const PgResult result = read_result();
   if (!is_ok(result.get())) throw_error(result.get());
@@ -327,7 +327,7 @@ PgResult PgConnection::query(const PgStatement& statement, const PgParameters& p
 }
 
 std::optional<PgResult> PgConnection::ask(const std::string& text, std::int64_t deadline_us) {
-  settle();
+  drop_rest();
   // The extended protocol takes one statement at a time: a second one after a semicolon is an error.
   if (PQsendQueryParams(connection_.get(), text.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0) != 1) fail();
   return answer_until(deadline_us);
@@ -335,7 +335,7 @@ std::optional<PgResult> PgConnection::ask(const std::string& text, std::int64_t 
 
 std::optional<PgResult> PgConnection::describe(const std::string& text, std::int64_t deadline_us) {
   constexpr const char* name = "described";
-  settle();
+  drop_rest();
   if (PQsendPrepare(connection_.get(), name, text.c_str(), 0, nullptr) != 1) fail();
   if (!answer_until(deadline_us)) return std::nullopt;
   if (PQsendDescribePrepared(connection_.get(), name) != 1) fail();
@@ -387,7 +387,7 @@ pg_result* PgConnection::next_result() {
 }
 
 void PgConnection::begin_pipeline() {
-  settle();
+  drop_rest();
   awaited_.clear();
   const bool is_outside = PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
   if (is_outside) is_guarded_ = false;
@@ -543,7 +543,7 @@ void PgConnection::expect(Awaited awaited) {
   if (leaves_rest_) ++left_;
 }
 
-void PgConnection::settle() {
+void PgConnection::drop_rest() {
   if (!std::exchange(leaves_rest_, false)) return;
   left_ = 0;
   has_fault_ = false;

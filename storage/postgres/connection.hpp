@@ -249,7 +249,7 @@ class PgConnection {
   std::optional<PostgresError> read_all_but(std::size_t left);
   void expect(Awaited awaited);
   void leave_pipeline();
-  void settle();
+  void drop_rest();
   std::optional<PgResult> take_next();  // nothing if it belonged to a prepare or a sync
   [[noreturn]] void fail() const;
 

@@ -331,26 +331,34 @@ constexpr std::size_t pages_max = 30;
 // "ops/a.test.mjs" is of the unit "ops/a".
 std::string unit_in_room(const std::string& path) { return path.substr(0, path.find('.', path.rfind('/') + 1)); }
 
-// One fault for each room that has become a list. The engine is one room and stays flat; migrations and decisions only
-// grow. The programs in ops itself have no ending: people call them by these names.
+// Room -> how many units it may hold, where that is more. The engine stays flat: its units are the rules of one thing,
+// and its page names them from the ground up. The bound is today's 72, rounded up: to go beyond it is a decision.
+const std::map<std::string, std::size_t> wide_rooms = {{"engine", 75}};
+
+std::size_t units_max_of(const std::string& room) {
+  const auto wide = wide_rooms.find(room);
+  return wide == wide_rooms.end() ? units_max : wide->second;
+}
+
+// One fault for each room that has become a list. Migrations and decisions only grow. The programs in ops itself have
+// no ending: people call them by these names.
 Faults full_rooms(const Sources& sources) {
   static const std::regex unit("\\.(cpp|hpp|sql|mjs|ts|tsx|py)$");
   std::map<std::string, std::set<std::string>> units, pages;
   for (const Source& source : sources) {
     const std::string room = room_of(source.path);
-    if (std::regex_search(source.path, unit) && folder_of(source) != "engine" && room != "schema/migrations")
+    if (std::regex_search(source.path, unit) && room != "schema/migrations")
       units[room].insert(unit_in_room(source.path));
     if (ends_with(source.path, ".md") && room != "ops/decisions") pages[room].insert(source.path);
   }
   Faults faults;
-  const auto add_full = [&faults](const auto& rooms, std::size_t most, const std::string& what) {
-    for (const auto& [room, names] : rooms)
-      if (names.size() > most)
-        faults.push_back(room + ": Expected at most " + std::to_string(most) + " " + what + " in a room, but found " +
-                         std::to_string(names.size()));
+  const auto add_full = [&faults](const std::string& room, std::size_t found, std::size_t most, const char* what) {
+    if (found > most)
+      faults.push_back(room + ": Expected at most " + std::to_string(most) + " " + what + " in a room, but found " +
+                       std::to_string(found));
   };
-  add_full(units, units_max, "units");
-  add_full(pages, pages_max, "pages");
+  for (const auto& [room, names] : units) add_full(room, names.size(), units_max_of(room), "units");
+  for (const auto& [room, names] : pages) add_full(room, names.size(), pages_max, "pages");
   return faults;
 }
 
@@ -368,6 +376,12 @@ TEST(Tidy, rooms_are_no_lists) {
     EXPECT_EQ(full_rooms(many).size(), 1u) << path;
     many.pop_back();
   }
+  Sources flat;
+  for (std::size_t n = 0; n < wide_rooms.at("engine"); ++n)
+    flat.push_back(source("engine/a" + std::to_string(n) + ".cpp", ""));
+  EXPECT_TRUE(full_rooms(flat).empty());
+  flat.push_back(source("engine/b.cpp", ""));
+  EXPECT_EQ(full_rooms(flat).size(), 1u);
   Sources pages;
   for (std::size_t n = 0; n <= pages_max; ++n) pages.push_back(source("ops/guide/a" + std::to_string(n) + ".md", ""));
   EXPECT_EQ(full_rooms(pages).size(), 1u);

@@ -107,7 +107,7 @@ void Asks::gone(AskId id) {
   if (!has_begun(id) && asked->ask.finished.empty() && !asked->ask.closes) return finish(id, *asked);
   gone_.push_back(id);
   gone_bytes_ += asked->ask.bytes;
-  settle(id);
+  answer_if_complete(id);
 }
 
 std::optional<AskId> Asks::one_gone_too_many() {
@@ -136,7 +136,7 @@ void Asks::hurry(AskId id) {
   asked->until = context_.steady;
   asked->answer.drains = true;
   if (asked->at == Asked::At::waits) lines_.hurry(id);
-  settle(id);
+  answer_if_complete(id);
 }
 
 void Asks::set_result(AskId id, std::size_t report, ReportReply reply) {
@@ -146,7 +146,7 @@ void Asks::set_result(AskId id, std::size_t report, ReportReply reply) {
   --asked.open_reports;
 }
 
-void Asks::settle(AskId id) {
+void Asks::answer_if_complete(AskId id) {
   Asked* asked = find(id);
   if (asked == nullptr) return;
   const bool is_waiting = asked->at == Asked::At::waits;
@@ -189,7 +189,7 @@ void Asks::end_all_of(SessionId session) {
     asked.ask.max = 0;
     ids.push_back(id);
   }
-  for (const AskId id : ids) settle(id);
+  for (const AskId id : ids) answer_if_complete(id);
 }
 
 // --- claims ---------------------------------------------------------------------------------------------------------
@@ -237,8 +237,8 @@ void Asks::claimed(AskId id, const AskLines::Queues& queues, Shard shard, bool w
   if (Asked* asked = find(id)) asked->at = Asked::At::works;
 }
 
-void Asks::settle_overdue() {
-  for (const AskId id : lines_.overdue()) settle(id);
+void Asks::answer_overdue() {
+  for (const AskId id : lines_.overdue()) answer_if_complete(id);
 }
 
 }  // namespace cairn

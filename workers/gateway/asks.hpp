@@ -60,7 +60,7 @@ class Asks {
   void drop(AskId id);  // REQUIRES: it has not begun
   void hurry(AskId id);
   // Answers the ask if nothing more is to come; else it waits in its line.
-  void settle(AskId id);
+  void answer_if_complete(AskId id);
   // The session's, which is no more: a step that one of them waits for would be held by no session.
   void end_all_of(SessionId session);
 
@@ -76,7 +76,7 @@ class Asks {
   void claimed_alone(AskId id);
   void claimed(AskId id, const AskLines::Queues& queues, Shard shard, bool was_full);
   // Answers those that wait no longer.
-  void settle_overdue();
+  void answer_overdue();
   std::set<SessionId> sessions() const;
 
  private:

@@ -104,7 +104,7 @@ void Gateway::gone(AskId id) {
 void Gateway::begin(AskId id) {
   asks_.at(id).at = Asked::At::works;
   reports_.begin(id);
-  asks_.settle(id);
+  asks_.answer_if_complete(id);
 }
 
 // --- the committer --------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ std::size_t bytes_of(const StepInput& input) {
 void RemoteClaims::claim_for_waiting() {
   for (auto& [one, run] : asks_.next_claims_alone()) claim(std::move(one), run);
   for (AskLines::Claiming& one : asks_.next_claims()) claim(std::move(one), {});
-  asks_.settle_overdue();
+  asks_.answer_overdue();
 }
 
 // `only`: one step of this run.
@@ -57,12 +57,12 @@ void RemoteClaims::claimed(ClaimSteps& claim) {
   for (ShortHistory& one : claim.answer.histories)
     short_histories_.insert_or_assign(one.run, History{.run = one.run, .snapshot = {}, .rows = std::move(one.events)});
   for (HeldJob& job : claim.answer.jobs) take(claim.ask, std::move(job));
-  asks_.settle(claim.ask);
+  asks_.answer_if_complete(claim.ask);
 }
 
 void RemoteClaims::claim_failed(const ClaimSteps& claim) {
   end_claim(claim, false);
-  asks_.settle(claim.ask);
+  asks_.answer_if_complete(claim.ask);
 }
 
 void RemoteClaims::take(AskId id, HeldJob job) {
@@ -109,7 +109,7 @@ void RemoteClaims::drop(Ticket ticket) {
   const AskId id = found->second.ask;
   claims_.erase(found);
   --asks_.at(id).preparing;
-  asks_.settle(id);
+  asks_.answer_if_complete(id);
 }
 
 // --- prepared -------------------------------------------------------------------------------------------------------

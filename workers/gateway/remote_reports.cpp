@@ -187,7 +187,7 @@ void RemoteReports::end(Ticket ticket, ReportReply reply) {
   const AskId ask = found->second.ask;
   asks_.set_result(ask, found->second.place, std::move(reply));
   reports_.erase(found);
-  asks_.settle(ask);
+  asks_.answer_if_complete(ask);
 }
 
 }  // namespace cairn

@@ -69,7 +69,8 @@ std::vector<HookParcel> HookSender::take() {
   return parcels;
 }
 
-// Nothing: it cannot be sent, and is settled. One that cannot be read is a failure of its own, not of those with it.
+// Nothing: it cannot be sent, and that is recorded. One that cannot be read is a failure of its own, not of those with
+// it.
 std::optional<HookParcel> HookSender::parcel_or_settled(const HookDefinition& hook, const HookDelivery& delivery) {
   HookSettlement settled{delivery, 0};
   try {
@@ -83,7 +84,7 @@ std::optional<HookParcel> HookSender::parcel_or_settled(const HookDefinition& ho
     none.says = "The message could not be made: " + std::string(failure.what());
     settled = settled_by(hook, delivery, none, around_.draw());
   }
-  settle_and_note(settled);
+  record_and_note(settled);
   return std::nullopt;
 }
 
@@ -121,10 +122,10 @@ void HookSender::note_rest(const HookParcel& parcel, const HookAnswer& answer) {
 }
 
 // The first that is parked is on record, the others are shown by their counts. False: another one has taken the notice.
-bool HookSender::settle_and_note(const HookSettlement& settled) {
+bool HookSender::record_and_note(const HookSettlement& settled) {
   const HookDelivery& delivery = settled.delivery;
   const bool is_first_parked = delivery.status == DeliveryStatus::parked && !calls_.has_parked(delivery.hook);
-  if (!calls_.settle(settled)) return false;
+  if (!calls_.record_send(settled)) return false;
   if (!is_first_parked) return true;
   const std::string id = event_id(delivery.hook, delivery.id);
   around_.warn("Hook " + delivery.hook + " has given up on " + id + " after " + std::to_string(delivery.failures) +
@@ -133,11 +134,11 @@ bool HookSender::settle_and_note(const HookSettlement& settled) {
   return true;
 }
 
-void HookSender::settle(const HookParcel& parcel, const HookAnswer& answer) {
+void HookSender::record_answer(const HookParcel& parcel, const HookAnswer& answer) {
   const std::string& name = parcel.delivery.hook;
   --in_flight_[name];
   note_rest(parcel, answer);
-  if (!settle_and_note(settled_by(parcel.hook, parcel.delivery, answer, around_.draw())) || !answer.is_gone) return;
+  if (!record_and_note(settled_by(parcel.hook, parcel.delivery, answer, around_.draw())) || !answer.is_gone) return;
   HookChange disabled{hooks_actor, answer.says, false, {"disabled", hooks_actor, answer.says}};
   disabled.taken_at = parcel.delivery.next_at - send_lease_us(parcel.hook);
   calls_.change(name, disabled);
@@ -145,7 +146,7 @@ void HookSender::settle(const HookParcel& parcel, const HookAnswer& answer) {
 
 void HookSender::release(const HookParcel& parcel, TimeUs pause_us) {
   --in_flight_[parcel.delivery.hook];
-  calls_.settle({parcel.delivery, pause_us});
+  calls_.record_send({parcel.delivery, pause_us});
 }
 
 }  // namespace cairn

@@ -2,8 +2,8 @@
 // one: a notice is sent by the one that took it last, and each may die at any point. Without sockets and threads: the
 // caller sends. Not thread-safe.
 //
-// Order of a send: 1. take the notice for a time; 2. send; 3. settle. A process that dies before 3 leaves a notice that
-// is sent again when the time is over, with the same id.
+// Order of a send: 1. take the notice for a time; 2. send; 3. record the answer. A process that dies before 3 leaves a
+// notice that is sent again when the time is over, with the same id.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace cairn {
 
-// A notice that its holder is to send, and to settle.
+// A notice that its holder is to send, and whose answer it is to record.
 struct HookParcel {
   HookDefinition hook;
   HookDelivery delivery;
@@ -44,7 +44,7 @@ class HookSender {
   std::vector<HookParcel> take();
   bool has_hooks() const { return has_hooks_; }  // when it was asked to take
   // Keeps the outcome. Throws as take(): the notice is then sent again.
-  void settle(const HookParcel& parcel, const HookAnswer& answer);
+  void record_answer(const HookParcel& parcel, const HookAnswer& answer);
   // Gives a notice back unsent, for others or for itself after the pause. Throws as take().
   void release(const HookParcel& parcel, TimeUs pause_us = 0);
 
@@ -60,7 +60,7 @@ class HookSender {
   std::optional<HookParcel> parcel_of(const HookDefinition& hook, const HookDelivery& delivery);
   std::optional<HookParcel> parcel_or_settled(const HookDefinition& hook, const HookDelivery& delivery);
   void note_rest(const HookParcel& parcel, const HookAnswer& answer);
-  bool settle_and_note(const HookSettlement& settled);
+  bool record_and_note(const HookSettlement& settled);
 
   const HookCalls calls_;
   Store& store_;

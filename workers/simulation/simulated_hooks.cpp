@@ -66,10 +66,11 @@ auto SimulatedHooks::troubled(Call call) {
 }
 
 HookCalls SimulatedHooks::troubled_calls() {
-  return {troubled(calls_.add),    troubled(calls_.hooks),         troubled(calls_.take),       troubled(calls_.keep),
-          troubled(calls_.change), troubled(calls_.edit),          troubled(calls_.note),       troubled(calls_.put),
-          troubled(calls_.erase),  troubled(calls_.count_waiting), troubled(calls_.has_parked), troubled(calls_.claim),
-          troubled(calls_.settle), troubled(calls_.resend),        troubled(calls_.trim)};
+  return {troubled(calls_.add),           troubled(calls_.hooks),      troubled(calls_.take),
+          troubled(calls_.keep),          troubled(calls_.change),     troubled(calls_.edit),
+          troubled(calls_.note),          troubled(calls_.put),        troubled(calls_.erase),
+          troubled(calls_.count_waiting), troubled(calls_.has_parked), troubled(calls_.claim),
+          troubled(calls_.record_send),   troubled(calls_.resend),     troubled(calls_.trim)};
 }
 
 HookFeed SimulatedHooks::feed() {
@@ -224,7 +225,7 @@ void SimulatedHooks::send(std::size_t n, HookParcel parcel) {
     }
     if (*gone) return;
     try {
-      processes_[n].sender->settle(parcel, answer);
+      processes_[n].sender->record_answer(parcel, answer);
     } catch (const ProcessDied&) {
       begin_process(n);
     } catch (const StoreUnavailable&) {
@@ -308,7 +309,7 @@ void SimulatedHooks::heal() {
     while (processes_[0].reader->scan()) {
     }
     HookSender& sender = *processes_[0].sender;
-    for (const HookParcel& parcel : sender.take()) sender.settle(parcel, receive(parcel));
+    for (const HookParcel& parcel : sender.take()) sender.record_answer(parcel, receive(parcel));
     if (is_quiet()) return;
     healed_us_ += hook_second_us;
   }

@@ -132,7 +132,7 @@ TEST_P(HookTableTest, only_the_last_reader_keeps_what_it_read) {
 TEST_P(HookTableTest, a_notice_that_is_read_twice_is_kept_once_also_when_it_was_delivered) {
   add_ready("a");
   ASSERT_TRUE(calls_.keep({*calls_.take(0, 0), {notice(1, 1)}, 0}));
-  ASSERT_TRUE(calls_.settle(settlement(claim("a").front(), DeliveryStatus::delivered)));
+  ASSERT_TRUE(calls_.record_send(settlement(claim("a").front(), DeliveryStatus::delivered)));
   ASSERT_TRUE(calls_.keep({*calls_.take(0, 0), {notice(1, 1), notice(1, 1, NoticeKind::stalled)}, 0}));
   ASSERT_EQ(deliveries("a").size(), 2u);
   EXPECT_EQ(deliveries("a")[notice(1, 1)].status, DeliveryStatus::delivered);
@@ -146,14 +146,14 @@ TEST_P(HookTableTest, a_notice_is_sent_by_the_one_who_took_it_last) {
   const std::vector<HookDelivery> taken = claim("a");
   ASSERT_EQ(taken.size(), 1u) << "the other one is held";
   EXPECT_EQ(taken.front().sends, 1);
-  EXPECT_TRUE(calls_.settle(settlement(taken.front(), DeliveryStatus::waiting)));
+  EXPECT_TRUE(calls_.record_send(settlement(taken.front(), DeliveryStatus::waiting)));
   const std::vector<HookDelivery> again = claim("a");
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again.front().sends, 2);
   EXPECT_EQ(again.front().failures, 1);
-  EXPECT_FALSE(calls_.settle(settlement(taken.front(), DeliveryStatus::delivered))) << "it is another's by now";
-  EXPECT_TRUE(calls_.settle(settlement(again.front(), DeliveryStatus::delivered)));
-  EXPECT_FALSE(calls_.settle(settlement(again.front(), DeliveryStatus::delivered))) << "it is over";
+  EXPECT_FALSE(calls_.record_send(settlement(taken.front(), DeliveryStatus::delivered))) << "it is another's by now";
+  EXPECT_TRUE(calls_.record_send(settlement(again.front(), DeliveryStatus::delivered)));
+  EXPECT_FALSE(calls_.record_send(settlement(again.front(), DeliveryStatus::delivered))) << "it is over";
   EXPECT_EQ(deliveries("a")[again.front().id].answer, 200);
 }
 
@@ -166,13 +166,13 @@ TEST_P(HookTableTest, of_an_ordered_hook_each_run_has_one_under_way_and_one_that
   const auto of_first =
       std::find_if(taken.begin(), taken.end(), [](const HookDelivery& one) { return one.id == notice(1, 3); });
   ASSERT_NE(of_first, taken.end());
-  EXPECT_TRUE(calls_.settle(settlement(*of_first, DeliveryStatus::parked)));
+  EXPECT_TRUE(calls_.record_send(settlement(*of_first, DeliveryStatus::parked)));
   EXPECT_TRUE(claim("a").empty());
   EXPECT_EQ(calls_.resend("a", {}, false), 1);
   taken = claim("a");
   ASSERT_EQ(taken.size(), 1u);
   EXPECT_EQ(taken.front().id, notice(1, 3));
-  EXPECT_TRUE(calls_.settle(settlement(taken.front(), DeliveryStatus::delivered)));
+  EXPECT_TRUE(calls_.record_send(settlement(taken.front(), DeliveryStatus::delivered)));
   EXPECT_EQ(claim("a").front().id, notice(1, 3, NoticeKind::stalled)) << "what came of an event is after it";
   EXPECT_EQ(calls_.resend("a", notice(1, 3, NoticeKind::stalled), true), 1) << "passed over";
   EXPECT_EQ(claim("a").front().id, notice(1, 5));
@@ -186,8 +186,8 @@ TEST_P(HookTableTest, a_backlog_is_what_waits_and_what_is_parked) {
   ASSERT_TRUE(calls_.keep({row, {notice(1, 1), notice(2, 1), notice(3, 1), notice(4, 1), notice(5, 1)}, 0}));
   const std::vector<HookDelivery> taken = claim("a");
   ASSERT_EQ(taken.size(), 5u);
-  for (const std::size_t n : {0u, 1u}) ASSERT_TRUE(calls_.settle(settlement(taken[n], DeliveryStatus::parked)));
-  ASSERT_TRUE(calls_.settle(settlement(taken[2], DeliveryStatus::delivered)));
+  for (const std::size_t n : {0u, 1u}) ASSERT_TRUE(calls_.record_send(settlement(taken[n], DeliveryStatus::parked)));
+  ASSERT_TRUE(calls_.record_send(settlement(taken[2], DeliveryStatus::delivered)));
   const std::vector<HookCounts> counts = table_->counts();
   ASSERT_EQ(counts.size(), 2u);
   EXPECT_EQ(counts[0].hook, "a");
@@ -231,7 +231,7 @@ TEST_P(HookTableTest, notices_come_in_pages_the_newest_first_and_each_hook_has_i
 TEST_P(HookTableTest, one_that_was_delivered_can_be_sent_again_and_one_that_is_over_is_not_passed_over) {
   add_ready("a");
   ASSERT_TRUE(calls_.keep({*calls_.take(0, 0), {notice(1, 1)}, 0}));
-  ASSERT_TRUE(calls_.settle(settlement(claim("a").front(), DeliveryStatus::delivered)));
+  ASSERT_TRUE(calls_.record_send(settlement(claim("a").front(), DeliveryStatus::delivered)));
   EXPECT_EQ(calls_.resend("a", notice(1, 1), true), 0);
   EXPECT_EQ(calls_.resend("a", {}, false), 0) << "nothing is parked";
   EXPECT_EQ(calls_.resend("a", notice(9, 1), false), 0);
@@ -293,7 +293,7 @@ TEST_P(HookTableTest, what_waits_is_counted_up_to_a_bound_and_what_is_long_over_
   EXPECT_EQ(calls_.count_waiting("a", 2), 2);
   EXPECT_EQ(calls_.count_waiting("a", 100), 3);
   for (const HookDelivery& taken : claim("a"))
-    if (taken.id != notice(2, 1)) calls_.settle(settlement(taken, DeliveryStatus::delivered));
+    if (taken.id != notice(2, 1)) calls_.record_send(settlement(taken, DeliveryStatus::delivered));
   now_us_ += 10;
   EXPECT_EQ(calls_.trim("a", long_us, long_us, 100), 0);
   EXPECT_EQ(deliveries("a").size(), 3u);
@@ -313,7 +313,7 @@ std::vector<NoticeId> many_notices(std::int64_t count) {
 TEST_P(HookTableTest, what_is_over_goes_in_portions_and_each_says_how_many_went) {
   add_ready("a");
   ASSERT_TRUE(calls_.keep({*calls_.take(0, 0), many_notices(5), 0}));
-  for (const HookDelivery& taken : claim("a")) calls_.settle(settlement(taken, DeliveryStatus::delivered));
+  for (const HookDelivery& taken : claim("a")) calls_.record_send(settlement(taken, DeliveryStatus::delivered));
   now_us_ += 10;
   EXPECT_EQ(calls_.trim("a", 0, 0, 3), 3);
   EXPECT_EQ(calls_.trim("a", 0, 0, 3), 2);
@@ -324,7 +324,7 @@ TEST_P(HookTableTest, more_than_one_portion_is_parked_sent_again_and_removed) {
   add_ready("a");
   ASSERT_TRUE(calls_.keep({*calls_.take(0, 0), many_notices(2'001), 0}));
   EXPECT_FALSE(calls_.has_parked("a"));
-  for (const HookDelivery& taken : claim("a", 2'001)) calls_.settle(settlement(taken, DeliveryStatus::parked));
+  for (const HookDelivery& taken : claim("a", 2'001)) calls_.record_send(settlement(taken, DeliveryStatus::parked));
   EXPECT_TRUE(calls_.has_parked("a"));
   EXPECT_EQ(calls_.resend("a", {}, false), 2'001);
   EXPECT_EQ(calls_.count_waiting("a", 10'000), 2'001);
@@ -370,8 +370,8 @@ TEST_P(ShownHooks, counts_are_of_all_hooks_or_of_one_and_delivered_ones_are_coun
   add_ready("b");
   for (int n = 0; n < 2; ++n) ASSERT_TRUE(calls_.keep({*calls_.take(long_us, 0), many_notices(4), 0}));
   const std::vector<HookDelivery> taken = claim("a", 3);
-  calls_.settle(settlement(taken[0], DeliveryStatus::delivered));
-  calls_.settle(settlement(taken[1], DeliveryStatus::parked));
+  calls_.record_send(settlement(taken[0], DeliveryStatus::delivered));
+  calls_.record_send(settlement(taken[1], DeliveryStatus::parked));
   const std::vector<HookCounts> all = table_->counts();
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].hook, "a");
@@ -397,11 +397,11 @@ TEST_P(ShownHooks, a_delay_is_that_of_a_failure_of_one_that_holds_back_or_of_no_
   const std::vector<HookDelivery> first = claim("a");
   ASSERT_EQ(first.size(), 1u);
   EXPECT_EQ(delay().free_since, std::nullopt) << "the second is behind it";
-  calls_.settle(settlement(first.front(), DeliveryStatus::waiting));
+  calls_.record_send(settlement(first.front(), DeliveryStatus::waiting));
   EXPECT_EQ(delay().refused, "so");
   const std::vector<HookDelivery> again = claim("a");
   ASSERT_EQ(again.size(), 1u);
-  calls_.settle(settlement(again.front(), DeliveryStatus::delivered));
+  calls_.record_send(settlement(again.front(), DeliveryStatus::delivered));
   EXPECT_EQ(delay().refused, "");
   EXPECT_TRUE(delay().moved_at.has_value());
   ASSERT_TRUE(calls_.change("a", {"user:ann", "", false, {"paused", "user:ann"}}));

@@ -23,7 +23,7 @@ TEST_F(HookReaderTest, a_page_that_is_read_again_after_a_death_is_sent_once) {
   std::vector<HookParcel> parcels = one.take();
   ASSERT_EQ(parcels.size(), 1u);
   EXPECT_EQ(parcels.front().id, to_string(run) + "/1");
-  one.settle(parcels.front(), answer(204));
+  one.record_answer(parcels.front(), answer(204));
   now_us_ += second_us;
   HookReader second = reader();  // the same page: the first one did not confirm
   ASSERT_TRUE(second.scan());

@@ -25,8 +25,8 @@ TEST_F(HookSenderTest, what_a_dead_process_had_taken_is_sent_by_another_one_with
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again.front().body, taken.front().body);
   EXPECT_EQ(again.front().id, taken.front().id);
-  second.settle(again.front(), answer(200));
-  first.settle(taken.front(), answer(500));
+  second.record_answer(again.front(), answer(200));
+  first.record_answer(taken.front(), answer(500));
   EXPECT_EQ(only_delivery().status, DeliveryStatus::delivered) << "the one who is late decides nothing";
 }
 
@@ -50,15 +50,15 @@ TEST_F(HookSenderTest, a_receiver_that_is_away_rests_and_one_that_refuses_a_mess
   ASSERT_TRUE(reader().scan());
   const std::vector<HookParcel> parcels = one.take();
   ASSERT_EQ(parcels.size(), 2u);
-  one.settle(parcels[0], answer(400));
+  one.record_answer(parcels[0], answer(400));
   const RunId third = ended_run();
   now_us_ += second_us / 2;
   ASSERT_TRUE(reader().scan());
   const std::vector<HookParcel> next = one.take();
   ASSERT_EQ(next.size(), 1u) << "the third; the first has its pause";
   EXPECT_EQ(next.front().delivery.id.run, third);
-  one.settle(next.front(), answer(204));
-  one.settle(parcels[1], answer(503));
+  one.record_answer(next.front(), answer(204));
+  one.record_answer(parcels[1], answer(503));
   ended_run();
   now_us_ += second_us / 2;
   ASSERT_TRUE(reader().scan());
@@ -72,7 +72,7 @@ TEST_F(HookSenderTest, a_receiver_that_is_gone_pauses_the_hook_and_nothing_is_lo
   ended_run();
   HookSender one = sender();
   ASSERT_TRUE(reader().scan());
-  one.settle(one.take().front(), answer(410));
+  one.record_answer(one.take().front(), answer(410));
   EXPECT_EQ(kinds_of_notes(), "added disabled ");
   now_us_ += 60 * second_us;
   EXPECT_TRUE(one.take().empty());
@@ -86,7 +86,7 @@ TEST_F(HookSenderTest, attempts_that_are_used_up_park_and_a_person_sends_again_o
   const RunId run = ended_run();
   HookSender one = sender();
   ASSERT_TRUE(reader().scan());
-  one.settle(one.take().front(), answer(400));
+  one.record_answer(one.take().front(), answer(400));
   EXPECT_EQ(only_delivery().status, DeliveryStatus::parked);
   EXPECT_EQ(*desk().resend("h", to_string(run) + "/1", "user:ann"), 1);
   ASSERT_EQ(one.take().size(), 1u);
@@ -102,9 +102,9 @@ TEST_F(HookSenderTest, an_answer_to_one_that_was_under_way_does_not_end_the_paus
   add_hook();
   HookSender one = sender();
   const std::vector<HookParcel> parcels = taken_of(one, 3);
-  one.settle(parcels[0], answer(503, 10'000));
-  one.settle(parcels[1], answer(204));
-  one.settle(parcels[2], answer(400));
+  one.record_answer(parcels[0], answer(503, 10'000));
+  one.record_answer(parcels[1], answer(204));
+  one.record_answer(parcels[2], answer(400));
   ended_run();
   now_us_ += second_us;
   ASSERT_TRUE(reader().scan());
@@ -119,7 +119,7 @@ TEST_F(HookSenderTest, one_that_waits_is_sent_by_the_definition_of_then) {
   const std::vector<HookParcel> parcels = taken_of(sending, 1);
   ASSERT_EQ(parcels.size(), 1u);
   EXPECT_EQ(parcels.front().hook.url, "https://h.example/in");
-  sending.settle(parcels.front(), answer(500));
+  sending.record_answer(parcels.front(), answer(500));
   const Result<HookDefinition> edited = desk().edit("h", {{"url", "https://h.example/new"}}, "user:ann");
   ASSERT_TRUE(edited);
   EXPECT_EQ(edited->backoff_ms, 1'000) << "the rest of it stays";
@@ -137,13 +137,13 @@ TEST_F(HookSenderTest, answers_of_the_receiver_before_an_edit_neither_hold_back_
   add_hook();
   HookSender sending = sender();
   const std::vector<HookParcel> parcels = taken_of(sending, 2);
-  sending.settle(parcels[0], answer(503, 600'000));
+  sending.record_answer(parcels[0], answer(503, 600'000));
   ended_run();
   now_us_ += second_us;
   ASSERT_TRUE(reader().scan());
   EXPECT_TRUE(sending.take().empty()) << "Retry-After";
   ASSERT_TRUE(desk().edit("h", {{"url", "https://h.example/new"}}, "user:ann"));
-  sending.settle(parcels[1], answer(410));
+  sending.record_answer(parcels[1], answer(410));
   EXPECT_FALSE(hooks_.hooks().front().paused_at);
   EXPECT_FALSE(sending.take().empty());
 }
@@ -151,7 +151,7 @@ TEST_F(HookSenderTest, answers_of_the_receiver_before_an_edit_neither_hold_back_
 TEST_F(HookSenderTest, a_rest_ends_with_its_hook_and_when_the_hook_goes_on) {
   add_hook();
   HookSender one = sender();
-  one.settle(taken_of(one, 1).front(), answer(503, 600'000));
+  one.record_answer(taken_of(one, 1).front(), answer(503, 600'000));
   ended_run();
   now_us_ += second_us;
   ASSERT_TRUE(reader().scan());
@@ -159,7 +159,7 @@ TEST_F(HookSenderTest, a_rest_ends_with_its_hook_and_when_the_hook_goes_on) {
   ASSERT_TRUE(desk().resume("h", "user:ann").ok());
   const std::vector<HookParcel> again = one.take();
   ASSERT_EQ(again.size(), 1u) << "the first has its own pause";
-  one.settle(again.front(), answer(503, 600'000));
+  one.record_answer(again.front(), answer(503, 600'000));
   ASSERT_TRUE(desk().remove("h", "user:ann").ok());
   now_us_ += second_us;
   add_hook();
@@ -170,11 +170,11 @@ TEST_F(HookSenderTest, a_rest_ends_with_its_hook_and_when_the_hook_goes_on) {
 TEST_F(HookSenderTest, many_that_are_parked_are_one_note_until_none_is) {
   add_hook({{"attempts", 1}});
   HookSender one = sender();
-  for (const HookParcel& parcel : taken_of(one, 3)) one.settle(parcel, answer(400));
+  for (const HookParcel& parcel : taken_of(one, 3)) one.record_answer(parcel, answer(400));
   EXPECT_EQ(kinds_of_notes(), "added parked ");
   EXPECT_EQ(warnings_.size(), 1u);
   EXPECT_EQ(*desk().resend("h", "", "user:ann"), 3);
-  for (const HookParcel& parcel : one.take()) one.settle(parcel, answer(400));
+  for (const HookParcel& parcel : one.take()) one.record_answer(parcel, answer(400));
   EXPECT_EQ(kinds_of_notes(), "added parked resent parked ");
 }
 
@@ -183,17 +183,17 @@ TEST_F(HookSenderTest, a_late_answer_neither_undoes_a_resume_nor_takes_the_place
   HookSender one = sender();
   const std::vector<HookParcel> parcels = taken_of(one, 3);
   ASSERT_TRUE(desk().pause("h", "it moves", "user:ann").ok());
-  one.settle(parcels[0], answer(410));
+  one.record_answer(parcels[0], answer(410));
   EXPECT_EQ(hooks_.hooks().front().paused_reason, "it moves");
   now_us_ += second_us;
   ASSERT_TRUE(desk().resume("h", "user:ann").ok());
-  one.settle(parcels[1], answer(410));
+  one.record_answer(parcels[1], answer(410));
   EXPECT_EQ(hooks_.hooks().front().paused_at, std::nullopt) << "it was taken before";
   EXPECT_EQ(kinds_of_notes(), "added paused resumed ");
   now_us_ += 60 * second_us;
   const std::vector<HookParcel> later = one.take();
   ASSERT_FALSE(later.empty());
-  one.settle(later.front(), answer(410));
+  one.record_answer(later.front(), answer(410));
   EXPECT_EQ(hooks_.hooks().front().paused_by, "hooks");
 }
 
