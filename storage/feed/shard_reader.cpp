@@ -109,7 +109,7 @@ bool is_cut(const PgResult& rows) { return rows.rows() > 0 && rows.int8(0, rows.
 // The place after the last event of a result that was cut, which is somewhere in the slices.
 void move_into(const PgResult& rows, const std::vector<Slice>& slices, FeedPlace& place) {
   const int last = rows.rows() - 1;
-  const Slice& slice = slices[place_of(rows, last, rows.column("place"))];
+  const Slice& slice = slices[place_of(rows, last, rows.column("place"), slices.size())];
   place.position = slice.position - 1;
   place.skip = slice.skip + rows.int8(last, 0) - slice.first + 1;
 }

@@ -12,6 +12,7 @@
 #include "engine/corrupt_history.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/postgres/claim_parameters.hpp"
+#include "storage/postgres/claims/claim_transaction.hpp"
 #include "storage/postgres/commit_rows.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/postgres/single_row.hpp"
@@ -66,6 +67,7 @@ class Commit {
     }
     LockedCommitted committed{all_committed()};
     if (const std::optional<PgResult> claimed = connection.kept()) committed.claimed = read_claimed_jobs(*claimed);
+    if (claim) check_claimed(*claim, committed.claimed);
     return committed;
   }
 
@@ -220,7 +222,7 @@ class Commit {
     const int place = rows.column("place"), at_us = rows.column("at"), file = rows.column("file"),
               digest = rows.column("file_digest"), erased_by = rows.column("erased_by");
     for (int row = 0; row < rows.rows(); ++row) {
-      const std::size_t at = derived_[place_of(rows, row, place)];
+      const std::size_t at = derived_[place_of(rows, row, place, derived_.size())];
       if (inserted_[at])
         found[at].tombstone = FoundTombstone{rows.int8(row, at_us), std::string(rows.text(row, file)),
                                              rows.hash(row, digest), std::string(rows.text(row, erased_by))};
@@ -228,11 +230,11 @@ class Commit {
   }
 
   static void read_runs_into(const PgResult& rows, std::span<const std::size_t> places, std::vector<Found>& found) {
-    for (const auto& [place, run] : read_found_runs(rows)) found[places[place]].run = run;
+    for (const auto& [place, run] : read_found_runs(rows, places.size())) found[places[place]].run = run;
   }
 
   void read_jobs_into(const PgResult& rows, std::vector<Found>& found) const {
-    for (const auto& [place, job] : read_found_jobs(rows)) {
+    for (const auto& [place, job] : read_found_jobs(rows, named_.size())) {
       const auto& [at, branch] = named_[place];
       const std::vector<Fence>& fences = batch_[at].fences;
       for (std::size_t fence = 0; fence < fences.size(); ++fence)
@@ -272,7 +274,7 @@ class Commit {
     connection.sync();
     const PgResult rows = connection.receive();
     const int place = rows.column("place");
-    for (int row = 0; row < rows.rows(); ++row) found[order_[place_of(rows, row, place)]].landed = true;
+    for (int row = 0; row < rows.rows(); ++row) found[order_[place_of(rows, row, place, order_.size())]].landed = true;
     spdlog::info("A commit in doubt of {} entries {} landed.", order_.size(), rows.rows() > 0 ? "had" : "had not");
   }
 
@@ -287,6 +289,8 @@ class Commit {
       else if (inserted_[at])
         undone.add(batch_[at].run.id);
     }
+    for (const std::size_t at : passed)
+      CHECK(stands_before(at, found[at]));  // pairs with judge(), before it is written
     if (undone.size() > 0) {
       connection.send(statement("delete_runs"), PgParameters().add(shard_).add(std::move(undone)));
     }
@@ -299,6 +303,11 @@ class Commit {
     in_doubt_ = true;
     if (const std::optional<PostgresError> fault = end_pipeline(connection)) throw *fault;
     in_doubt_ = false;
+  }
+
+  // The locked row of the run stands where the entry begins.
+  bool stands_before(std::size_t at, const Found& found) const {
+    return is_new(at) ? inserted_[at] : found.run && found.run->head == batch_[at].head_before;
   }
 
   void set_head(std::size_t at, Verdict& verdict) const {
@@ -525,7 +534,7 @@ std::vector<LockedRun> lock_runs(PgConnection& connection, Shard shard, std::spa
   connection.receive();
   std::vector<LockedRun> locked(known.size());
   try {
-    for (const auto& [place, run] : read_found_runs(connection.receive())) {
+    for (const auto& [place, run] : read_found_runs(connection.receive(), order.size())) {
       locked[order[place]].head = run.head;
       locked[order[place]].chain_hash = run.chain_hash;
     }
@@ -533,7 +542,7 @@ std::vector<LockedRun> lock_runs(PgConnection& connection, Shard shard, std::spa
     rows.expect_columns(event_columns);
     const int place = rows.column("place");
     for (int row = 0; row < rows.rows(); ++row)
-      locked[order[place_of(rows, row, place)]].missed.push_back(read_event(rows, row));
+      locked[order[place_of(rows, row, place, order.size())]].missed.push_back(read_event(rows, row));
   } catch (const CorruptHistory& corrupt) {
     throw PostgresError(std::string(data_corrupted), corrupt.what());
   }

@@ -255,27 +255,28 @@ KeyPortion read_key_portion(const PgResult& rows) {
   return {.after = last, .is_last = rows.boolean(0, 4), .found = rows.int8(0, 5)};
 }
 
-std::size_t place_of(const PgResult& rows, int row, int column) {
-  const std::int64_t place = rows.int8(row, column);  // WITH ORDINALITY counts from 1
-  CHECK(place >= 1);
+std::size_t place_of(const PgResult& rows, int row, int column, std::size_t sent) {
+  const std::int64_t place = rows.int8(row, column);             // WITH ORDINALITY counts from 1
+  CHECK(place >= 1 && static_cast<std::size_t>(place) <= sent);  // it was counted in the array that we wrote
   return static_cast<std::size_t>(place - 1);
 }
 
-std::vector<std::pair<std::size_t, FoundRun>> read_found_runs(const PgResult& rows) {
+std::vector<std::pair<std::size_t, FoundRun>> read_found_runs(const PgResult& rows, std::size_t sent) {
   static constexpr auto names = std::to_array<std::string_view>({"place", "head", "chain_hash", "status"});
   rows.expect_columns(names);
   std::vector<std::pair<std::size_t, FoundRun>> found;
   for (int row = 0; row < rows.rows(); ++row)
-    found.push_back({place_of(rows, row, 0), {rows.int8(row, 1), rows.hash(row, 2), read_status(rows.text(row, 3))}});
+    found.push_back(
+        {place_of(rows, row, 0, sent), {rows.int8(row, 1), rows.hash(row, 2), read_status(rows.text(row, 3))}});
   return found;
 }
 
-std::vector<std::pair<std::size_t, FoundJob>> read_found_jobs(const PgResult& rows) {
+std::vector<std::pair<std::size_t, FoundJob>> read_found_jobs(const PgResult& rows, std::size_t sent) {
   static constexpr auto names = std::to_array<std::string_view>({"place", "", "epoch", "step"});
   rows.expect_columns(names);
   std::vector<std::pair<std::size_t, FoundJob>> found;
   for (int row = 0; row < rows.rows(); ++row)
-    found.push_back({place_of(rows, row, 0), {rows.int8(row, 1), rows.int8(row, 2), rows.int4(row, 3)}});
+    found.push_back({place_of(rows, row, 0, sent), {rows.int8(row, 1), rows.int8(row, 2), rows.int4(row, 3)}});
   return found;
 }
 

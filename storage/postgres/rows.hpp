@@ -63,9 +63,11 @@ struct KeyPortion {
 };
 KeyPortion read_key_portion(const PgResult& rows);
 
-// Rows that answer an array parameter: each with its place in that array, from 0.
-std::size_t place_of(const PgResult& rows, int row, int column);
-std::vector<std::pair<std::size_t, FoundRun>> read_found_runs(const PgResult& rows);  // lock_runs.sql, run_heads.sql
-std::vector<std::pair<std::size_t, FoundJob>> read_found_jobs(const PgResult& rows);  // lock_jobs.sql
+// Rows that answer an array parameter of `sent` elements: each with its place in that array, from 0.
+std::size_t place_of(const PgResult& rows, int row, int column, std::size_t sent);
+// Of lock_runs.sql and run_heads.sql.
+std::vector<std::pair<std::size_t, FoundRun>> read_found_runs(const PgResult& rows, std::size_t sent);
+// Of lock_jobs.sql.
+std::vector<std::pair<std::size_t, FoundJob>> read_found_jobs(const PgResult& rows, std::size_t sent);
 
 }  // namespace cairn

@@ -82,7 +82,7 @@ std::vector<CheckpointTable::Found> CheckpointTable::find(std::span<const Head> 
         shard, "chain_hashes", PgParameters().add(std::move(shards)).add(std::move(runs)).add(std::move(seqs)));
     rows.expect_columns(chain_hash_columns);
     for (int row = 0; row < rows.rows(); ++row) {
-      Found& one = found[places.at(place_of(rows, row, 0))];
+      Found& one = found[places[place_of(rows, row, 0, places.size())]];
       if (!rows.is_null(row, 1)) one.chain_hash = hash_of(rows, row, 1);
       if (!rows.is_null(row, 2)) one.head = rows.int8(row, 2);
     }
@@ -102,7 +102,7 @@ std::vector<std::optional<Tombstone>> CheckpointTable::tombstones(std::span<cons
         placements_->query(shard, "tombstones", PgParameters().add(std::move(shards)).add(std::move(runs)));
     rows.expect_columns(tombstone_columns);
     for (int row = 0; row < rows.rows(); ++row) {
-      const std::size_t place = places.at(place_of(rows, row, 0));
+      const std::size_t place = places[place_of(rows, row, 0, places.size())];
       found[place] = Tombstone{.shard = shard,
                                .head = {heads[place].run, rows.int8(row, 1), hash_of(rows, row, 2)},
                                .file_digest = hash_of(rows, row, 3),

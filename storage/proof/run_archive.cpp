@@ -74,14 +74,11 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
   rows.expect_columns(locked_columns);
   std::vector<std::size_t> places;
   places.reserve(static_cast<std::size_t>(rows.rows()));
-  for (int row = 0; row < rows.rows(); ++row) {
-    places.push_back(place_of(rows, row, 0));
-    CHECK(places.back() < runs.size());
-  }
+  for (int row = 0; row < rows.rows(); ++row) places.push_back(place_of(rows, row, 0, runs.size()));
   if (!roots.empty()) {
     const PgResult heads = connection.query(statement("run_heads"), PgParameters().add(shard).add(ids(runs)));
     std::vector<std::size_t> there;
-    for (int row = 0; row < heads.rows(); ++row) there.push_back(place_of(heads, row, 0));
+    for (int row = 0; row < heads.rows(); ++row) there.push_back(place_of(heads, row, 0, runs.size()));
     keep_whole_families(roots, there, places);
   }
   std::vector<Tombstone> left;

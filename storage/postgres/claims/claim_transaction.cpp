@@ -1,5 +1,6 @@
 #include "storage/postgres/claims/claim_transaction.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -41,7 +42,7 @@ ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request, c
   send_heads_query(connection, request, claimed);
   connection.sync();
   ClaimedBatch ours;
-  for (const auto& [place, job] : read_found_jobs(connection.receive())) {
+  for (const auto& [place, job] : read_found_jobs(connection.receive(), claimed.size())) {
     const HeldJob& held = claimed[place];
     if (job.session == held.session && job.epoch == held.epoch) ours.jobs.push_back(held);
   }
@@ -68,7 +69,7 @@ ClaimAttempt claim_in_transaction(Placements& placements, const ClaimRequest& re
     connection.send(begin_statement());
     ClaimAttempt batch = claim(connection);
     if (!batch) return std::nullopt;
-    for (const HeldJob& held : batch->jobs) CHECK(held.session == request.session);  // claimed for us: still_ours()
+    check_claimed(request, batch->jobs);
     // The heads are read after the claim, by a newer snapshot: a head is never older than the job it comes with, so a
     // stale cached state is always recognized.
     batch->jobs.empty() ? connection.send(statement("wait_for_no_disk"))
@@ -90,6 +91,11 @@ ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const
     connection.receive();  // of BEGIN
     return ClaimedBatch{read(connection.receive()), {}};
   });
+}
+
+void check_claimed(const ClaimRequest& request, const std::vector<HeldJob>& claimed) {
+  CHECK(std::ssize(claimed) <= std::max(request.limit, 0));
+  for (const HeldJob& held : claimed) CHECK(held.session == request.session);
 }
 
 void begin_lock(PgConnection& connection) {

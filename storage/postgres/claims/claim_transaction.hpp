@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "storage/postgres/placements.hpp"
 #include "storage/queue.hpp"
@@ -30,6 +31,10 @@ ClaimAttempt claim_in_transaction(Placements& placements, const ClaimRequest& re
 using ReadClaimed = std::vector<HeldJob> (&)(const PgResult& rows);
 ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const ClaimStatement& claim,
                       ReadClaimed read);
+
+// CHECKs what a claim statement wrote when it is read again: each hold is the request's session's, by which a claim
+// whose COMMIT is in doubt finds its jobs again, and there are no more than the worker has slots for.
+void check_claimed(const ClaimRequest& request, const std::vector<HeldJob>& claimed);
 
 // In a cluster: begins a transaction that only holds the lock of queues' rows, while others take jobs or starts.
 void begin_lock(PgConnection& connection);

@@ -63,6 +63,7 @@ KeyCounts starts_of(const Wanted& wanted, const AskEachNode& ask_each, QueueFact
 std::optional<PgParameters> rates_after(const Wanted& wanted, const KeyCounts& taken, const QueueFacts& found) {
   constexpr Shard shard = 0;
   const std::int64_t all = sum_of(taken);
+  CHECK(all <= sum_of(wanted.asked));  // a start that is counted is one that a held job makes
   if (all == 0 || (!found.limits.rate && !found.limits.key_rate)) return std::nullopt;
   PgArray keys(PgType::text), full_at(PgType::int8);
   const auto add = [&](const std::string& key, const StartRate& rate, const QueueUse& use, std::int64_t count) {

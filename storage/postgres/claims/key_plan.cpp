@@ -97,9 +97,12 @@ PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, 
   return parameters.add(plan.now_us).add(plan.turn.key).add(plan.turn.served);
 }
 
-KeyCounts count_by_key(const std::vector<HeldJob>& claimed) {
+KeyCounts count_by_key(const KeyPlan& plan, const std::vector<HeldJob>& claimed) {
   KeyCounts counts;
   for (const HeldJob& job : claimed) ++counts[job.key];
+  KeyCounts beyond = counts;
+  for (const KeyShare& share : plan.shares) beyond[share.key] -= share.count;
+  for (const auto& [key, count] : beyond) CHECK(count <= 0);  // pairs with keyed_parameters()
   return counts;
 }
 

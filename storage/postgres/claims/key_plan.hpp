@@ -42,8 +42,9 @@ bool is_any_key_short(const KeyPlan& plan);
 std::string_view keyed_statement(const ClaimRequest& request);
 PgParameters keyed_parameters(const ClaimRequest& request, const KeyPlan& plan, const QueueRoom& room);
 
-// The jobs of each key that the statement took.
-KeyCounts count_by_key(const std::vector<HeldJob>& claimed);
+// The jobs of each key that the statement took. CHECKs that they are no more than the plan gave to the key: rates and
+// permits were counted by the plan.
+KeyCounts count_by_key(const KeyPlan& plan, const std::vector<HeldJob>& claimed);
 
 // The jobs that wait for a turn when so many of each key were taken: none, as no job of the shard that is due was left,
 // or those of one key alone; neither is said where others wait, or may wait. And for a place: those of each key that

@@ -81,7 +81,7 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
     connection.sync();
     if (!waits_for_disk) connection.receive();
     ClaimedBatch batch{read_claimed_jobs_of_keys(connection.receive()), {}};
-    taken = count_by_key(batch.jobs);
+    taken = count_by_key(plan, batch.jobs);
     return batch;
   });
   // The rooms and the plan are those of the attempt that claimed: one that finds its jobs to be ours makes no others.
@@ -108,7 +108,7 @@ ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::s
                        read_claimed_jobs_of_keys);
     lock.execute("COMMIT");
     limits_.record(request.queues, rooms, batch.jobs);
-    const KeyCounts taken = count_by_key(batch.jobs);
+    const KeyCounts taken = count_by_key(plan, batch.jobs);
     record(plan, taken);
     note_no_one_waits(batch, plan.limits, waiting_after(plan, taken, rooms.left[queue]));
     return batch;

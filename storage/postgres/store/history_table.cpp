@@ -44,7 +44,8 @@ void HistoryTable::add_snapshots(Shard shard, std::span<const HistoryRequest> re
   const int place = rows.column("place");
   std::vector<SnapshotRow> snapshots = read_snapshots(rows);
   for (int row = 0; row < rows.rows(); ++row)
-    histories[asked[place_of(rows, row, place)]].snapshot = std::move(snapshots[static_cast<std::size_t>(row)]);
+    histories[asked[place_of(rows, row, place, asked.size())]].snapshot =
+        std::move(snapshots[static_cast<std::size_t>(row)]);
 }
 
 // One round trip for all pieces: the server reads the next piece while this one is unpacked.
@@ -72,7 +73,7 @@ void HistoryTable::add_events(Shard shard, std::span<const HistoryRequest> reque
       rows.expect_columns(event_columns);
       const int place = rows.column("place");
       for (int row = 0; row < rows.rows(); ++row)
-        histories[piece[place_of(rows, row, place)]].events.push_back(read_event(rows, row));
+        histories[piece[place_of(rows, row, place, piece.size())]].events.push_back(read_event(rows, row));
     }
     connection.finish();
   });

@@ -81,7 +81,8 @@ std::vector<std::optional<RunHead>> RunTable::heads(std::span<const RunId> runs)
     PgArray ids(PgType::uuid);
     for (const std::size_t at : places) ids.add(runs[at]);
     const PgResult rows = placements_.query(shard, "run_heads", PgParameters().add(shard).add(std::move(ids)));
-    for (const auto& [place, found] : read_found_runs(rows)) heads[places[place]] = RunHead{found.head, found.status};
+    for (const auto& [place, found] : read_found_runs(rows, places.size()))
+      heads[places[place]] = RunHead{found.head, found.status};
   }
   return heads;
 }
