@@ -65,9 +65,9 @@ KeyPortion read_key_portion(const PgResult& rows);
 
 // Rows that answer an array parameter of `sent` elements: each with its place in that array, from 0.
 std::size_t place_of(const PgResult& rows, int row, int column, std::size_t sent);
-// Of lock_runs.sql and run_heads.sql.
+// The rows of lock_runs.sql and run_heads.sql.
 std::vector<std::pair<std::size_t, FoundRun>> read_found_runs(const PgResult& rows, std::size_t sent);
-// Of lock_jobs.sql.
+// The rows of lock_jobs.sql.
 std::vector<std::pair<std::size_t, FoundJob>> read_found_jobs(const PgResult& rows, std::size_t sent);
 
 }  // namespace cairn
