@@ -545,6 +545,7 @@ add_executable(test_tidy
   tests/tidy/names_test.cpp
   tests/tidy/pages_test.cpp
   tests/tidy/placements_test.cpp
+  tests/tidy/planned_statements_test.cpp
   tests/tidy/prose_test.cpp
   tests/tidy/requirements_test.cpp
   tests/tidy/rooms_test.cpp

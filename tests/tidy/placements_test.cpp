@@ -16,6 +16,8 @@ constexpr std::string_view all_runs = "a list of runs, wherever they are";
 constexpr std::string_view a_sum = "a sum over all runs";
 constexpr std::string_view the_oldest = "the oldest job of a queue, wherever it is";
 constexpr std::string_view limits = "limits of a queue hold across nodes";
+constexpr std::string_view spent = "what limits counted once, wherever it is";
+constexpr std::string_view a_change = "a change of a queue's limits, by hand";
 constexpr std::string_view a_session = "what a session left, wherever it is";
 constexpr std::string_view whose_runs = "runs that these refer to, wherever they are";
 constexpr std::string_view the_feed = "the feed is of all runs";
@@ -46,10 +48,9 @@ const std::map<std::string, std::string_view> asked_of_each_node = {
     {"budget_uses", limits},
     {"budget_uses_of_keys", limits},
     {"forget_key", limits},
-    {"storage/postgres/claims/claim_rooms.cpp", limits},
-    {"storage/postgres/claims/held_starts.cpp", limits},
-    {"storage/postgres/claims/keyed_claims.cpp", limits},
-    {"storage/postgres/store/limit_table.cpp", limits},
+    {"retire_permits", limits},
+    {"storage/postgres/claims/claim_rooms.cpp", limits},  // retire_permits, queue_rates, budget_uses at once
+    {"storage/postgres/store/limit_table.cpp", spent},    // a page of one node at a time
     {"leave_homes", a_session},
     {"drop_progress", a_session},
     {"held_by", a_session},
@@ -60,17 +61,41 @@ const std::map<std::string, std::string_view> asked_of_each_node = {
     {"storage/feed/feed.cpp", the_feed},
 };
 
-// The statements that the source sends to each node; its path for those that are not named in the call.
+// Loops that ask each shard, which is dearer still, by their functions.
+const std::map<std::string, std::string_view> asked_of_each_shard = {
+    {"put_limits", a_change},
+    {"find_keys", a_change},
+    {"count_all_held", a_change},
+};
+
+// The statements that the source sends to each node; its path for those that are not named in the call. An AskEachNode
+// (claims/limit_uses.hpp) passes names on: they are found where it is called.
 std::set<std::string> sent_to_each_node(const Source& source) {
-  static const std::regex call("(query_each|query_each_widely|one_shard_of_each)\\(((?:[^,()]|\\(\\))*)[,)]");
+  static const std::regex call("(query_each|query_each_widely|one_shard_of_each|ask_each)\\(((?:[^,()]|\\(\\))*)[,)]");
+  static const std::regex passed_on(
+      "(std::string_view name, const PgParameters& parameters\\) \\{\\s*return \\w+\\.)query_each\\(name, "
+      "parameters\\)");
   static const std::regex name("\"(\\w+)\"");
   std::set<std::string> found;
-  const std::string text = text_of(source);
+  const std::string text = std::regex_replace(text_of(source), passed_on, "$1");
   for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at) {
     const std::string first = at->str(2);
     std::sregex_iterator named(first.begin(), first.end(), name);
     if (named == end) found.insert(source.path);
     for (; named != end; ++named) found.insert(named->str(1));
+  }
+  return found;
+}
+
+// The functions, which begin at the left edge, of loops over all shards.
+std::set<std::string> asking_each_shard(const Source& source) {
+  static const std::regex loop("^ +for \\(Shard \\w+ = 0; "), function("^\\w.*?(\\w+)\\([^)]*(\\)|,$).*");
+  std::set<std::string> found;
+  std::string inside;
+  std::smatch of;
+  for (const std::string& line : source.lines) {
+    if (std::regex_match(line, of, function)) inside = of.str(1);
+    if (std::regex_search(line, loop)) found.insert(inside);
   }
   return found;
 }
@@ -83,6 +108,10 @@ TEST(Tidy, what_asks_each_node_of_a_cluster_is_named_with_its_reason) {
   EXPECT_EQ(in("query_each(filter.graph.empty() ? \"one\" : \"two\", filtered(filter))"), (Names{"one", "two"}));
   EXPECT_EQ(in("query_each(name, parameters)"), Names{"storage/example.cpp"});
   EXPECT_EQ(in("for (const Shard shard : placements_.one_shard_of_each()) {"), Names{"storage/example.cpp"});
+  EXPECT_EQ(in("for (const PgResult& part : ask_each(\"one\", parameters))"), Names{"one"});
+  EXPECT_EQ(
+      in("[&](std::string_view name, const PgParameters& parameters) {\n  return all.query_each(name, parameters);"),
+      Names{});
   EXPECT_EQ(in("placements.query(shard, \"one\")"), Names{});
 
   Names found, listed;
@@ -90,6 +119,23 @@ TEST(Tidy, what_asks_each_node_of_a_cluster_is_named_with_its_reason) {
     if (is_cpp(one) && folder_of(one) != "tests" && !one.path.starts_with("storage/postgres/placements."))
       found.merge(sent_to_each_node(one));
   for (const auto& [name, reason] : asked_of_each_node) listed.insert(name);
+  EXPECT_EQ(found, listed);
+}
+
+TEST(Tidy, what_asks_each_shard_of_a_database_is_named_with_its_reason) {
+  using Names = std::set<std::string>;
+  EXPECT_EQ(asking_each_shard(source("storage/postgres/example.cpp",
+                                     "int Table::one(int n) {\n  return n;\n}\n"
+                                     "void Table::two(const std::string& queue,\n               int n) {\n"
+                                     "  for (Shard shard = 0; shard < shards_; ++shard)\n    ask(shard);\n}\n")),
+            Names{"two"});
+
+  Names found, listed;
+  for (const Source& one : all_sources())
+    if (is_cpp(one) && one.path.starts_with("storage/postgres/") &&
+        !one.path.starts_with("storage/postgres/placements."))
+      found.merge(asking_each_shard(one));
+  for (const auto& [name, reason] : asked_of_each_shard) listed.insert(name);
   EXPECT_EQ(found, listed);
 }
 

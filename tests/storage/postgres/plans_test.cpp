@@ -97,6 +97,9 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"delete_questions", {"question_pkey"}},
     {"release_jobs", {"job_pkey", "run_pkey"}},
     {"holds_standing", {"job_pkey"}},
+    {"holds_begun", {"job_pkey", "worker_pkey"}},
+    {"set_begun", {"worker_pkey"}},
+    {"check_fences", {"job_pkey"}},
     {"claim", {"job_due", "job_pkey"}},
     {"claim_of_runs", {"job_pkey", "home_pkey"}},
     {"claim_hinted", {"job_pkey", "home_pkey"}},
@@ -111,6 +114,10 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"claim_of_keys", {"job_due_of_key", "job_pkey"}},
     {"claim_of_keys_of_runs", {"job_pkey", "home_pkey"}},
     {"waiting_keys", {"job_due_of_key", "key_turn_pkey"}},
+    {"waiting_keys_of_runs", {"job_pkey", "home_pkey", "key_turn_pkey"}},
+    {"keys_of_run", {"job_pkey"}},
+    {"key_uses", {"permit_pkey", "rate_pkey"}},
+    {"take_starts", {"rate_pkey"}},
     {"key_jobs", {"job_due", "job_pkey", "home_pkey", "run_pkey", "event_pkey", "queue_pkey"}},
     {"queue_rates", {"rate_pkey"}},
     {"budget_uses", {"budget_use_pkey"}},
@@ -122,6 +129,7 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"count_budgets", {"job_pkey", "queue_pkey", "budget_use_pkey"}},
     {"others_wait", {"job_due_of_key"}},
     {"permit_held", {"queue_pkey"}},
+    {"jobs_before", {"job_due"}},
     {"run", {"run_pkey"}},
     {"events", {"event_pkey"}},
     {"snapshot", {"snapshot_pkey"}},
@@ -314,8 +322,12 @@ TEST_F(Plans, made_on_an_empty_database_look_keys_up) {
                            "adjust_jobs",
                            "drop_jobs",
                            "release_jobs",
+                           "holds_begun",
+                           "holds_standing",
+                           "count_budgets",
                            "claim",
                            "claim_of_runs",
+                           "claim_of_keys_of_runs",
                            "claim_limited",
                            "claim_limited_of_runs",
                            "claim_limited_given",
@@ -357,8 +369,9 @@ TEST_F(Plans, made_on_a_table_of_dead_rows_take_the_right_index) {
       ask(dsn, "vacuum analyze cairn.job");
       for (const char* name :
            {"lock_jobs", "keep_jobs", "adjust_jobs", "drop_jobs", "check_fences", "release_jobs", "holds_standing",
-            "claim_of_runs", "claim_limited_of_runs", "claim_limited_of_runs_given", "claim_hinted", "retire_permits",
-            "jobs", "jobs_of_runs", "lock_jobs_of_run", "delete_jobs"}) {
+            "holds_begun", "count_budgets", "claim_of_runs", "claim_of_keys_of_runs", "claim_limited_of_runs",
+            "claim_limited_of_runs_given", "claim_hinted", "retire_permits", "jobs", "jobs_of_runs", "lock_jobs_of_run",
+            "delete_jobs"}) {
         const std::string plan = plan_of(name, dsn);
         EXPECT_EQ(plan.find("job_due"), std::string::npos) << name << "\n" << plan;
         EXPECT_EQ(plan.find("Join Filter: ((j.shard"), std::string::npos) << name << "\n" << plan;
