@@ -24,6 +24,22 @@ void receive_uses(PgConnection& connection, LimitUses& uses) {
   add_budget_uses(connection.receive(), false, uses);
 }
 
+// One round trip to each placement: all other claims from these queues wait meanwhile.
+LimitUses uses_across(Placements& placements, const std::vector<std::string>& queues, bool retires) {
+  LimitUses uses;
+  for (const Shard shard : placements.one_shard_of_each())
+    uses = placements.run(shard, [&](PgConnection& connection) {
+      LimitUses more = uses;  // an attempt that fails adds nothing
+      connection.begin_pipeline();
+      send_uses_query(connection, queues, retires);
+      connection.sync();
+      receive_uses(connection, more);
+      connection.finish();
+      return more;
+    });
+  return uses;
+}
+
 void find_left(ClaimRooms& rooms) {
   for (const auto& [name, limits] : rooms.limits)
     rooms.left[name] = room_of(limits, use_of(rooms.uses, name), rooms.now_us);
@@ -70,23 +86,19 @@ bool are_short(const ClaimRooms& rooms, std::int64_t limit) {
   });
 }
 
-// One round trip to each placement: all other claims from these queues wait meanwhile.
-ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues) {
+ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues,
+                             bool retires) {
   const PgResult limits = lock.query(statement("lock_queues"), PgParameters().add(text_array(queues)));
-  LimitUses uses;
-  for (const Shard shard : placements.one_shard_of_each())
-    uses = placements.run(shard, [&](PgConnection& connection) {
-      LimitUses more = uses;  // an attempt that fails adds nothing
-      connection.begin_pipeline();
-      send_uses_query(connection, queues, true);
-      connection.sync();
-      receive_uses(connection, more);
-      connection.finish();
-      return more;
-    });
+  LimitUses uses = uses_across(placements, queues, retires);
   ClaimRooms rooms = rooms_of(limits, std::move(uses), lock.query(statement("database_time")).int8(0, 0));
-  rooms.is_retired = true;
+  rooms.is_retired = retires;
   return rooms;
+}
+
+void retire_permits_across(Placements& placements, const std::vector<std::string>& queues, ClaimRooms& rooms) {
+  rooms.uses = uses_across(placements, queues, true);
+  rooms.is_retired = true;
+  find_left(rooms);
 }
 
 PgParameters permit_parameters(const std::vector<std::string>& queues, bool all, std::int32_t limit) {

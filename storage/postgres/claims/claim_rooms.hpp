@@ -36,7 +36,9 @@ void retire_permits(PgConnection& connection, const std::vector<std::string>& qu
 // Permits may leave a claim of `limit` jobs less than it wants.
 bool are_short(const ClaimRooms& rooms, std::int64_t limit);
 // The same in a cluster. REQUIRES: `lock` is in a transaction, which holds the queues' rows until it ends.
-ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues);
+ClaimRooms find_rooms_across(Placements& placements, PgConnection& lock, const std::vector<std::string>& queues,
+                             bool retires);
+void retire_permits_across(Placements& placements, const std::vector<std::string>& queues, ClaimRooms& rooms);
 
 // The parameters of retire_permits.sql. `all`: the permits of all jobs that are no longer held, also where there are
 // places enough for `limit` jobs with them.

@@ -11,6 +11,11 @@ namespace {
 constexpr TimeUs repair_every_us = 10'000'000;
 constexpr TimeUs repair_share = 20;  // a search that finds nothing takes this part of the time at most: all keys wait
 
+// Permits of jobs that have ended may have left the queue or a key less room than there is.
+bool may_permits_cut(const ClaimRequest& request, const ClaimRooms& rooms, const KeyPlan& plan) {
+  return are_short(rooms, request.limit) || (!rooms.is_retired && is_any_key_short(plan));
+}
+
 }  // namespace
 
 ClaimedBatch KeyedClaims::claim(const ClaimRequest& request, const std::string& queue) {
@@ -51,12 +56,11 @@ void KeyedClaims::find_missing_keys(Shard shard, const std::string& queue) {
   }
 }
 
-// Permits of jobs that have ended may have left a key less room than there is.
 KeyPlan KeyedClaims::plan_here(PgConnection& connection, const ClaimRequest& request, const std::string& queue,
                                ClaimRooms& rooms) {
   const PgResult waiting = connection.receive();
   KeyPlan plan = plan_keys(request, queue, rooms, waiting, asking_here(connection));
-  if (!are_short(rooms, request.limit) && (rooms.is_retired || !is_any_key_short(plan))) return plan;
+  if (!may_permits_cut(request, rooms, plan)) return plan;
   retire_permits(connection, request.queues, rooms);
   return plan_keys(request, queue, rooms, waiting, asking_here(connection));
 }
@@ -92,15 +96,20 @@ ClaimedBatch KeyedClaims::claim_here(const ClaimRequest& request, const std::str
 }
 
 ClaimedBatch KeyedClaims::claim_across(const ClaimRequest& request, const std::string& queue) {
+  const bool retires = limits_.is_time_to_retire(request.queues);
   return placements_.whole().run([&](PgConnection& lock) {
     begin_lock(lock);
-    ClaimRooms rooms = find_rooms_across(placements_, lock, request.queues);
+    ClaimRooms rooms = find_rooms_across(placements_, lock, request.queues, retires);
     const PgResult waiting =
         placements_.query(request.shard, waiting_statement(request), waiting_parameters(request, queue));
     const auto ask_each = [&](std::string_view name, const PgParameters& parameters) {
       return placements_.query_each(name, parameters);
     };
-    const KeyPlan plan = plan_keys(request, queue, rooms, waiting, ask_each);
+    KeyPlan plan = plan_keys(request, queue, rooms, waiting, ask_each);
+    if (may_permits_cut(request, rooms, plan)) {
+      retire_permits_across(placements_, request.queues, rooms);
+      plan = plan_keys(request, queue, rooms, waiting, ask_each);
+    }
     ClaimedBatch batch;
     if (!plan.changes_nothing())
       batch = claim_by(placements_, request,

@@ -104,9 +104,11 @@ ClaimedBatch LimitedClaims::claim_governed(const ClaimRequest& request) {
 // another process may count without these jobs: the one way in which a limit can be passed.
 ClaimedBatch LimitedClaims::claim_across(const ClaimRequest& request) {
   const PgParameters parameters = limited_parameters(request);
+  const bool retires = parts_.limits.is_time_to_retire(request.queues);
   return parts_.placements.whole().run([&](PgConnection& lock) {
     begin_lock(lock);
-    const ClaimRooms rooms = find_rooms_across(parts_.placements, lock, request.queues);
+    ClaimRooms rooms = find_rooms_across(parts_.placements, lock, request.queues, retires);
+    if (are_short(rooms, request.limit)) retire_permits_across(parts_.placements, request.queues, rooms);
     ClaimedBatch claimed =
         claim_by(parts_.placements, request, {given_statement(request), with_rooms(parameters, request.queues, rooms)},
                  read_claimed_jobs);
