@@ -232,10 +232,11 @@ std::vector<KeyUnitUse> LimitTable::budget_uses(const std::string& queue, std::i
   // A key's use may lie on several nodes, and each knows only its part of it.
   constexpr std::int32_t of_each_node = 10'000;
   const std::int32_t asked = std::max(limit, parts_.placements.are_distributed() ? of_each_node : 0);
-  const PgParameters most = PgParameters().add(queue).add(asked);
+  const TimeUs now_us = parts_.clock.now();
+  const PgParameters most = PgParameters().add(queue).add(asked).add(now_us);
   for (const PgResult& part : parts_.placements.query_each_widely("budget_uses_of_keys", most))
     add_budget_uses(part, true, keys);
-  return most_used(keys, limit, parts_.clock.now());
+  return most_used(keys, limit, now_us);
 }
 
 std::vector<LimitChangeRow> LimitTable::limit_changes(const std::string& queue, std::int64_t before,
