@@ -25,7 +25,8 @@ struct JobBook {
   // has begun (SessionRow::begun): one of the two happens first, that it says so or that the hold is given up.
   std::function<std::size_t(std::span<const std::pair<RunId, Fence>> holds, TimeUs run_at_us)> release_unbegun;
   // The standing of each of these holds after their session's row has said that they begin, as that counts for
-  // release_unbegun.
+  // release_unbegun. `unsaid`: the row does not say it where the job is. It was removed, or a node of a cluster has not
+  // got it yet: then the step may not begin.
   std::function<std::vector<HoldStanding>(std::span<const std::pair<RunId, Fence>> holds)> standing_begun;
 
   // The standing of each of these holds, in their order.

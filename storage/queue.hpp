@@ -28,8 +28,9 @@ struct Fence {
 // The state of a hold now: the session that got it may have lost it.
 enum class HoldStanding : std::uint8_t {
   held,
-  lost,  // the row changed hands
-  gone,  // there is no row: the branch or its run has ended
+  lost,    // the row changed hands
+  gone,    // there is no row: the branch or its run has ended
+  unsaid,  // held, but not begun for release_unbegun: of standing_begun alone
 };
 
 struct HeldJob {

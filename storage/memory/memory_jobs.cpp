@@ -53,17 +53,29 @@ std::size_t MemoryJobs::release_unbegun(std::span<const std::pair<RunId, Fence>>
   std::vector<std::pair<RunId, Fence>> unbegun(holds_given.begin(), holds_given.end());
   {
     const std::lock_guard lock(rows_.mutex);
-    std::erase_if(unbegun, [this](const auto& hold) {
-      const auto session = rows_.sessions.find(hold.second.session);
-      const auto run = rows_.runs.find(hold.first);
-      if (session == rows_.sessions.end() || !session->second.begun || run == rows_.runs.end()) return false;
-      const auto job = run->second.jobs.find(hold.second.branch);
-      if (job == run->second.jobs.end() || !holds(job->second, hold.second)) return false;
-      const std::vector<std::string>& begun = *session->second.begun;
-      return std::find(begun.begin(), begun.end(), attempt_text(job->second)) != begun.end();
-    });
+    std::erase_if(unbegun, [this](const auto& hold) { return is_begun(hold.first, hold.second); });
   }
   return release(unbegun, run_at_us);
+}
+
+// As the row of the hold's session says.
+bool MemoryJobs::is_begun(const RunId& id, const Fence& fence) const {
+  const auto session = rows_.sessions.find(fence.session);
+  const auto run = rows_.runs.find(id);
+  if (session == rows_.sessions.end() || !session->second.begun || run == rows_.runs.end()) return false;
+  const auto job = run->second.jobs.find(fence.branch);
+  if (job == run->second.jobs.end() || !holds(job->second, fence)) return false;
+  const std::vector<std::string>& begun = *session->second.begun;
+  return std::find(begun.begin(), begun.end(), attempt_text(job->second)) != begun.end();
+}
+
+std::vector<HoldStanding> MemoryJobs::standing_begun(std::span<const std::pair<RunId, Fence>> holds_given) {
+  std::vector<HoldStanding> found = standing(holds_given);
+  const std::lock_guard lock(rows_.mutex);
+  for (std::size_t at = 0; at < found.size(); ++at)
+    if (found[at] == HoldStanding::held && !is_begun(holds_given[at].first, holds_given[at].second))
+      found[at] = HoldStanding::unsaid;
+  return found;
 }
 
 std::vector<HoldStanding> MemoryJobs::standing(std::span<const std::pair<RunId, Fence>> holds_given) {

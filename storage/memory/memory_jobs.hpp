@@ -19,15 +19,15 @@ class MemoryJobs {
   // As JobBook says.
   std::size_t release(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us);
   std::size_t release_unbegun(std::span<const std::pair<RunId, Fence>> holds_given, TimeUs run_at_us);
-  std::vector<HoldStanding> standing_begun(std::span<const std::pair<RunId, Fence>> holds_given) {
-    return standing(holds_given);
-  }
+  std::vector<HoldStanding> standing_begun(std::span<const std::pair<RunId, Fence>> holds_given);
   std::vector<HoldStanding> standing(std::span<const std::pair<RunId, Fence>> holds_given);
   std::vector<HeldJob> of(const RunId& id);
   std::vector<QueueRow> queues();
   std::map<std::string, TimeUs> oldest();
 
  private:
+  bool is_begun(const RunId& id, const Fence& fence) const;  // under the mutex
+
   MemoryRows& rows_;
 };
 

@@ -210,7 +210,7 @@ TEST_P(ClaimTest, of_a_hold_that_is_given_up_for_another_and_a_session_that_says
   ASSERT_EQ(held.size(), 2u);
   const std::vector<std::pair<RunId, Fence>> holds{{held[0].run, fence_of(held[0])}, {held[1].run, fence_of(held[1])}};
   store().sessions().set_begun(7, {attempt_text(held[0])});
-  EXPECT_EQ(store().jobs().standing_begun(holds), (std::vector{HoldStanding::held, HoldStanding::held}));
+  EXPECT_EQ(store().jobs().standing_begun(holds), (std::vector{HoldStanding::held, HoldStanding::unsaid}));
   EXPECT_EQ(store().jobs().release_unbegun(holds, noon), 1u);
   EXPECT_EQ(claim_one(8).run, held[1].run) << "the other one has begun";
   store().sessions().set_begun(7, {attempt_text(held[0]), attempt_text(held[1])});
@@ -218,10 +218,25 @@ TEST_P(ClaimTest, of_a_hold_that_is_given_up_for_another_and_a_session_that_says
   EXPECT_EQ(store().jobs().release(holds, noon), 1u) << "its own session gives up what it has begun";
   const HeldJob again = claim_one(7);
   const std::vector<std::pair<RunId, Fence>> twice{{again.run, fence_of(held[0])}, {again.run, fence_of(again)}};
+  EXPECT_EQ(store().jobs().standing_begun(twice), (std::vector{HoldStanding::lost, HoldStanding::unsaid}));
+  store().sessions().set_begun(7, {attempt_text(again)});
   EXPECT_EQ(store().jobs().standing_begun(twice), (std::vector{HoldStanding::lost, HoldStanding::held}))
       << "of one branch the newer hold stands";
   EXPECT_TRUE(store().jobs().standing_begun({}).empty());
   EXPECT_EQ(store().jobs().release_unbegun({}, noon), 0u);
+}
+
+// On a cluster the row is written through one node, and the node of the job may not have it yet: the step began, and
+// whoever took its session for dead there gave it to another one.
+TEST_P(ClaimTest, what_a_session_s_row_does_not_say_where_the_job_is_has_not_begun) {
+  TestRun run = started_run();
+  const HeldJob held = claim_one(7);
+  const std::vector<std::pair<RunId, Fence>> holds{{held.run, fence_of(held)}};
+  store().sessions().set_begun(7, {attempt_text(held)});
+  EXPECT_EQ(store().jobs().standing_begun(holds), std::vector{HoldStanding::unsaid}) << "it has no row";
+  EXPECT_EQ(store().jobs().standing(holds), std::vector{HoldStanding::held});
+  EXPECT_EQ(store().jobs().release_unbegun(holds, noon), 1u) << "both of them say the same";
+  EXPECT_EQ(store().jobs().standing_begun(holds), std::vector{HoldStanding::lost});
 }
 
 // They have no entry in the index that claims walk until then.

@@ -327,6 +327,8 @@ void StepsInFlight::begun_set(const SetBegun& call) {
     if (found == steps_.end()) continue;
     if (call.answer[place] == HoldStanding::held)
       found->second.row_says = RowSays::begun;
+    else if (call.answer[place] == HoldStanding::unsaid)
+      give_back(call.slots[place], now_ + refused_pause_us);
     else
       stop(call.slots[place]);
   }

@@ -65,6 +65,25 @@ HoldStanding standing_of(const PgResult& rows, int row) {
   return rows.boolean(row, 2) ? HoldStanding::held : HoldStanding::lost;
 }
 
+std::size_t place_in(const PgResult& rows, int row) { return static_cast<std::size_t>(rows.int8(row, 0) - 1); }
+
+// Of holds_standing.sql: a row for each hold, in any order.
+std::vector<HoldStanding> standings_of(const PgResult& rows) {
+  rows.expect_columns(standing_columns);
+  std::vector<HoldStanding> found(static_cast<std::size_t>(rows.rows()), HoldStanding::gone);
+  for (int row = 0; row < rows.rows(); ++row) found.at(place_in(rows, row)) = standing_of(rows, row);
+  return found;
+}
+
+// `begun`: of holds_begun.sql.
+void mark_unsaid(const PgResult& begun, std::vector<HoldStanding>& found) {
+  begun.expect_columns(begun_columns);
+  std::vector<bool> is_said(found.size(), false);
+  for (int row = 0; row < begun.rows(); ++row) is_said.at(place_in(begun, row)) = true;
+  for (std::size_t at = 0; at < found.size(); ++at)
+    if (found[at] == HoldStanding::held && !is_said[at]) found[at] = HoldStanding::unsaid;
+}
+
 }  // namespace
 
 std::map<Shard, JobTable::Fences> JobTable::by_shard(std::span<const std::pair<RunId, Fence>> holds) const {
@@ -127,6 +146,8 @@ std::size_t JobTable::release_unbegun_on(Shard shard, const Fences& fences, Time
   });
 }
 
+// On a cluster the session's row has a copy on each node, and that of the job's node is what release_unbegun() reads. A
+// copy may be older than what was written to the row: its node may still have to carry out a commit in two phases.
 std::vector<HoldStanding> JobTable::standing_begun(std::span<const std::pair<RunId, Fence>> holds) {
   const std::map<Shard, Fences> locked = by_shard(holds);
   return standing_by(holds, [&](Shard shard, const PgParameters& parameters) {
@@ -135,36 +156,37 @@ std::vector<HoldStanding> JobTable::standing_begun(std::span<const std::pair<Run
       connection.send(begin_statement());
       connection.send(statement("lock_runs"), runs_of(shard, locked.at(shard)));
       connection.send(statement("holds_standing"), parameters);
+      connection.send(statement("holds_begun"), parameters);
       connection.send(commit_statement());
       connection.sync();
       connection.receive();  // of BEGIN
       connection.receive();  // the locked runs
-      PgResult standing = connection.receive();
+      std::vector<HoldStanding> found = standings_of(connection.receive());
+      mark_unsaid(connection.receive(), found);
       connection.finish();
-      return standing;
+      return found;
     });
   });
 }
 
 std::vector<HoldStanding> JobTable::standing(std::span<const std::pair<RunId, Fence>> holds) {
   return standing_by(holds, [this](Shard shard, const PgParameters& parameters) {
-    return placements_.query(shard, "holds_standing", parameters);
+    return standings_of(placements_.query(shard, "holds_standing", parameters));
   });
 }
 
 // Each by its place: there may be several of one branch, of which one is newer.
 std::vector<HoldStanding> JobTable::standing_by(std::span<const std::pair<RunId, Fence>> holds,
-                                                const std::function<PgResult(Shard, const PgParameters&)>& read) const {
+                                                const ReadStandings& read) const {
   std::map<Shard, std::vector<std::size_t>> by_shard;
   for (std::size_t at = 0; at < holds.size(); ++at) by_shard[shard_of(holds[at].first, shards_)].push_back(at);
   std::vector<HoldStanding> found(holds.size(), HoldStanding::gone);
   for (const auto& [shard, places] : by_shard) {
     FenceArrays fences;
     for (const std::size_t at : places) fences.add(holds[at].first, holds[at].second);
-    const PgResult rows = read(shard, fences.add_to(PgParameters().add(shard)));
-    rows.expect_columns(standing_columns);
-    for (int row = 0; row < rows.rows(); ++row)
-      found[places[static_cast<std::size_t>(rows.int8(row, 0) - 1)]] = standing_of(rows, row);
+    const std::vector<HoldStanding> of_shard = read(shard, fences.add_to(PgParameters().add(shard)));
+    CHECK(of_shard.size() == places.size());
+    for (std::size_t at = 0; at < places.size(); ++at) found[places[at]] = of_shard[at];
   }
   return found;
 }

@@ -33,8 +33,9 @@ class JobTable {
  private:
   using Fences = std::map<std::pair<RunId, BranchId>, Fence>;  // in the order of locks
   std::map<Shard, Fences> by_shard(std::span<const std::pair<RunId, Fence>> holds) const;
+  using ReadStandings = std::function<std::vector<HoldStanding>(Shard, const PgParameters&)>;
   std::vector<HoldStanding> standing_by(std::span<const std::pair<RunId, Fence>> holds,
-                                        const std::function<PgResult(Shard, const PgParameters&)>& read) const;
+                                        const ReadStandings& read) const;
   std::size_t release_on(Shard shard, const Fences& fences, TimeUs run_at_us);
   std::size_t release_unbegun_on(Shard shard, const Fences& fences, TimeUs run_at_us);
 

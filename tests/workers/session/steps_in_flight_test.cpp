@@ -108,6 +108,18 @@ TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_does_not_begin_once_it
   }
 }
 
+// The row was written, but the node of the job does not have it yet.
+TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_is_given_back_when_its_row_does_not_say_so_yet) {
+  begin_what_may_not_be_lost();
+  SetBegun call = std::get<SetBegun>(outside_.calls.at(0));
+  call.answer = {HoldStanding::unsaid};
+  steps_.begun_set(call);
+  const StepsInFlight::Actions actions = drain_actions();
+  EXPECT_EQ(actions.ended.at(0).how, StepsInFlight::Ended::How::given_back);
+  EXPECT_TRUE(outside_.effects.empty());
+  EXPECT_EQ(steps_.begun(), 0) << "that is no attempt";
+}
+
 TEST_F(StepsInFlightTest, A10_a_step_that_may_not_be_lost_is_given_back_when_no_row_can_say_so) {
   begin_what_may_not_be_lost();
   steps_.begun_not_set(std::get<SetBegun>(outside_.calls.at(0)));
