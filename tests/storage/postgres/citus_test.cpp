@@ -13,6 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "engine/event_types.hpp"
 #include "storage/migration/distribution.hpp"
 #include "storage/migration/migrator.hpp"
 #include "storage/postgres/administration.hpp"
@@ -68,6 +69,33 @@ class CitusTest : public ::testing::TestWithParam<const char*> {
         std::this_thread::sleep_for(std::chrono::seconds(1));
       }
     }
+  }
+
+  // How many statements Citus has planned on each node, the DSN's first; after count_plans().
+  std::vector<std::int64_t> planned() const {
+    std::vector<std::int64_t> counts;
+    for (const std::string& node : on_each_node(dsn_)) counts.push_back(planned_on(node));
+    return counts;
+  }
+  void count_plans() const {
+    for (const std::string& node : on_each_node(dsn_)) {
+      PgConnection admin({node, "test", false});
+      admin.execute("alter system set citus.enable_stat_counters = on");
+      admin.execute("select pg_reload_conf()");
+    }
+    for (const std::string& node : on_each_node(dsn_)) {
+      const std::int64_t before = planned_on(node);
+      EXPECT_TRUE(wait_until([&] {
+        ask(node, "select count(*) from cairn.run");
+        return planned_on(node) > before;
+      })) << "what Citus plans is counted on "
+          << node;
+    }
+  }
+  static std::int64_t planned_on(const std::string& node) {
+    return ask_number(node,
+                      "select coalesce(sum(query_execution_single_shard + query_execution_multi_shard), 0) "
+                      "from citus_stat_counters((select oid from pg_database where datname = current_database()))");
   }
 
   // The run's last event, as the cluster says once it answers.
@@ -213,25 +241,13 @@ TEST(Distribution, sees_programs_that_are_connected_and_not_itself) {
 
 // A step's way (claim, commit, history) plans nothing by Citus: its counters stay where they are on every node.
 TEST_P(CitusTest, a_step_is_planned_by_its_node_alone) {
-  const auto planned = [&] {
-    std::int64_t count = 0;
-    for (const std::string& node : on_each_node(dsn_))
-      count += ask_number(node,
-                          "select query_execution_single_shard + query_execution_multi_shard "
-                          "from citus_stat_counters((select oid from pg_database where datname = current_database()))");
-    return count;
-  };
-  for (const std::string& node : on_each_node(dsn_)) {
-    PgConnection admin({node, "test", false});
-    admin.execute("alter system set citus.enable_stat_counters = on");
-    admin.execute("select pg_reload_conf()");
-  }
+  count_plans();
   std::vector<TestRun> runs;
   for (Shard shard = 0; shard < shards; ++shard) {
     runs.emplace_back(*store_, shard);
     ASSERT_EQ(runs.back().start(job_of(1, 1)).kind, Kind::committed);
   }
-  const std::int64_t before = planned();
+  const std::vector<std::int64_t> before = planned();
   for (Shard shard = 0; shard < shards; ++shard) {
     const std::vector<HeldJob> held = store_->claim(claim_request(9, 10, shard)).jobs;
     ASSERT_EQ(held.size(), 1u);
@@ -243,6 +259,64 @@ TEST_P(CitusTest, a_step_is_planned_by_its_node_alone) {
     EXPECT_EQ(run.commit(entry).kind, Kind::committed);
   }
   EXPECT_EQ(planned(), before);
+}
+
+// The nodes of the shards plan nothing by Citus for it either. The DSN's node plans the lock of the queue for a claim,
+// and nothing for what comes after it.
+TEST_P(CitusTest, a_step_of_a_limited_queue_is_planned_by_its_node_but_for_the_lock_of_the_queue) {
+  count_plans();
+  ASSERT_TRUE(set_limits(
+      *store_, {.name = "few", .concurrency = 100, .budgets = {{BudgetUnit::tokens, BudgetWindow::month, 1'000}}}));
+  std::vector<TestRun> runs;
+  for (Shard shard = 0; shard < shards; ++shard) {
+    runs.emplace_back(*store_, shard);
+    ASSERT_EQ(runs.back().start(job_of(1, 1, noon, "few")).kind, Kind::committed);
+  }
+  const auto claim_all = [&] {
+    std::vector<HeldJob> all;
+    for (Shard shard = 0; shard < shards; ++shard) {
+      ClaimRequest request = claim_request(9, 10, shard);
+      request.queues = {"few"};
+      for (HeldJob& held : store_->claim(request).jobs) all.push_back(std::move(held));
+    }
+    return all;
+  };
+  const auto on_nodes_of_shards = [](std::vector<std::int64_t> counts) {
+    counts.erase(counts.begin());
+    return counts;
+  };
+  const std::vector<std::int64_t> before = planned();
+  const std::vector<HeldJob> held = claim_all();
+  ASSERT_EQ(held.size(), std::size_t{shards});
+  const std::vector<std::int64_t> claimed = planned();
+  EXPECT_EQ(on_nodes_of_shards(claimed), on_nodes_of_shards(before));
+
+  for (const HeldJob& job : held) {
+    const std::vector<std::pair<RunId, Fence>> hold{{job.run, fence_of(job)}};
+    EXPECT_FALSE(store_->limits().others_wait("few", shard_of(job.run, shards), std::nullopt, noon));
+    EXPECT_EQ(store_->jobs().standing_begun(hold), std::vector{HoldStanding::unsaid});
+    EXPECT_EQ(store_->jobs().release_unbegun(hold, noon), 1u);
+  }
+  EXPECT_EQ(planned(), claimed);
+
+  const std::vector<HeldJob> again = claim_all();
+  ASSERT_EQ(again.size(), std::size_t{shards});
+  const std::vector<std::int64_t> claimed_again = planned();
+  EXPECT_EQ(on_nodes_of_shards(claimed_again), on_nodes_of_shards(before));
+  for (const HeldJob& job : again) {
+    TestRun& run = runs[static_cast<std::size_t>(shard_of(job.run, shards))];
+    Entry entry = run.entry();
+    entry.events[0].type = static_cast<std::int16_t>(first_record + static_cast<int>(RecordKind::model_called));
+    entry.events[0].step = job.job.step;
+    entry.events[0].payload = R"({"cost":0,"tokens_in":2,"tokens_out":3})";
+    entry.fences = {fence_of(job)};
+    entry.jobs = {drop(1)};
+    EXPECT_EQ(run.commit(entry).kind, Kind::committed);
+  }
+  EXPECT_EQ(planned(), claimed_again);
+  const std::vector<UnitUse> used = store_->limits().queue_uses({"few"}).at("few").budgets;
+  ASSERT_EQ(used.size(), 1u);
+  EXPECT_EQ(used[0].used, 5 * shards) << "each commit has counted its step";
 }
 
 TEST_P(CitusTest, runs_go_on_while_their_shard_moves_and_nothing_is_lost) {
