@@ -31,6 +31,7 @@ class Grown {
   Grown(const std::string& dsn, BenchServer& server, std::int64_t runs)
       : server_(server), database_(dsn), opened_(opened(database_)), copies_(made(runs)) {}
 
+  const Status& is_whole() const { return copies_.are_all(); }
   std::int64_t count() const { return copies_.count(); }
   RunId id(std::int64_t n) const { return copies_.id(n); }
   Client& client() { return *opened_.client; }
@@ -79,7 +80,7 @@ class Grown {
     traffic.extent.runs = 1;
     const RunId sample = start_and_finish(traffic);
     first_start_ = opened_.store->run(sample)->started_at;
-    return Copies(database_, sample, runs, true);
+    return Copies(database_, sample, runs, {.tagged = true, .leaves_room = true});
   }
 
   RunId start_and_finish(const Traffic& traffic) {
@@ -212,8 +213,12 @@ Json pair_json(const Pair& pair) {
 Result<Json> measure_growth(const std::string& dsn, BenchServer& server, const BenchOptions& options) {
   const std::int64_t runs = options.runs > 0 ? options.runs : runs_by_default;
   const int workers = options.workers > 0 ? options.workers : 2;
-  Grown small(dsn, server, std::max<std::int64_t>(runs / small_part, 1'000));
+  const std::int64_t few_runs = std::max<std::int64_t>(runs / small_part, 1'000);
+  if (const Status fits = server.leaves_room_for(bytes_of_copies(runs + few_runs)); !fits) return fits.error();
+  Grown small(dsn, server, few_runs);
+  if (!small.is_whole()) return small.is_whole().error();
   Grown large(dsn, server, runs);
+  if (!large.is_whole()) return large.is_whole().error();
   hold_if(options.hold);
   const std::vector<Reading> all = readings();
   std::vector<Pair> times(all.size());

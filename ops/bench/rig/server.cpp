@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "ops/bench/rig/data_disk.hpp"
 #include "storage/postgres/connection.hpp"
 #include "workers/ids.hpp"
 
@@ -124,6 +125,8 @@ void BenchServer::checkpoint() {
     spdlog::info("no checkpoint before the benchmark: {}", refused.what());
   }
 }
+
+Status BenchServer::leaves_room_for(std::int64_t bytes) { return leaves_room(server_, bytes); }
 
 FreshDatabase::FreshDatabase(const std::string& dsn) : server_dsn_(dsn) {
   const std::string random = to_string(new_run_id());

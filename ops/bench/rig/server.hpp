@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "engine/json.hpp"
+#include "engine/result.hpp"
 #include "storage/postgres/administration.hpp"
 
 namespace cairn {
@@ -34,7 +35,8 @@ class BenchServer {
   // {"postgres", "fsync", "synchronous_commit", "cores", "machine", "settings"}
   Json settings();
   ServerMeter read(const std::string& database);
-  void checkpoint();  // if this role may
+  void checkpoint();                           // if this role may
+  Status leaves_room_for(std::int64_t bytes);  // as leaves_room()
 
  private:
   Administration server_;
