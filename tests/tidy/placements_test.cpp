@@ -61,7 +61,7 @@ const std::map<std::string, std::string_view> asked_of_each_node = {
     {"storage/feed/feed.cpp", the_feed},
 };
 
-// Loops that ask each shard, which is dearer still, by their functions.
+// Loops that ask each shard, which is as many round trips as there are shards, by their functions.
 const std::map<std::string, std::string_view> asked_of_each_shard = {
     {"put_limits", a_change},
     {"find_keys", a_change},

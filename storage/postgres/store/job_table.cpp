@@ -67,7 +67,7 @@ HoldStanding standing_of(const PgResult& rows, int row) {
 
 std::size_t place_in(const PgResult& rows, int row) { return static_cast<std::size_t>(rows.int8(row, 0) - 1); }
 
-// Of holds_standing.sql: a row for each hold, in any order.
+// From the rows of holds_standing.sql: one for each hold, in any order.
 std::vector<HoldStanding> standings_of(const PgResult& rows) {
   rows.expect_columns(standing_columns);
   std::vector<HoldStanding> found(static_cast<std::size_t>(rows.rows()), HoldStanding::gone);
@@ -75,7 +75,7 @@ std::vector<HoldStanding> standings_of(const PgResult& rows) {
   return found;
 }
 
-// `begun`: of holds_begun.sql.
+// `begun`: the rows of holds_begun.sql.
 void mark_unsaid(const PgResult& begun, std::vector<HoldStanding>& found) {
   begun.expect_columns(begun_columns);
   std::vector<bool> is_said(found.size(), false);
