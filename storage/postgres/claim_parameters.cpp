@@ -56,4 +56,9 @@ PgParameters claim_of_runs_parameters(const ClaimRequest& request, std::optional
   return ordered ? parameters.add(*ordered) : parameters.add_null(PgType::int8);
 }
 
+void check_claimed(const ClaimRequest& request, const std::vector<HeldJob>& claimed) {
+  CHECK(std::ssize(claimed) <= std::max(request.limit, 0));
+  for (const HeldJob& held : claimed) CHECK(held.session == request.session);
+}
+
 }  // namespace cairn

@@ -1,4 +1,5 @@
-// The parameters of the claim statements, and of what goes before them. Pure functions, safe from any thread.
+// The parameters of the claim statements and of what goes before them, and what they must give for these. Pure
+// functions, safe from any thread.
 #pragma once
 
 #include <optional>
@@ -32,5 +33,9 @@ PgParameters key_parameters(Shard shard, const std::string& queue, bool missing,
 // All parameters of the statement claim_of_runs. `ordered`: so many free jobs of each run are put in the order of
 // claims, the others wait for later ones; null: all. REQUIRES: the request names runs.
 PgParameters claim_of_runs_parameters(const ClaimRequest& request, std::optional<std::int64_t> ordered = {});
+
+// CHECKs what a claim statement wrote when it is read again: each hold is the request's session's, by which a claim
+// whose COMMIT is in doubt finds its jobs again, and there are no more than the worker has slots for.
+void check_claimed(const ClaimRequest& request, const std::vector<HeldJob>& claimed);
 
 }  // namespace cairn

@@ -12,7 +12,6 @@
 #include "engine/corrupt_history.hpp"
 #include "storage/commit_rules.hpp"
 #include "storage/postgres/claim_parameters.hpp"
-#include "storage/postgres/claims/claim_transaction.hpp"
 #include "storage/postgres/commit_rows.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/postgres/single_row.hpp"

@@ -227,7 +227,7 @@ TEST_P(ClaimTest, of_a_hold_that_is_given_up_for_another_and_a_session_that_says
 }
 
 // On a cluster the row is written through one node, and the node of the job may not have it yet: the step began, and
-// whoever took its session for dead there gave it to another one.
+// a worker that took its session for dead there gave it to another one.
 TEST_P(ClaimTest, what_a_session_s_row_does_not_say_where_the_job_is_has_not_begun) {
   TestRun run = started_run();
   const HeldJob held = claim_one(7);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/postgres/claim_parameters.hpp"
 #include "storage/postgres/rows.hpp"
 
 namespace cairn {
@@ -91,11 +92,6 @@ ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const
     connection.receive();  // of BEGIN
     return ClaimedBatch{read(connection.receive()), {}};
   });
-}
-
-void check_claimed(const ClaimRequest& request, const std::vector<HeldJob>& claimed) {
-  CHECK(std::ssize(claimed) <= std::max(request.limit, 0));
-  for (const HeldJob& held : claimed) CHECK(held.session == request.session);
 }
 
 void begin_lock(PgConnection& connection) {

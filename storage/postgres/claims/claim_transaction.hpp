@@ -32,10 +32,6 @@ using ReadClaimed = std::vector<HeldJob> (&)(const PgResult& rows);
 ClaimedBatch claim_by(Placements& placements, const ClaimRequest& request, const ClaimStatement& claim,
                       ReadClaimed read);
 
-// CHECKs what a claim statement wrote when it is read again: each hold is the request's session's, by which a claim
-// whose COMMIT is in doubt finds its jobs again, and there are no more than the worker has slots for.
-void check_claimed(const ClaimRequest& request, const std::vector<HeldJob>& claimed);
-
 // In a cluster: begins a transaction that only holds the lock of queues' rows, while others take jobs or starts.
 void begin_lock(PgConnection& connection);
 

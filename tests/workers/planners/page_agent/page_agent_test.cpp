@@ -231,11 +231,12 @@ TEST(PageAgent, S2_42_every_node_is_on_record_with_process_session_and_task) {
     start.input = {{"goal", "g"}, {"client", true}, {"url", home}, {"dom", dom_of(2)}};
     start.tags = {{"session", session}};
     tasks[session] = planner.client().start(start, "")->run;
+    turn_of = session;
+    planner.work(tasks[session]);
   }
   for (int turn = 0; turn < 2; ++turn) {
     for (const auto& [session, task] : tasks) {
       turn_of = session;
-      planner.work(task);
       const Json answer = {{"dom", dom_of(2)}, {"url", home}, {"session", session}};
       ASSERT_TRUE(planner.client().command(task, Answer{"", answer, "", {}}));
       planner.work(task);
