@@ -187,10 +187,16 @@ PlannerCase parallel_case(const std::string& graph) {
 }
 
 EnvironmentVariable::EnvironmentVariable(std::string name, const std::string& value) : name_(std::move(name)) {
+  if (const char* before = std::getenv(name_.c_str())) before_ = before;
   setenv(name_.c_str(), value.c_str(), 1);
 }
 
-EnvironmentVariable::~EnvironmentVariable() { unsetenv(name_.c_str()); }
+EnvironmentVariable::~EnvironmentVariable() {
+  if (before_)
+    setenv(name_.c_str(), before_->c_str(), 1);
+  else
+    unsetenv(name_.c_str());
+}
 
 ToolAgentModel::ToolAgentModel() : server_(model_reply) {
   setenv("CAIRN_MODEL_URL", server_.url("/v1").c_str(), 1);

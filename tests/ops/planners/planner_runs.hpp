@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ class EnvironmentVariable {
 
  private:
   std::string name_;
+  std::optional<std::string> before_;  // given back at the end
 };
 
 // A model over HTTP for tool_agent_case, used by every process of the tests as long as this lives. It has no memory:
