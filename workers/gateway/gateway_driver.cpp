@@ -32,9 +32,9 @@ struct GatewayDriver::Parts {
 
   void begin();
   void end();
-  void work(const std::function<void()>& round);
-  void carry();
-  void listen();
+  void work(const std::function<bool()>& round);
+  bool carry();
+  bool listen();
   void advance(Lock& lock);
   void carry_out_one(Lock& lock);
   void complain(const char* purpose, const std::string& fault);
@@ -62,7 +62,8 @@ void GatewayDriver::Parts::begin() {
   const auto begun = std::make_shared<std::atomic<int>>(0);
   try {
     threads.emplace(
-        carriers_max + 1, [this, begun] { work([this, listens = (*begun)++ == 0] { listens ? listen() : carry(); }); },
+        carriers_max + 1,
+        [this, begun] { work([this, listens = (*begun)++ == 0] { return listens ? listen() : carry(); }); },
         [this] { end(); });
   } catch (...) {
     const Lock lock(mutex);
@@ -79,15 +80,12 @@ void GatewayDriver::Parts::end() {
   wake.notify_all();
 }
 
-// Rounds until the end. A worker over HTTP whose call was lost by an exception asks again when its time is over.
-void GatewayDriver::Parts::work(const std::function<void()>& round) {
-  for (;;) {
-    {
-      const Lock lock(mutex);
-      if (ends) return;
-    }
+// Rounds until one returns false, which is at the end. A worker over HTTP whose call was lost by an exception asks
+// again when its time is over.
+void GatewayDriver::Parts::work(const std::function<bool()>& round) {
+  for (bool goes_on = true; goes_on;) {
     try {
-      round();
+      goes_on = round();
     } catch (...) {
       log_last_exception("the calls for workers over HTTP");
       std::this_thread::sleep_for(std::chrono::milliseconds(notification_ms));
@@ -96,8 +94,9 @@ void GatewayDriver::Parts::work(const std::function<void()>& round) {
 }
 
 // Carries out a call, gives its answer to the gateway, and goes on with what follows from it.
-void GatewayDriver::Parts::carry() {
+bool GatewayDriver::Parts::carry() {
   Lock lock(mutex);
+  if (ends) return false;  // under the lock of the wait below, which would miss the end otherwise
   if (!calls.empty()) {
     carry_out_one(lock);
   } else {
@@ -105,6 +104,7 @@ void GatewayDriver::Parts::carry() {
     if (pause_us > 0) wake.wait_for(lock, std::chrono::microseconds(pause_us));
   }
   advance(lock);
+  return true;
 }
 
 void GatewayDriver::Parts::carry_out_one(Lock& lock) {
@@ -158,11 +158,11 @@ void GatewayDriver::Parts::advance(Lock& lock) {
 }
 
 // Only while a worker waits for steps.
-void GatewayDriver::Parts::listen() {
+bool GatewayDriver::Parts::listen() {
   {
     Lock lock(mutex);
     wake.wait(lock, [this] { return ends || !asked.empty(); });
-    if (ends) return;
+    if (ends) return false;
   }
   bool is_notified = false;
   try {
@@ -170,11 +170,12 @@ void GatewayDriver::Parts::listen() {
   } catch (const std::exception&) {  // it polls
     std::this_thread::sleep_for(std::chrono::milliseconds(notification_ms));
   }
-  if (!is_notified) return;
+  if (!is_notified) return true;
   Lock lock(mutex);
   gateway.notified();
   advance(lock);
   wake.notify_one();
+  return true;
 }
 
 GatewayDriver::GatewayDriver(Store& store, const ToolTable& tools, GatewayOptions options)
