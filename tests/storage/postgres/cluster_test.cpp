@@ -415,6 +415,16 @@ TEST_F(ClusterTest, H13_a_query_that_needs_more_memory_is_refused_and_the_server
   EXPECT_EQ(server_of(data()), server);
 }
 
+// Checkpoints and their key lie there as soon as a database that a DSN names is signed: `up` and the quickstart then
+// refused the directory.
+TEST_F(ClusterTest, checkpoints_of_another_database_may_lie_there_first) {
+  fs::create_directories(fs::path(directory_) / "checkpoints" / "of_another");
+  std::ofstream(fs::path(directory_) / "checkpoints_signing_key.pem") << "key";
+  const Result<Cluster> cluster = start_cluster(directory_);
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  EXPECT_TRUE(fs::exists(fs::path(directory_) / "checkpoints" / "of_another"));
+}
+
 // A cluster of an older release asks for no password, and goes on to do so until its server is started again.
 TEST_F(ClusterTest, H10_a_cluster_without_a_password_for_its_owner_gets_one) {
   const Result<Cluster> cluster = start_cluster(directory_);
