@@ -10,10 +10,15 @@
 namespace cairn::program {
 namespace {
 
+// Each case's own: what one leaves over is not claimed by the next.
+std::string queue() {
+  return "claimed" + std::to_string(::testing::UnitTest::GetInstance()->current_test_info()->line());
+}
+
 Json py_graph(const std::string& name) {
   const auto step = [](const std::string& next) {
     return Json{{"do", "py.count"},
-                {"queue", "claimed"},
+                {"queue", queue()},
                 {"labels", {"ok"}},
                 {"with", {{"text", {{"$", "text"}}}}},
                 {"retry", {{"attempts", 2}, {"backoff_ms", 10}}},
@@ -32,7 +37,7 @@ Json py_graph(const std::string& name) {
 
 Json asked(const std::string& session = "", int max = 10, int wait_ms = 0) {
   Json body = {{"worker", "w"},
-               {"queues", {"claimed"}},
+               {"queues", {queue()}},
                {"handlers", {{{"name", "py.count"}, {"version", 3}}}},
                {"max", max},
                {"wait_ms", wait_ms}};
@@ -350,7 +355,7 @@ TEST_F(Claims, a_fact_that_is_refused_leaves_the_step_as_it_was) {
 
 TEST(ClaimTokens, a_worker_s_token_claims_from_its_queues_and_uses_its_own_sessions) {
   const std::string dsn = new_database();
-  const std::string ann = new_token(dsn, "ann", {"--role", "worker", "--scope", "queue=claimed"});
+  const std::string ann = new_token(dsn, "ann", {"--role", "worker", "--scope", "queue=" + queue()});
   const std::string eve = new_token(dsn, "eve", {"--role", "worker"});
   const std::string few = new_token(dsn, "few", {"--role", "worker", "--scope", "graph=py_count"});
   const std::string reader = new_token(dsn, "reader", {"--role", "read"});
