@@ -75,6 +75,9 @@ Result<Json> measure_growth(const std::string& dsn, BenchServer& server, const B
 // A schema of the first release with runs in it, migrated while programs of that release write.
 Result<Json> measure_migrate(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
+// Steps of a shard on its node of a Citus cluster, in turns with those of a plain database; left out without Citus.
+Result<Json> measure_cluster(const std::string& dsn, BenchServer& server, const BenchOptions& options);
+
 // The cost of idle and busy sessions to the server, as their number grows.
 Result<Json> measure_pools(const std::string& dsn, BenchServer& server, const BenchOptions& options);
 
