@@ -3,6 +3,8 @@
 
 #include "ops/bench/cases.hpp"
 #include "ops/bench/rig/traffic.hpp"
+#include "storage/migration/distribution.hpp"
+#include "storage/migration/migrator.hpp"
 
 namespace cairn {
 namespace {
@@ -13,17 +15,25 @@ bool has_the_extension(const std::string& dsn) {
   return Administration(with_database(dsn, "postgres"), "cairn bench").query("offers_citus").boolean(0, 0);
 }
 
-// A cluster of one node: its tables become distributed when the schema is made. So both turns have the same processes.
-void make_cluster(FreshDatabase& database) {
-  Administration& inside = database.administration();
-  inside.execute("create extension citus");
-  inside.query("be_coordinator");
-  inside.query("take_shards_here");
+// A cluster of one node, whose tables are distributed: so both turns have the same processes.
+Status make_cluster(const std::string& dsn) {
+  {
+    Administration database(dsn, "cairn bench");
+    database.execute("create extension citus");
+    database.query("be_coordinator");
+    database.query("take_shards_here");
+  }
+  if (const Result<MigrateReport> report = migrate(dsn, 1); !report) return report.error();
+  const Result<DistributeReport> report = distribute(dsn);
+  if (!report) return report.error();
+  CHECK(!report->tables.empty());
+  return Done{};
 }
 
 Result<TrafficReport> steps_on(const std::string& dsn, BenchServer& server, const Traffic& traffic, bool is_cluster) {
   FreshDatabase database(dsn);
-  if (is_cluster) make_cluster(database);
+  if (is_cluster)
+    if (const Status made = make_cluster(database.dsn()); !made) return made.error();
   Result<Opened> opened = open_bench(database);
   if (!opened) return opened.error();
   return measure_traffic(server, database, *opened, traffic);
