@@ -129,6 +129,7 @@ DatabaseChoice choose_primary(const Settings& settings) {
 }  // namespace
 
 Result<ServerSeen> probe_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity) {
+  if (const Status fine = check_dsn(read_dsn, "CAIRN_READ_DSN"); !fine) return fine.error();
   Result<ServerSeen> seen = probe_server(read_dsn);
   if (!seen)
     return Error{Code::unavailable, "Expected to reach the database in CAIRN_READ_DSN, but: " + seen.error().message};

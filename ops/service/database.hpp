@@ -32,8 +32,8 @@ struct DatabaseChoice {
 // commands are carried out by the server that takes writes.
 bool may_lag(const std::string& command);
 
-// The server that CAIRN_READ_DSN names. Refuses `unavailable`: it does not answer, or it has another database than that
-// of `identity`; nothing: any will do.
+// The server that CAIRN_READ_DSN names. Refuses `invalid` a text that is no DSN, and `unavailable`: it does not answer,
+// or it has another database than that of `identity`; nothing: any will do.
 Result<ServerSeen> probe_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity);
 
 // In this order: --dsn, --data, CAIRN_DSN, libpq's variables (PGHOST, PGHOSTADDR, PGDATABASE, PGSERVICE), CAIRN_DATA,

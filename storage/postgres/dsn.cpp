@@ -1,6 +1,8 @@
 #include "storage/postgres/dsn.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <libpq-fe.h>
 #include <map>
@@ -30,11 +32,71 @@ Result<DsnOptions> parsed(const std::string& dsn) {
   return options;
 }
 
-// libpq quotes what it cannot read, which may be part of a password; the name of an option is never one.
-std::string without_secrets(const std::string& report) {
-  for (const std::string_view known : {"invalid connection option", "invalid URI query parameter"})
-    if (report.starts_with(known)) return "it has an " + report.substr(0, report.find('\n'));
+constexpr const char* escapes_of_password = ". In the password of a URL, / is written %2F, @ is %40 and : is %3A.";
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '_'; });
+}
+
+constexpr std::string_view before_authority = "://";
+
+// A URL whose login ends later than its first "/" or "?": then a piece of a password may stand anywhere.
+bool may_show_password(const std::string& dsn) {
+  const std::size_t scheme = dsn.find(before_authority);
+  if (scheme == std::string::npos) return false;
+  const std::size_t end = dsn.find_first_of("/?", scheme + before_authority.size());
+  return end != std::string::npos && dsn.find('@', end) != std::string::npos;
+}
+
+// libpq quotes what it cannot read, which may be part of a password; the name of an option is none if it is a word.
+std::string without_secrets(const std::string& dsn, const std::string& report) {
+  if (may_show_password(dsn)) return "it is none";
+  for (const std::string_view known : {"invalid connection option", "invalid URI query parameter"}) {
+    if (!report.starts_with(known)) continue;
+    const std::size_t begin = report.find('"') + 1;
+    if (begin == 0 || !is_word(report.substr(begin, report.find('"', begin) - begin))) continue;
+    return "it has an " + report.substr(0, report.find('\n'));
+  }
   return "it is none";
+}
+
+// As libpq reads each of a list of ports: it may stand between spaces, and an empty one is the default.
+bool are_ports(std::string_view list) {
+  constexpr std::string_view spaces = " \t\n\v\f\r";
+  while (!list.empty()) {
+    std::string_view one = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(one.size() + 1, list.size()));
+    if (one.empty()) continue;
+    one.remove_prefix(std::min(one.find_first_not_of(spaces), one.size()));
+    one = one.substr(0, one.find_last_not_of(spaces) + 1);
+    int port = 0;
+    const auto read = std::from_chars(one.data(), one.data() + one.size(), port);
+    if (read.ec != std::errc{} || read.ptr != one.data() + one.size() || port < 1 || port > 65'535) return false;
+  }
+  return true;
+}
+
+// As libpq reads a URL, its login ends at the first "@", if no "/" stands before that. One more before the query
+// belonged to the login too, unless a socket's name begins with it.
+bool has_stray_at(const std::string& dsn) {
+  if (!dsn.starts_with("postgresql://") && !dsn.starts_with("postgres://")) return false;
+  std::size_t begin = dsn.find(before_authority) + before_authority.size();
+  const std::size_t mark = dsn.find_first_of("@/", begin);
+  if (mark != std::string::npos && dsn[mark] == '@') begin = mark + 1;
+  const std::string_view places = std::string_view(dsn).substr(begin, dsn.find('?', begin) - begin);
+  return places.find('@', 1) != std::string_view::npos;
+}
+
+// libpq names the port, host and database that it cannot use. Where a URL's password has a "/", that is the password.
+Status check_places(const std::string& dsn, const PQconninfoOption* options, const std::string& place) {
+  const std::string expected = "Expected a PostgreSQL connection string or URL in " + place + ", but ";
+  if (has_stray_at(dsn))
+    return Error{Code::invalid, expected + "the name of its host or database has an \"@\"" + escapes_of_password};
+  for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option)
+    if (option->val != nullptr && std::string_view(option->keyword) == "port" && !are_ports(option->val))
+      return Error{Code::invalid, expected + "its port is no number from 1 to 65535" + escapes_of_password};
+  return Done{};
 }
 
 std::string in_quotes(std::string_view value) {
@@ -81,11 +143,16 @@ bool are_local(std::string_view hosts) {
 }  // namespace
 
 Status check_dsn(const std::string& dsn, const std::string& place) {
-  if (is_bare_name(dsn)) return Done{};
+  if (is_bare_name(dsn)) {
+    const std::size_t colon = dsn.find(':');
+    if (colon == std::string::npos || dsn.find('@', colon) == std::string::npos) return Done{};
+    return Error{Code::invalid, "Expected a PostgreSQL connection string or URL in " + place +
+                                    ", but it has a login and does not begin with postgresql://."};
+  }
   const Result<DsnOptions> options = parsed(dsn);
-  if (options) return Done{};
+  if (options) return check_places(dsn, options->get(), place);
   return Error{Code::invalid, "Expected a PostgreSQL connection string or URL in " + place + ", but " +
-                                  without_secrets(options.error().message) + "."};
+                                  without_secrets(dsn, options.error().message) + "."};
 }
 
 std::string public_dsn(const std::string& dsn) {

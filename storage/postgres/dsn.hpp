@@ -10,8 +10,9 @@
 
 namespace cairn {
 
-// Refuses `invalid` a text, given in `place`, that is no connection string or URL. The sentence shows nothing of the
-// text, because it may hold a password.
+// Refuses `invalid` a text, given in `place`, that is no connection string or URL, and one whose port is no number or
+// whose host or database has an "@": what libpq, which quotes these, takes from a password with an unescaped "/". The
+// sentence shows nothing of the text but the name of an unknown option, because it may hold a password.
 Status check_dsn(const std::string& dsn, const std::string& place);
 
 // "host='a' dbname='b'": the settings without secrets. "" for a text that cannot be read.

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "storage/postgres/connection.hpp"
+#include "storage/postgres/dsn.hpp"
 
 namespace cairn {
 namespace {
@@ -80,6 +81,7 @@ Result<WakeUpFound> find_wake_up(const std::string& dsn, const std::string& dire
     return Error{Code::unavailable, failure.what()};
   }
   if (direct_dsn.empty()) return WakeUpFound{WakeUp::polls};
+  if (const Status fine = check_dsn(direct_dsn, "CAIRN_DSN_DIRECT"); !fine) return WakeUpFound{WakeUp::polls, fine};
   try {
     PgConnectOptions options = soon(direct_dsn, "cairn");
     options.is_direct = true;

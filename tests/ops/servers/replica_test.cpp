@@ -205,6 +205,12 @@ TEST_F(Replica, one_of_another_database_is_refused) {
   expect_refused(cairn({"runs"}), 5, "Expected to reach the database in CAIRN_READ_DSN");
   const Variable nonsense("CAIRN_READ_DSN", "nonsense=1");
   EXPECT_EQ(cairn({"runs"}).exit, 4);
+  const Variable broken("CAIRN_READ_DSN", "postgresql://alice:s3cr3t/x@h/app");
+  for (const Arguments& command : {Arguments{"runs"}, {"verify", "--all"}, {"psql"}, {"doctor"}}) {
+    const Ran refused = cairn(command);
+    EXPECT_NE(refused.exit, 0) << command.front();
+    EXPECT_EQ((refused.out + refused.err).find("s3cr3t"), std::string::npos) << refused.out << refused.err;
+  }
 }
 
 TEST_F(Replica, doctor_says_how_far_it_lags) {

@@ -450,6 +450,27 @@ TEST(Dsn, a_fault_shows_nothing_of_it) {
     EXPECT_TRUE(check_dsn(good, "--dsn")) << good;
 }
 
+// libpq takes what is before an unescaped "/" of a password for the port, what is after it for the database, and says
+// so.
+TEST(Dsn, a_password_that_a_URL_breaks_is_refused_before_libpq_names_it) {
+  for (const char* bad :
+       {"postgresql://alice:s3cr3t/x@h/app", "postgresql://alice:1234/s3cr3t@h/app", "postgres://alice:/s3cr3t@h/app",
+        "postgresql://alice:1234/x?s3cr3t=y@h/app", "postgresql://alice:x@s3cr3t@h/app",
+        "postgresql://u:s3cr3t@h:0/app", "postgresql://alice:p@s3cr3t%21@h:5,b:6/d", "postgresql://alice:65536/s3cr3t",
+        "postgre://alice:s3cr3t=@h/app", "alice:s3cr3t@h/app", "postgres:/alice:s3cr3t@h/app", "host=h port=s3cr3t"}) {
+    const Status dsn = check_dsn(bad, "CAIRN_READ_DSN");
+    ASSERT_FALSE(dsn) << bad;
+    EXPECT_EQ(dsn.error().code, Code::invalid) << bad;
+    EXPECT_EQ(dsn.error().message.find("s3cr3t"), std::string::npos) << dsn.error().message;
+    EXPECT_NE(dsn.error().message.find("in CAIRN_READ_DSN, but "), std::string::npos) << dsn.error().message;
+  }
+  for (const char* good : {"postgresql://u:a%2Fb%40c@h:5432/d", "postgresql://u:a?b#c@h/d", "postgresql://u@a:5432,b/d",
+                           "postgresql:///d?host=a,b,c&port=1,,65535", "host=a port=' 5432 '", "host=a,b port=,",
+                           "host=@abstract dbname=d@e", "postgresql:///d?host=@abstract", "postgresql://u@@abstract/d",
+                           "postgresql://%40abstract/d%40e", "postgresql://h/d?user=u@tenant", "d@e"})
+    EXPECT_TRUE(check_dsn(good, "--dsn")) << good;
+}
+
 // --- for real --------------------------------------------------------------------------------------------------------
 
 namespace real {
