@@ -86,11 +86,19 @@ std::optional<std::string> identity_of_primary(const DatabaseChoice& choice) {
   return seen ? std::optional(seen->identity) : std::nullopt;
 }
 
+// The answer may be of any database: its reader has to know of which.
+void say_who_answers(const ServerSeen& replica) {
+  std::cerr << "cairn: The database itself does not answer. All that follows is of the database " + replica.identity +
+                   ", which CAIRN_READ_DSN names.\n";
+}
+
 // A database that was given is entered by the login that was given, whatever is to be done.
 Result<Cluster> reach(const DatabaseChoice& choice) {
   if (!choice.read_dsn.empty()) {
-    const Result<ServerSeen> replica = probe_read_replica(choice.read_dsn, identity_of_primary(choice));
+    const std::optional<std::string> identity = identity_of_primary(choice);
+    const Result<ServerSeen> replica = probe_read_replica(choice.read_dsn, identity);
     if (!replica) return replica.error();
+    if (!identity && !replica->identity.empty()) say_who_answers(*replica);
     return Cluster{.directory = "", .dsn = choice.read_dsn, .owner_dsn = choice.read_dsn};
   }
   if (choice.is_embedded()) {
@@ -143,10 +151,14 @@ bool may_lag(const std::string& command) {
   return std::find(commands_that_may_lag.begin(), commands_that_may_lag.end(), command) != commands_that_may_lag.end();
 }
 
+std::string named_replica(const Settings& settings) {
+  return settings.dsn.empty() && settings.data.empty() ? read_dsn_of_environment() : "";
+}
+
 DatabaseChoice choose_database(const Settings& settings) {
   DatabaseChoice choice = choose_primary(settings);
   choice.may_lag = may_lag(settings.command);
-  if (choice.may_lag) choice.read_dsn = read_dsn_of_environment();
+  if (choice.may_lag) choice.read_dsn = named_replica(settings);
   return choice;
 }
 
@@ -249,7 +261,7 @@ Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms)
 Result<std::optional<Opened>> open_replica(const Settings& settings, std::int64_t patience_ms) {
   DatabaseChoice choice = choose_database(settings);
   choice.may_lag = true;
-  choice.read_dsn = read_dsn_of_environment();
+  choice.read_dsn = named_replica(settings);
   if (choice.read_dsn.empty()) return std::optional<Opened>();
   Result<Opened> opened = open_chosen(settings, choice, patience_ms);
   if (!opened) return opened.error();

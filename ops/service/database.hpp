@@ -36,14 +36,17 @@ bool may_lag(const std::string& command);
 // or it has another database than that of `identity`; nothing: any will do.
 Result<ServerSeen> probe_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity);
 
+// CAIRN_READ_DSN; "" where there is none, or where --dsn or --data names the database: it is another one's then.
+std::string named_replica(const Settings& settings);
+
 // In this order: --dsn, --data, CAIRN_DSN, libpq's variables (PGHOST, PGHOSTADDR, PGDATABASE, PGSERVICE), CAIRN_DATA,
 // $XDG_DATA_HOME/cairn, ~/.local/share/cairn. For root, whose home the server's own user may not enter, /var/lib/cairn.
-// A command that may lag is answered by the replica that CAIRN_READ_DSN names, if it does.
+// A command that may lag is answered by named_replica(), if there is one.
 DatabaseChoice choose_database(const Settings& settings);
 
 // The DSN of the chosen database; an embedded one is started and migrated if necessary, and entered by the login cairn,
-// which has the rights of cairn_app. Refuses `unavailable` a replica that holds another database than the chosen one,
-// as far as that one answers.
+// which has the rights of cairn_app. Refuses `unavailable` a replica that holds another database than the chosen one;
+// where that one does not answer, stderr says which one the replica holds.
 Result<std::string> reach_database(const DatabaseChoice& choice);
 // The same for what needs more: making databases and logins, removing histories. An embedded one is entered as its
 // owner, any other one by the login that was given.
@@ -68,7 +71,7 @@ struct Opened {
 // schema), `invalid` or `not_found` (the tools file).
 // `patience_ms`: how long its store asks a database again that does not answer.
 Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms = PostgresOptions().patience_ms);
-// The replica of CAIRN_READ_DSN, next to the opened database; nothing if there is none. Refuses as open_database.
+// The named_replica(), next to the opened database; nothing if there is none. Refuses as open_database.
 Result<std::optional<Opened>> open_replica(const Settings& settings, std::int64_t patience_ms);
 inline constexpr int store_connections = 4;
 // `committed` is called for each batch that the store commits. It counts what passes as an opened database's does, so

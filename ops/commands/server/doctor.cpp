@@ -219,13 +219,12 @@ Result<ReplicaFacts> follow_replica(const ServerSeen& primary, const std::string
   }
 }
 
-void read_ways(const std::string& dsn, DoctorFacts& facts) {
+void read_ways(const std::string& dsn, const std::string& replica_dsn, DoctorFacts& facts) {
   facts.wake_up = find_wake_up(dsn, direct_dsn_of_environment());
   const Result<ServerSeen> primary = probe_server(dsn);
   if (!primary) return;
   facts.is_replica = primary->is_replica;
-  const std::string read = read_dsn_of_environment();
-  if (!read.empty()) facts.replica = follow_replica(*primary, read);
+  if (!replica_dsn.empty()) facts.replica = follow_replica(*primary, replica_dsn);
 }
 
 std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {
@@ -236,7 +235,7 @@ std::optional<DiskFacts> read_disk(const DatabaseChoice& choice) {
   return DiskFacts{choice.directory, space.available, space.capacity};
 }
 
-Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& dsn) {
+Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& dsn, const std::string& replica_dsn) {
   const Result<CheckpointOptions> checkpoints = checkpoint_options(choice);
   if (!checkpoints) return checkpoints.error();
   try {
@@ -251,7 +250,7 @@ Result<DoctorFacts> read_facts(const DatabaseChoice& choice, const std::string& 
     facts.disk = read_disk(choice);
     facts.folders = kept_folders(choice, *checkpoints);
     read_nodes(dsn, facts);
-    read_ways(dsn, facts);
+    read_ways(dsn, replica_dsn, facts);
     const ServerWay way = way_to_server(dsn);
     facts.is_local = way.is_local;
     facts.sslmode = way.sslmode;
@@ -274,7 +273,7 @@ Exit run_doctor(const Settings& settings) {
   const DatabaseChoice choice = choose_database(settings);
   const Result<std::string> dsn = reach_database(choice);
   if (!dsn) return dsn.error();
-  Result<DoctorFacts> facts = read_facts(choice, *dsn);
+  Result<DoctorFacts> facts = read_facts(choice, *dsn, named_replica(settings));
   if (!facts) return facts.error();
   if (!settings.json) facts->time_said = local_moment;
   const std::vector<Check> checks = checks_of(*facts);

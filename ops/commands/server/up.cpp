@@ -115,7 +115,10 @@ Result<std::vector<std::string>> metrics_addresses(ListenAddress next, int worke
 ChildCommand child_command(const std::string& command, const Settings& settings, const DatabaseChoice& choice,
                            const std::string& dsn) {
   ChildCommand child{{command}};
-  if (choice.is_embedded() || !settings.dsn.empty()) child.arguments.insert(child.arguments.end(), {"--dsn", dsn});
+  if (!settings.dsn.empty() || !settings.data.empty())
+    child.arguments.insert(child.arguments.end(), {"--dsn", dsn});
+  else if (choice.is_embedded())
+    child.environment["CAIRN_DSN"] = dsn;  // with the option, it would pass over CAIRN_READ_DSN
   if (!settings.tools.empty()) child.arguments.insert(child.arguments.end(), {"--tools", settings.tools});
   if (settings.json || command == "serve") child.arguments.push_back("--json");
   return child;

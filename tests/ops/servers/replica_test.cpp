@@ -171,10 +171,30 @@ TEST_F(Replica, a_primary_that_is_away_keeps_nobody_from_reading_it) {
   const Variable dsn("CAIRN_DSN", primary());
   const Variable read("CAIRN_READ_DSN", replica());
   primary_->kill_at_once();
-  cairn_ok({"show", run});
-  cairn_ok({"verify", run});
+  const std::string identity = test::ask_text(replica(), "select id::text from cairn.identity");
+  const std::string says = "of the database " + identity + ", which CAIRN_READ_DSN names.\n";
+  for (const char* command : {"show", "verify"})
+    EXPECT_NE(cairn_ok({command, run, "--json"}).err.find(says), std::string::npos) << command;
   EXPECT_EQ(cairn({"workers"}).exit, 5);
   primary_->start();
+}
+
+// An option names the database for this once, and the variable goes with CAIRN_DSN.
+TEST_F(Replica, the_database_that_an_option_names_is_read_itself) {
+  done_run();
+  let_lag();
+  const std::string young = done_run();
+  const Variable read("CAIRN_READ_DSN", replica());
+  for (const char* command : {"show", "events", "verify", "export"}) {
+    const Ran of_young = cairn({command, young, "--dsn", primary()});
+    EXPECT_EQ(of_young.exit, 0) << command << of_young.err << ": only the database itself has it";
+  }
+  const std::string nowhere = "host=" + (directory() / "nowhere").string();
+  for (const Arguments& command : {Arguments{"runs", "--dsn", nowhere}, {"verify", "--all", "--dsn", nowhere}})
+    EXPECT_EQ(cairn(command).exit, 5) << command.front() << ": no other database answers for it";
+  EXPECT_EQ(cairn({"doctor", "--dsn", primary()}).out.find("read_replica"), std::string::npos);
+  Server server({"--dsn", primary()});
+  EXPECT_NE(server.get(runs).body.find(young), std::string::npos);
 }
 
 TEST_F(Replica, a_follower_of_a_run_sees_it_end_there) {
