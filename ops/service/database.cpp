@@ -237,6 +237,7 @@ Result<Opened> open_chosen(const Settings& settings, const DatabaseChoice& choic
   options.patience_ms = patience_ms;
   options.committed = heads->watch();
   Opened opened;
+  opened.is_replica = !choice.read_dsn.empty();  // also one that was promoted by itself: it keeps the identity
   if (choice.may_lag) options.found_replica = [&opened] { opened.is_replica = true; };
   Result<std::unique_ptr<Store>> store = opened_store(options, opened.counts);
   if (!store) return store.error();

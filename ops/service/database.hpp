@@ -58,7 +58,7 @@ Result<std::string> reach_as_archivist(const DatabaseChoice& choice);
 // last ones on destruction.
 struct Opened {
   std::string dsn;          // "": there is no database, the store is in memory
-  bool is_replica = false;  // nothing is written there
+  bool is_replica = false;  // nothing is written there: it is in recovery, or CAIRN_READ_DSN names it
   std::unique_ptr<GatheredHeads> heads;
   std::shared_ptr<WorkCounts> counts = std::make_shared<WorkCounts>();  // of what passes through the store
   std::unique_ptr<Store> store;

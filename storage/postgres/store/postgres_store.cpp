@@ -131,6 +131,14 @@ class PostgresStore final : public Store {
   StartBook start_book_ = start_book_of(starts_);
 };
 
+Error older_schema(int version, bool is_replica) {
+  std::string remedy = version == 0 ? "`cairn migrate` creates it." : "`cairn migrate` moves it forward.";
+  if (is_replica) remedy = "this is a replica, which has what `cairn migrate` does to its primary once it follows.";
+  return {Code::not_found,
+          "Expected the schema cairn of version " + std::to_string(newest_schema()) + " in the database, but " +
+              (version == 0 ? "there is none yet" : "found version " + std::to_string(version)) + ": " + remedy};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
@@ -145,13 +153,7 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
     if (is_replica && options.found_replica == nullptr) return takes_no_writes(options.dsn);
     const Result<SchemaFound> found = find_schema(database);
     if (!found) return found.error();
-    if (found->version < newest_schema()) {
-      return Error{Code::not_found, "Expected the schema cairn of version " + std::to_string(newest_schema()) +
-                                        " in the database, but " +
-                                        (found->version == 0 ? "there is none yet: `cairn migrate` creates it."
-                                                             : "found version " + std::to_string(found->version) +
-                                                                   ": `cairn migrate` moves it forward.")};
-    }
+    if (found->version < newest_schema()) return older_schema(found->version, is_replica);
     const std::string identity = database.query("identity").text(0, 0);
     if (is_replica) options.found_replica();
     return std::unique_ptr<Store>(std::make_unique<PostgresStore>(options, found->shards, identity, is_replica));

@@ -54,6 +54,16 @@ class Replica : public ::testing::Test {
                               "pg_get_wal_replay_pause_state = 'paused'") == 1;
     }));
   }
+  static void let_lag_behind_migration() {
+    const auto set_number = [](const std::string& of) {
+      Administration(primary(), "a test")
+          .execute("set session_replication_role = replica; update cairn.migration set number = -number where number " +
+                   of);
+    };
+    set_number("= (select max(number) from cairn.migration)");
+    let_lag();
+    set_number("< 0");
+  }
   static void let_follow() { test::ask(replica(), "select pg_wal_replay_resume()"); }
 
   static std::string done_run() {
@@ -293,6 +303,33 @@ TEST_F(Replica, nothing_is_stored_there) {
   EXPECT_EQ(test::ask_number(primary(), "select count(*) from cairn.graph where name = 'tool_agent'"), 0);
   cairn_ok({"graph", "list"});
   EXPECT_EQ(test::ask_number(primary(), "select count(*) from cairn.graph where name = 'tool_agent'"), 1);
+}
+
+// As one is that was promoted by itself: it has the identity, and would take what is written.
+TEST_F(Replica, nothing_is_stored_in_one_that_takes_writes) {
+  const std::string run = done_run();
+  Administration(primary(), "a test")
+      .execute("set session_replication_role = replica; delete from cairn.graph where name = 'tool_agent'");
+  const std::int64_t signed_before = test::ask_number(primary(), "select count(*) from cairn.checkpoint");
+  {
+    const Variable dsn("CAIRN_DSN", primary());
+    const Variable read("CAIRN_READ_DSN", primary());
+    for (const char* command : {"show", "events", "export", "replay", "blame"}) cairn_ok({command, run});
+  }
+  EXPECT_EQ(test::ask_number(primary(), "select count(*) from cairn.graph where name = 'tool_agent'"), 0);
+  EXPECT_EQ(test::ask_number(primary(), "select count(*) from cairn.checkpoint"), signed_before);
+  cairn_ok({"graph", "list", "--dsn", primary()});
+}
+
+TEST_F(Replica, one_that_lags_behind_a_migration_is_not_to_be_migrated) {
+  let_lag_behind_migration();
+  const Variable dsn("CAIRN_DSN", primary());
+  const Variable read("CAIRN_READ_DSN", replica());
+  expect_refused(cairn({"runs"}), 5, "this is a replica, which has what `cairn migrate` does to its primary once");
+  cairn_ok({"workers"});
+  let_follow();
+  wait_for_replica();
+  cairn_ok({"runs"});
 }
 
 }  // namespace
