@@ -468,10 +468,12 @@ struct Api::Parts : ApiParts {
   // steps; one that was away is left alone for a while, since each attempt would cost a request its
   // patience.
   std::optional<RouteReply> of_replica(const Routed& routed, const CallerRef& caller, const ApiRequest& request) {
-    const bool is_asked = replica && routed.route->kind == Kind::lags && query_text(request, "progress").empty();
+    ApiSide* const side = replica;
+    const bool is_asked =
+        side != nullptr && routed.route->kind == Kind::lags && query_text(request, "progress").empty();
     if (!is_asked || steady_us() < replica_again_us) return std::nullopt;
     try {
-      RouteReply reply = answer_from(*replica, routed, caller, request);
+      RouteReply reply = answer_from(*side, routed, caller, request);
       if (reply) return reply;
     } catch (const StoreUnavailable& failure) {
       leave_replica(failure);
@@ -487,7 +489,23 @@ struct Api::Parts : ApiParts {
     spdlog::warn("The API's replica is away, the database itself is asked: {}", failure.what());
   }
 
+  // REQUIRES: it was not called before.
+  void take_replica(Opened opened) {
+    CHECK(replica_side == nullptr);
+    replica_side = std::make_unique<ReplicaSide>(std::move(opened), threads);
+    replica = &replica_side->side;
+  }
+
+  struct ReplicaSide {
+    ReplicaSide(Opened opened_of, int threads_of) : opened(std::move(opened_of)), side(opened, threads_of) {}
+
+    Opened opened;
+    ApiSide side;
+  };
+
   std::atomic<std::int64_t> replica_again_us = 0;
+  std::unique_ptr<ReplicaSide> replica_side;
+  std::atomic<ApiSide*> replica = nullptr;  // of it, once it is there
 
   ApiStatus check_bytes(const Caller& caller, const ApiRequest& request) {
     const auto seconds = quotas.take_bytes(caller, request.body.size());
@@ -525,9 +543,16 @@ struct Api::Parts : ApiParts {
   }
 };
 
-Api::Api(Opened& opened, Opened* replica, TokenBook& tokens, const ApiOptions& options)
-    : parts_(std::make_unique<Parts>(opened, replica, tokens, options)) {}
+Api::Api(Opened& opened, TokenBook& tokens, const ApiOptions& options)
+    : parts_(std::make_unique<Parts>(opened, tokens, options)) {}
 Api::~Api() = default;
+
+void Api::read_from(Opened replica) { parts_->take_replica(std::move(replica)); }
+
+void Api::give_up() {
+  parts_->primary.opened.store->give_up();
+  if (ApiSide* const side = parts_->replica) side->opened.store->give_up();
+}
 
 Admission Api::admit(const ApiRequest& request) {
   Routed routed = route_of(request);

@@ -16,10 +16,15 @@ namespace cairn {
 
 class Api {
  public:
-  // With a client for each of the threads. `replica`: asked first by the routes whose answers may lag; what it refuses,
-  // and everything while it is away, is asked of `opened`; null: there is none. All of them live longer.
-  Api(Opened& opened, Opened* replica, TokenBook& tokens, const ApiOptions& options);
+  // With a client for each of the threads. Both live longer.
+  Api(Opened& opened, TokenBook& tokens, const ApiOptions& options);
   ~Api();
+
+  // From now on the routes whose answers may lag ask this one first; what it refuses, and everything while it is away,
+  // is asked of the database itself. REQUIRES: it was not called before.
+  void read_from(Opened replica);
+  // Requests that wait for a database fail at once, as Store::give_up() has it.
+  void give_up();
 
   // Resolves the route from the request's head. Answers at once what needs no work: refusals of the guard, of a path
   // (404), a method (405; 204 for OPTIONS), a caller without the route's role (403) and a type of body (415), and

@@ -54,9 +54,9 @@ GatewayOptions gateway_options(const Store& store);
 
 // The parts that all calls share. Safe from any thread.
 struct ApiParts {
-  // `replica_of`: null if there is none.
-  ApiParts(Opened& opened_of, Opened* replica_of, TokenBook& tokens_of, const ApiOptions& options)
-      : primary(opened_of, options.threads),
+  ApiParts(Opened& opened_of, TokenBook& tokens_of, const ApiOptions& options)
+      : threads(options.threads),
+        primary(opened_of, options.threads),
         tokens(tokens_of),
         graphs(options.graphs),
         mcp_wait_ms(options.mcp_wait_ms),
@@ -70,14 +70,12 @@ struct ApiParts {
         stalled(opened_of.dsn, opened_of.store->shards(), opened_of.store->identity(), options.patience_ms),
         metrics(*opened_of.store, opened_of.dsn, {feed, schedules, hooks}),
         queue_ages(*opened_of.store, opened_of.dsn),
-        gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {
-    if (replica_of != nullptr) replica.emplace(*replica_of, options.threads);
-  }
+        gateway(*opened_of.store, opened_of.catalogue->tools->table(), gateway_options(*opened_of.store)) {}
 
   bool is_in_memory() const { return primary.opened.dsn.empty(); }
 
+  const int threads;
   ApiSide primary;
-  std::optional<ApiSide> replica;
   TokenBook& tokens;
   const GraphLimits graphs;
   const std::int64_t mcp_wait_ms;

@@ -172,7 +172,7 @@ struct Engine::Parts {
   explicit Parts(const Settings& settings)
       : world(value_or_refusal(MemoryWorld::open(settings))),
         tokens(value_or_refusal(TokenBook::open("", ""))),
-        api(world->opened(), nullptr, *tokens, {}),
+        api(world->opened(), *tokens, {}),
         client(transport_of(std::make_shared<DirectWay>(api, waiting))) {
     world->begin([this] { return waiting > 0 || api.is_waited_for(); });
   }

@@ -92,13 +92,19 @@ void say_who_answers(const ServerSeen& replica) {
                    ", which CAIRN_READ_DSN names.\n";
 }
 
+Status check_replica(const DatabaseChoice& choice) {
+  if (choice.is_checked) return Done{};
+  const std::optional<std::string> identity = identity_of_primary(choice);
+  const Result<ServerSeen> replica = probe_read_replica(choice.read_dsn, identity);
+  if (!replica) return replica.error();
+  if (!identity && !replica->identity.empty()) say_who_answers(*replica);
+  return Done{};
+}
+
 // A database that was given is entered by the login that was given, whatever is to be done.
 Result<Cluster> reach(const DatabaseChoice& choice) {
   if (!choice.read_dsn.empty()) {
-    const std::optional<std::string> identity = identity_of_primary(choice);
-    const Result<ServerSeen> replica = probe_read_replica(choice.read_dsn, identity);
-    if (!replica) return replica.error();
-    if (!identity && !replica->identity.empty()) say_who_answers(*replica);
+    if (const Status same = check_replica(choice); !same) return same.error();
     return Cluster{.directory = "", .dsn = choice.read_dsn, .owner_dsn = choice.read_dsn};
   }
   if (choice.is_embedded()) {
@@ -125,6 +131,19 @@ Result<std::unique_ptr<Store>> opened_store(const PostgresOptions& options, std:
   return make_counting_store(*std::move(store), std::move(counts));
 }
 
+Result<ServerSeen> probe_named_replica(const std::string& read_dsn) {
+  if (const Status fine = check_dsn(read_dsn, "CAIRN_READ_DSN"); !fine) return fine.error();
+  Result<ServerSeen> seen = probe_server(read_dsn);
+  if (seen) return seen;
+  return Error{Code::unavailable, "Expected to reach the database in CAIRN_READ_DSN, but: " + seen.error().message};
+}
+
+Error other_database(const std::string& expected, const std::string& found) {
+  return {Code::unavailable, "Expected the database " + expected + " in CAIRN_READ_DSN, but it is " +
+                                 (found.empty() ? "one without the schema cairn" : found) +
+                                 "; nothing is read from there."};
+}
+
 DatabaseChoice choose_primary(const Settings& settings) {
   if (!settings.dsn.empty()) return {settings.dsn, ""};
   if (!settings.data.empty()) return {"", settings.data, settings.json};
@@ -137,14 +156,9 @@ DatabaseChoice choose_primary(const Settings& settings) {
 }  // namespace
 
 Result<ServerSeen> probe_read_replica(const std::string& read_dsn, const std::optional<std::string>& identity) {
-  if (const Status fine = check_dsn(read_dsn, "CAIRN_READ_DSN"); !fine) return fine.error();
-  Result<ServerSeen> seen = probe_server(read_dsn);
-  if (!seen)
-    return Error{Code::unavailable, "Expected to reach the database in CAIRN_READ_DSN, but: " + seen.error().message};
-  if (!identity || seen->identity == *identity) return seen;
-  return Error{Code::unavailable, "Expected the database " + *identity + " in CAIRN_READ_DSN, but it is " +
-                                      (seen->identity.empty() ? "one without the schema cairn" : seen->identity) +
-                                      "; nothing is read from there."};
+  Result<ServerSeen> seen = probe_named_replica(read_dsn);
+  if (!seen || !identity || seen->identity == *identity) return seen;
+  return other_database(*identity, seen->identity);
 }
 
 bool may_lag(const std::string& command) {
@@ -259,14 +273,21 @@ Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms)
   return open_chosen(settings, choose_database(settings), patience_ms);
 }
 
-Result<std::optional<Opened>> open_replica(const Settings& settings, std::int64_t patience_ms) {
+Result<ReplicaFound> open_replica(const Settings& settings, const std::string& identity, std::int64_t patience_ms) {
   DatabaseChoice choice = choose_database(settings);
   choice.may_lag = true;
+  choice.is_checked = true;
   choice.read_dsn = named_replica(settings);
-  if (choice.read_dsn.empty()) return std::optional<Opened>();
-  Result<Opened> opened = open_chosen(settings, choice, patience_ms);
+  if (choice.read_dsn.empty()) return ReplicaFound{};
+  const Result<ServerSeen> seen = probe_named_replica(choice.read_dsn);
+  const bool is_behind = seen && seen->is_replica && seen->identity.empty();  // it has no schema yet
+  if (seen && !is_behind && seen->identity != identity) return other_database(identity, seen->identity);
+  Result<Opened> opened = seen ? open_chosen(settings, choice, patience_ms) : Result<Opened>(seen.error());
+  if (!opened && opened.error().code == Code::unavailable) return ReplicaFound{{}, opened.error().message};
   if (!opened) return opened.error();
-  return std::optional<Opened>(*std::move(opened));
+  // A DSN of several hosts may have led to another one now.
+  if (const std::string found = opened->store->identity(); found != identity) return other_database(identity, found);
+  return ReplicaFound{*std::move(opened), ""};
 }
 
 std::string log_folder(const DatabaseChoice& choice) { return folder_of(choice) + "/" + std::string(logs_name); }

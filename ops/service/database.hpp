@@ -25,6 +25,7 @@ struct DatabaseChoice {
   bool is_quiet = false;      // for a program: nothing is said of a server that is started
   bool may_lag = false;       // what is read may be a little old: a replica answers as well
   std::string read_dsn = {};  // the replica that is asked; "": the database itself
+  bool is_checked = false;    // the replica is known to hold this database
   bool is_embedded() const { return !directory.empty(); }
 };
 
@@ -71,8 +72,13 @@ struct Opened {
 // schema), `invalid` or `not_found` (the tools file).
 // `patience_ms`: how long its store asks a database again that does not answer.
 Result<Opened> open_database(const Settings& settings, std::int64_t patience_ms = PostgresOptions().patience_ms);
-// The named_replica(), next to the opened database; nothing if there is none. Refuses as open_database.
-Result<std::optional<Opened>> open_replica(const Settings& settings, std::int64_t patience_ms);
+// The named_replica(), next to the opened database of that identity.
+struct ReplicaFound {
+  std::optional<Opened> opened = {};
+  std::string away = {};  // why it cannot be read for now: it does not answer, or lags behind a migration
+};
+// Empty if none is named. Refuses another database (`unavailable`), and as open_database what does not pass.
+Result<ReplicaFound> open_replica(const Settings& settings, const std::string& identity, std::int64_t patience_ms);
 inline constexpr int store_connections = 4;
 // `committed` is called for each batch that the store commits. It counts what passes as an opened database's does, so
 // that a benchmark measures what a server pays.

@@ -168,7 +168,7 @@ Exit speak(const Settings& settings, const McpOptions& options) {
   ApiOptions api_options;
   api_options.mcp_wait_ms = options.wait_ms;
   api_options.console_url = options.console_url;
-  Api api(*opened, nullptr, **tokens, api_options);
+  Api api(*opened, **tokens, api_options);
   const CallerRef caller = std::make_shared<Caller>(Caller{current_actor(), "", *std::move(access)});
   const StopSignals signals;
   StdioDoor(api.mcp_host(caller)).serve(signals);

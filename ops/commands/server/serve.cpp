@@ -13,6 +13,7 @@
 #include "ops/scheduling/due_schedules.hpp"
 #include "ops/service/database.hpp"
 #include "ops/service/due_starts.hpp"
+#include "ops/service/replica_thread.hpp"
 #include "ops/terminal/print.hpp"
 #include "ops/traces/trace_thread.hpp"
 #include "workers/ports/own_process.hpp"
@@ -73,15 +74,17 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   const std::string environment = token_of_environment();
   Result<Opened> opened = open_database(settings, ApiOptions().patience_ms);
   if (!opened) return opened.error();
-  Result<std::optional<Opened>> replica = open_replica(settings, ApiOptions().patience_ms);
-  if (!replica) return replica.error();
   const Result<std::unique_ptr<TokenBook>> tokens = TokenBook::open(opened->dsn, environment);
   if (!tokens) return tokens.error();
   if (const Status may = check_listening(options.listen, options.transport, environment, (*tokens)->asks()); !may)
     return may.error();
-  Api api(*opened, *replica ? &**replica : nullptr, **tokens,
+  Api api(*opened, **tokens,
           {options.transport.is_tls, options.limits.threads + probe_threads, options.graphs, options.mcp_wait_ms,
            options.console_url});
+  const Result<std::unique_ptr<ReplicaThread>> replica =
+      ReplicaThread::start(settings, opened->store->identity(), ApiOptions().patience_ms,
+                           [&api](Opened found) { api.read_from(std::move(found)); });
+  if (!replica) return replica.error();
   Result<std::unique_ptr<HttpServer>> server = HttpServer::open(
       options.listen, options.limits, [&api](const ApiRequest& request) { return api.admit(request); }, options.tls);
   if (!server) return server.error();
@@ -91,10 +94,7 @@ Exit serve(const Settings& settings, const ServeOptions& options) {
   const std::unique_ptr<HookThread> hooks = HookThread::start(*opened);
   const Result<std::unique_ptr<TraceThread>> traces = send_traces(options, *opened);
   if (!traces) return traces.error();
-  const auto give_up = [&opened, &replica] {
-    opened->store->give_up();
-    if (*replica) (*replica)->store->give_up();
-  };
+  const auto give_up = [&api] { api.give_up(); };
   const Result<std::unique_ptr<ServerThread>> probes = listen_for_probes(options, api, give_up);
   if (!probes) return probes.error();
   print_listening(settings, options, to_string((*server)->address()), *probes ? (*probes)->address() : "");

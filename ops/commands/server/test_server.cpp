@@ -78,7 +78,7 @@ Exit test_server(const Settings& settings, const TestServerOptions& options) {
   const Result<std::unique_ptr<TokenBook>> tokens = TokenBook::open("", "");
   if (!tokens) return tokens.error();
   ServerLimits limits;
-  Api api((*world)->opened(), nullptr, **tokens, {.threads = limits.threads});
+  Api api((*world)->opened(), **tokens, {.threads = limits.threads});
   Result<std::unique_ptr<HttpServer>> server = HttpServer::open(options.listen, limits, [&](const ApiRequest& request) {
     std::optional<Admission> of_test = admit_test(**world, request);
     return of_test ? *std::move(of_test) : api.admit(request);

@@ -73,6 +73,16 @@ class Replica : public ::testing::Test {
         .at("run");
   }
 
+  // After a while, by its lists. REQUIRES: it lags, and has run `old`.
+  static void expect_read_by(const Server& server, const std::string& old) {
+    const std::string young = done_run();
+    EXPECT_TRUE(wait_until([&] {
+      const Reply list = server.get(runs);
+      return list.status == 200 && list.body.find(old) != std::string::npos &&
+             list.body.find(young) == std::string::npos;
+    })) << "the database itself is asked";
+  }
+
   static std::unique_ptr<OwnServer> primary_;
   static std::unique_ptr<OwnServer> standby_;
 };
@@ -173,6 +183,33 @@ TEST_F(Replica, the_API_goes_on_without_it_while_it_is_away) {
   standby_->start();
   EXPECT_NE(server.process().err().find("The API's replica is away"), std::string::npos);
   cairn_ok({"show", run});
+}
+
+TEST_F(Replica, the_API_starts_without_it_and_reads_there_once_it_is_back) {
+  const std::string old = done_run();
+  wait_for_replica();
+  const Variable dsn("CAIRN_DSN", primary());
+  const Variable read("CAIRN_READ_DSN", replica());
+  standby_->kill_at_once();
+  Server server;
+  EXPECT_EQ(server.get(runs + "/" + old).status, 200);
+  EXPECT_NE(server.process().err().find("The API's replica is away"), std::string::npos);
+  standby_->start();
+  let_lag();
+  expect_read_by(server, old);
+}
+
+TEST_F(Replica, the_API_starts_while_it_lags_behind_a_migration) {
+  const std::string old = done_run();
+  let_lag_behind_migration();
+  const Variable dsn("CAIRN_DSN", primary());
+  const Variable read("CAIRN_READ_DSN", replica());
+  Server server;
+  EXPECT_EQ(server.get(runs).status, 200);
+  EXPECT_NE(server.process().err().find("a replica, which has what `cairn migrate` does"), std::string::npos);
+  let_follow();
+  let_lag();
+  expect_read_by(server, old);
 }
 
 TEST_F(Replica, a_primary_that_is_away_keeps_nobody_from_reading_it) {
