@@ -492,12 +492,14 @@ struct Api::Parts : ApiParts {
   // REQUIRES: it was not called before.
   void take_replica(Opened opened) {
     CHECK(replica_side == nullptr);
-    replica_side = std::make_unique<ReplicaSide>(std::move(opened), threads);
+    replica_side = std::make_unique<ReplicaSide>(std::move(opened), threads,
+                                                 [this](const std::exception& failure) { leave_replica(failure); });
     replica = &replica_side->side;
   }
 
   struct ReplicaSide {
-    ReplicaSide(Opened opened_of, int threads_of) : opened(std::move(opened_of)), side(opened, threads_of) {}
+    ReplicaSide(Opened opened_of, int threads_of, RunWatch::OnLost on_lost)
+        : opened(std::move(opened_of)), side(opened, threads_of, std::move(on_lost)) {}
 
     Opened opened;
     ApiSide side;

@@ -453,6 +453,7 @@ RouteReply stream_of(const RouteCall& call, const EventCursor& from) {
   stream.next = [&tokens = call.parts.tokens, &side = call.side, caller = call.caller, place = std::move(place), run,
                  cursor = from]() mutable -> std::optional<ApiStream::Chunk> {
     if (!tokens.knows(*caller)) return {};  // it was revoked
+    if (run->is_lost()) return {};          // its client comes again, and is led to where there is news
     const std::optional<RunHead> head = run->head();
     if (!run->is_known() || !has_news(cursor, head)) return ApiStream::Chunk{};
     return next_chunk([&] { return next_events(*ClientPool::Loan(side.clients), *side.opened.store, cursor, head); });

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/http/access/api_options.hpp"
@@ -42,8 +43,9 @@ class RouteReply : public Result<ApiAnswer> {
 
 // A database that calls are answered from: the one that takes writes, or its replica. Safe from any thread.
 struct ApiSide {
-  ApiSide(Opened& opened_of, int threads)
-      : opened(opened_of), clients(opened_of, "api", threads), watch(*opened_of.store) {}
+  // `on_lost`: as RunWatch has it.
+  ApiSide(Opened& opened_of, int threads, RunWatch::OnLost on_lost = nullptr)
+      : opened(opened_of), clients(opened_of, "api", threads), watch(*opened_of.store, std::move(on_lost)) {}
 
   Opened& opened;
   ClientPool clients;

@@ -18,6 +18,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds pause_least{20};
 constexpr milliseconds pause_most{1'000};
 constexpr int share_of_time = 10;  // it asks for a tenth of the time at most
+constexpr int failures_most = 2;   // in a row; the store has tried for a while in each
 constexpr std::size_t runs_of_a_piece = 1'000;
 
 }  // namespace
@@ -26,6 +27,7 @@ struct RunWatch::Parts {
   struct Watched {
     int followers = 0;  // and waits
     bool is_known = false;
+    bool is_lost = false;
     std::optional<RunHead> head = {};
   };
   struct Wait {
@@ -35,7 +37,7 @@ struct RunWatch::Parts {
     bool is_to_begin = false;
   };
 
-  explicit Parts(Store& store_of) : store(&store_of) {}
+  Parts(Store& store_of, OnLost on_lost_of) : store(&store_of), on_lost(std::move(on_lost_of)) {}
 
   void begin() {
     if (!thread.joinable()) thread = std::thread([this] { poll_on(); });
@@ -52,9 +54,12 @@ struct RunWatch::Parts {
 
   void poll_on();
   void poll(std::unique_lock<std::mutex>& lock);
+  void note_failure(const std::exception& failure);
   std::vector<std::function<void()>> take_due();
 
   Store* store;
+  const OnLost on_lost;
+  int failures = 0;  // in a row
   std::mutex mutex;
   std::condition_variable wake;
   std::map<RunId, Watched> watched;
@@ -68,6 +73,7 @@ void RunWatch::Parts::poll_on() {
   std::unique_lock lock(mutex);
   while (!ends) {
     if (watched.empty()) {
+      failures = 0;
       wake.wait(lock, [this] { return ends || !watched.empty(); });
       continue;
     }
@@ -79,6 +85,7 @@ void RunWatch::Parts::poll_on() {
     } catch (const std::exception& failure) {
       if (!lock.owns_lock()) lock.lock();
       spdlog::warn("The runs that clients wait for cannot be read: {}", failure.what());
+      note_failure(failure);
     }
     for (const std::function<void()>& resume : take_due()) resume();
     wake.wait_for(lock, std::clamp(pause, pause_least, pause_most), [this] { return ends; });
@@ -95,15 +102,23 @@ void RunWatch::Parts::poll(std::unique_lock<std::mutex>& lock) {
     for (std::optional<RunHead>& head : store->all_runs().heads(piece)) heads.push_back(head);
   }
   lock.lock();
+  failures = 0;
   for (std::size_t at = 0; at < runs.size(); ++at) {
     const auto found = watched.find(runs[at]);
     if (found == watched.end()) continue;
     found->second.is_known = true;
+    found->second.is_lost = false;
     found->second.head = heads[at];
   }
 }
 
-// Those whose run has ended or is not there, and those whose time is over.
+void RunWatch::Parts::note_failure(const std::exception& failure) {
+  if (++failures < failures_most || on_lost == nullptr) return;
+  for (auto& [run, one] : watched) one.is_lost = true;
+  on_lost(failure);
+}
+
+// Those whose run has ended, is lost or is not there, and those whose time is over.
 std::vector<std::function<void()>> RunWatch::Parts::take_due() {
   std::vector<std::function<void()>> resume;
   const auto now = Clock::now();
@@ -111,7 +126,7 @@ std::vector<std::function<void()>> RunWatch::Parts::take_due() {
     Wait& wait = at->second;
     const Watched& one = watched.at(wait.run);
     const bool has_ended = one.is_known && (one.head ? is_ended(one.head->status) : !wait.is_to_begin);
-    if (!has_ended && now < wait.until) {
+    if (!has_ended && !one.is_lost && now < wait.until) {
       ++at;
       continue;
     }
@@ -122,7 +137,7 @@ std::vector<std::function<void()>> RunWatch::Parts::take_due() {
   return resume;
 }
 
-RunWatch::RunWatch(Store& store) : parts_(std::make_shared<Parts>(store)) {}
+RunWatch::RunWatch(Store& store, OnLost on_lost) : parts_(std::make_shared<Parts>(store, std::move(on_lost))) {}
 
 RunWatch::~RunWatch() {
   {
@@ -149,6 +164,11 @@ std::optional<RunHead> RunWatch::Follower::head() const {
 bool RunWatch::Follower::is_known() const {
   const std::lock_guard lock(parts_->mutex);
   return parts_->watched.at(run_).is_known;
+}
+
+bool RunWatch::Follower::is_lost() const {
+  const std::lock_guard lock(parts_->mutex);
+  return parts_->watched.at(run_).is_lost;
 }
 
 RunWatch::Follower RunWatch::follow(const RunId& run) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,8 +18,11 @@ class RunWatch {
   struct Parts;
 
  public:
-  // `store` lives longer.
-  explicit RunWatch(Store& store);
+  // Called on the thread of the watch, which holds its lock: it calls nothing here.
+  using OnLost = std::function<void(const std::exception& failure)>;
+  // `store` lives longer. With `on_lost` the runs are lost when the store did not answer twice in a row: it is called,
+  // followers are lost, and waits end. Without it they last until the store answers again.
+  explicit RunWatch(Store& store, OnLost on_lost = nullptr);
   ~RunWatch();
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
@@ -32,6 +36,7 @@ class RunWatch {
     // Nothing: not read since it is followed, or there is no such run.
     std::optional<RunHead> head() const;
     bool is_known() const;  // it was read
+    bool is_lost() const;   // what is known of it may be old, and nothing newer is to be expected here
 
    private:
     friend class RunWatch;
@@ -42,8 +47,8 @@ class RunWatch {
   Follower follow(const RunId& run);
 
   using WaitId = std::uint64_t;
-  // Calls `resume` once, on the thread of the watch or of hurry(): when the run has ended, there is no such run and
-  // none `is_to_begin`, or the time is over. `resume` does not throw, and calls nothing here.
+  // Calls `resume` once, on the thread of the watch or of hurry(): when the run has ended or is lost, there is no such
+  // run and none `is_to_begin`, or the time is over. `resume` does not throw, and calls nothing here.
   WaitId wait(const RunId& run, std::chrono::milliseconds time, std::function<void()> resume, bool is_to_begin = false);
   void hurry(WaitId id);   // now, if it waits still
   void forget(WaitId id);  // without a call

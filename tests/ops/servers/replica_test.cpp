@@ -1,4 +1,5 @@
 // The program where a replica answers what may lag, and where one stands in the place of the server that takes writes.
+#include <chrono>
 #include <csignal>
 #include <gtest/gtest.h>
 #include <memory>
@@ -183,6 +184,41 @@ TEST_F(Replica, the_API_goes_on_without_it_while_it_is_away) {
   standby_->start();
   EXPECT_NE(server.process().err().find("The API's replica is away"), std::string::npos);
   cairn_ok({"show", run});
+}
+
+// A stream of a run that waits has nothing to read, so that it would not see the replica go.
+TEST_F(Replica, streams_and_waits_end_when_it_dies_and_go_on_at_the_database) {
+  cairn_ok({"graph", "add", write_file("streamed.json", ask_graph("streamed")), "--dsn", primary()});
+  const std::string run = cairn_ok({"start", "streamed", "--json", "--dsn", primary()}).json().at("run");
+  wait_for_replica();
+  const Variable dsn("CAIRN_DSN", primary());
+  const Variable read("CAIRN_READ_DSN", replica());
+  Server server;
+  const std::string events = runs + "/" + run + "/events?follow=true";
+  ApiStreamReader stream(server.port(), events);
+  const auto first = stream.next();
+  ASSERT_TRUE(first);
+  std::string last = first->id;
+  const auto began = std::chrono::steady_clock::now();
+  ApiConnection waiting(server.port());
+  waiting.send("GET " + runs + "/" + run + "?wait_ms=60000 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  for (int n = 0; n < 20; ++n) EXPECT_EQ(server.get(runs).status, 200) << "it waits there meanwhile";
+  standby_->kill_at_once();
+  while (const auto event = stream.next()) last = event->id;
+  EXPECT_EQ(waiting.read_reply().status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(50)) << "a wait lasts for a minute";
+  EXPECT_NE(server.process().err().find("The API's replica is away"), std::string::npos);
+  cairn_ok({"answer", run, "--value", "\"north\""});
+  Beside worker({"work"});
+  ApiStreamReader again(server.port(), events, {{"Last-Event-ID", last}});
+  std::string type;
+  std::int64_t before = std::stoll(last);
+  while (const auto event = again.next()) {
+    EXPECT_EQ(std::stoll(event->id), ++before);
+    type = event->data.at("type");
+  }
+  EXPECT_EQ(type, "run_finished");
+  standby_->start();
 }
 
 TEST_F(Replica, the_API_starts_without_it_and_reads_there_once_it_is_back) {
