@@ -1,10 +1,16 @@
 // The program where a replica answers what may lag, and where one stands in the place of the server that takes writes.
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <gtest/gtest.h>
 #include <memory>
+#include <thread>
+#include <vector>
 
+#include "storage/clock.hpp"
 #include "storage/postgres/administration.hpp"
+#include "storage/postgres/connection.hpp"
 #include "tests/faults/server.hpp"
 #include "tests/ops/api_client.hpp"
 #include "tests/ops/program.hpp"
@@ -219,6 +225,45 @@ TEST_F(Replica, streams_and_waits_end_when_it_dies_and_go_on_at_the_database) {
   }
   EXPECT_EQ(type, "run_finished");
   standby_->start();
+}
+
+// As ops/guide/running.md says under "Connections".
+TEST_F(Replica, the_API_opens_four_connections_there_and_one_for_each_export) {
+  const std::string run = done_run();
+  wait_for_replica();
+  const Variable dsn("CAIRN_DSN", primary());
+  const Variable read("CAIRN_READ_DSN", replica());
+  Server server;
+  std::atomic<bool> is_over = false;
+  std::int64_t most = 0;
+  std::thread counting([&] {
+    PgConnection watching({replica()});
+    const std::string text =
+        "select count(*) from pg_stat_activity where application_name like 'cairn%' and pid <> pg_backend_pid()";
+    // Two looks in a row: the server process of a connection that was closed is there for a moment more.
+    for (std::int64_t before = 0; !is_over;) {
+      const auto row = watching.ask(text, steady_us() + 10'000'000);
+      const std::int64_t count = std::stoll(std::string(row.value().text(0, 0)));
+      most = std::max(most, std::min(before, count));
+      before = count;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  });
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 6; ++client)
+    clients.emplace_back([&server, &run] {
+      for (int n = 0; n < 10; ++n) {
+        for (const char* path : {"", "/events", "/plan", "/blame", "/export"})
+          EXPECT_EQ(server.get(runs + "/" + run + path).status, 200) << path;
+        EXPECT_EQ(server.get(runs + "/" + nobody).status, 404);
+        EXPECT_EQ(server.get("/api/v1/report").status, 200);
+      }
+    });
+  for (std::thread& client : clients) client.join();
+  is_over = true;
+  counting.join();
+  EXPECT_LE(most, 4 + 4);
+  EXPECT_GE(most, 2);
 }
 
 TEST_F(Replica, the_API_starts_without_it_and_reads_there_once_it_is_back) {
