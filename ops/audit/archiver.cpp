@@ -24,6 +24,11 @@ Error cannot_write(const std::string& file) {
   return {Code::invalid, "Expected to write the archive " + file + ", but it cannot be written."};
 }
 
+Error another_archives(const std::string& file) {
+  return {Code::unavailable, "Expected to archive into " + file +
+                                 ", but another process archives in this database: the same again, later, does it."};
+}
+
 bool keep_on_disk(const fs::path& path) {
   const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (handle < 0) return false;
@@ -102,21 +107,38 @@ Result<ArchiveReport> Archiver::erase(const std::string& file, const std::vector
 }
 
 Result<ArchiveReport> Archiver::archive(const std::string& file, const Roots& roots, const std::string& by) {
+  if (lent_ != nullptr) return archive_alone(file, roots, by);
+  Result<std::unique_ptr<ArchiveLock>> taken = archive_.lock(patience_ms_);
+  if (!taken) return taken.error();
+  if (*taken == nullptr) return another_archives(file);
+  own_ = *std::move(taken);
+  Result<ArchiveReport> report = archive_alone(file, roots, by);
+  own_.reset();
+  return report;
+}
+
+Result<ArchiveReport> Archiver::archive_alone(const std::string& file, const Roots& roots, const std::string& by) {
   report_.was_there = fs::exists(file);
-  if (!report_.was_there) {
-    const Part part{file + ".part"};
-    if (Status made = make(part.path, roots, by); !made) return made.error();
-    std::error_code fault;
-    if (report_.runs > 0) fs::rename(part.path, file, fault);
-    if (report_.runs > 0 && (fault || !keep_on_disk(folder_of(file)))) return cannot_write(file);
-    for (const auto& [run, why] : kept_runs_) kept_(run, why);
-    report_.faulty = std::ssize(faulty_);
-    if (report_.runs == 0) return report_;
-  } else if (Status sound = check_file(file, false); !sound) {
-    return sound.error();
-  }
+  const Status there = report_.was_there ? check_file(file, false) : write_new(file, roots, by);
+  if (!there) return there.error();
+  if (report_.runs == 0) return report_;
   if (Status removed = remove_all(file); !removed) return removed.error();
   return report_;
+}
+
+// The lock is looked at when all is written: without it another process may have put the same runs into a file.
+Status Archiver::write_new(const std::string& file, const Roots& roots, const std::string& by) {
+  const Part part{file + ".part"};
+  if (Status made = make(part.path, roots, by); !made) return made;
+  if (report_.runs > 0) {
+    if (Status alone = lock().check(); !alone) return alone;
+    std::error_code fault;
+    fs::rename(part.path, file, fault);
+    if (fault || !keep_on_disk(folder_of(file))) return cannot_write(file);
+  }
+  for (const auto& [run, why] : kept_runs_) kept_(run, why);
+  report_.faulty = std::ssize(faulty_);
+  return Done{};
 }
 
 // Runs that turn out to be faulty are left out the next time, with those that go together with them.
@@ -277,6 +299,7 @@ Status Archiver::remove(Shard shard) {
   Going going = std::exchange(going_[static_cast<std::size_t>(shard)], {});
   if (!going.runs.empty()) keep_referred(going);
   if (going.runs.empty()) return Done{};
+  if (Status alone = lock().check(); !alone) return alone;
   const Result<std::int64_t> removed = archive_.remove(shard, going.runs, going.roots);
   if (!removed) return removed.error();
   report_.removed += *removed;

@@ -1,10 +1,12 @@
 // The archiver: moves ended runs out of the database into a file. The file is complete, on disk and verified before
 // anything is removed; each removal leaves a signed tombstone. The same call resumes an interrupted archive: a file
-// that exists already is one whose runs are still to be removed. Not thread-safe.
+// that exists already is one whose runs are still to be removed. It works under the lock of the database that lets one
+// process archive at a time, so that no run lands in two files. Not thread-safe.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +17,9 @@
 #include "storage/proof/run_archive.hpp"
 
 namespace cairn {
+
+// The time for which an archive waits for another process that archives.
+inline constexpr std::int64_t archive_patience_ms = 60'000;
 
 struct ArchiveReport {
   bool was_there = false;  // the file existed: only its runs were removed
@@ -40,6 +45,10 @@ class Archiver {
 
   // Other bounds of a run than those of every export.
   void bound(const ExportBounds& bounds) { bounds_ = bounds; }
+  // Under a lock that is held already, and outlives this. Otherwise each call below takes it, and refuses `unavailable`
+  // when another process has archived for all of the patience.
+  void work_under(ArchiveLock& lock) { lent_ = &lock; }
+  void wait_at_most(std::int64_t patience_ms) { patience_ms_ = patience_ms; }
   // Keeps these runs, and the runs that called them.
   void leave_out(const std::set<RunId>& runs);
 
@@ -56,7 +65,8 @@ class Archiver {
   // hashes or is above the bounds of an export: those are reported to `kept`. When a batch is removed, they are looked
   // for once more: what has gone on since, or is referred to by now, stays with all that goes together with it. `by`:
   // the actor on record. Refuses `invalid` (the file cannot be written), `corrupt` (a file that was there contradicts
-  // its hashes), `unsupported` (this login may not remove runs). A refused call leaves nothing of a new file.
+  // its hashes), `unsupported` (this login may not remove runs), `unavailable` (another process archives, or the lock
+  // was lost). A refused call leaves nothing of a new file that was not complete.
   Result<ArchiveReport> archive(const std::string& file, const WantedRuns& wanted, const std::string& by);
 
  private:
@@ -64,6 +74,8 @@ class Archiver {
   using Take = std::function<bool(const RunId&)>;  // false: no more
   using Roots = std::function<void(const Take& take)>;
   Result<ArchiveReport> archive(const std::string& file, const Roots& roots, const std::string& by);
+  Result<ArchiveReport> archive_alone(const std::string& file, const Roots& roots, const std::string& by);
+  Status write_new(const std::string& file, const Roots& roots, const std::string& by);
   Status make(const std::string& file, const Roots& roots, const std::string& by);
   Status write(const std::string& file, const Roots& roots, const std::string& by);
   void add_family(const RunId& root, const std::function<void(const RunRow&)>& add);
@@ -82,12 +94,16 @@ class Archiver {
   Status take(const RunState& state, const Hash& chain_hash);
   void keep_referred(Going& going);
   Status remove(Shard shard);
+  ArchiveLock& lock() { return lent_ != nullptr ? *lent_ : *own_; }
 
   Store& store_;
   RunArchive& archive_;
   CheckpointTable& checkpoints_;
   const SigningKey& key_;
   Kept kept_;
+  ArchiveLock* lent_ = nullptr;
+  std::unique_ptr<ArchiveLock> own_;  // in a call, where none was lent
+  std::int64_t patience_ms_ = archive_patience_ms;
   std::set<RunId> left_out_;  // as asked
   std::optional<std::set<RunId>> allowed_;
   std::map<RunId, std::string> faulty_;  // runs that cannot be archived, and why

@@ -8,8 +8,6 @@
 #include <spdlog/spdlog.h>
 
 #include "storage/clock.hpp"
-#include "storage/postgres/administration.hpp"
-#include "storage/postgres/connection.hpp"
 
 namespace cairn {
 namespace {
@@ -86,17 +84,6 @@ std::vector<fs::path> files_under_way(const fs::path& folder) {
   return files;
 }
 
-// Before anything is written.
-Status become_archivist(Administration& database) {
-  try {
-    database.query("become_archivist");
-    return Done{};
-  } catch (const PostgresError& failure) {
-    if (const std::optional<Error> refusal = refusal_of_archivist(failure)) return *refusal;
-    throw;
-  }
-}
-
 }  // namespace
 
 Keeper::Keeper(Store& store, std::string owner_dsn, const SigningKey& key, const std::string& folder)
@@ -117,24 +104,27 @@ void Keeper::give_up() {
 Result<KeepPass> Keeper::pass(std::int32_t portion) {
   KeepPass pass;
   if (policies_.current().empty() && files_under_way(folder_).empty()) return pass;
-  Administration alone(owner_dsn_, "archive of cairn");  // workers end what of theirs stands in a transaction
-  alone.begin();
-  if (Status may = become_archivist(alone); !may) return may.error();
-  pass.is_another_at_it = !alone.query("try_lock_archive").boolean(0, 0);
+  const Result<std::unique_ptr<ArchiveLock>> lock = archive_.lock(0);
+  if (!lock) return lock.error();
+  pass.is_another_at_it = *lock == nullptr;
   if (pass.is_another_at_it) return pass;
-  alone.let_go_of_snapshot();
-  Status first = go_on(pass);  // the first refusal; the other files and graphs go on
+  if (Status done = pass_alone({**lock, pass}, portion); !done) return done.error();
+  return pass;
+}
+
+// The first refusal of a file or a graph; the others go on.
+Status Keeper::pass_alone(const Alone& alone, std::int32_t portion) {
+  Status first = go_on(alone);
   for (const KeepPolicy& policy : policies_.current()) {
     const std::vector<RunArchive::Place> page = page_of(policy, portion);
-    pass.has_more = pass.has_more || std::ssize(page) == portion;
+    alone.pass.has_more = alone.pass.has_more || std::ssize(page) == portion;
     if (page.empty()) continue;
-    alone.let_go_of_snapshot();  // fails if the connection is gone, and the lock with it
-    if (Status archived = archive(policy, page, pass); !archived && first) first = archived;
+    if (Status still = alone.lock.check(); !still) return still;
+    if (Status archived = archive(policy, page, alone); !archived && first) first = archived;
   }
-  alone.let_go_of_snapshot();
-  if (Status removed = remove_values(pass); !removed && first) first = removed;
-  if (!first) return first.error();
-  return pass;
+  if (Status still = alone.lock.check(); !still) return still;
+  if (Status removed = remove_values(alone.pass); !removed && first) first = removed;
+  return first;
 }
 
 // A pass from the beginning goes over all that may not go yet, so it is taken seldom; between two of them the page
@@ -152,7 +142,7 @@ std::vector<RunArchive::Place> Keeper::page_of(const KeepPolicy& policy, std::in
   return page;
 }
 
-Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, KeepPass& pass) {
+Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, const Alone& alone) {
   const fs::path file = fs::path(folder_) / policy.graph / name_of_file(page, store_.database_time());
   std::error_code fault;
   fs::create_directories(file.parent_path(), fault);
@@ -164,28 +154,28 @@ Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::P
   if (Status noted = removing.note(); !noted) return noted;
   std::vector<RunId> roots;
   for (const auto& [started_at, run] : page) roots.push_back(run);
-  const Result<ArchiveReport> report = archive_into(file.string(), roots, "policy:" + policy.graph);
+  const Result<ArchiveReport> report = archive_into(file.string(), roots, "policy:" + policy.graph, alone.lock);
   if (!report) return report.error();
   removing.forget();
   if (report->runs == 0) return Done{};
-  pass.runs += report->runs;
-  pass.removed += report->removed;
-  pass.files.push_back(file.string());
+  alone.pass.runs += report->runs;
+  alone.pass.removed += report->removed;
+  alone.pass.files.push_back(file.string());
   return Done{};
 }
 
 // An entry without a file is left by a process that ended before its file was complete. The first refusal.
-Status Keeper::go_on(KeepPass& pass) {
+Status Keeper::go_on(const Alone& alone) {
   Status first = Done{};
   for (const fs::path& file : files_under_way(folder_)) {
     if (fs::exists(file)) {
-      const Result<ArchiveReport> report = archive_into(file.string(), {}, "policy");
+      const Result<ArchiveReport> report = archive_into(file.string(), {}, "policy", alone.lock);
       if (!report) {
         if (first) first = report.error();
         continue;
       }
-      pass.removed += report->removed;
-      pass.files.push_back(file.string());
+      alone.pass.removed += report->removed;
+      alone.pass.files.push_back(file.string());
     }
     std::error_code ignored;
     fs::remove(file.string() + ".part", ignored);
@@ -209,11 +199,13 @@ Status Keeper::remove_values(KeepPass& pass) {
 }
 
 Result<ArchiveReport> Keeper::archive_into(const std::string& file, const std::vector<RunId>& roots,
-                                           const std::string& by) {
+                                           const std::string& by, ArchiveLock& lock) {
   const auto kept = [](const RunId& run, const std::string& why) {
     spdlog::debug("Run {} is kept for now: {}.", to_string(run), why);
   };
-  return Archiver(store_, archive_, signatures_, key_, kept).archive(file, roots, by);
+  Archiver archiver(store_, archive_, signatures_, key_, kept);
+  archiver.work_under(lock);
+  return archiver.archive(file, roots, by);
 }
 
 }  // namespace cairn

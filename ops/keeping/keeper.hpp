@@ -35,7 +35,8 @@ class Keeper {
   // Goes on with files whose runs were not all removed, then archives at most `portion` runs of each graph, with those
   // that they called. A run that may not go yet (an open run refers to it) is tried again later. At most every ten
   // minutes removes large values that no run has any more. Refuses as Archiver::archive, after it has done what else
-  // there is to do: the first refusal. Throws StoreUnavailable, PostgresError, CorruptHistory.
+  // there is to do: the first refusal; `unavailable` (the lock was lost) at once. Throws StoreUnavailable,
+  // PostgresError, CorruptHistory.
   Result<KeepPass> pass(std::int32_t portion = 1'000);
 
   // By any thread: a pass under way throws StoreUnavailable soon.
@@ -48,11 +49,19 @@ class Keeper {
     std::int64_t again_at_us = 0;
   };
 
+  // What a pass does under the lock.
+  struct Alone {
+    ArchiveLock& lock;
+    KeepPass& pass;
+  };
+
+  Status pass_alone(const Alone& alone, std::int32_t portion);
   std::vector<RunArchive::Place> page_of(const KeepPolicy& policy, std::int32_t portion);
-  Status archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, KeepPass& pass);
-  Status go_on(KeepPass& pass);
+  Status archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, const Alone& alone);
+  Status go_on(const Alone& alone);
   Status remove_values(KeepPass& pass);
-  Result<ArchiveReport> archive_into(const std::string& file, const std::vector<RunId>& roots, const std::string& by);
+  Result<ArchiveReport> archive_into(const std::string& file, const std::vector<RunId>& roots, const std::string& by,
+                                     ArchiveLock& lock);
 
   Store& store_;
   const std::string owner_dsn_;

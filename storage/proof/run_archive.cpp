@@ -118,11 +118,16 @@ Status as_archivist(Placements& placements, Shard shard, const std::function<voi
 }
 
 RunArchive::RunArchive(const std::string& dsn)
-    : placements_(std::make_unique<Placements>(PgConnectOptions{dsn, "cairn archive"}, 1, removal_patience_ms,
+    : dsn_(dsn),
+      placements_(std::make_unique<Placements>(PgConnectOptions{dsn, "cairn archive"}, 1, removal_patience_ms,
                                                removal_silence_ms)) {}
 RunArchive::~RunArchive() = default;
 
 void RunArchive::give_up() { placements_->give_up(); }
+
+Result<std::unique_ptr<ArchiveLock>> RunArchive::lock(std::int64_t patience_ms) const {
+  return ArchiveLock::take(dsn_, patience_ms);
+}
 
 std::vector<RunArchive::Place> RunArchive::candidates(TimeUs ended_before, const Place& after, std::int32_t limit) {
   return first_places(

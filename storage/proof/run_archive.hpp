@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "storage/log.hpp"
+#include "storage/proof/archive_lock.hpp"
 #include "storage/proof/tombstone.hpp"
 
 namespace cairn {
@@ -45,6 +46,9 @@ class RunArchive {
   // By any thread: calls under way and later ones throw StoreUnavailable at once.
   void give_up();
 
+  // The lock under which runs go into files. As ArchiveLock::take().
+  Result<std::unique_ptr<ArchiveLock>> lock(std::int64_t patience_ms) const;
+
   // Runs that ended before `ended_before` and whose caller, if any, is gone; oldest first, those after the one given.
   using Place = std::pair<TimeUs, RunId>;  // its start and its id
   std::vector<Place> candidates(TimeUs ended_before, const Place& after, std::int32_t limit);
@@ -71,6 +75,7 @@ class RunArchive {
   Result<std::int64_t> remove(Shard shard, std::span<const Tombstone> runs, std::span<const RunId> roots = {});
 
  private:
+  const std::string dsn_;
   std::unique_ptr<Placements> placements_;
 };
 

@@ -44,6 +44,30 @@ class Archive : public EmptiedDatabase {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return cairn(arguments);
   }
+
+  // An archiver with all that it needs, in this process.
+  struct OwnArchiver {
+    explicit OwnArchiver(
+        const std::string& dsn, Archiver::Kept kept = [](const RunId&, const std::string&) {})
+        : store(*open_store(dsn)),
+          key(*open_signing_key(*checkpoint_options({"", (directory() / "data").string()}))),
+          removal(dsn),
+          signatures(dsn, store->shards()),
+          archiver(*store, removal, signatures, key, std::move(kept)) {}
+    Result<ArchiveReport> archive(const std::string& file) {
+      const WantedRuns all{store->database_time(), {}, [](const RunRow&) { return true; }};
+      return archiver.archive(file, all, "user:ann");
+    }
+    const std::unique_ptr<Store> store;
+    const SigningKey key;
+    RunArchive removal;
+    CheckpointTable signatures;
+    Archiver archiver;
+  };
+
+  std::string count_of_locks(const std::string& more) {
+    return text("select count(*)::text from pg_stat_activity where application_name = 'archive of cairn'" + more);
+  }
 };
 
 const char* const caller_graph = R"({"name": "archive_caller", "start": "call", "limits": {"steps": 9}, "nodes": {
@@ -304,16 +328,10 @@ TEST_F(Archive, a_sound_run_above_the_bounds_of_an_export_stays_and_the_others_g
   start_with(10);
   const std::string large = start_with(20'000);
   start_with(20);
-  const std::unique_ptr<Store> store = *open_store(dsn_);
-  const SigningKey key = *open_signing_key(*checkpoint_options({"", (directory() / "data").string()}));
-  RunArchive removal(dsn_);
-  CheckpointTable signatures(dsn_, store->shards());
   std::map<std::string, std::string> kept;
-  Archiver archiver(*store, removal, signatures, key,
-                    [&](const RunId& run, const std::string& why) { kept.emplace(to_string(run), why); });
-  archiver.bound({.state_bytes = 10'000, .measured_every_bytes = 1'000});
-  const WantedRuns all{store->database_time(), {}, [](const RunRow&) { return true; }};
-  const Result<ArchiveReport> report = archiver.archive(file_, all, "user:ann");
+  OwnArchiver one(dsn_, [&](const RunId& run, const std::string& why) { kept.emplace(to_string(run), why); });
+  one.archiver.bound({.state_bytes = 10'000, .measured_every_bytes = 1'000});
+  const Result<ArchiveReport> report = one.archive(file_);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->removed, 2);
   EXPECT_EQ(report->faulty, 1);
@@ -330,6 +348,69 @@ TEST_F(Archive, A13_leaves_no_part_of_a_file_when_it_is_refused) {
   EXPECT_NE(cairn({"archive", "--older-than", "0s", "--out", inside}).exit, 0);
   execute("alter table cairn.checkpoint_gone rename to checkpoint");
   EXPECT_TRUE(fs::is_empty(file_ + ".d"));
+}
+
+// The keeper among them: it may be about to archive the same runs.
+TEST_F(Archive, waits_for_another_process_that_archives_so_that_no_run_lands_in_two_files) {
+  for (Arguments command : {Arguments{"archive", "--older-than", "0s"}, Arguments{"erase", "--where", "status=done"}}) {
+    start("plan_runner");
+    const std::string file = file_ + "." + command.front();
+    command.insert(command.end(), {"--out", file});
+    PgConnection other({dsn_, "a test", false});
+    other.execute("begin");
+    other.execute(statement("try_lock_archive").text);
+    Beside beside(command);
+    EXPECT_TRUE(wait_until([&] { return count_of_locks(" and wait_event = 'advisory'") == "1"; })) << command.front();
+    EXPECT_FALSE(fs::exists(file) || fs::exists(file + ".part"));
+    EXPECT_EQ(runs_left().size(), 1u);
+    other.execute("commit");
+    EXPECT_EQ(beside.wait(), 0) << beside.err();
+    EXPECT_TRUE(fs::exists(file));
+    EXPECT_TRUE(runs_left().empty());
+  }
+}
+
+TEST_F(Archive, is_refused_and_writes_nothing_when_another_process_archives_for_too_long) {
+  start("plan_runner");
+  PgConnection other({dsn_, "a test", false});
+  other.execute("begin");
+  other.execute(statement("try_lock_archive").text);
+  OwnArchiver one(dsn_);
+  one.archiver.wait_at_most(50);
+  const Result<ArchiveReport> refused = one.archive(file_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unavailable) << refused.error().message;
+  EXPECT_FALSE(fs::exists(file_) || fs::exists(file_ + ".part"));
+  other.execute("commit");
+  const Result<ArchiveReport> done = one.archive(file_);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->removed, 1);
+  EXPECT_TRUE(wait_until([&] { return count_of_locks("") == "0"; })) << "the call has let go of it";
+}
+
+// A server, or a pooler with a limit of its own, ended the lock's connection: another process may archive by now.
+TEST_F(Archive, that_lost_its_lock_makes_no_file_and_removes_nothing_by_one_that_was_there) {
+  start("plan_runner");
+  OwnArchiver one(dsn_);
+  const std::unique_ptr<ArchiveLock> lock = *one.removal.lock(0);
+  ASSERT_NE(lock, nullptr);
+  one.archiver.work_under(*lock);
+  text(
+      "select count(pg_terminate_backend(pid))::text from pg_stat_activity where application_name = 'archive of "
+      "cairn'");
+  ASSERT_TRUE(wait_until([&] { return count_of_locks("") == "0"; }));
+  const Result<ArchiveReport> of_new = one.archive(file_);
+  ASSERT_FALSE(of_new);
+  EXPECT_EQ(of_new.error().code, Code::unavailable) << of_new.error().message;
+  EXPECT_FALSE(fs::exists(file_) || fs::exists(file_ + ".part"));
+  break_deletes("raise 'the disk is full'");
+  EXPECT_NE(archive().exit, 0);
+  mend_deletes();
+  ASSERT_TRUE(fs::exists(file_)) << "of a process that had the lock";
+  const Result<ArchiveReport> of_old = one.archive(file_);
+  ASSERT_FALSE(of_old);
+  EXPECT_EQ(of_old.error().code, Code::unavailable) << of_old.error().message;
+  EXPECT_EQ(runs_left().size(), 1u);
 }
 
 }  // namespace

@@ -322,6 +322,25 @@ TEST_F(Keep, a_login_that_may_not_remove_a_history_writes_nothing) {
   execute("DROP ROLE keeps_nothing");
 }
 
+// The lock's transaction stands idle for as long as a portion takes; the server's limit ended it, and another process
+// took the lock meanwhile.
+TEST_F(Keep, a_server_that_ends_idle_transactions_ends_no_pass) {
+  start(add_graph("keep_second", R"("keep": "1s", )"), 3);
+  age("keep_second", 2);
+  execute(
+      "create function public.slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return "
+      "null; "
+      "end $$");
+  execute("create trigger slowly before delete on cairn.event for each statement execute function public.slowly()");
+  Process one(dsn_ + " options='-c idle_in_transaction_session_timeout=100'", folder_);
+  const Result<KeepPass> pass = one.keeper.pass();
+  execute("drop trigger slowly on cairn.event");
+  execute("drop function public.slowly");
+  ASSERT_TRUE(pass) << pass.error().message;
+  EXPECT_EQ(pass->removed, 3);
+  EXPECT_FALSE(is_any_under_way());
+}
+
 TEST_F(Keep, a_worker_with_a_folder_archives_and_doctor_names_what_nothing_archives) {
   start(add_graph("keep_second", R"("keep": "1s", )"), 3);
   age("keep_second", 4'000);
