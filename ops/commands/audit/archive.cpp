@@ -5,6 +5,7 @@
 #include "ops/audit/archiver.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
+#include "ops/keeping/keep_policies.hpp"
 #include "ops/requests/arguments.hpp"
 #include "ops/requests/run_filter.hpp"
 #include "ops/requests/run_ids.hpp"
@@ -20,6 +21,7 @@ struct ArchiveOptions {
   RunQuery where;
   std::string out;
   std::vector<std::string> except;
+  bool without_keep = false;
 };
 
 std::function<bool(const RunRow&)> wanted_by(Store& store, const RunFilter& filter) {
@@ -29,6 +31,15 @@ std::function<bool(const RunRow&)> wanted_by(Store& store, const RunFilter& filt
     for (const RunRow& run : page) runs.insert(run.id);
   });
   return [runs = std::move(runs)](const RunRow& run) { return runs.contains(run.id); };
+}
+
+// Wanted runs but those of graphs whose current version says how long it keeps them.
+std::function<bool(const RunRow&)> left_to_no_policy(Store& store, std::function<bool(const RunRow&)> wanted) {
+  std::set<std::string> graphs;
+  for (const KeepPolicy& policy : KeepPolicies(store).current()) graphs.insert(policy.graph);
+  return [graphs = std::move(graphs), wanted = std::move(wanted)](const RunRow& run) {
+    return !graphs.contains(run.graph) && wanted(run);
+  };
 }
 
 void print_archive(const ArchiveOptions& options, const ArchiveReport& report) {
@@ -62,7 +73,8 @@ Exit archive_runs(const Settings& settings, const ArchiveOptions& options) {
   CheckpointTable signatures(opened->dsn, store.shards());
   Archiver archiver(store, archive, signatures, *key, keep);
   archiver.leave_out(*except);
-  const WantedRuns wanted{before, where->tags, wanted_by(store, *where)};
+  WantedRuns wanted{before, where->tags, wanted_by(store, *where)};
+  if (options.without_keep) wanted.is_wanted = left_to_no_policy(store, std::move(wanted.is_wanted));
   const Result<ArchiveReport> report = archiver.archive(options.out, wanted, current_actor());
   if (!report) return report.error();
   if (settings.json)
@@ -90,6 +102,8 @@ void add_archive(CommandLine& line) {
       ->required();
   add_where(command, [&](const RunQuery& query) { options.where = query; });
   add_except(command, options.except);
+  command.add_flag("--without-keep", options.without_keep,
+                   "Leave the runs of graphs that say how long they keep them (\"keep\") to that");
   add_text(command, "--out", "FILE", "Where they go, as an export; compressed if the name ends in .zst",
            [&](const std::string& text) { return assign(options.out, path_argument(text, "an archive")); })
       ->required();

@@ -133,6 +133,21 @@ TEST_F(Archive, young_and_open_runs_stay) {
   EXPECT_EQ(runs_left().size(), 1u);
 }
 
+TEST_F(Archive, without_keep_leaves_the_runs_of_graphs_with_a_policy_to_it) {
+  const auto add = [](const std::string& name, const std::string& more) {
+    return add_graph(R"({"name": ")" + name + R"(", "start": "end", "limits": {"steps": 9}, )" + more +
+                         R"("nodes": {"end": {"end": "done"}}})",
+                     name);
+  };
+  const std::string has_policy = start(add("archive_year", R"("keep": "365d", )"));
+  start(add("archive_no_policy", ""));
+  EXPECT_EQ(archive({"--without-keep"}).json()["removed"], 1);
+  EXPECT_EQ(runs_left(), std::vector<std::string>{has_policy});
+  add("archive_year", R"("description": "Without a policy from now on.", )");
+  fs::remove(file_);
+  EXPECT_EQ(archive({"--without-keep"}).json()["removed"], 1) << "its graph's current version decides";
+}
+
 TEST_F(Archive, what_was_interrupted_goes_on) {
   start("plan_runner");
   start("plan_runner");

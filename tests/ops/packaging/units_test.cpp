@@ -122,5 +122,18 @@ TEST(Units, an_archive_takes_as_long_as_it_takes_and_leaves_no_part_of_a_file) {
   EXPECT_FALSE(fs::exists(place / "archive" / "20261129T030000Z.jsonl.zst.part"));
 }
 
+// It archived all runs 90 days after their end, also those of graphs that keep them for longer, and the guide enabled
+// it.
+TEST(Units, the_archive_leaves_the_runs_of_graphs_with_a_policy_to_it_and_is_enabled_by_no_installation) {
+  const std::string unit = read_file(units / "cairn-archive.service");
+  EXPECT_NE(unit.find("/usr/bin/cairn archive --without-keep "), std::string::npos) << unit;
+  const std::string guide = read_file(testing::source_dir() + "/ops/guide/operations.md");
+  const std::size_t enable = guide.find("\nsystemctl enable --now ");
+  ASSERT_NE(enable, std::string::npos);
+  const std::string line = guide.substr(enable + 1, guide.find('\n', enable + 1) - enable - 1);
+  EXPECT_NE(line.find("cairn-verify.timer"), std::string::npos) << line;
+  EXPECT_EQ(line.find("cairn-archive"), std::string::npos) << line;
+}
+
 }  // namespace
 }  // namespace cairn::program
