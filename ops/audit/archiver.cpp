@@ -1,15 +1,14 @@
 #include "ops/audit/archiver.hpp"
 
 #include <algorithm>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <unistd.h>
 #include <utility>
 
 #include "ops/audit/exporter.hpp"
 #include "ops/requests/input_lines.hpp"
+#include "storage/ground/kept_on_disk.hpp"
 #include "storage/ground/private_file.hpp"
 
 namespace cairn {
@@ -27,14 +26,6 @@ Error cannot_write(const std::string& file) {
 Error another_archives(const std::string& file) {
   return {Code::unavailable, "Expected to archive into " + file +
                                  ", but another process archives in this database: the same again, later, does it."};
-}
-
-bool keep_on_disk(const fs::path& path) {
-  const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (handle < 0) return false;
-  const bool kept = fsync(handle) == 0;
-  ::close(handle);
-  return kept;
 }
 
 // A file that is there only as long as this.

@@ -337,6 +337,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/commands/server/logs_test.cpp
   tests/ops/program.cpp
   tests/ops/small_disk.cpp
+  tests/ops/synced_paths.cpp
   tests/ops/answers/usage_report_test.cpp
   tests/ops/audit/archive_test.cpp
   tests/ops/audit/as_of_test.cpp

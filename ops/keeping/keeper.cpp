@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "storage/clock.hpp"
+#include "storage/ground/kept_on_disk.hpp"
 
 namespace cairn {
 namespace {
@@ -44,7 +45,8 @@ Error cannot_make(const fs::path& path) {
   return {Code::invalid, "Expected to write into " + path.string() + ", but it cannot be written."};
 }
 
-// The entry that says that a file's runs are being removed; it holds the file's path below the database's folder.
+// The entry that says that a file's runs are being removed; it holds the file's path below the database's folder. It is
+// on disk before the first of them goes, so that what is left of them lands in no second file after a loss of power.
 class Removing {
  public:
   Removing(const fs::path& folder, const fs::path& file)
@@ -52,12 +54,13 @@ class Removing {
         text_(fs::relative(file, folder).string()) {}
 
   Status note() const {
-    std::error_code fault;
-    fs::create_directories(entry_.parent_path(), fault);
+    const fs::path entries = entry_.parent_path();
+    if (!make_kept_folder(entries)) return cannot_make(entries);
     std::ofstream out(entry_, std::ios::binary | std::ios::trunc);
     out << text_;
     out.close();
-    return out ? Status(Done{}) : Status(cannot_make(entry_));
+    const bool is_kept = out && keep_on_disk(entry_) && keep_on_disk(entries);
+    return is_kept ? Status(Done{}) : Status(cannot_make(entry_));
   }
   void forget() const {
     std::error_code ignored;
@@ -144,9 +147,7 @@ std::vector<RunArchive::Place> Keeper::page_of(const KeepPolicy& policy, std::in
 
 Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::Place>& page, const Alone& alone) {
   const fs::path file = fs::path(folder_) / policy.graph / name_of_file(page, store_.database_time());
-  std::error_code fault;
-  fs::create_directories(file.parent_path(), fault);
-  if (fault) return cannot_make(file.parent_path());
+  if (!make_kept_folder(file.parent_path())) return cannot_make(file.parent_path());
   if (fs::exists(file))  // only go_on() takes a file for one whose runs are still to be removed
     return Error{Code::conflict,
                  "Expected no file " + file.string() + " before its runs are archived, but it is there."};

@@ -1,12 +1,12 @@
 #include "ops/keeping/keeper_thread.hpp"
 
 #include <cstdlib>
-#include <filesystem>
 #include <random>
 #include <spdlog/spdlog.h>
 
 #include "ops/keeping/keeper.hpp"
 #include "ops/service/rare_warning.hpp"
+#include "storage/ground/kept_on_disk.hpp"
 #include "workers/ids.hpp"
 #include "workers/runtime/periodic_thread.hpp"
 
@@ -21,9 +21,7 @@ std::string folder_of_environment() {
 }
 
 Status make_folder(const std::string& folder) {
-  std::error_code fault;
-  std::filesystem::create_directories(folder, fault);
-  if (std::filesystem::is_directory(folder)) return Done{};
+  if (make_kept_folder(folder)) return Done{};
   return Error{Code::invalid, "Expected CAIRN_ARCHIVE to name a folder, but " + folder + " cannot be made."};
 }
 

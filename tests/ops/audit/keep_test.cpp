@@ -13,6 +13,7 @@
 #include "ops/keeping/overdue.hpp"
 #include "ops/service/database.hpp"
 #include "tests/ops/audit/emptied_database.hpp"
+#include "tests/ops/synced_paths.hpp"
 
 namespace cairn::program {
 namespace {
@@ -170,6 +171,31 @@ TEST_F(Keep, a_file_whose_runs_were_not_removed_is_gone_on_with) {
   EXPECT_EQ(files().size(), 1u);
   EXPECT_FALSE(is_any_under_way());
   EXPECT_TRUE(runs_left().empty());
+}
+
+// A file system may lose the name of a folder with all that is in it, if only the folder itself was synced.
+TEST_F(Keep, each_folder_that_is_made_and_the_entry_of_a_file_are_on_disk_before_a_run_is_removed) {
+  start(add_graph("keep_second", R"("keep": "1s", )"), 2);
+  age("keep_second", 2);
+  execute(
+      "create function public.no_more() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end $$");
+  execute("create trigger no_more before delete on cairn.event execute function public.no_more()");
+  folder_ = folder_ / "not" / "there";
+  const fs::path of_database = folder_ / text("select id::text from cairn.identity");
+  Process one = process();
+  forget_synced_paths();
+  EXPECT_ANY_THROW((void)one.keeper.pass());
+  const std::set<std::string> synced = synced_paths();
+  execute("drop trigger no_more on cairn.event");
+  execute("drop function public.no_more");
+  ASSERT_EQ(files().size(), 1u);
+  const fs::path entry = of_database / "removing" / (files().front().filename().string() + ".path");
+  std::vector<fs::path> expected = {of_database / "keep_second", entry, entry.parent_path(), of_database};
+  for (fs::path above = of_database.parent_path(); above != directory(); above = above.parent_path())
+    expected.push_back(above);
+  expected.push_back(directory());
+  for (const fs::path& path : expected) EXPECT_TRUE(synced.contains(fs::canonical(path).string())) << path;
+  EXPECT_TRUE(synced.contains(fs::canonical(files().front()).string() + ".part"));
 }
 
 TEST_F(Keep, a_file_under_way_that_is_damaged_is_named_and_keeps_no_other_run) {
