@@ -6,7 +6,6 @@
 
 #include "storage/another_database.hpp"
 #include "storage/clock.hpp"
-#include "storage/ground/jitter.hpp"
 
 namespace cairn {
 
@@ -30,8 +29,7 @@ void Patience::wait(const PostgresError& failure) {
     throw StoreUnavailable("Expected the database to answer within " + std::to_string(patience_ms_) +
                            " ms, but it did not: " + failure.what());
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(jittered(next_ms_), left_ms)));
-  next_ms_ = std::min<std::int64_t>(next_ms_ * 2, 1'000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(pauses_.next_ms(), left_ms)));
 }
 
 PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms,

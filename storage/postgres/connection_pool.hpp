@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "storage/ground/jitter.hpp"
 #include "storage/postgres/connection.hpp"
 
 namespace cairn {
@@ -48,7 +49,7 @@ class Patience {
  private:
   const std::int64_t patience_ms_;
   const std::int64_t until_us_;  // steady
-  std::int64_t next_ms_ = 5;
+  BackoffPauses pauses_;
 };
 
 class PostgresPool {

@@ -40,6 +40,8 @@ std::optional<NotifiedJob> named_in(const std::string& payload) {
 
 }  // namespace
 
+std::int64_t listens_again_us(std::int64_t lost_us) { return lost_us + jittered(open_again_after_us); }
+
 void NotifiedJobs::add(std::optional<NotifiedJob> named) {
   const std::lock_guard lock(mutex_);
   ++count_;
@@ -167,7 +169,7 @@ void Notifier::listen(std::int64_t timeout_ms) {
   } catch (const PostgresError& failure) {
     spdlog::debug("not listening for notifications: {}", failure.what());
     connections_.clear();
-    open_again_us_ = steady_us() + jittered(open_again_after_us);
+    open_again_us_ = listens_again_us(steady_us());
   }
 }
 

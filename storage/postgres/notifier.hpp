@@ -56,6 +56,9 @@ class LocalNotifier {
   std::map<std::thread::id, std::uint64_t> seen_;
 };
 
+// The time at which a process that lost its listening connection at this time opens it again: drawn, up to 1.5 s later.
+std::int64_t listens_again_us(std::int64_t lost_us);
+
 // A way to the database past a pooler.
 struct DirectWay {
   std::string dsn;       // "": none
