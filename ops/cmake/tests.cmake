@@ -289,11 +289,13 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/session/pool_test.cpp
   tests/workers/session/queue_limit_test.cpp
   tests/workers/session/keep_rules_test.cpp
+  tests/workers/session/kept_release_test.cpp
   tests/workers/session/session_lifecycle_test.cpp
   tests/workers/session/queue_turns_test.cpp
   tests/workers/session/session_queues_test.cpp
   tests/workers/session/steps_in_flight_test.cpp
   tests/workers/session/sweeping_test.cpp
+  tests/workers/session/released_database.cpp
   tests/workers/session/session_test.cpp
   tests/workers/session/upgrade_test.cpp
   tests/workers/tools/mcp/bad_servers_test.cpp

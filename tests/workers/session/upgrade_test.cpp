@@ -6,7 +6,6 @@
 #include <fstream>
 #include <future>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <map>
 
 #include "engine/run_json.hpp"
@@ -17,6 +16,7 @@
 #include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/waiting.hpp"
+#include "tests/workers/session/released_database.hpp"
 #include "workers/catalogue.hpp"
 #include "workers/client.hpp"
 #include "workers/ids.hpp"
@@ -28,13 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path folder = fs::path(testing::source_dir()) / "tests/golden/release_1";
+using released::catalogue;
+using released::expect_chain_holds;
+using released::open_store;
+using released::read_file;
+using released::runs_by_state;
+using released::work_until_ended;
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+const fs::path folder = fs::path(testing::source_dir()) / "tests/golden/release_1";
 
 std::string old_database() {
   const std::string dsn = new_empty_database();
@@ -42,61 +43,10 @@ std::string old_database() {
   return dsn;
 }
 
-std::unique_ptr<Store> open_store(const std::string& dsn) {
-  Result<std::unique_ptr<Store>> store = open_postgres_store({.dsn = dsn});
-  if (!store) throw std::runtime_error(store.error().message);
-  return *std::move(store);
-}
-
-// With the tool `slow` that one of the runs was in when its worker was killed.
-std::unique_ptr<Catalogue> catalogue() {
-  const fs::path tools = fs::path(scratch_directory()) / "upgrade_tools.json";
-  std::ofstream(tools) << R"({"tools": {"slow": {"exec": ["/bin/sh", "-c", "cat > /dev/null; echo {}"]}}})";
-  CatalogueOptions options;
-  options.tools_file = tools;
-  Result<std::unique_ptr<Catalogue>> made = make_catalogue(options);
-  if (!made) throw std::runtime_error(made.error().message);
-  return *std::move(made);
-}
-
 PgArray texts(std::initializer_list<std::string_view> words) {
   PgArray array(PgType::text);
   for (const std::string_view word : words) array.add(word);
   return array;
-}
-
-std::map<std::string, RunRow> runs_by_state(Store& store) {
-  std::map<std::string, RunRow> runs;
-  for (const RunRow& row : store.runs({}))
-    if (row.tags.contains("state")) runs[row.tags.at("state")] = row;
-  return runs;
-}
-
-// Until all runs have ended, except those that wait for a person.
-void work_until_ended(Store& store, Catalogue& with) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  WorkerOptions options;
-  options.beat_ms = 50;
-  options.dead_after_ms = 500;  // no other worker is at work here
-  options.until = [&] {
-    const std::vector<QuestionRow> asked = store.all_runs().questions({}, 10);
-    const std::vector<RunRow> rows = store.runs({});
-    const bool have_ended = std::all_of(rows.begin(), rows.end(), [&](const RunRow& row) {
-      return is_ended(row.status) || std::any_of(asked.begin(), asked.end(),
-                                                 [&](const QuestionRow& question) { return question.run == row.id; });
-    });
-    return have_ended || std::chrono::steady_clock::now() > limit;
-  };
-  Worker(store, with, options).run();
-}
-
-void expect_chain_holds(Store& store, const RunRow& run) {
-  Hash hash = chain_start(run.id, run.version);
-  for (const EventRow& row : store.events(run.id, 0, 10'000)) {
-    hash = chain_next(hash, shard_of(run.id, store.shards()), run.id, row, row.commit);
-    EXPECT_EQ(hash, row.chain_hash) << to_string(run.id) << " " << row.seq;
-  }
-  EXPECT_EQ(hash, run.chain_hash);
 }
 
 TEST(Upgrade, a_database_of_the_first_release_wants_to_be_migrated_first) {
@@ -321,36 +271,11 @@ TEST(Upgrade, A18_statements_of_release_9_beside_this_program_strand_nothing) {
 }
 
 TEST(Upgrade, A18_each_statement_of_release_9_is_still_understood) {
-  const std::string dsn = new_database(1);
-  Administration old_worker(dsn, "release 9");
-  int prepared = 0;
-  for (const auto& entry :
-       fs::directory_iterator(fs::path(testing::source_dir()) / "tests/golden/release_9/statements")) {
-    const std::string name = entry.path().stem().stem();
-    const std::string text = read_file(entry.path());
-    old_worker.begin();
-    EXPECT_NO_THROW(old_worker.execute(text.starts_with("lock table") ? text : "PREPARE " + name + " AS\n" + text))
-        << name;
-    old_worker.commit();
-    ++prepared;
-  }
-  EXPECT_GT(prepared, 40);
+  EXPECT_GT(released::expect_prepared(fs::path(testing::source_dir()) / "tests/golden/release_9/statements"), 40);
 }
 
 TEST(Upgrade, each_statement_of_the_first_release_is_still_understood) {
-  const std::string dsn = new_database(1);
-  Administration old_worker(dsn, "release 1");
-  int prepared = 0;
-  for (const auto& entry : fs::directory_iterator(folder / "statements")) {
-    const std::string name = entry.path().stem().stem();
-    const std::string text = read_file(entry.path());
-    const bool is_utility = text.starts_with("lock table");
-    old_worker.begin();
-    EXPECT_NO_THROW(old_worker.execute(is_utility ? text : "PREPARE " + name + " AS\n" + text)) << name;
-    old_worker.commit();
-    ++prepared;
-  }
-  EXPECT_GT(prepared, 40);
+  EXPECT_GT(released::expect_prepared(folder / "statements"), 40);
 }
 
 // A program of the first release: it starts copies of the run that it left queued, and reads, by its own statements.
