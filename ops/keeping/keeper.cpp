@@ -165,7 +165,9 @@ Status Keeper::archive(const KeepPolicy& policy, const std::vector<RunArchive::P
   return Done{};
 }
 
-// An entry without a file is left by a process that ended before its file was complete. The first refusal.
+// Also where the policy was withdrawn or is longer by now: each run of a complete file leaves the database, so that it
+// is there or in that file, and lands in no second one when its time comes. At most a portion of runs is concerned. An
+// entry without a file is left by a process that ended before its file was complete. The first refusal.
 Status Keeper::go_on(const Alone& alone) {
   Status first = Done{};
   for (const fs::path& file : files_under_way(folder_)) {

@@ -5,7 +5,7 @@
 // Files: FOLDER/DATABASE/GRAPH/YYYY-MM-FIRST-LAST-TIME.jsonl.zst: the month in which the first of the runs that a pass
 // read started, the ids of the first and the last, of which some may have to stay, and the time of the pass, so
 // that no two have one name. While a file's runs are being removed, FOLDER/DATABASE/removing has an entry for it: a
-// later pass goes on with it.
+// later pass goes on with it, whatever the policy is by then.
 #pragma once
 
 #include <map>

@@ -173,6 +173,35 @@ TEST_F(Keep, a_file_whose_runs_were_not_removed_is_gone_on_with) {
   EXPECT_TRUE(runs_left().empty());
 }
 
+// Each run is in the database or in one file: a complete one would else have runs that go into another file later.
+TEST_F(Keep, a_file_under_way_is_finished_when_its_policy_is_longer_or_gone_and_no_other_run_goes) {
+  for (const char* policy : {R"("keep": "365d", )", R"("description": "It keeps all.", )"}) {
+    start(add_graph("keep_second", R"("keep": "1s", )"), 5);
+    age("keep_second", 2);
+    execute(
+        "create function public.no_more() returns trigger language plpgsql as $$ begin raise 'the disk is full'; end "
+        "$$");
+    execute("create trigger no_more before delete on cairn.event execute function public.no_more()");
+    {
+      Process interrupted = process();
+      EXPECT_ANY_THROW((void)interrupted.keeper.pass());
+    }
+    execute("drop trigger no_more on cairn.event");
+    execute("drop function public.no_more");
+    ASSERT_TRUE(is_any_under_way());
+    start(add_graph("keep_second", policy), 1);
+    age("keep_second", 2);
+    ASSERT_EQ(runs_left().size(), 6u);
+    const Result<KeepPass> pass = process().keeper.pass();
+    ASSERT_TRUE(pass) << pass.error().message;
+    EXPECT_EQ(pass->removed, 5) << policy;
+    EXPECT_EQ(runs_left().size(), 1u) << policy;
+    EXPECT_FALSE(is_any_under_way());
+    execute("truncate cairn.run, cairn.event, cairn.job");  // the one that stayed
+  }
+  EXPECT_EQ(runs_in_files().size(), 10u);
+}
+
 // A file system may lose the name of a folder with all that is in it, if only the folder itself was synced.
 TEST_F(Keep, each_folder_that_is_made_and_the_entry_of_a_file_are_on_disk_before_a_run_is_removed) {
   start(add_graph("keep_second", R"("keep": "1s", )"), 2);
