@@ -89,14 +89,13 @@ std::vector<fs::path> files_under_way(const fs::path& folder) {
 
 }  // namespace
 
-Keeper::Keeper(Store& store, std::string owner_dsn, const SigningKey& key, const std::string& folder)
+Keeper::Keeper(Store& store, const std::string& owner_dsn, const SigningKey& key, const std::string& folder)
     : store_(store),
-      owner_dsn_(std::move(owner_dsn)),
       key_(key),
       folder_((fs::path(folder) / store.identity()).string()),
-      archive_(owner_dsn_),
-      erasure_(owner_dsn_),
-      signatures_(owner_dsn_, store.shards()),
+      archive_(owner_dsn),
+      erasure_(owner_dsn),
+      signatures_(owner_dsn, store.shards()),
       policies_(store) {}
 
 void Keeper::give_up() {

@@ -30,7 +30,7 @@ struct KeepPass {
 class Keeper {
  public:
   // `owner_dsn`: of a login that may take on the role cairn_archive. REQUIRES: `store` and `key` outlive this.
-  Keeper(Store& store, std::string owner_dsn, const SigningKey& key, const std::string& folder);
+  Keeper(Store& store, const std::string& owner_dsn, const SigningKey& key, const std::string& folder);
 
   // Goes on with files whose runs were not all removed, then archives at most `portion` runs of each graph, with those
   // that they called. A run that may not go yet (an open run refers to it) is tried again later. At most every ten
@@ -64,7 +64,6 @@ class Keeper {
                                      ArchiveLock& lock);
 
   Store& store_;
-  const std::string owner_dsn_;
   const SigningKey& key_;
   const std::string folder_;
   RunArchive archive_;

@@ -11,8 +11,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::string_view lock_not_available = "55P03";
-
 bool has_waited_for_lock(Administration& database, std::int64_t patience_ms) {
   if (patience_ms <= 0) return false;
   try {

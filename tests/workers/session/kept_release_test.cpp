@@ -65,7 +65,7 @@ RunId start_kept(Client& client, const std::string& state, const std::string& gr
   return started->run;
 }
 
-void work_until(Store& store, Catalogue& with, const std::function<bool()>& is_reached) {
+void work_until_reached(Store& store, Catalogue& with, const std::function<bool()>& is_reached) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   WorkerOptions options;
   options.until = [&] { return is_reached() || std::chrono::steady_clock::now() > limit; };
@@ -113,12 +113,12 @@ void make_kept_runs(const std::string& dsn) {
   start_kept(client, "waiting", "order", "{}");
   const RunId timer = start_kept(client, "timer", "order", "{}");
   const RunId held = start_kept(client, "held", "order", "{}");
-  work_until(*store, *with, [&] {
+  work_until_reached(*store, *with, [&] {
     return ask_number(dsn, "select count(*) from cairn.run where status in ('done', 'failed')") == 2 &&
            ask_number(dsn, "select count(*) from cairn.question") == 3;
   });
   ASSERT_TRUE(client.command(timer, Answer{"", "large", "user:ann", {}}));
-  work_until(*store, *with, [&] {
+  work_until_reached(*store, *with, [&] {
     return jobs_of_run(dsn, timer, "queue = 'cairn.timer'") == 1 && jobs_of_run(dsn, timer, "true") == 1;
   });
   ASSERT_TRUE(client.command(held, Answer{"", "small", "user:ann", {}}));
