@@ -145,6 +145,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/test_runs.cpp
   tests/storage/data/corpus_test.cpp
   tests/storage/data/dataset_values_test.cpp
+  tests/storage/feed/feed_backlog_test.cpp
   tests/storage/feed/feed_test.cpp
   tests/storage/limits/exact_budget_test.cpp
   tests/storage/limits/exact_rate_test.cpp

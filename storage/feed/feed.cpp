@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <numeric>
+#include <spdlog/spdlog.h>
 #include <sys/random.h>
 #include <thread>
 
@@ -14,7 +15,6 @@ namespace cairn {
 namespace {
 
 constexpr int connections_max = 2;
-constexpr int numbered_at_once = 10'000;
 constexpr std::int64_t at_work_ms = 30'000;
 constexpr int place_moves_max = 20;  // of one confirm, while others move the same places
 constexpr std::chrono::seconds writers_wait{60};
@@ -25,6 +25,7 @@ constexpr auto place_columns =
     std::to_array<std::string_view>({"shard", "position", "skip", "history_run", "history_seq"});
 constexpr auto standing_columns =
     std::to_array<std::string_view>({"shard", "moved_at", "reads_history", "behind", "oldest"});
+constexpr auto trimmed_columns = std::to_array<std::string_view>({"shard", "last", "found"});
 
 std::string new_consumer_id() {
   std::array<std::uint8_t, 6> bytes{};
@@ -121,8 +122,10 @@ std::vector<Shard> changed_between(const FeedCursor& before, const FeedCursor& a
 
 }  // namespace
 
-Feed::Feed(std::string dsn, std::int32_t shards, const std::string& identity, std::int64_t patience_ms)
-    : shards_(shards), placements_(PgConnectOptions{std::move(dsn), "cairn feed"}, connections_max, patience_ms) {
+Feed::Feed(std::string dsn, std::int32_t shards, const std::string& identity, FeedLimits limits)
+    : shards_(shards),
+      limits_(limits),
+      placements_(PgConnectOptions{std::move(dsn), "cairn feed"}, connections_max, limits.patience_ms) {
   placements_.expect_identity(identity);
 }
 
@@ -218,11 +221,15 @@ Status Feed::remove(const std::string& name) {
   return Done{};
 }
 
+// A portion that finds fewer rows than it may was the last: not more are removed than others have confirmed meanwhile.
 void Feed::remove_places(const std::string& name) {
-  for (const ShardSet& shards : reached_together()) {
+  const std::vector<ShardSet> together = reached_together();
+  for (const ShardSet& shards : together)
     placements_.query(shards.front(), "remove_feed_places", PgParameters().add(name));
-    placements_.query(shards.front(), "trim_feed", PgParameters().add(numbers_of(shards)));
-  }
+  std::vector<std::int64_t> begins(static_cast<std::size_t>(shards_));
+  for (const ShardSet& shards : together)
+    while (trim_portion(shards, begins) >= limits_.trimmed_at_once) {
+    }
 }
 
 Error no_such_consumer(const std::string& name) {
@@ -376,17 +383,44 @@ Status Feed::confirm(const std::string& name, const std::string& text) {
       if (goes_back && !has_all_after(placements_, shard, position)) return behind_removed(name);
     }
     if (!move_places(*found, {*before, cursor, changed})) continue;
-    trim(changed);
+    trim_some(changed);
     return Done{};
   }
   return moved_by_others(name);
 }
 
-void Feed::trim(const ShardSet& changed) {
-  for (const ShardSet& together : reached_together()) {
-    const ShardSet shards = in_both(together, changed);
-    if (!shards.empty()) placements_.query(shards.front(), "trim_feed", PgParameters().add(numbers_of(shards)));
+// The place has moved: what is left here goes with a later confirm.
+void Feed::trim_some(const ShardSet& changed) {
+  const auto stay = [](const std::exception& failure) {
+    spdlog::warn("Rows of the feed that all consumers have stay for now: {}", failure.what());
+  };
+  try {
+    std::vector<std::int64_t> begins(static_cast<std::size_t>(shards_));
+    for (const ShardSet& together : reached_together()) {
+      const ShardSet shards = in_both(together, changed);
+      if (!shards.empty()) trim_portion(shards, begins);
+    }
+  } catch (const StoreUnavailable& failure) {
+    stay(failure);
+  } catch (const PostgresError& failure) {
+    stay(failure);
   }
+}
+
+// Of shards that one statement reaches; `begins`, by shard: none is left before it. Returns how many it found.
+std::int64_t Feed::trim_portion(const ShardSet& shards, std::vector<std::int64_t>& begins) {
+  PgArray from(PgType::int8);
+  for (const Shard shard : shards) from.add(begins[static_cast<std::size_t>(shard)]);
+  const PgResult rows =
+      placements_.query(shards.front(), "trim_feed",
+                        PgParameters().add(numbers_of(shards)).add(std::move(from)).add(limits_.trimmed_at_once));
+  rows.expect_columns(trimmed_columns);
+  std::int64_t found = 0;
+  for (int row = 0; row < rows.rows(); ++row) {
+    begins.at(static_cast<std::size_t>(rows.int4(row, 0))) = rows.int8(row, 1) + 1;
+    found += rows.int8(row, 2);
+  }
+  return found;
 }
 
 Feed::ShardSet Feed::shards_with_history() {
@@ -405,17 +439,17 @@ void Feed::give_positions() {
   for (const Shard shard : placements_.one_shard_of_each()) {
     std::int64_t numbered = 0;
     do {
-      numbered = placements_.run(shard, [](PgConnection& connection) {
+      numbered = placements_.run(shard, [this](PgConnection& connection) {
         connection.begin_pipeline();
         connection.send(statement("lock_feed_numbers"));
-        connection.send(statement("number_feed"), PgParameters().add(numbered_at_once));
+        connection.send(statement("number_feed"), PgParameters().add(limits_.numbered_at_once));
         connection.sync();
         connection.receive();
         const std::int64_t count = connection.receive().int8(0, 0);
         connection.finish();
         return count;
       });
-    } while (numbered == numbered_at_once);
+    } while (numbered == limits_.numbered_at_once);
   }
 }
 

@@ -60,11 +60,17 @@ struct FeedStanding {
   TimeUs moved_at = 0;                // its place, last
 };
 
+struct FeedLimits {
+  std::int64_t patience_ms = 10'000;  // how long a failing database is asked again
+  // Rows of one transaction, so that it ends in time however many wait.
+  std::int32_t numbered_at_once = 10'000;
+  std::int32_t trimmed_at_once = 10'000;
+};
+
 class Feed {
  public:
-  // Throws AnotherDatabase later if the DSN leads to another database than that of `identity`. `patience_ms`: how long
-  // a failing database is asked again.
-  Feed(std::string dsn, std::int32_t shards, const std::string& identity, std::int64_t patience_ms = 10'000);
+  // Throws AnotherDatabase later if the DSN leads to another database than that of `identity`.
+  Feed(std::string dsn, std::int32_t shards, const std::string& identity, FeedLimits limits = {});
 
   // All functions throw StoreUnavailable and PostgresError as the store does.
 
@@ -74,7 +80,8 @@ class Feed {
   std::vector<FeedStanding> consumers();  // writes nothing: a replica answers too
   // Refuses `not_found`.
   Result<FeedConsumer> consumer(const std::string& name);
-  // Refuses `not_found`.
+  // And the rows that it alone had still to read, portion by portion. Refuses `not_found`, and removes rows that an
+  // earlier call left when it was cut short.
   Status remove(const std::string& name);
 
   // At most `limit` events and some megabytes after the cursor; without one, after the consumer's place. Refuses
@@ -83,8 +90,9 @@ class Feed {
   // older than the consumer's place, and rows from it on were removed; or add() was cut short before it had a place).
   // REQUIRES: limit >= 1.
   Result<FeedPage> page(const std::string& name, const std::string& cursor, std::int32_t limit);
-  // The consumer has all before the cursor, which becomes its place. Rows that every consumer has are removed. Refuses
-  // as page(), and `conflict` while other readers move the place all the time.
+  // The consumer has all before the cursor, which becomes its place. A portion of the rows that every consumer has is
+  // removed; where that fails, a later call does it. Refuses as page(), and `conflict` while other readers move the
+  // place all the time.
   Status confirm(const std::string& name, const std::string& cursor);
 
  private:
@@ -112,9 +120,11 @@ class Feed {
   void put_places(const FeedConsumer& consumer, const std::vector<FeedPlace>& places);
   bool move_places(const FeedConsumer& consumer, const PlaceMove& move);
   void remove_places(const std::string& name);
-  void trim(const ShardSet& changed);
+  void trim_some(const ShardSet& changed);
+  std::int64_t trim_portion(const ShardSet& shards, std::vector<std::int64_t>& begins);
 
   const std::int32_t shards_;
+  const FeedLimits limits_;
   Placements placements_;
 };
 

@@ -2,89 +2,17 @@
 #include "storage/feed/feed.hpp"
 
 #include <future>
-#include <gtest/gtest.h>
 #include <limits>
-#include <map>
-#include <set>
 #include <thread>
 
 #include "storage/proof/run_records.hpp"
-#include "tests/storage/test_database.hpp"
-#include "tests/storage/test_runs.hpp"
+#include "tests/storage/feed/feed_rig.hpp"
 #include "tests/waiting.hpp"
 
 namespace cairn::test {
 namespace {
 
-constexpr std::int32_t shards_of_feed = 8;
-
-// The events that a consumer got, as it got them.
-using Got = std::map<RunId, std::vector<std::int64_t>>;
-
-class FeedTest : public ::testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    const bool is_cluster = std::string(GetParam()) == "citus";
-    open(is_cluster ? new_distributed_database(shards_of_feed) : new_database(shards_of_feed));
-  }
-  void open(const std::string& dsn) {
-    dsn_ = dsn;
-    store_ = store_on(dsn_);
-    feed_ = std::make_unique<Feed>(dsn_, shards_of_feed, store_->identity());
-  }
-
-  TestRun& new_run(Shard shard) { return *runs_.emplace_back(std::make_unique<TestRun>(*store_, shard)); }
-  void commit(TestRun& run, int events = 1) { ASSERT_EQ(run.commit(run.entry(events)).kind, Verdict::Kind::committed); }
-  // A run of three commits in each shard.
-  void commit_some() {
-    for (Shard shard = 0; shard < shards_of_feed; ++shard) {
-      TestRun& run = new_run(shard);
-      for (const int events : {1, 3, 2}) commit(run, events);
-    }
-  }
-
-  // Reads pages until the last one. The cursor after it.
-  std::string read_all(const std::string& name, Got& got, std::int32_t limit = 100, std::string cursor = "") {
-    for (;;) {
-      const Result<FeedPage> page = feed_->page(name, cursor, limit);
-      EXPECT_TRUE(page) << page.error().message;
-      if (!page) return cursor;
-      for (const FeedEvent& event : page->events) got[event.run].push_back(event.row.seq);
-      cursor = to_text(page->cursor);
-      if (page->is_last) return cursor;
-    }
-  }
-  // All events of all runs, each once.
-  Got all() const {
-    Got all;
-    for (const auto& run : runs_)
-      for (std::int64_t seq = 1; seq <= run->head; ++seq) all[run->id()].push_back(seq);
-    return all;
-  }
-  static Got once(const Got& got) {
-    Got sorted;
-    for (const auto& [run, seqs] : got) {
-      const std::set<std::int64_t> one(seqs.begin(), seqs.end());
-      sorted[run].assign(one.begin(), one.end());
-    }
-    return sorted;
-  }
-  std::int64_t rows() const { return ask_number(dsn_, "select count(*) from cairn.feed"); }
-  void add(const std::string& name, FeedStart from = FeedStart::history, const FeedFilter& filter = {}) {
-    const Status added = feed_->add({.name = name, .filter = filter, .created_by = "user:ann"}, from);
-    ASSERT_TRUE(added) << added.error().message;
-  }
-
-  std::string dsn_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Feed> feed_;
-  std::vector<std::unique_ptr<TestRun>> runs_;
-};
-
-INSTANTIATE_TEST_SUITE_P(Feeds, FeedTest,
-                         ::testing::ValuesIn(has_citus_cluster() ? std::vector<const char*>{"one_server", "citus"}
-                                                                 : std::vector<const char*>{"one_server"}),
-                         [](const auto& one) { return std::string(one.param); });
+INSTANTIATE_TEST_SUITE_P(Feeds, FeedTest, ::testing::ValuesIn(servers_of_feed()), name_of_server);
 
 TEST_P(FeedTest, gives_history_and_then_what_is_committed_in_the_order_of_each_run) {
   commit_some();
@@ -399,8 +327,7 @@ class GoneBack : public FeedTest {
     EXPECT_EQ(confirmed.error().message, page.error().message);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Feeds, GoneBack, ::testing::Values("one_server"),
-                         [](const auto& one) { return std::string(one.param); });
+INSTANTIATE_TEST_SUITE_P(Feeds, GoneBack, ::testing::Values("one_server"), name_of_server);
 
 TEST_P(GoneBack, a_cursor_is_refused_also_once_others_stand_at_its_positions) {
   add("reader", FeedStart::now);
@@ -433,8 +360,7 @@ TEST_P(GoneBack, a_cursor_is_refused_also_once_others_stand_at_its_positions) {
 
 // A transaction is left open by hand.
 class LateCommit : public FeedTest {};
-INSTANTIATE_TEST_SUITE_P(Feeds, LateCommit, ::testing::Values("one_server"),
-                         [](const auto& one) { return std::string(one.param); });
+INSTANTIATE_TEST_SUITE_P(Feeds, LateCommit, ::testing::Values("one_server"), name_of_server);
 
 TEST_P(LateCommit, is_not_skipped_by_a_consumer_that_went_on_meanwhile) {
   add("patient");

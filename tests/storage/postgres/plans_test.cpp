@@ -180,7 +180,7 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"feed_history", {"event_pkey", "run_pkey"}},
     {"put_feed_places", {"feed_place_pkey", "feed_consumer_pkey"}},
     {"move_feed_places", {"feed_place_pkey", "feed_consumer_pkey", "feed_position"}},
-    {"trim_feed", {"feed_position", "feed_consumer_pkey"}},
+    {"trim_feed", {"feed_position", "feed_place_pkey", "feed_consumer_pkey"}},
 };
 
 TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {

@@ -1,0 +1,87 @@
+// Many rows of the feed that wait: to be removed, to get a position, or to be read.
+#include "tests/storage/feed/feed_rig.hpp"
+
+namespace cairn::test {
+namespace {
+
+class FeedBacklog : public FeedTest {
+ protected:
+  // Commits of one run, each a row.
+  void commit_rows(TestRun& run, int count) {
+    for (int n = 0; n < count; ++n) commit(run);
+  }
+  void take_all(const std::string& name) {
+    Got got;
+    const Status moved = feed_->confirm(name, read_all(name, got));
+    ASSERT_TRUE(moved) << moved.error().message;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Feeds, FeedBacklog, ::testing::ValuesIn(servers_of_feed()), name_of_server);
+
+TEST_P(FeedBacklog, that_a_consumer_leaves_goes_in_portions_and_each_confirm_removes_one) {
+  open_feed({.trimmed_at_once = 4});
+  add("works", FeedStart::now);
+  add("away", FeedStart::now);
+  TestRun& run = new_run(3);
+  commit_rows(run, 10);
+  take_all("works");
+  EXPECT_EQ(rows(), 10);
+  ask(dsn_, "delete from cairn.feed_consumer where name = 'away'");  // a removal that was cut short
+  for (const std::int64_t left : {7, 4, 1}) {
+    commit(run);
+    take_all("works");
+    EXPECT_EQ(rows(), left);
+  }
+}
+
+TEST_P(FeedBacklog, of_several_portions_goes_with_its_consumer) {
+  open_feed({.trimmed_at_once = 4});
+  add("works", FeedStart::now);
+  add("away", FeedStart::now);
+  for (Shard shard = 0; shard < shards_of_feed; ++shard) commit_rows(new_run(shard), 10);
+  take_all("works");
+  EXPECT_EQ(rows(), 10 * shards_of_feed);
+  ASSERT_TRUE(feed_->remove("away"));
+  EXPECT_EQ(rows(), shards_of_feed);
+}
+
+TEST_P(FeedBacklog, that_a_removal_left_goes_with_another_removal_of_that_name) {
+  open_feed({.trimmed_at_once = 4});
+  add("away", FeedStart::now);
+  commit_rows(new_run(3), 10);
+  take_all("away");
+  commit_rows(*runs_.back(), 10);
+  EXPECT_EQ(feed_->page("away", "", 100)->events.size(), 10u);  // so they have positions
+  ask(dsn_, "delete from cairn.feed_consumer");
+  EXPECT_GT(rows(), 10);
+  EXPECT_EQ(feed_->remove("away").error().code, Code::not_found);
+  EXPECT_EQ(rows(), 1);
+}
+
+class FailingTrim : public FeedTest {};
+INSTANTIATE_TEST_SUITE_P(Feeds, FailingTrim, ::testing::Values("one_server"), name_of_server);
+
+TEST_P(FailingTrim, does_not_fail_the_confirm_that_has_moved_the_place) {
+  add("works", FeedStart::now);
+  TestRun& run = new_run(3);
+  commit(run);
+  commit(run);
+  ask(dsn_,
+      "create function cairn.refuse_to_trim() returns trigger language plpgsql as "
+      "$$ begin raise exception 'no row goes'; end $$");
+  ask(dsn_,
+      "create trigger refuse_to_trim before delete on cairn.feed for each statement "
+      "execute function cairn.refuse_to_trim()");
+  Got got;
+  const Status moved = feed_->confirm("works", read_all("works", got));
+  EXPECT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(feed_->consumers().at(0).behind, 0);
+  EXPECT_EQ(rows(), 2);
+  ask(dsn_, "drop trigger refuse_to_trim on cairn.feed");
+  commit(run);
+  ASSERT_TRUE(feed_->confirm("works", read_all("works", got)));
+  EXPECT_EQ(rows(), 1);
+}
+
+}  // namespace
+}  // namespace cairn::test
