@@ -194,7 +194,7 @@ Status Feed::add(const FeedConsumer& consumer, FeedStart from) {
 // Until it has a place, others who confirm have rows removed that come after it. Behind one no more rows are removed;
 // so it moves to the end as it is then, where nothing is missing.
 void Feed::begin_at_end(const FeedConsumer& consumer, FeedStart from) {
-  give_positions();
+  number_all();
   FeedCursor place{consumer.id, std::vector<FeedPlace>(static_cast<std::size_t>(shards_))};
   const std::vector<FeedEnd> first = ends(place);
   for (std::size_t shard = 0; shard < first.size(); ++shard) place.places[shard].position = first[shard].position;
@@ -204,7 +204,7 @@ void Feed::begin_at_end(const FeedConsumer& consumer, FeedStart from) {
     for (const Shard shard : shards_with_history())
       place.places[static_cast<std::size_t>(shard)].history = HistoryPlace{};
   put_places(consumer, place.places);
-  give_positions();
+  number_all();
   FeedCursor after = place;
   const std::vector<FeedEnd> last = ends(after);
   for (std::size_t shard = 0; shard < last.size(); ++shard) after.places[shard].position = last[shard].position;
@@ -435,7 +435,7 @@ Feed::ShardSet Feed::shards_with_history() {
 
 // --- pages -----------------------------------------------------------------------------------------------------------
 
-void Feed::give_positions() {
+void Feed::number_all() {
   for (const Shard shard : placements_.one_shard_of_each()) {
     std::int64_t numbered = 0;
     do {
@@ -477,7 +477,7 @@ Result<FeedPage> Feed::page(const std::string& name, const std::string& text, st
   if (!found) return found.error();
   Result<FeedCursor> cursor = cursor_of(*found, text);
   if (!cursor) return cursor.error();
-  give_positions();
+  number_all();
   const Result<std::vector<std::int64_t>> proven = prove(*found, *cursor);
   if (!proven) return proven.error();
   const std::vector<std::int64_t>& last = *proven;

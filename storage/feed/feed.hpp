@@ -94,6 +94,9 @@ class Feed {
   // removed; where that fails, a later call does it. Refuses as page(), and `conflict` while other readers move the
   // place all the time.
   Status confirm(const std::string& name, const std::string& cursor);
+  // Gives each row that is visible its position. Called where the server's log has begun again, as after the import of
+  // a dump, before the first commit: it may get an earlier place in the log than those of its run before it.
+  void number_all();
 
  private:
   using ShardSet = std::vector<Shard>;
@@ -111,7 +114,6 @@ class Feed {
   Result<FeedCursor> place_of(const FeedConsumer& consumer);
   Status refuse_unfed();
   Status wait_for_writers();
-  void give_positions();
   std::vector<FeedEnd> ends(const FeedCursor& cursor);
   Result<std::vector<std::int64_t>> prove(const FeedConsumer& consumer, FeedCursor& cursor);
   std::vector<ShardSet> reached_together();

@@ -11,6 +11,7 @@
 #include "ops/service/embedded_database.hpp"
 #include "ops/terminal/child_process.hpp"
 #include "ops/terminal/print.hpp"
+#include "storage/feed/feed.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/server/cluster_backup.hpp"
 #include "storage/server/incarnation.hpp"
@@ -87,6 +88,14 @@ void print_restored(const Settings& settings, const std::string& name, const std
                     std::to_string(forgotten.holds) + " holds.");
 }
 
+// A dump keeps the places in the log of the server before, and commits from now on may lie before them.
+Status number_feed(const std::string& dsn) {
+  const Result<std::unique_ptr<Store>> store = open_store(dsn);
+  if (!store) return store.error();
+  Feed(dsn, (*store)->shards(), (*store)->identity()).number_all();
+  return Done{};
+}
+
 // The database was restored by its server's programs, or by an import of a dump.
 Exit restore_in_place(const Settings& settings, const RestoreOptions& options) {
   const DatabaseChoice choice = choose_database(settings);
@@ -94,6 +103,7 @@ Exit restore_in_place(const Settings& settings, const RestoreOptions& options) {
   if (!dsn) return dsn.error();
   const Result<ForgottenSessions> forgotten = begin_new_incarnation(*dsn, options.beside_workers);
   if (!forgotten) return forgotten.error();
+  if (const Status numbered = number_feed(*dsn); !numbered) return numbered.error();
   const std::string name = dsn->empty() ? "The database that libpq's variables name" : public_dsn(*dsn);
   print_restored(settings, name, name + " begins again", *forgotten);
   std::vector<std::string> database;  // an environment's is inherited

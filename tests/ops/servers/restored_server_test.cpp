@@ -116,6 +116,16 @@ TEST_F(RestoreInPlace, is_what_the_doctor_asks_for_after_a_restore) {
   EXPECT_EQ(found()["ok"], true) << found();
 }
 
+TEST_F(RestoreInPlace, gives_waiting_rows_of_the_feed_their_positions_before_others_come) {
+  const std::string waiting = "select count(*) from cairn.feed where position is null";
+  cairn_ok({"feed", "add", "copy"});
+  start_sleep(1);
+  EXPECT_GT(asked(waiting), 0);
+  cairn_ok({"restore", "--in-place"});
+  EXPECT_EQ(asked(waiting), 0);
+  EXPECT_GT(asked("select count(*) from cairn.feed"), 0);
+}
+
 TEST_F(RestoreInPlace, refuses_a_server_that_is_still_in_recovery_and_what_is_said_twice_or_not_at_all) {
   {
     OwnServer standby(name_ + "_2", server_);
