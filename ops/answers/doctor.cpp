@@ -20,6 +20,7 @@ constexpr std::int64_t replica_seconds_max = 60;
 constexpr TimeUs unsigned_us_max = 60'000'000;  // six times what is usual between two checkpoints
 constexpr std::int64_t dead_rows_fine = 100'000;
 constexpr TimeUs unread_us_max = TimeUs{24} * 3600 * 1'000'000;
+constexpr TimeUs unplaced_us_max = 180'000'000;  // of a consumer that is being added
 constexpr std::uint64_t free_bytes_min = 1'000'000'000;
 constexpr TimeUs hook_late_us = 60'000'000;
 
@@ -254,7 +255,6 @@ Check data_sources(const SchemaFacts& schema, TimeUs now_us) {
   return {"data_sources", true, telling.empty() ? "no session says its own" : "the sessions of a queue have the same"};
 }
 
-// Commits that a consumer has not confirmed are kept for it.
 // A process that fires looks once a second.
 Check schedules(const SchemaFacts& schema, TimeUs now_us) {
   constexpr TimeUs late_us = 60'000'000;
@@ -302,18 +302,33 @@ Check hooks(const SchemaFacts& schema, TimeUs now_us) {
   return {"hooks", is_fine, found.empty() ? "nothing is late or parked" : found};
 }
 
+struct ConsumerFound {
+  bool ok = true;
+  std::string says;
+};
+
+ConsumerFound found_of_consumer(const FeedStanding& standing, TimeUs now_us) {
+  const TimeUs age_us = standing.oldest ? std::max<TimeUs>(now_us - *standing.oldest, 0) : 0;
+  if (!standing.has_places && age_us < unplaced_us_max) return {true, " is being added"};
+  if (!standing.has_places)
+    return {false,
+            " was not added to the end and gets nothing, while commits are kept for it: add it again, or remove it"};
+  std::string says = standing.behind == 0 ? " has everything"
+                                          : " is " + std::to_string(standing.behind) + " commits behind, the oldest " +
+                                                duration_text(age_us) + " old";
+  if (standing.reads_history) says += ", and reads history";
+  return {age_us < unread_us_max, says};
+}
+
+// Commits that a consumer has not confirmed are kept for it.
 Check feed(const SchemaFacts& schema, TimeUs now_us) {
   if (schema.consumers.empty()) return {"feed", true, "no consumer"};
   bool ok = true;
   std::string found;
   for (const FeedStanding& standing : schema.consumers) {
-    const TimeUs age_us = standing.oldest ? std::max<TimeUs>(now_us - *standing.oldest, 0) : 0;
-    ok = ok && age_us < unread_us_max;
-    found += (found.empty() ? "" : "; ") + standing.consumer.name;
-    found += standing.behind == 0 ? " has everything"
-                                  : " is " + std::to_string(standing.behind) + " commits behind, the oldest " +
-                                        duration_text(age_us) + " old";
-    if (standing.reads_history) found += ", and reads history";
+    const ConsumerFound one = found_of_consumer(standing, now_us);
+    ok = ok && one.ok;
+    found += (found.empty() ? "" : "; ") + standing.consumer.name + one.says;
   }
   return {"feed", ok, found};
 }

@@ -143,11 +143,9 @@ TraceThread::~TraceThread() {
 
 Result<std::unique_ptr<TraceThread>> TraceThread::start(Opened& opened, OtlpEndpoint endpoint, TraceOptions options) {
   auto parts = std::make_unique<Parts>(opened, std::move(endpoint), options);
-  if (!parts->feed.consumer(traces_consumer)) {
-    const FeedConsumer consumer{traces_consumer, {{}, {}, {"run_finished"}}, current_actor()};
-    const Status added = parts->feed.add(consumer, FeedStart::now);
-    if (!added && !parts->feed.consumer(traces_consumer)) return added.error();  // no other process was faster
-  }
+  const FeedConsumer consumer{traces_consumer, {{}, {}, {"run_finished"}}, current_actor()};
+  const Status added = parts->feed.add(consumer, FeedStart::now);  // also in place of one that was left without places
+  if (!added && !parts->feed.consumer(traces_consumer)) return added.error();
   parts->thread = std::make_unique<PeriodicThread>([parts = parts.get()] { return parts->work(); });
   return std::unique_ptr<TraceThread>(new TraceThread(std::move(parts)));
 }

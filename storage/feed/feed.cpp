@@ -18,6 +18,7 @@ constexpr int connections_max = 2;
 constexpr std::int64_t at_work_ms = 30'000;
 constexpr int place_moves_max = 20;  // of one confirm, while others move the same places
 constexpr std::chrono::seconds writers_wait{60};
+constexpr TimeUs adding_us_max = 180'000'000;  // one that has no places by then was left
 constexpr std::chrono::milliseconds writers_pause{200};
 constexpr auto consumer_columns =
     std::to_array<std::string_view>({"name", "id", "graph", "tags", "types", "created_at", "created_by"});
@@ -166,29 +167,57 @@ Status Feed::wait_for_writers() {
 
 Status Feed::add(const FeedConsumer& consumer, FeedStart from) {
   if (const Status unfed = refuse_unfed(); !unfed) return unfed;
+  FeedConsumer made = consumer;
+  made.id = new_consumer_id();
+  if (const Status put = put_consumer(made); !put) return put;
+  try {
+    const Status begun = begin(made, from);
+    if (!begun) undo_add(made);
+    return begun;
+  } catch (const std::exception&) {
+    try {
+      undo_add(made);
+    } catch (const std::exception& failure) {  // a later call takes it over
+      spdlog::warn("Consumer {} of the feed has no places and stays: {}", made.name, failure.what());
+    }
+    throw;
+  }
+}
+
+Status Feed::put_consumer(const FeedConsumer& consumer) {
   PgArray types(PgType::text);
   for (const std::string& type : consumer.filter.types) types.add(type);
   const TimeUs now_us = placements_.whole().query("database_time").int8(0, 0);
-  const std::string id = new_consumer_id();
   PgParameters row;
-  row.add(consumer.name).add(id);
+  row.add(consumer.name).add(consumer.id);
   consumer.filter.graph.empty() ? row.add_null(PgType::text) : row.add(consumer.filter.graph);
   row.add(canonical(Json(consumer.filter.tags))).add(std::move(types)).add(now_us).add(consumer.created_by);
-  if (placements_.whole().query("add_feed_consumer", row).rows() == 0)
-    return Error{Code::conflict,
-                 "Expected a new name for a consumer of the feed, but " + consumer.name + " is one already."};
-  if (const Status waited = wait_for_writers(); !waited) {
-    const Result<FeedConsumer> there = this->consumer(consumer.name);
-    if (!there || there->id != id) return waited;  // removed meanwhile, and perhaps added again
-    if (const Status undone = remove(consumer.name); !undone) return undone;
-    return waited;
-  }
-  begin_at_end({consumer.name, {}, {}, 0, id}, from);
+  const auto put = [&] { return placements_.whole().query("add_feed_consumer", row).rows() > 0; };
+  if (put()) return Done{};
+  const Result<FeedConsumer> there = this->consumer(consumer.name);
+  const bool is_left = there && now_us - there->created_at > adding_us_max && !place_of(*there);
+  if (is_left) undo_add(*there);
+  if ((is_left || !there) && put()) return Done{};
+  return Error{Code::conflict,
+               "Expected a new name for a consumer of the feed, but " + consumer.name + " is one already."};
+}
+
+Status Feed::begin(const FeedConsumer& consumer, FeedStart from) {
+  if (const Status waited = wait_for_writers(); !waited) return waited;
+  begin_at_end(consumer, from);
   const Result<FeedConsumer> kept = this->consumer(consumer.name);
-  if (kept && kept->id == id) return Done{};
+  if (kept && kept->id == consumer.id) return Done{};
   remove_places(consumer.name);
   return Error{Code::conflict,
                "Expected to add consumer " + consumer.name + " of the feed, but it was removed meanwhile."};
+}
+
+// Unless it was removed meanwhile, and perhaps added again.
+void Feed::undo_add(const FeedConsumer& consumer) {
+  const Result<FeedConsumer> there = this->consumer(consumer.name);
+  if (!there || there->id != consumer.id) return;
+  const Status removed = remove(consumer.name);
+  if (!removed) CHECK(removed.error().code == Code::not_found);
 }
 
 // Until it has a place, others who confirm have rows removed that come after it. Behind one no more rows are removed;
@@ -249,8 +278,10 @@ std::vector<FeedStanding> Feed::consumers() {
   std::vector<FeedStanding> found;
   for (int row = 0; row < rows.rows(); ++row) {
     FeedStanding& standing = found.emplace_back(FeedStanding{read_consumer(rows, row)});
+    std::int32_t places = 0;
     for (const PgResult& part : placements_.query_each("feed_standing", PgParameters().add(standing.consumer.name))) {
       part.expect_columns(standing_columns);
+      places += part.rows();
       for (int at = 0; at < part.rows(); ++at) {
         standing.moved_at = std::max(standing.moved_at, part.int8(at, 1));
         standing.reads_history = standing.reads_history || part.boolean(at, 2);
@@ -258,6 +289,8 @@ std::vector<FeedStanding> Feed::consumers() {
         if (!part.is_null(at, 4)) standing.oldest = std::min(standing.oldest.value_or(never_us), part.int8(at, 4));
       }
     }
+    standing.has_places = places == shards_;
+    if (!standing.has_places) standing.oldest = standing.consumer.created_at;
   }
   return found;
 }

@@ -56,8 +56,9 @@ struct FeedStanding {
   FeedConsumer consumer;
   bool reads_history = false;
   std::int64_t behind = 0;            // commits that it has not confirmed, the history aside
-  std::optional<TimeUs> oldest = {};  // when the first of them was committed
+  std::optional<TimeUs> oldest = {};  // when the first of them was committed; without places, when it was made
   TimeUs moved_at = 0;                // its place, last
+  bool has_places = true;             // else it is being added, or that was cut short
 };
 
 struct FeedLimits {
@@ -76,6 +77,7 @@ class Feed {
 
   // Waits for commits under way. Refuses `conflict`: the name is taken, the consumer was removed meanwhile, or a
   // session is at work whose program leaves no rows in the feed; `unavailable`: a writer did not make way in a minute.
+  // Leaves no consumer where it fails; one that an ended process left without places is taken over after three minutes.
   Status add(const FeedConsumer& consumer, FeedStart from);
   std::vector<FeedStanding> consumers();  // writes nothing: a replica answers too
   // Refuses `not_found`.
@@ -114,6 +116,9 @@ class Feed {
   Result<FeedCursor> place_of(const FeedConsumer& consumer);
   Status refuse_unfed();
   Status wait_for_writers();
+  Status put_consumer(const FeedConsumer& consumer);
+  Status begin(const FeedConsumer& consumer, FeedStart from);
+  void undo_add(const FeedConsumer& consumer);
   std::vector<FeedEnd> ends(const FeedCursor& cursor);
   Result<std::vector<std::int64_t>> prove(const FeedConsumer& consumer, FeedCursor& cursor);
   std::vector<ShardSet> reached_together();

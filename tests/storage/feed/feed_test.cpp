@@ -263,6 +263,31 @@ TEST_P(FeedTest, gives_nothing_to_a_consumer_that_was_not_added_to_the_end) {
   EXPECT_EQ(got, all());
 }
 
+// A process was killed between the consumer's row and its places.
+TEST_P(FeedTest, a_consumer_that_was_left_without_places_is_seen_and_is_taken_over_in_time) {
+  commit_some();
+  const std::int64_t now_us = ask_number(dsn_, "select extract(epoch from clock_timestamp()) * 1000000");
+  const auto leave = [&](std::int64_t age_us) {
+    ask(dsn_, "delete from cairn.feed_consumer");
+    ask(dsn_,
+        "insert into cairn.feed_consumer (name, id, created_at, graph, tags, types, created_by) "
+        "values ('half', '0123456789ab', " +
+            std::to_string(now_us - age_us) + ", null, '{}', '{}', 'user:ann')");
+  };
+  leave(0);
+  EXPECT_EQ(feed_->add({.name = "half"}, FeedStart::history).error().code, Code::conflict) << "it may be under way";
+  const FeedStanding standing = feed_->consumers().at(0);
+  EXPECT_FALSE(standing.has_places);
+  EXPECT_EQ(standing.oldest, standing.consumer.created_at);
+  leave(600'000'000);
+  add("half");
+  EXPECT_TRUE(feed_->consumers().at(0).has_places);
+  Got got;
+  read_all("half", got);
+  EXPECT_EQ(got, all());
+  EXPECT_EQ(feed_->add({.name = "half"}, FeedStart::history).error().code, Code::conflict);
+}
+
 TEST_P(FeedTest, takes_any_numbers_of_a_cursor) {
   commit_some();
   add("numbers");
@@ -370,6 +395,22 @@ TEST_P(GoneBack, a_cursor_is_refused_also_once_others_stand_at_its_positions) {
     EXPECT_EQ(got.size(), 1u);
   }
   EXPECT_EQ(feed_->consumers().at(0).behind, 8);
+}
+
+class FailingAdd : public FeedTest {};
+INSTANTIATE_TEST_SUITE_P(Feeds, FailingAdd, ::testing::Values("one_server"), name_of_server);
+
+TEST_P(FailingAdd, leaves_no_consumer) {
+  ask(dsn_,
+      "create function cairn.refuse_places() returns trigger language plpgsql as "
+      "$$ begin raise exception 'no place is put'; end $$");
+  ask(dsn_,
+      "create trigger refuse_places before insert on cairn.feed_place for each statement "
+      "execute function cairn.refuse_places()");
+  EXPECT_THROW(static_cast<void>(feed_->add({.name = "half"}, FeedStart::now)), PostgresError);
+  EXPECT_TRUE(feed_->consumers().empty());
+  ask(dsn_, "drop trigger refuse_places on cairn.feed_place");
+  add("half");
 }
 
 // A transaction is left open by hand.

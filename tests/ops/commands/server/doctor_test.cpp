@@ -109,6 +109,18 @@ TEST(Doctor, a_schedule_that_no_process_fires_is_a_fault) {
   }
 }
 
+// It had no places, so nothing of it was behind: it "has everything".
+TEST(Doctor, a_consumer_of_the_feed_that_was_not_added_to_the_end_is_a_fault) {
+  DoctorFacts facts = healthy();
+  FeedStanding standing{.consumer = {.name = "half"}};
+  standing.has_places = false;
+  standing.oldest = noon - 200'000'000;
+  facts.schema->consumers = {standing};
+  expect_fault(facts, "feed", "half was not added to the end and gets nothing");
+  facts.schema->consumers[0].oldest = noon - 60'000'000;
+  EXPECT_TRUE(faults(facts).empty());
+}
+
 TEST(Doctor, a_restored_past_whose_sessions_were_not_forgotten_is_a_fault) {
   DoctorFacts facts = healthy();
   facts.schema->checkpoints.lost_us = noon - 20'000'000;
