@@ -1,12 +1,15 @@
 // The feed as its users see it: the command, the API, and a consumer that is killed again and again.
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
 
 #include "storage/postgres/connection.hpp"
 #include "tests/ops/api_client.hpp"
+#include "tests/paths.hpp"
 #include "tests/storage/test_database.hpp"
 
 namespace cairn::program {
@@ -288,6 +291,52 @@ TEST(FeedOverHttp, without_a_consumer_a_token_reads_what_it_may_see_by_its_own_c
   EXPECT_EQ(stream.next()->data["run"], next);
   stream.close();
   EXPECT_EQ(read(two, "").first.size(), 3u) << "a read moves nothing";
+}
+
+// The script of the guide, with the table in the same database.
+Ran copy_events(const std::string& dsn) {
+  const std::filesystem::path bin = directory() / "copy_bin";
+  if (std::filesystem::create_directories(bin))
+    std::filesystem::create_symlink(testing::cairn_program(), bin / "cairn");
+  const Variable source("CAIRN_DSN", dsn), path("PATH", bin.string() + ":" + std::getenv("PATH"));
+  return run_program("/bin/bash", {testing::source_dir() + "/ops/guide/feed_to_table.sh", "copying", dsn, "--once"});
+}
+
+std::int64_t copied_rows(const std::string& dsn) { return test::ask_number(dsn, "select count(*) from cairn_event"); }
+std::int64_t logged_rows(const std::string& dsn) { return test::ask_number(dsn, "select count(*) from cairn.event"); }
+
+TEST(FeedToTable, goes_on_from_the_tables_own_cursor_and_ends_where_that_is_of_a_lost_history) {
+  const std::string dsn = new_database();
+  started(dsn);
+  cairn_ok(on(dsn, {"feed", "add", "copying"}));
+  for (int n = 0; n < 2; ++n) {
+    const Ran ran = copy_events(dsn);
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    EXPECT_EQ(copied_rows(dsn), logged_rows(dsn));
+    started(dsn);
+  }
+  const std::int64_t before = copied_rows(dsn);
+  test::ask(dsn, "update cairn_feed_place set cursor = regexp_replace(cursor, '-[0-9a-f]{12}', '-000000000000', 'g')");
+  const Ran lost = copy_events(dsn);
+  EXPECT_EQ(lost.exit, 4);
+  EXPECT_NE(lost.err.find("the database has gone back since it was given"), std::string::npos) << lost.err;
+  EXPECT_EQ(copied_rows(dsn), before) << "what is at its places now was copied next to what is lost";
+}
+
+TEST(FeedToTable, ends_where_the_feed_has_another_event_in_the_place_of_one_of_the_table) {
+  const std::string dsn = new_database();
+  started(dsn);
+  cairn_ok(on(dsn, {"feed", "add", "copying"}));
+  ASSERT_EQ(copy_events(dsn).exit, 0);
+  for (const bool is_another : {false, true}) {
+    test::ask(dsn, "delete from cairn_feed_place");
+    if (is_another) test::ask(dsn, "update cairn_event set at = at + interval '1 s' where seq = 2");
+    cairn_ok(on(dsn, {"feed", "remove", "copying"}));
+    cairn_ok(on(dsn, {"feed", "add", "copying"}));  // from the history
+    const Ran ran = copy_events(dsn);
+    EXPECT_EQ(ran.exit, is_another ? 3 : 0) << ran.err;
+    EXPECT_EQ(ran.err.find("the feed gives others in their place") != std::string::npos, is_another) << ran.err;
+  }
 }
 
 }  // namespace
