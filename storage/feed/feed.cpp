@@ -85,6 +85,19 @@ Error moved_by_others(const std::string& name) {
                               " to stay while it is confirmed, but other readers move it all the time."};
 }
 
+Error is_further(const std::string& name) {
+  return {Code::conflict, "Expected a cursor from the place of consumer " + name +
+                              " on, but another reader of this name has confirmed more: each reader needs a consumer "
+                              "of its own. `cairn feed confirm " +
+                              name + " CURSOR --back` moves the place back all the same."};
+}
+
+bool goes_back(const FeedCursor& from, const FeedCursor& to) {
+  for (std::size_t shard = 0; shard < from.places.size(); ++shard)
+    if (is_before(to.places[shard], from.places[shard])) return true;
+  return false;
+}
+
 // The places of some shards, as the statements take them.
 class PlaceArrays {
  public:
@@ -398,7 +411,7 @@ Result<std::vector<std::int64_t>> Feed::prove(const FeedConsumer& consumer, Feed
   return last;
 }
 
-Status Feed::confirm(const std::string& name, const std::string& text) {
+Status Feed::confirm(const std::string& name, const std::string& text, FeedMove move) {
   const Result<FeedConsumer> found = consumer(name);
   if (!found) return found.error();
   const Result<FeedCursor> wanted = cursor_of(*found, text);
@@ -406,14 +419,15 @@ Status Feed::confirm(const std::string& name, const std::string& text) {
   for (int moves = 0; moves < place_moves_max; ++moves) {
     const Result<FeedCursor> before = place_of(*found);
     if (!before) return before.error();
+    if (move == FeedMove::on && goes_back(*before, *wanted)) return is_further(name);
     FeedCursor cursor = *wanted;
     if (const auto last = prove(*found, cursor); !last) return last.error();
     const ShardSet changed = changed_between(*before, cursor);
     if (changed.empty()) return Done{};
     for (const Shard shard : changed) {
       const std::int64_t position = cursor.places[static_cast<std::size_t>(shard)].position;
-      const bool goes_back = position < before->places[static_cast<std::size_t>(shard)].position;
-      if (goes_back && !has_all_after(placements_, shard, position)) return behind_removed(name);
+      const bool is_earlier = position < before->places[static_cast<std::size_t>(shard)].position;
+      if (is_earlier && !has_all_after(placements_, shard, position)) return behind_removed(name);
     }
     if (!move_places(*found, {*before, cursor, changed})) continue;
     trim_some(changed);

@@ -38,6 +38,9 @@ struct FeedConsumer {
 
 enum class FeedStart : std::uint8_t { history, now };
 
+// `back`: also to an earlier place, from which events come again.
+enum class FeedMove : std::uint8_t { on, back };
+
 struct FeedEvent {
   RunId run;
   std::string graph;  // "": the run's row is gone
@@ -93,9 +96,9 @@ class Feed {
   // REQUIRES: limit >= 1.
   Result<FeedPage> page(const std::string& name, const std::string& cursor, std::int32_t limit);
   // The consumer has all before the cursor, which becomes its place. A portion of the rows that every consumer has is
-  // removed; where that fails, a later call does it. Refuses as page(), and `conflict` while other readers move the
-  // place all the time.
-  Status confirm(const std::string& name, const std::string& cursor);
+  // removed; where that fails, a later call does it. Refuses as page(), and `conflict` where the place is further than
+  // the cursor, as with two readers of one name, or while other readers move it all the time.
+  Status confirm(const std::string& name, const std::string& cursor, FeedMove move = FeedMove::on);
   // Gives each row that is visible its position. Called where the server's log has begun again, as after the import of
   // a dump, before the first commit: it may get an earlier place in the log than those of its run before it.
   void number_all();

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 #include <string_view>
+#include <tuple>
 
 namespace cairn {
 namespace {
@@ -63,6 +64,15 @@ std::int64_t marked_position(const FeedPlace& place) {
 
 bool are_same(const FeedPlace& one, const FeedPlace& other) {
   return one.position == other.position && one.skip == other.skip && one.history == other.history;
+}
+
+// All of the history is read before the rows.
+bool is_before(const FeedPlace& one, const FeedPlace& other) {
+  if (one.history && !other.history) return true;
+  if (!one.history && other.history) return false;
+  if (one.history != other.history)
+    return std::tie(one.history->run, one.history->seq) < std::tie(other.history->run, other.history->seq);
+  return std::tie(one.position, one.skip) < std::tie(other.position, other.skip);
 }
 
 std::string to_text(const FeedCursor& cursor) {

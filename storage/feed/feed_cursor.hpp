@@ -34,6 +34,9 @@ std::int64_t marked_position(const FeedPlace& place);
 // Their marks aside.
 bool are_same(const FeedPlace& one, const FeedPlace& other);
 
+// Less was read there than at the other place.
+bool is_before(const FeedPlace& one, const FeedPlace& other);
+
 struct FeedCursor {
   std::string consumer;           // its id: a cursor of a removed consumer means nothing to another of the same name
   std::vector<FeedPlace> places;  // by shard

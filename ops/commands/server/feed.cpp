@@ -32,6 +32,7 @@ struct FeedOptions {
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();
   bool follows = false;
   bool confirms = false;
+  bool goes_back = false;
 };
 
 struct OpenedFeed {
@@ -146,7 +147,9 @@ Exit feed_read(const Settings& settings, const FeedOptions& options) {
 Exit feed_confirm(const Settings& settings, const FeedOptions& options) {
   Result<OpenedFeed> opened = open_feed(settings);
   if (!opened) return opened.error();
-  if (const Status moved = opened->feed->confirm(options.consumer.name, options.cursor); !moved) return moved.error();
+  const FeedMove move = options.goes_back ? FeedMove::back : FeedMove::on;
+  if (const Status moved = opened->feed->confirm(options.consumer.name, options.cursor, move); !moved)
+    return moved.error();
   if (settings.json)
     print_json({{"name", options.consumer.name}, {"cursor", options.cursor}});
   else
@@ -212,6 +215,7 @@ void add_feed(CommandLine& line) {
                                   [&](const Settings& settings) { return feed_confirm(settings, options); });
   add_consumer_name(confirm, options);
   confirm.add_option("CURSOR", options.cursor, "As `cairn feed read` gave it")->required();
+  confirm.add_flag("--back", options.goes_back, "Also to an earlier place: what was confirmed since comes again");
   CLI::App& remove = add_command(line, group, "remove", "End a consumer; nothing is kept for it any more",
                                  "cairn feed remove warehouse",
                                  [&](const Settings& settings) { return feed_remove(settings, options); });

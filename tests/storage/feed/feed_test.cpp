@@ -230,7 +230,7 @@ TEST_P(FeedTest, refuses_a_cursor_after_which_rows_were_removed) {
   EXPECT_TRUE(feed_->page("restored", "", 100)->is_last);
 }
 
-TEST_P(FeedTest, goes_back_to_a_cursor_whose_rows_another_consumer_keeps) {
+TEST_P(FeedTest, goes_back_where_it_is_asked_to_a_cursor_whose_rows_another_consumer_keeps) {
   add("back");
   add("slow");
   commit_some();
@@ -241,10 +241,42 @@ TEST_P(FeedTest, goes_back_to_a_cursor_whose_rows_another_consumer_keeps) {
   got.clear();
   read_all("back", got, 100, first);
   EXPECT_FALSE(got.empty());
-  ASSERT_TRUE(feed_->confirm("back", first));
+  EXPECT_EQ(feed_->confirm("back", first).error().code, Code::conflict);
+  ASSERT_TRUE(feed_->confirm("back", first, FeedMove::back));
   Got again;
   read_all("back", again);
   EXPECT_EQ(again, got);
+}
+
+// The slower of the two moved the place back, or was asked to begin again from the history.
+TEST_P(FeedTest, the_slower_of_two_readers_of_one_name_is_told_that_the_other_is_further) {
+  commit_some();
+  for (const bool is_kept : {true, false}) {
+    SCOPED_TRACE(is_kept);
+    add("shared");
+    if (is_kept) add("keeps");
+    commit_some();
+    std::vector<std::string> slow = {to_text(feed_->page("shared", "", 4)->cursor)};
+    slow.push_back(to_text(feed_->page("shared", slow[0], 40)->cursor));
+    Got got;
+    const std::string quick = read_all("shared", got);
+    ASSERT_TRUE(feed_->confirm("shared", quick));
+    for (const std::string& cursor : slow) {
+      const Status refused = feed_->confirm("shared", cursor);
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code, Code::conflict);
+      EXPECT_EQ(refused.error().message,
+                "Expected a cursor from the place of consumer shared on, but another reader of this name has confirmed "
+                "more: each reader needs a consumer of its own. `cairn feed confirm shared CURSOR --back` moves the "
+                "place back all the same.");
+    }
+    EXPECT_TRUE(feed_->confirm("shared", quick)) << "it is there already";
+    EXPECT_TRUE(feed_->page("shared", "", 100)->is_last);
+    ASSERT_TRUE(feed_->remove("shared"));
+    if (is_kept) {
+      ASSERT_TRUE(feed_->remove("keeps"));
+    }
+  }
 }
 
 TEST_P(FeedTest, gives_nothing_to_a_consumer_that_was_not_added_to_the_end) {
@@ -623,6 +655,18 @@ TEST(FeedCursorText, is_read_back) {
   const Result<FeedCursor> read = parse_feed_cursor(to_text(cursor), 4);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(*read, cursor);
+}
+
+TEST(FeedPlaces, are_in_the_order_in_which_they_are_read) {
+  const RunId one = run_on(0, 1), other = run_on(0, 1);
+  const std::vector<FeedPlace> places = {{4, 0, HistoryPlace{}},
+                                         {4, 0, HistoryPlace{std::min(one, other), 7}},
+                                         {4, 0, HistoryPlace{std::max(one, other), 2}},
+                                         {4, 0, {}},
+                                         {4, 3, {}},
+                                         {5, 0, {}}};
+  for (std::size_t at = 0; at < places.size(); ++at)
+    for (std::size_t to = 0; to < places.size(); ++to) EXPECT_EQ(is_before(places[at], places[to]), at < to);
 }
 
 TEST(FeedCursorText, has_marks_that_texts_of_a_release_before_lack) {
