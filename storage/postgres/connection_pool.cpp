@@ -16,6 +16,17 @@ PgConnectOptions with_flag(PgConnectOptions options, const std::atomic<bool>& is
   return options;
 }
 
+// Behind a pooler no setting lasts, and a transaction's isolation cannot be set any more in its first statement.
+void expect_read_committed(PgConnection& connection) {
+  constexpr const char* wrong_state = "55000";
+  const std::string found(connection.query(statement("default_isolation")).text(0, 0));
+  if (found == "read committed") return;
+  throw PostgresError(wrong_state,
+                      "expected default_transaction_isolation to be read committed behind a pooler, but "
+                      "found " +
+                          found + ": ALTER ROLE and ALTER DATABASE set it");
+}
+
 }  // namespace
 
 Patience::Patience(std::int64_t patience_ms)
@@ -46,6 +57,8 @@ std::unique_ptr<PgConnection> PostgresPool::open() {
                                       : is_cluster_there(*connection) ? citus_settings
                                                                       : hot_settings;
     connection->execute(std::string(settings) + statement("commits_are_synced").text);
+  } else {
+    expect_read_committed(*connection);
   }
   if (!identity_.empty()) check_identity(*connection);
   return connection;

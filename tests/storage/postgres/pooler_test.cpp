@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "storage/clock.hpp"
+#include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/reachable.hpp"
 #include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/test_database.hpp"
@@ -191,6 +192,31 @@ TEST(TransactionPooler, a_server_without_one_is_spoken_to_directly) {
   EXPECT_FALSE(PgConnection({dsn}).is_pooled());
   const Pooler pooler(dsn, scratch_directory());
   EXPECT_TRUE(PgConnection({pooler.dsn()}).is_pooled());
+}
+
+// Statements of a transaction rely on it that each sees what was committed before it: a claim reads heads after it, a
+// commit looks for consumers of the feed once it has locked it.
+TEST(TransactionPooler, where_a_database_has_another_isolation_is_refused_and_a_server_without_one_is_set) {
+  const std::string server = new_database(1);
+  const Pooler pooler(server, scratch_directory());
+  const auto level_of = [](const std::string& dsn) {
+    PostgresPool pool({dsn, "test"}, 1);
+    return pool.run([](PgConnection& connection) {
+      return std::string(connection.query({"level", "select current_setting('transaction_isolation')"}).text(0, 0));
+    });
+  };
+  EXPECT_EQ(level_of(pooler.dsn()), "read committed");
+  ask(server, "alter database " + ask_text(server, "select current_database()") +
+                  " set default_transaction_isolation = 'repeatable read'");
+  const Pooler later(server, scratch_directory());  // its connections to the server are new
+  EXPECT_EQ(setting(server, "default_transaction_isolation"), "repeatable read");
+  EXPECT_EQ(level_of(server), "read committed");
+  try {
+    level_of(later.dsn());
+    ADD_FAILURE() << "it is not refused";
+  } catch (const PostgresError& refused) {
+    EXPECT_NE(std::string(refused.what()).find("but found repeatable read"), std::string::npos) << refused.what();
+  }
 }
 
 }  // namespace
