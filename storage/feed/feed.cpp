@@ -483,21 +483,30 @@ Feed::ShardSet Feed::shards_with_history() {
 // --- pages -----------------------------------------------------------------------------------------------------------
 
 void Feed::number_all() {
-  for (const Shard shard : placements_.one_shard_of_each()) {
-    std::int64_t numbered = 0;
-    do {
-      numbered = placements_.run(shard, [this](PgConnection& connection) {
-        connection.begin_pipeline();
-        connection.send(statement("lock_feed_numbers"));
-        connection.send(statement("number_feed"), PgParameters().add(limits_.numbered_at_once));
-        connection.sync();
-        connection.receive();
-        const std::int64_t count = connection.receive().int8(0, 0);
-        connection.finish();
-        return count;
-      });
-    } while (numbered == limits_.numbered_at_once);
-  }
+  for (const Shard shard : placements_.one_shard_of_each())
+    while (number_portion(shard)) {
+    }
+}
+
+// The reader of a page waits for one portion of each node, however many rows wait. Returns whether more may wait.
+bool Feed::number_some() {
+  bool has_more = false;
+  for (const Shard shard : placements_.one_shard_of_each()) has_more = number_portion(shard) || has_more;
+  return has_more;
+}
+
+// Of the rows on the node of the shard. Returns whether more may wait.
+bool Feed::number_portion(Shard shard) {
+  return placements_.run(shard, [this](PgConnection& connection) {
+    connection.begin_pipeline();
+    connection.send(statement("lock_feed_numbers"));
+    connection.send(statement("number_feed"), PgParameters().add(limits_.numbered_at_once));
+    connection.sync();
+    connection.receive();
+    const std::int64_t count = connection.receive().int8(0, 0);
+    connection.finish();
+    return count >= limits_.numbered_at_once;
+  });
 }
 
 std::vector<Feed::FeedEnd> Feed::ends(const FeedCursor& cursor) {
@@ -524,7 +533,7 @@ Result<FeedPage> Feed::page(const std::string& name, const std::string& text, st
   if (!found) return found.error();
   Result<FeedCursor> cursor = cursor_of(*found, text);
   if (!cursor) return cursor.error();
-  number_all();
+  const bool has_unnumbered = number_some();
   const Result<std::vector<std::int64_t>> proven = prove(*found, *cursor);
   if (!proven) return proven.error();
   const std::vector<std::int64_t>& last = *proven;
@@ -536,7 +545,7 @@ Result<FeedPage> Feed::page(const std::string& name, const std::string& text, st
     read += static_cast<std::uint64_t>(place.position) + static_cast<std::uint64_t>(place.skip) +
             static_cast<std::uint64_t>(place.history ? place.history->seq : 0);
   }
-  FeedPage page{{}, *std::move(cursor), waiting.empty()};
+  FeedPage page{{}, *std::move(cursor), waiting.empty() && !has_unnumbered, has_unnumbered};
   if (waiting.empty()) return page;
   std::rotate(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(read % waiting.size()), waiting.end());
   const auto share = std::max<std::int32_t>(limit / static_cast<std::int32_t>(waiting.size()), 1);

@@ -119,6 +119,8 @@ class Feed {
   Result<FeedCursor> place_of(const FeedConsumer& consumer);
   Status refuse_unfed();
   Status wait_for_writers();
+  bool number_some();
+  bool number_portion(Shard shard);
   Status put_consumer(const FeedConsumer& consumer);
   Status begin(const FeedConsumer& consumer, FeedStart from);
   void undo_add(const FeedConsumer& consumer);

@@ -58,6 +58,25 @@ TEST_P(FeedBacklog, that_a_removal_left_goes_with_another_removal_of_that_name) 
   EXPECT_EQ(rows(), 1);
 }
 
+// The first page came when all rows had their positions: after minutes, where days of them waited.
+TEST_P(FeedBacklog, of_rows_without_positions_holds_up_no_page_and_is_given_in_order) {
+  open_feed({.numbered_at_once = 4});
+  add("late", FeedStart::now);
+  commit_rows(new_run(3), 10);
+  const Result<FeedPage> first = feed_->page("late", "", 1);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->events.size(), 1u);
+  EXPECT_FALSE(first->is_last);
+  EXPECT_TRUE(first->has_more);
+  EXPECT_EQ(ask_number(dsn_, "select count(*) from cairn.feed where position is not null"), 4);
+  for (Shard shard = 0; shard < shards_of_feed; ++shard) commit_rows(new_run(shard), 9);
+  for (const std::int32_t limit : {1, 100}) {
+    Got got;
+    read_all("late", got, limit);
+    EXPECT_EQ(got, all()) << limit;
+  }
+}
+
 class FailingTrim : public FeedTest {};
 INSTANTIATE_TEST_SUITE_P(Feeds, FailingTrim, ::testing::Values("one_server"), name_of_server);
 
