@@ -27,6 +27,12 @@ Json feed_line(const FeedEvent& event) {
   return line;
 }
 
+Json feed_end(const FeedPage& page) {
+  Json end = {{"cursor", to_text(page.cursor)}};
+  if (page.missing > 0) end["missing"] = page.missing;
+  return end;
+}
+
 Json consumer_json(const FeedStanding& standing) {
   const FeedConsumer& consumer = standing.consumer;
   return {{"name", consumer.name},

@@ -9,6 +9,8 @@ namespace cairn {
 // As `cairn events --json --raw` has it, with the graph of the run in "of_graph". An event that only a newer program
 // can read has "unreadable", the reason, and its payload as text.
 Json feed_line(const FeedEvent& event);
+// The end of a page: its "cursor", and how many events before it are "missing", if any.
+Json feed_end(const FeedPage& page);
 Json consumer_json(const FeedStanding& standing);
 
 }  // namespace cairn

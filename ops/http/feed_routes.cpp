@@ -69,8 +69,10 @@ bool covers(const FeedReader& reader, const FeedEvent& event, std::map<RunId, bo
 Result<FeedPage> read_page(const FeedReader& reader, const std::string& cursor, std::int32_t limit) {
   Result<FeedPage> page = reader.feed.page(reader.name, cursor, limit);
   std::map<RunId, bool> known;
-  if (page && reader.is_scoped)
+  if (page && reader.is_scoped) {
     std::erase_if(page->events, [&](const FeedEvent& event) { return !covers(reader, event, known); });
+    page->missing = 0;  // of runs of which nothing says who may know of them
+  }
   return page;
 }
 
@@ -142,7 +144,10 @@ RouteReply show_feed(RouteCall& call) {
   if (query->follow) return stream_of_feed(call, std::move(reader), query->after);
   Json events = Json::array();
   for (const FeedEvent& event : page->events) events.push_back(feed_line(event));
-  return json_response({{"events", std::move(events)}, {"cursor", to_text(page->cursor)}, {"is_last", page->is_last}});
+  Json answer = feed_end(*page);
+  answer["events"] = std::move(events);
+  answer["is_last"] = page->is_last;
+  return json_response(answer);
 }
 
 RouteReply list_consumers(RouteCall& call) {

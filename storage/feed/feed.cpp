@@ -555,9 +555,10 @@ Result<FeedPage> Feed::page(const std::string& name, const std::string& text, st
   };
   for (std::size_t at = 0; at < waiting.size() && at < static_cast<std::size_t>(limit); ++at) {
     FeedPlace& place = page.cursor.places[static_cast<std::size_t>(waiting[at])];
-    const FeedReading reading = read_feed(placements_, waiting[at], share, place, use);
-    if (reading == FeedReading::removed) return behind_removed(name);
-    if (reading == FeedReading::lost) return of_lost_history(name);
+    const FeedPart part = read_feed(placements_, waiting[at], share, place, use);
+    if (part.reading == FeedReading::removed) return behind_removed(name);
+    if (part.reading == FeedReading::lost) return of_lost_history(name);
+    page.missing += part.missing;
   }
   for (std::size_t shard = 0; shard < last.size(); ++shard) {
     const FeedPlace& place = page.cursor.places[shard];

@@ -49,9 +49,10 @@ struct FeedEvent {
 
 struct FeedPage {
   std::vector<FeedEvent> events;
-  FeedCursor cursor;      // after them
-  bool is_last = false;   // nothing more was there
-  bool has_more = false;  // when it was read, more was there after the cursor
+  FeedCursor cursor;         // after them
+  bool is_last = false;      // nothing more was there
+  bool has_more = false;     // when it was read, more was there after the cursor
+  std::int64_t missing = 0;  // events before the cursor, of any filter, whose runs were archived or erased before
 };
 
 // How far a consumer is.

@@ -114,6 +114,16 @@ void move_into(const PgResult& rows, const std::vector<Slice>& slices, FeedPlace
   place.skip = slice.skip + rows.int8(last, 0) - slice.first + 1;
 }
 
+// Events of the slices, up to the last one of the result, that are not in it.
+std::int64_t missing_in(const PgResult& rows, const std::vector<Slice>& slices) {
+  const bool cut = is_cut(rows);
+  const int last = rows.rows() - 1;
+  const std::size_t end = cut ? place_of(rows, last, rows.column("place"), slices.size()) : slices.size();
+  std::int64_t passed = cut ? rows.int8(last, 0) - slices[end].first + 1 : 0;
+  for (std::size_t at = 0; at < end; ++at) passed += slices[at].size();
+  return passed - rows.rows();
+}
+
 PgResult commits_from(Placements& placements, Shard shard, std::int64_t position, std::int32_t limit) {
   PgResult commits = placements.query(shard, "feed_batches", PgParameters().add(shard).add(position).add(limit));
   commits.expect_columns(batch_columns);
@@ -139,22 +149,21 @@ void note_mark(const PgResult& commits, FeedPlace& place) {
 }
 
 // Rows are read from the one that has the mark on, in one statement: between two the database may go back.
-FeedReading read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place,
-                         const UseEvent& use) {
+FeedPart read_commits(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+  FeedPart part;
   const bool is_marked = !place.mark.empty();
   const int read = is_marked && place.skip == 0 ? 1 : 0;
   const std::int64_t from = is_marked ? marked_position(place) : place.position + 1;
   const std::int32_t rows_max = std::min(limit, std::numeric_limits<std::int32_t>::max() - 1) + read;
   const PgResult commits = commits_from(placements, shard, from, rows_max);
-  const FeedReading proven = is_marked                 ? prove(commits, place)
-                             : begin_at(commits, from) ? FeedReading::done
-                                                       : FeedReading::removed;
-  if (proven != FeedReading::done) return proven;
+  part.reading = is_marked ? prove(commits, place) : begin_at(commits, from) ? FeedReading::done : FeedReading::removed;
+  if (part.reading != FeedReading::done) return part;
   Slices slices(place, limit);
   for (int row = read; row < commits.rows() && !slices.is_full(); ++row) slices.add_commit(commits, row);
   if (!slices.all().empty()) {
     const PgResult rows = events_of(placements, shard, slices.all());
     use_events(rows, use);
+    part.missing = missing_in(rows, slices.all());
     if (is_cut(rows)) {
       move_into(rows, slices.all(), place);
     } else {
@@ -164,7 +173,7 @@ FeedReading read_commits(Placements& placements, Shard shard, std::int32_t limit
     }
   }
   note_mark(commits, place);
-  return FeedReading::done;
+  return part;
 }
 
 void read_history(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
@@ -180,10 +189,10 @@ void read_history(Placements& placements, Shard shard, std::int32_t limit, FeedP
 
 }  // namespace
 
-FeedReading read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
+FeedPart read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place, const UseEvent& use) {
   if (!place.history) return read_commits(placements, shard, limit, place, use);
   read_history(placements, shard, limit, place, use);
-  return FeedReading::done;
+  return {};
 }
 
 bool has_all_after(Placements& placements, Shard shard, std::int64_t position) {

@@ -27,11 +27,16 @@ enum class FeedReading : std::uint8_t {
   lost      // the row with the place's mark is not there: the database has gone back
 };
 
+struct FeedPart {
+  FeedReading reading = FeedReading::done;
+  std::int64_t missing = 0;  // events that the place passed, whose runs were archived or erased before
+};
+
 // Gives `use` at most `limit` events after the place, and not many more than 4 MB of them; the place moves past them.
 // If it is not done, `use` got nothing.
 // REQUIRES: limit >= 1.
-[[nodiscard]] FeedReading read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place,
-                                    const UseEvent& use);
+[[nodiscard]] FeedPart read_feed(Placements& placements, Shard shard, std::int32_t limit, FeedPlace& place,
+                                 const UseEvent& use);
 
 // No row after this position was removed.
 bool has_all_after(Placements& placements, Shard shard, std::int64_t position);

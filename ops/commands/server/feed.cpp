@@ -113,10 +113,13 @@ void print_page(const Settings& settings, const FeedPage& page) {
     settings.json ? print_json(line) : print_feed_event(line);
   }
   if (settings.json)
-    print_json({{"cursor", to_text(page.cursor)}});
+    print_json(feed_end(page));
   else
     print_line(painted("cursor " + to_text(page.cursor), Paint::dim));
   std::cout.flush();
+  if (page.missing > 0)
+    std::cerr << "cairn: " << counted(page.missing, "event")
+              << " before this cursor are not there: their runs were archived or erased before they were read.\n";
 }
 
 Exit feed_read(const Settings& settings, const FeedOptions& options) {

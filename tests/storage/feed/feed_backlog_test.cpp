@@ -77,6 +77,56 @@ TEST_P(FeedBacklog, of_rows_without_positions_holds_up_no_page_and_is_given_in_o
   }
 }
 
+TEST_P(FeedBacklog, of_runs_that_were_archived_before_it_was_read_is_counted_as_missing) {
+  add("late", FeedStart::now);
+  TestRun &gone = new_run(3), &kept = new_run(3);
+  commit(gone, 3);
+  commit(kept, 2);
+  commit(gone, 2);
+  for (const char* table : {"event", "run"})
+    ask(dsn_, "delete from cairn." + std::string(table) + " where run_id = '" + to_string(gone.id()) + "'");
+  for (const std::int32_t limit : {1, 3, 100}) {
+    std::int64_t missing = 0;
+    Got got;
+    std::string cursor;
+    for (bool is_last = false; !is_last;) {
+      const Result<FeedPage> page = feed_->page("late", cursor, limit);
+      ASSERT_TRUE(page) << page.error().message;
+      for (const FeedEvent& event : page->events) got[event.run].push_back(event.row.seq);
+      missing += page->missing;
+      cursor = to_text(page->cursor);
+      is_last = page->is_last;
+    }
+    EXPECT_EQ(got, (Got{{kept.id(), {1, 2}}})) << limit;
+    EXPECT_EQ(missing, 5) << limit;
+  }
+}
+
+// A page of many bytes ends within what it asked for, and the next one asks for the rest again.
+TEST_P(FeedBacklog, of_runs_that_are_there_lacks_nothing_where_pages_are_cut_by_bytes) {
+  add("large", FeedStart::now);
+  TestRun &run = new_run(5), &gone = new_run(5);
+  commit(gone, 2);
+  Entry entry = run.entry(12);
+  for (EventRow& event : entry.events) event.payload = "{\"text\":\"" + std::string(900'000, 'x') + "\"}";
+  run.commit(entry);
+  commit(gone, 1);
+  for (const char* table : {"event", "run"})
+    ask(dsn_, "delete from cairn." + std::string(table) + " where run_id = '" + to_string(gone.id()) + "'");
+  std::int64_t missing = 0, events = 0;
+  std::string cursor;
+  for (bool is_last = false; !is_last;) {
+    const Result<FeedPage> page = feed_->page("large", cursor, 1'000);
+    ASSERT_TRUE(page) << page.error().message;
+    missing += page->missing;
+    events += std::ssize(page->events);
+    cursor = to_text(page->cursor);
+    is_last = page->is_last;
+  }
+  EXPECT_EQ(events, 12);
+  EXPECT_EQ(missing, 3);
+}
+
 class FailingTrim : public FeedTest {};
 INSTANTIATE_TEST_SUITE_P(Feeds, FailingTrim, ::testing::Values("one_server"), name_of_server);
 
