@@ -313,11 +313,17 @@ ConsumerFound found_of_consumer(const FeedStanding& standing, TimeUs now_us) {
   if (!standing.has_places)
     return {false,
             " was not added to the end and gets nothing, while commits are kept for it: add it again, or remove it"};
-  std::string says = standing.behind == 0 ? " has everything"
-                                          : " is " + std::to_string(standing.behind) + " commits behind, the oldest " +
-                                                duration_text(age_us) + " old";
-  if (standing.reads_history) says += ", and reads history";
-  return {age_us < unread_us_max, says};
+  const TimeUs still_us = std::max<TimeUs>(now_us - standing.moved_at, 0);
+  const bool is_stuck = standing.reads_history && still_us >= unread_us_max;
+  std::string says;
+  if (standing.behind > 0)
+    says = std::string(standing.is_more ? " is at least " : " is ") + std::to_string(standing.behind) +
+           " commits behind, the oldest " + duration_text(age_us) + " old";
+  if (standing.reads_history)
+    says += std::string(says.empty() ? " " : ", and ") +
+            (is_stuck ? "has read no further in the history for " + duration_text(still_us) : "reads history");
+  if (says.empty()) says = " has everything";
+  return {age_us < unread_us_max && !is_stuck, says};
 }
 
 // Commits that a consumer has not confirmed are kept for it.

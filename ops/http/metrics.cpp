@@ -165,7 +165,8 @@ void add_sessions(std::vector<Gauge>& to, Store& store, TimeUs now_us) {
                 {{{{"state", "alive"}}, alive}, {{{"state", "silent"}}, silent}}});
 }
 
-// Consumers of the feed: commits that they have not confirmed, and the age of the oldest.
+// Consumers of the feed: commits that they have not confirmed, and the age of the oldest, or of the last move of a
+// place that is still in the history.
 void add_feed(std::vector<Gauge>& to, Feed& feed, TimeUs now_us) {
   Samples behind, oldest;
   std::size_t place = 0;
@@ -173,6 +174,7 @@ void add_feed(std::vector<Gauge>& to, Feed& feed, TimeUs now_us) {
     const Gauge::Labels labels = {{"consumer", bounded_label(standing.consumer.name, place++)}};
     behind[labels] += static_cast<double>(standing.behind);
     raise(oldest[labels], standing.oldest, now_us);
+    if (standing.reads_history) raise(oldest[labels], standing.moved_at, now_us);
   }
   to.push_back({"cairn_feed_behind", "Commits that a consumer of the feed has not confirmed.", std::move(behind)});
   to.push_back({"cairn_feed_oldest_seconds", "How long the oldest of them has been committed.", std::move(oldest)});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
 #include <numeric>
 #include <spdlog/spdlog.h>
 #include <sys/random.h>
@@ -25,7 +26,8 @@ constexpr auto consumer_columns =
 constexpr auto place_columns =
     std::to_array<std::string_view>({"shard", "position", "skip", "history_run", "history_seq"});
 constexpr auto standing_columns =
-    std::to_array<std::string_view>({"shard", "moved_at", "reads_history", "behind", "oldest"});
+    std::to_array<std::string_view>({"consumer", "shard", "position", "moved_at", "reads_history", "oldest"});
+constexpr auto waiting_columns = std::to_array<std::string_view>({"shard", "last", "waiting", "oldest"});
 constexpr auto trimmed_columns = std::to_array<std::string_view>({"shard", "last", "found"});
 
 std::string new_consumer_id() {
@@ -240,8 +242,6 @@ void Feed::begin_at_end(const FeedConsumer& consumer, FeedStart from) {
   FeedCursor place{consumer.id, std::vector<FeedPlace>(static_cast<std::size_t>(shards_))};
   const std::vector<FeedEnd> first = ends(place);
   for (std::size_t shard = 0; shard < first.size(); ++shard) place.places[shard].position = first[shard].position;
-  ShardSet all(place.places.size());
-  std::iota(all.begin(), all.end(), Shard{0});
   if (from == FeedStart::history)
     for (const Shard shard : shards_with_history())
       place.places[static_cast<std::size_t>(shard)].history = HistoryPlace{};
@@ -289,31 +289,69 @@ std::vector<FeedStanding> Feed::consumers() {
   const PgResult rows = placements_.whole().query_widely("feed_consumers");
   rows.expect_columns(consumer_columns);
   std::vector<FeedStanding> found;
+  std::map<std::string, std::size_t> by_name;
   for (int row = 0; row < rows.rows(); ++row) {
-    FeedStanding& standing = found.emplace_back(FeedStanding{read_consumer(rows, row)});
-    std::int32_t places = 0;
-    for (const PgResult& part : placements_.query_each("feed_standing", PgParameters().add(standing.consumer.name))) {
-      part.expect_columns(standing_columns);
-      places += part.rows();
-      for (int at = 0; at < part.rows(); ++at) {
-        standing.moved_at = std::max(standing.moved_at, part.int8(at, 1));
-        standing.reads_history = standing.reads_history || part.boolean(at, 2);
-        standing.behind += std::max<std::int64_t>(part.int8(at, 3), 0);
-        if (!part.is_null(at, 4)) standing.oldest = std::min(standing.oldest.value_or(never_us), part.int8(at, 4));
-      }
+    found.push_back({read_consumer(rows, row)});
+    by_name.emplace(found.back().consumer.name, found.size() - 1);
+  }
+  if (found.empty()) return found;
+  std::vector<std::int32_t> places(found.size());
+  const std::vector<PgResult> standings =
+      placements_.query_each("feed_standing", PgParameters().add(numbers_of(all_shards())));
+  const std::vector<WaitingRows> shards = waiting_rows();
+  for (const PgResult& part : standings) {
+    part.expect_columns(standing_columns);
+    for (int row = 0; row < part.rows(); ++row) {
+      const auto at = by_name.find(std::string(part.text(row, 0)));
+      if (at == by_name.end()) continue;
+      add_place(found[at->second], part, row, shards.at(static_cast<std::size_t>(part.int4(row, 1))));
+      ++places[at->second];
     }
-    standing.has_places = places == shards_;
-    if (!standing.has_places) standing.oldest = standing.consumer.created_at;
+  }
+  for (std::size_t at = 0; at < found.size(); ++at) {
+    found[at].has_places = places[at] == shards_;
+    if (!found[at].has_places) found[at].oldest = found[at].consumer.created_at;
+  }
+  return found;
+}
+
+void Feed::add_place(FeedStanding& standing, const PgResult& places, int row, const WaitingRows& shard) const {
+  standing.moved_at = std::max(standing.moved_at, places.int8(row, 3));
+  standing.reads_history = standing.reads_history || places.boolean(row, 4);
+  standing.behind += std::max<std::int64_t>(shard.last - places.int8(row, 2), 0) + shard.count;
+  standing.is_more = standing.is_more || shard.count >= limits_.counted_at_most;
+  std::optional<TimeUs> oldest = shard.oldest;
+  if (!places.is_null(row, 5)) oldest = places.int8(row, 5);
+  if (oldest) standing.oldest = std::min(standing.oldest.value_or(never_us), *oldest);
+}
+
+// By shard; asked once for all consumers.
+std::vector<Feed::WaitingRows> Feed::waiting_rows() {
+  std::vector<WaitingRows> found(static_cast<std::size_t>(shards_));
+  const PgParameters parameters = PgParameters().add(numbers_of(all_shards())).add(limits_.counted_at_most);
+  for (const PgResult& part : placements_.query_each("feed_waiting", parameters)) {
+    part.expect_columns(waiting_columns);
+    for (int row = 0; row < part.rows(); ++row) {
+      WaitingRows& shard = found.at(static_cast<std::size_t>(part.int4(row, 0)));
+      if (!part.is_null(row, 1)) shard.last = part.int8(row, 1);
+      shard.count += part.int8(row, 2);
+      if (!part.is_null(row, 3)) shard.oldest = part.int8(row, 3);
+    }
   }
   return found;
 }
 
 // --- places ----------------------------------------------------------------------------------------------------------
 
-// The shards whose rows one statement reaches.
-std::vector<Feed::ShardSet> Feed::reached_together() {
+Feed::ShardSet Feed::all_shards() const {
   ShardSet all(static_cast<std::size_t>(shards_));
   std::iota(all.begin(), all.end(), Shard{0});
+  return all;
+}
+
+// The shards whose rows one statement reaches.
+std::vector<Feed::ShardSet> Feed::reached_together() {
+  const ShardSet all = all_shards();
   if (!placements_.are_distributed()) return {all};
   std::vector<ShardSet> alone;
   for (const Shard shard : all) alone.push_back({shard});

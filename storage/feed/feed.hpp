@@ -60,6 +60,7 @@ struct FeedStanding {
   FeedConsumer consumer;
   bool reads_history = false;
   std::int64_t behind = 0;            // commits that it has not confirmed, the history aside
+  bool is_more = false;               // than `behind`: not all of those without a position were counted
   std::optional<TimeUs> oldest = {};  // when the first of them was committed; without places, when it was made
   TimeUs moved_at = 0;                // its place, last
   bool has_places = true;             // else it is being added, or that was cut short
@@ -70,6 +71,8 @@ struct FeedLimits {
   // Rows of one transaction, so that it ends in time however many wait.
   std::int32_t numbered_at_once = 10'000;
   std::int32_t trimmed_at_once = 10'000;
+  // Rows of a shard without a position, which those who ask for the standing of consumers have counted each time.
+  std::int32_t counted_at_most = 10'000;
 };
 
 class Feed {
@@ -110,6 +113,11 @@ class Feed {
     std::int64_t position = 0;  // the newest of a shard
     std::string mark;           // of the row that a cursor names, "": it is not there
   };
+  struct WaitingRows {
+    std::int64_t last = 0;              // the newest position of a shard
+    std::int64_t count = 0;             // without a position
+    std::optional<TimeUs> oldest = {};  // of those
+  };
   struct PlaceMove {
     const FeedCursor& from;
     const FeedCursor& to;
@@ -127,7 +135,10 @@ class Feed {
   void undo_add(const FeedConsumer& consumer);
   std::vector<FeedEnd> ends(const FeedCursor& cursor);
   Result<std::vector<std::int64_t>> prove(const FeedConsumer& consumer, FeedCursor& cursor);
+  ShardSet all_shards() const;
   std::vector<ShardSet> reached_together();
+  std::vector<WaitingRows> waiting_rows();
+  void add_place(FeedStanding& standing, const PgResult& places, int row, const WaitingRows& shard) const;
   ShardSet shards_with_history();
   void begin_at_end(const FeedConsumer& consumer, FeedStart from);
   void put_places(const FeedConsumer& consumer, const std::vector<FeedPlace>& places);

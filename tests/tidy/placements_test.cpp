@@ -57,6 +57,7 @@ const std::map<std::string, std::string_view> asked_of_each_node = {
     {"look_at_held", a_session},
     {"end_stalled", a_session},
     {"feed_standing", the_feed},
+    {"feed_waiting", the_feed},
     {"feed_places", the_feed},
     {"storage/feed/feed.cpp", the_feed},
 };

@@ -77,6 +77,23 @@ TEST_P(FeedBacklog, of_rows_without_positions_holds_up_no_page_and_is_given_in_o
   }
 }
 
+TEST_P(FeedBacklog, of_rows_without_positions_is_counted_to_a_limit_and_says_so) {
+  open_feed({.counted_at_most = 4});
+  add("one", FeedStart::now);
+  add("two", FeedStart::now);
+  commit_rows(new_run(3), 10);
+  for (const FeedStanding& standing : feed_->consumers()) {
+    EXPECT_EQ(standing.behind, 4);
+    EXPECT_TRUE(standing.is_more);
+    EXPECT_TRUE(standing.oldest);
+  }
+  ASSERT_TRUE(feed_->page("one", "", 1));
+  for (const FeedStanding& standing : feed_->consumers()) {
+    EXPECT_EQ(standing.behind, 10);
+    EXPECT_FALSE(standing.is_more);
+  }
+}
+
 TEST_P(FeedBacklog, of_runs_that_were_archived_before_it_was_read_is_counted_as_missing) {
   add("late", FeedStart::now);
   TestRun &gone = new_run(3), &kept = new_run(3);

@@ -180,6 +180,8 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"feed_history", {"event_pkey", "run_pkey"}},
     {"put_feed_places", {"feed_place_pkey", "feed_consumer_pkey"}},
     {"move_feed_places", {"feed_place_pkey", "feed_consumer_pkey", "feed_position"}},
+    {"feed_standing", {"feed_place_pkey", "feed_position"}},
+    {"feed_waiting", {"feed_position", "feed_fresh"}},
     {"trim_feed", {"feed_position", "feed_place_pkey", "feed_consumer_pkey"}},
 };
 

@@ -121,6 +121,19 @@ TEST(Doctor, a_consumer_of_the_feed_that_was_not_added_to_the_end_is_a_fault) {
   EXPECT_TRUE(faults(facts).empty());
 }
 
+// No commit was behind it, so it was fine for ever.
+TEST(Doctor, a_consumer_of_the_feed_that_has_stopped_in_the_history_is_a_fault) {
+  constexpr TimeUs hour_us = 3'600'000'000;
+  DoctorFacts facts = healthy();
+  FeedStanding standing{.consumer = {.name = "slow"}};
+  standing.reads_history = true;
+  standing.moved_at = noon - 25 * hour_us;
+  facts.schema->consumers = {standing};
+  expect_fault(facts, "feed", "slow has read no further in the history for");
+  facts.schema->consumers[0].moved_at = noon - hour_us;
+  EXPECT_TRUE(faults(facts).empty());
+}
+
 TEST(Doctor, a_restored_past_whose_sessions_were_not_forgotten_is_a_fault) {
   DoctorFacts facts = healthy();
   facts.schema->checkpoints.lost_us = noon - 20'000'000;
