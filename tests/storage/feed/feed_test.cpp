@@ -446,7 +446,21 @@ TEST_P(FailingAdd, leaves_no_consumer) {
 }
 
 // A transaction is left open by hand.
-class LateCommit : public FeedTest {};
+class LateCommit : public FeedTest {
+ protected:
+  // The commit of the second event of a run of shard 2, as the store writes it, but for its COMMIT.
+  static void write_second(PgConnection& slow, const TestRun& run) {
+    slow.execute("BEGIN");
+    slow.execute(
+        "insert into cairn.event select shard, step, 2, at, commit, type, version, run_id, chain_hash, actor, "
+        "payload from cairn.event where run_id = '" +
+        to_string(run.id()) + "'");
+    slow.execute(
+        "insert into cairn.feed (shard, lsn, run_id, at, runs, firsts, lasts) values (2, pg_current_wal_insert_lsn(), "
+        "'" +
+        to_string(run.id()) + "', 0, array['" + to_string(run.id()) + "'::uuid], '{2}', '{2}')");
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Feeds, LateCommit, ::testing::Values("one_server"), name_of_server);
 
 TEST_P(LateCommit, is_not_skipped_by_a_consumer_that_went_on_meanwhile) {
@@ -456,26 +470,46 @@ TEST_P(LateCommit, is_not_skipped_by_a_consumer_that_went_on_meanwhile) {
   Got got;
   ASSERT_TRUE(feed_->confirm("patient", read_all("patient", got)));
 
-  // The commit of the late run's second event, as the store writes it, but for its COMMIT.
   PgConnection slow({dsn_, "slow", false});
-  slow.execute("BEGIN");
-  slow.execute(
-      "insert into cairn.event select shard, step, 2, at, commit, type, version, run_id, chain_hash, actor, "
-      "payload from cairn.event where run_id = '" +
-      to_string(late.id()) + "'");
-  slow.execute(
-      "insert into cairn.feed (shard, lsn, run_id, at, runs, firsts, lasts) values (2, pg_current_wal_insert_lsn(), '" +
-      to_string(late.id()) +
-      "', 0, "
-      "array['" +
-      to_string(late.id()) + "'::uuid], '{2}', '{2}')");
-
+  write_second(slow, late);
   TestRun& quick = new_run(2);
   commit(quick, 2);
   ASSERT_TRUE(feed_->confirm("patient", read_all("patient", got)));
   EXPECT_EQ(got, (Got{{late.id(), {1}}, {quick.id(), {1, 2}}}));
   slow.execute("COMMIT");
   read_all("patient", got);
+  EXPECT_EQ(got, (Got{{late.id(), {1, 2}}, {quick.id(), {1, 2}}}));
+}
+
+// The test above means something: a reader that goes by what a commit has before it can be seen (a sequence's number, a
+// place in the log) is past the late one when that becomes visible.
+TEST_P(LateCommit, is_skipped_by_a_reader_in_the_order_of_the_log_and_not_by_one_of_the_feed) {
+  add("patient", FeedStart::now);
+  std::map<std::string, int> commits;  // that the naive reader got, by run
+  std::string last = "0/0";
+  const auto read_in_order_of_log = [&] {
+    const PgResult rows =
+        ask(dsn_, "select run_id::text, lsn::text from cairn.feed where lsn > '" + last + "' order by lsn");
+    for (int row = 0; row < rows.rows(); ++row) {
+      ++commits[std::string(rows.text(row, 0))];
+      last = rows.text(row, 1);
+    }
+  };
+  TestRun& late = new_run(2);
+  commit(late, 1);
+  read_in_order_of_log();
+  PgConnection slow({dsn_, "slow", false});
+  write_second(slow, late);
+  TestRun& quick = new_run(2);
+  commit(quick, 2);
+  read_in_order_of_log();
+  Got got;
+  const std::string cursor = read_all("patient", got);
+  slow.execute("COMMIT");
+  read_in_order_of_log();
+  EXPECT_EQ(commits, (std::map<std::string, int>{{to_string(late.id()), 1}, {to_string(quick.id()), 1}}))
+      << "the late one came all the same: this shows nothing";
+  read_all("patient", got, 100, cursor);
   EXPECT_EQ(got, (Got{{late.id(), {1, 2}}, {quick.id(), {1, 2}}}));
 }
 
