@@ -492,7 +492,8 @@ void Feed::trim_some(const ShardSet& changed) {
   }
 }
 
-// Of shards that one statement reaches; `begins`, by shard: none is left before it. Returns how many it found.
+// A portion of shards that one statement reaches; `begins`, by shard: none is left before it. Returns how many it
+// found.
 std::int64_t Feed::trim_portion(const ShardSet& shards, std::vector<std::int64_t>& begins) {
   PgArray from(PgType::int8);
   for (const Shard shard : shards) from.add(begins[static_cast<std::size_t>(shard)]);
@@ -533,7 +534,7 @@ bool Feed::number_some() {
   return has_more;
 }
 
-// Of the rows on the node of the shard. Returns whether more may wait.
+// A portion of the rows on the node of the shard. Returns whether more may wait.
 bool Feed::number_portion(Shard shard) {
   return placements_.run(shard, [this](PgConnection& connection) {
     connection.begin_pipeline();

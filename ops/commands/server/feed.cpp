@@ -78,7 +78,8 @@ std::string lag_text(const FeedStanding& standing, TimeUs now_us) {
   if (!standing.has_places) return "not added to the end";
   if (standing.reads_history) return "reads history";
   if (standing.behind == 0) return "0";
-  return std::to_string(standing.behind) + (standing.is_more ? "+, " : ", ") + duration_text(now_us - standing.oldest.value_or(now_us));
+  return std::to_string(standing.behind) + (standing.is_more ? "+, " : ", ") +
+         duration_text(now_us - standing.oldest.value_or(now_us));
 }
 
 Exit feed_list(const Settings& settings, const ListPart& part) {

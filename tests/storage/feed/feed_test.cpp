@@ -249,7 +249,7 @@ TEST_P(FeedTest, goes_back_where_it_is_asked_to_a_cursor_whose_rows_another_cons
 }
 
 // The slower of the two moved the place back, or was asked to begin again from the history.
-TEST_P(FeedTest, the_slower_of_two_readers_of_one_name_is_told_that_the_other_is_further) {
+TEST_P(FeedTest, the_slower_of_two_readers_of_one_name_is_refused_as_the_other_is_further) {
   commit_some();
   for (const bool is_kept : {true, false}) {
     SCOPED_TRACE(is_kept);
