@@ -8,6 +8,7 @@
 #include <poll.h>
 
 #include "engine/corrupt_history.hpp"
+#include "storage/another_database.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/shard_tables.hpp"
@@ -312,9 +313,13 @@ void PgConnection::fail() const { throw PostgresError("", lost_text(connection_.
 
 void PgConnection::execute(std::string_view text) {
   drop_rest();
-  if (PQsendQuery(connection_.get(), std::string(text).c_str()) != 1) fail();
+  const bool has_preamble = is_pooled_ && text.starts_with("BEGIN");
+  const std::string sent = has_preamble ? with_preamble(text) : std::string(text);
+  if (PQsendQuery(connection_.get(), sent.c_str()) != 1) fail();
   const PgResult result = read_result();
-  if (!is_ok(result.get())) throw_error(result.get());
+  if (is_ok(result.get())) return;
+  if (has_preamble) throw_of_preamble(result.get());
+  throw_error(result.get());
 }
 
 PgResult PgConnection::query(const PgStatement& statement, const PgParameters& parameters) {
@@ -389,9 +394,9 @@ pg_result* PgConnection::next_result() {
 void PgConnection::begin_pipeline() {
   drop_rest();
   awaited_.clear();
-  const bool is_outside = PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
-  if (is_outside) is_guarded_ = false;
-  lacks_preamble_ = (is_pooled_ && is_outside) || (tables_ != nullptr && !is_guarded_);
+  is_outside_ = PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
+  if (is_outside_) is_guarded_ = false;
+  lacks_preamble_ = (is_pooled_ && is_outside_) || (tables_ != nullptr && !is_guarded_);
   if (PQenterPipelineMode(connection_.get()) != 1) fail();
 }
 
@@ -421,15 +426,48 @@ void PgConnection::speak_of(const ShardTables* tables) {
 
 void PgConnection::send_preamble() {
   lacks_preamble_ = false;
-  if (is_pooled_) {
+  if (is_pooled_ && is_outside_) {
     send_statement(statement("local_settings"), {});
     expect({Awaited::Kind::preamble, {}, false});
+    if (!identity_.empty()) {
+      send_statement(statement("same_database"), PgParameters().add(identity_));
+      expect({Awaited::Kind::preamble, {}, false});
+    }
   }
   if (tables_ != nullptr) {
     is_guarded_ = true;
     send_statement(tables_->guard(), {});
     expect({Awaited::Kind::preamble, {}, false});
   }
+}
+
+// The same in the text that begins a transaction, after its first statement; an identity has no quotes.
+std::string PgConnection::with_preamble(std::string_view begin) const {
+  const std::size_t end = std::min(begin.find(';'), begin.size());
+  std::string text = std::string(begin.substr(0, end)) + "; " + statement("local_settings").text;
+  if (!identity_.empty()) {
+    constexpr std::string_view parameter = "$1";
+    std::string same = statement("same_database").text;
+    for (std::size_t at = 0; (at = same.find(parameter, at)) != std::string::npos;)
+      same.replace(at, parameter.size(), "'" + identity_ + "'");
+    text += "; " + same;
+  }
+  return text.append(begin.substr(end));
+}
+
+// A pooler's other server may have no schema at all.
+void PgConnection::throw_of_preamble(const pg_result* result) const {
+  constexpr std::string_view no_such_table = "42P01", no_number = "22P02", mark = "another database: ";
+  const std::string state = sqlstate_of(result);
+  if (identity_.empty() || (state != no_such_table && state != no_number)) throw_error(result);
+  const char* primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  const std::string_view report = primary == nullptr ? "" : primary;
+  const std::size_t at = report.find(mark);
+  if (state == no_number && at == std::string_view::npos) throw_error(result);
+  std::string found(state == no_number ? report.substr(at + mark.size()) : "none");
+  found.erase(std::min(found.find('"'), found.size()));
+  throw PostgresError(std::string(another_database),
+                      another_database_sentence(identity_, found == "none" ? "" : found));
 }
 
 void PgConnection::send_statement(const PgStatement& statement, const PgParameters& parameters) {
@@ -478,6 +516,7 @@ std::optional<PgResult> PgConnection::take_next() {
     return std::nullopt;
   }
   PgResult result = read_result();
+  if (!is_ok(result.get()) && next.kind == Awaited::Kind::preamble) throw_of_preamble(result.get());
   if (!is_ok(result.get())) throw_error(result.get());
   if (next.kind != Awaited::Kind::result) return std::nullopt;
   return result;
@@ -521,6 +560,7 @@ std::optional<PostgresError> PgConnection::read_all_but(std::size_t left) {
     if (next.kind == Awaited::Kind::prepare) known_.erase(next.statement);
     if (PQresultStatus(result.get()) == PGRES_PIPELINE_ABORTED) continue;  // skipped because of the error before it
     try {
+      if (next.kind == Awaited::Kind::preamble) throw_of_preamble(result.get());
       throw_error(result.get());
     } catch (const PostgresError& refused) {
       if (refused.sqlstate().empty()) throw;

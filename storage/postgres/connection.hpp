@@ -50,6 +50,9 @@ class PostgresError : public std::runtime_error {
 inline constexpr std::string_view lock_not_available = "55P03";
 // By the server's limit of time for a statement, or by an operator.
 inline constexpr std::string_view query_canceled = "57014";
+// A pooled connection led to another database than expect_identity() has named. Made here, as CN001 by
+// shard_tables.hpp.
+inline constexpr std::string_view another_database = "CN002";
 
 enum class PgType : std::uint32_t {
   boolean = 16,
@@ -185,7 +188,8 @@ class PgConnection {
 
   // One statement outside a pipeline. Throws PostgresError, as all functions below.
   PgResult query(const PgStatement& statement, const PgParameters& parameters = {});
-  // Several statements as text, without parameters: migrations, BEGIN, COMMIT, SET, LISTEN, NOTIFY.
+  // Several statements as text, without parameters: migrations, BEGIN, COMMIT, SET, LISTEN, NOTIFY. A text that begins
+  // a transaction does so in its first statement.
   void execute(std::string_view text);
 
   // A single unprepared statement that others wrote. Values come as text; the error is the server's full report.
@@ -216,6 +220,10 @@ class PgConnection {
   // The statements from here on are about the tables of one shard of a cluster, until null. `tables` outlives them.
   void speak_of(const ShardTables* tables);
 
+  // A pooler may be led elsewhere while its clients stay connected: each transaction of a pooled connection from here
+  // on fails (another_database) unless it meets the database of this identity. A direct connection is not asked again.
+  void expect_identity(std::string identity) { identity_ = std::move(identity); }
+
   // Behind a pooler that may give each transaction another connection of the server: nothing is prepared, settings last
   // for one transaction, nothing can be listened to.
   bool is_pooled() const { return is_pooled_; }
@@ -238,6 +246,8 @@ class PgConnection {
   };
   bool find_pooler(bool is_direct);
   void send_preamble();
+  std::string with_preamble(std::string_view begin) const;
+  [[noreturn]] void throw_of_preamble(const pg_result* result) const;
   void send_statement(const PgStatement& statement, const PgParameters& parameters);
   void send_prepare(const PgStatement& statement, const PgParameters& parameters);
   std::optional<PgResult> answer_until(std::int64_t deadline_us);
@@ -255,7 +265,9 @@ class PgConnection {
 
   bool prepared_;
   bool is_pooled_ = false;
-  bool lacks_preamble_ = false;  // the transaction that a pipeline begins: settings, the guard of a shard
+  std::string identity_;         // of the database that a pooler leads to; "": any
+  bool is_outside_ = true;       // the pipeline begins its transaction
+  bool lacks_preamble_ = false;  // that transaction: settings, the database's identity, the guard of a shard
   const ShardTables* tables_ = nullptr;
   bool is_guarded_ = false;  // the guard of `tables_` was sent in this transaction
   std::int64_t silence_ms_;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <thread>
 
-#include "storage/another_database.hpp"
 #include "storage/clock.hpp"
 
 namespace cairn {
@@ -61,6 +60,7 @@ std::unique_ptr<PgConnection> PostgresPool::open() {
     expect_read_committed(*connection);
   }
   if (!identity_.empty()) check_identity(*connection);
+  connection->expect_identity(identity_);
   return connection;
 }
 
@@ -96,9 +96,7 @@ void PostgresPool::check_identity(PgConnection& connection) const {
     if (failure.sqlstate() != no_such_table) throw;
   }
   if (found == identity_) return;
-  throw AnotherDatabase("Expected to find database " + identity_ + " again, but there is " +
-                        (found.empty() ? "one without the schema cairn" : "database " + found) +
-                        " at its address now; nothing more is asked of it");
+  throw AnotherDatabase(another_database_sentence(identity_, found));
 }
 
 // The others give theirs back in time: a silent server ends their waits as well.

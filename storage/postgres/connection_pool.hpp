@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "storage/another_database.hpp"
 #include "storage/ground/jitter.hpp"
 #include "storage/postgres/connection.hpp"
 
@@ -61,8 +62,8 @@ class PostgresPool {
   PostgresPool(PgConnectOptions options, int connections_max, std::int64_t patience_ms = 10'000,
                std::int64_t silence_min_ms = 1'000);
 
-  // From now on each new connection must lead to the database of this identity, or AnotherDatabase is thrown. REQUIRES:
-  // no other thread asks meanwhile.
+  // From now on each new connection, and each transaction that passes a pooler, must lead to the database of this
+  // identity, or AnotherDatabase is thrown. REQUIRES: no other thread asks meanwhile; no connection was lent yet.
   void expect_identity(std::string identity) { identity_ = std::move(identity); }
 
   // Lends a connection to one call of `use`, and calls it again after a transient failure. REQUIRES: `use` may be
@@ -114,6 +115,7 @@ class PostgresPool {
         loan.connection().limit_silence(std::max({patience.left_ms(), silence_ms, silence_min_ms_}));
         return use(loan.connection());
       } catch (const PostgresError& failure) {
+        if (failure.sqlstate() == another_database) throw AnotherDatabase(failure.what());
         if (failure.is_about_prepared()) throw StoreUnavailable(prepared_elsewhere);
         if (!failure.is_transient()) throw;
         if (!is_given_up_) patience.wait(failure);

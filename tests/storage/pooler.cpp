@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/storage/test_database.hpp"
 #include "tests/waiting.hpp"
 
 namespace cairn::test {
@@ -21,6 +22,12 @@ constexpr const char* program = "/usr/sbin/pgbouncer";
 std::string socket_folder(const std::string& dsn) {
   const std::size_t begin = dsn.find("host='") + 6;
   return dsn.substr(begin, dsn.find('\'', begin) - begin);
+}
+
+// What stands last in a DSN of a test's database.
+std::string database_of(const std::string& dsn) {
+  const std::size_t begin = dsn.rfind("dbname=") + 7;
+  return dsn.substr(begin, dsn.find(' ', begin) - begin);
 }
 
 // It may not run as root, and only the server's own user may enter the server's socket.
@@ -58,9 +65,11 @@ Pooler::Pooler(const std::string& server_dsn, const std::string& directory, cons
   start();
 }
 
-void Pooler::write_settings(const Pooling& pooling) const {
+// `led`: a further line of its databases.
+void Pooler::write_settings(const Pooling& pooling, const std::string& led) const {
   std::ofstream(directory_ + "/pgbouncer.ini")
-      << "[databases]\n* = host=" << server_ << " port=5432\n[pgbouncer]\n"
+      << "[databases]\n"
+      << led << "* = host=" << server_ << " port=5432\n[pgbouncer]\n"
       << "unix_socket_dir = " << directory_ << "\nlisten_port = 5432\n"
       << "auth_type = trust\nauth_file = " << directory_ << "/users\n"
       << "pool_mode = " << pooling.mode << "\ndefault_pool_size = " << pooling.connections
@@ -80,6 +89,15 @@ void Pooler::start() {
   const bool listens =
       wait_until([&] { return takes_connections(directory_ + "/.s.PGSQL.5432"); }, std::chrono::seconds(20));
   if (!listens) throw std::runtime_error(std::string(program) + " does not listen; its Debian package is pgbouncer");
+}
+
+void Pooler::lead_to(const std::string& database_dsn) {
+  const std::string to = database_of(database_dsn);
+  write_settings({}, database_of(dsn_) + " = host=" + server_ + " port=5432 dbname=" + to + "\n");
+  kill(pid_, SIGHUP);
+  const bool is_led =
+      wait_until([&] { return ask_text(dsn_, "select current_database()") == to; }, std::chrono::seconds(20));
+  if (!is_led) throw std::runtime_error("the pooler does not lead to " + to);
 }
 
 void Pooler::start_again() {

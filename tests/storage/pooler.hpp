@@ -22,12 +22,14 @@ class Pooler {
   Pooler& operator=(const Pooler&) = delete;
 
   const std::string& dsn() const { return dsn_; }
+  // From now on its clients, which stay connected, are led to this database of the same server.
+  void lead_to(const std::string& database_dsn);
   // Kills it, and starts another one in its place.
   void start_again();
   void start_again(const Pooling& pooling);
 
  private:
-  void write_settings(const Pooling& pooling) const;
+  void write_settings(const Pooling& pooling, const std::string& led = "") const;
   void start();
 
   std::string server_;  // the folder of its socket

@@ -3,13 +3,16 @@
 #include "tests/storage/pooler.hpp"
 
 #include <cstdlib>
+#include <functional>
 #include <gtest/gtest.h>
 #include <thread>
 
+#include "storage/another_database.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/connection_pool.hpp"
 #include "storage/postgres/reachable.hpp"
 #include "storage/postgres/store/postgres_store.hpp"
+#include "storage/starts/start_book.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 
@@ -117,6 +120,70 @@ std::string another_database() {
   std::string dsn = new_database(1);
   ask(dsn, "update cairn.identity set id = gen_random_uuid()");
   return dsn;
+}
+
+// How each kind of transaction is sent: at once, after a BEGIN, as one of text, as one that reads widely.
+std::vector<std::pair<const char*, std::function<void(Store&)>>> kinds_of_calls() {
+  const auto claims = [](Store& store) { (void)store.claim(claim_request(1)); };
+  const auto commits = [](Store& store) { (void)TestRun(store).start(job_of(1, 1)); };
+  const auto starts = [](Store& store) {
+    store.starts().decide_named({{"g", "k"}}, [](TimeUs, const auto&) { return std::vector<StartKeyWrite>(); });
+  };
+  const auto signs = [](Store& store) { store.put_checkpoint({.process = 1, .n = 1, .heads = "", .signature = "s"}); };
+  const auto reads = [](Store& store) { (void)store.runs({}); };
+  const auto reads_widely = [](Store& store) { (void)store.graphs().names(); };
+  return {{"claims", claims}, {"commits", commits}, {"starts", starts},
+          {"signs", signs},   {"reads", reads},     {"reads widely", reads_widely}};
+}
+
+// Its clients stay connected: only the transaction itself can notice.
+TEST(TransactionPooler, D10_led_to_another_database_nothing_is_written_there) {
+  const std::string server = new_database(1), elsewhere = another_database(), empty = new_empty_database();
+  Pooler pooler(server, scratch_directory());
+  for (const std::string& other : {elsewhere, empty})
+    for (const auto& [kind, call] : kinds_of_calls()) {
+      pooler.lead_to(server);
+      const auto store = open_with(pooler.dsn());
+      call(*store);  // its connection stays
+      pooler.lead_to(other);
+      try {
+        call(*store);
+        ADD_FAILURE() << kind << ": it asks " << other;
+      } catch (const AnotherDatabase& refused) {
+        const std::string is = other == empty ? "one without the schema cairn"
+                                              : "database " + ask_text(other, "select id::text from cairn.identity");
+        EXPECT_EQ(std::string(refused.what()), "Expected to find database " + store->identity() +
+                                                   " again, but there is " + is +
+                                                   " at its address now; nothing more is asked of it")
+            << kind;
+      }
+    }
+  for (const char* table : {"cairn.run", "cairn.start_key", "cairn.checkpoint"})
+    EXPECT_EQ(ask_number(elsewhere, std::string("select count(*) from ") + table), 0) << table;
+}
+
+// As a direct connection has them for good.
+TEST(TransactionPooler, a_transaction_begun_by_text_has_the_settings_too) {
+  const std::string server = new_database(1);
+  ask(server,
+      "do $$ begin execute format('alter database %I set synchronous_commit to off', current_database()); end $$");
+  const Pooler pooler(server, scratch_directory());
+  PostgresPool pool({pooler.dsn()}, 1);
+  const auto setting_in = [](PgConnection& connection, const char* name) {
+    return std::string(connection.query({name, std::string("select current_setting('") + name + "')"}).text(0, 0));
+  };
+  pool.run([&](PgConnection& connection) {
+    connection.execute("BEGIN");
+    EXPECT_EQ(setting_in(connection, "enable_seqscan"), "off");
+    EXPECT_EQ(setting_in(connection, "idle_in_transaction_session_timeout"), "5s");
+    EXPECT_EQ(setting_in(connection, "synchronous_commit"), "on");
+    connection.execute("ROLLBACK");
+  });
+  pool.run_widely([&](PgConnection& connection) {
+    EXPECT_EQ(setting_in(connection, "enable_seqscan"), "on");
+    EXPECT_EQ(setting_in(connection, "jit"), "off");
+    return 0;
+  });
 }
 
 std::int64_t listeners(const std::string& dsn) {
