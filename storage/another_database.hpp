@@ -8,9 +8,9 @@
 
 namespace cairn {
 
-class AnotherDatabase : public StoreUnavailable {
+class AnotherDatabase : public StoreUnfit {
  public:
-  using StoreUnavailable::StoreUnavailable;
+  using StoreUnfit::StoreUnfit;
 };
 
 // `found` is the identity of the database that is there; "": it has none.

@@ -39,6 +39,13 @@ class StoreUnavailable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// One that no waiting cures: the store leads to another database than it was opened on, or what stands between does not
+// do what the store needs. Who works on it ends.
+class StoreUnfit : public StoreUnavailable {
+ public:
+  using StoreUnavailable::StoreUnavailable;
+};
+
 // The graphs that a reader knows.
 struct KnownGraphs {
   std::int64_t mark = 0;

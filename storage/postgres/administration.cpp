@@ -179,6 +179,8 @@ void Administration::copy_out(const std::string& table, const std::function<void
   });
 }
 
+int Administration::backend() const { return parts_->connection.backendpid(); }
+
 void Administration::begin() {
   CHECK(!parts_->open);
   parts_->watched([&] { parts_->open = std::make_unique<pqxx::work>(parts_->connection); });

@@ -57,6 +57,9 @@ class Administration {
   // Every row of a table, as COPY writes it in text form.
   void copy_out(const std::string& table, const std::function<void(const std::string& row)>& use);
 
+  // The server's process of this connection, as it was said when it was made: a pooler says a number of its own.
+  int backend() const;
+
   // Begins a transaction; without commit() nothing of it stays.
   void begin();
   void commit();

@@ -294,6 +294,7 @@ PgConnection::PgConnection(const PgConnectOptions& options)
   CHECK(PQsetnonblocking(connection_.get(), 1) == 0);
   is_pooled_ = find_pooler(options.is_direct);
   prepared_ = prepared_ && !is_pooled_;
+  if (is_pooled_) expect_transactions();
 }
 
 PgConnection::~PgConnection() = default;
@@ -307,6 +308,19 @@ bool PgConnection::find_pooler(bool is_direct) {
   const PgResult backend = read_result();
   if (!is_ok(backend.get())) throw_error(backend.get());
   return backend.text(0, 0) != std::to_string(PQbackendPID(connection_.get()));
+}
+
+// A pooler that gives a connection of the server for one statement cuts off who begins a transaction.
+void PgConnection::expect_transactions() {
+  try {
+    execute("BEGIN");
+    execute("COMMIT");
+  } catch (const PostgresError& refused) {
+    if (std::string_view(refused.what()).find("statement pooling") == std::string_view::npos) throw;
+    throw PostgresError(std::string(pooler_is_unfit),
+                        "Expected a pooler that gives a connection for each transaction (pool_mode = transaction) or "
+                        "for each client (session), but this one gives it for each statement (statement).");
+  }
 }
 
 void PgConnection::fail() const { throw PostgresError("", lost_text(connection_.get())); }
@@ -466,7 +480,7 @@ void PgConnection::throw_of_preamble(const pg_result* result) const {
   if (state == no_number && at == std::string_view::npos) throw_error(result);
   std::string found(state == no_number ? report.substr(at + mark.size()) : "none");
   found.erase(std::min(found.find('"'), found.size()));
-  throw PostgresError(std::string(another_database),
+  throw PostgresError(std::string(database_is_another),
                       another_database_sentence(identity_, found == "none" ? "" : found));
 }
 

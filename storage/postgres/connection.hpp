@@ -52,7 +52,9 @@ inline constexpr std::string_view lock_not_available = "55P03";
 inline constexpr std::string_view query_canceled = "57014";
 // A pooled connection led to another database than expect_identity() has named. Made here, as CN001 by
 // shard_tables.hpp.
-inline constexpr std::string_view another_database = "CN002";
+inline constexpr std::string_view database_is_another = "CN002";
+// The pooler has another mode than Cairn can use, or than CAIRN_POOLER says; also for is_about_prepared().
+inline constexpr std::string_view pooler_is_unfit = "CN003";
 
 enum class PgType : std::uint32_t {
   boolean = 16,
@@ -176,7 +178,8 @@ struct PgConnectOptions {
 
 class PgConnection {
  public:
-  // Throws PostgresError. Waits for each host of the DSN as long as with_network_limits() (dsn.hpp) says.
+  // Throws PostgresError, with pooler_is_unfit for a pooler that lets no transaction pass. Waits for each host of the
+  // DSN as long as with_network_limits() (dsn.hpp) says.
   explicit PgConnection(const PgConnectOptions& options);
   ~PgConnection();
   PgConnection(const PgConnection&) = delete;
@@ -221,7 +224,8 @@ class PgConnection {
   void speak_of(const ShardTables* tables);
 
   // A pooler may be led elsewhere while its clients stay connected: each transaction of a pooled connection from here
-  // on fails (another_database) unless it meets the database of this identity. A direct connection is not asked again.
+  // on fails (database_is_another) unless it meets the database of this identity. A direct connection is not asked
+  // again.
   void expect_identity(std::string identity) { identity_ = std::move(identity); }
 
   // Behind a pooler that may give each transaction another connection of the server: nothing is prepared, settings last
@@ -245,6 +249,7 @@ class PgConnection {
     bool is_kept = false;
   };
   bool find_pooler(bool is_direct);
+  void expect_transactions();
   void send_preamble();
   std::string with_preamble(std::string_view begin) const;
   [[noreturn]] void throw_of_preamble(const pg_result* result) const;

@@ -67,7 +67,8 @@ class PostgresPool {
   void expect_identity(std::string identity) { identity_ = std::move(identity); }
 
   // Lends a connection to one call of `use`, and calls it again after a transient failure. REQUIRES: `use` may be
-  // repeated. Throws StoreUnavailable, or PostgresError for a failure that another attempt would not cure.
+  // repeated. Throws StoreUnavailable, and as StoreUnfit what no attempt cures by its place: another database, a pooler
+  // of another mode; or PostgresError for another failure that an attempt would not cure.
   template <class Use>
   auto run(Use&& use) {
     return run_silent(0, std::forward<Use>(use));
@@ -115,8 +116,9 @@ class PostgresPool {
         loan.connection().limit_silence(std::max({patience.left_ms(), silence_ms, silence_min_ms_}));
         return use(loan.connection());
       } catch (const PostgresError& failure) {
-        if (failure.sqlstate() == another_database) throw AnotherDatabase(failure.what());
-        if (failure.is_about_prepared()) throw StoreUnavailable(prepared_elsewhere);
+        if (failure.sqlstate() == database_is_another) throw AnotherDatabase(failure.what());
+        if (failure.sqlstate() == pooler_is_unfit) throw StoreUnfit(failure.what());
+        if (failure.is_about_prepared()) throw StoreUnfit(prepared_elsewhere);
         if (!failure.is_transient()) throw;
         if (!is_given_up_) patience.wait(failure);
       }

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/postgres/dsn.hpp"
 
@@ -27,6 +28,17 @@ std::string identity_of(PgConnection& connection) {
     if (failure.sqlstate() != no_such_table) throw;
     return "";
   }
+}
+
+// A pooler that keeps a connection for each client never answers two of them by one, nor one client by two. One that
+// does not takes the connection that was given back last, unless others come between.
+bool do_share_connections(Administration& one, std::int64_t backend, PgConnection& other) {
+  constexpr int looks = 5;
+  for (int n = 0; n < looks; ++n) {
+    const std::int64_t others = other.query(statement("backend")).int4(0, 0);
+    if (others == backend || one.query("backend").number(0, 0) != backend) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -60,6 +72,22 @@ Result<ServerSeen> probe_server(const std::string& dsn) {
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, failure.what()};
   }
+}
+
+Status check_pooler(Administration& database, std::int64_t backend, const std::string& dsn) {
+  const Result<Pooler> said = pooler_of_environment();
+  if (!said) return said.error();
+  if (backend == database.backend() && *said != Pooler::transaction) return Done{};
+  try {
+    PgConnection other(soon(dsn, "cairn"));
+    if (*said != Pooler::session || !do_share_connections(database, backend, other)) return Done{};
+  } catch (const PostgresError& failure) {
+    if (failure.sqlstate() == pooler_is_unfit) return Error{Code::unavailable, failure.what()};
+    return Done{};  // it has no second connection to give right now: the store finds out
+  }
+  return Error{Code::unavailable,
+               "Expected a pooler that keeps a connection for each client, as CAIRN_POOLER=session says, but this one "
+               "gives one to several in turn: CAIRN_POOLER=transaction works behind it."};
 }
 
 Status check_direct_way(PgConnection& direct, const std::string& identity) {

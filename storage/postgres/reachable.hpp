@@ -11,6 +11,7 @@
 
 namespace cairn {
 
+class Administration;
 class PgConnection;
 
 // A readiness probe. Done once a new connection was made and wrote a little, which is rolled back: a server whose disk
@@ -26,6 +27,11 @@ struct ServerSeen {
 };
 // Refuses `unavailable`.
 Result<ServerSeen> probe_server(const std::string& dsn);
+
+// Refuses `unavailable` a pooler of a mode that Cairn cannot use, or of another one than CAIRN_POOLER says, as far as
+// that shows at once. `backend`: the process that answers `database`, by the server's own word; without a pooler
+// nothing is asked. Throws PostgresError.
+Status check_pooler(Administration& database, std::int64_t backend, const std::string& dsn);
 
 // By what a worker on this database learns of new jobs, apart from its polls.
 enum class WakeUp : std::uint8_t { notifications, notifications_past_pooler, polls };

@@ -16,7 +16,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "storage/another_database.hpp"
 #include "storage/clock.hpp"
 #include "storage/commit_rules.hpp"
 #include "workers/catalogue.hpp"
@@ -279,7 +278,7 @@ SessionOrigin Worker::Parts::origin() {
 long Worker::Parts::beat() {
   try {
     if (beats_) store_.sessions().beat(self_.id);
-  } catch (const AnotherDatabase&) {  // the session ends by its own calls
+  } catch (const StoreUnfit&) {  // the session ends by its own calls
   } catch (const std::exception& thrown) {
     serial_.post([this, fault = std::string(thrown.what())] { complain("beat", fault); });
   }
@@ -352,7 +351,7 @@ void Worker::Parts::carry(StoreCall call) {
     carry_out(call, {store_, steady_, has_exited, [this](std::uint64_t batch, std::vector<LockedRun> runs) {
                        return decide_locked(batch, std::move(runs));
                      }});
-  } catch (const AnotherDatabase& thrown) {
+  } catch (const StoreUnfit& thrown) {
     fault = thrown.what();
     kind = StoreFailure::final;
   } catch (const StoreUnavailable& thrown) {

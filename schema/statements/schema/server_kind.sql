@@ -1,1 +1,2 @@
-select pg_is_in_recovery() as is_replica, current_setting('server_version_num')::int as version
+select pg_is_in_recovery() as is_replica, current_setting('server_version_num')::int as version,
+  pg_backend_pid() as backend

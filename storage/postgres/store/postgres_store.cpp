@@ -9,6 +9,7 @@
 #include "storage/postgres/dsn.hpp"
 #include "storage/postgres/notifier.hpp"
 #include "storage/postgres/placements.hpp"
+#include "storage/postgres/reachable.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/postgres/schema.hpp"
 #include "storage/postgres/store/graph_table.hpp"
@@ -147,8 +148,9 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
   try {
     Administration database(options.dsn, options.application, opening_limit_ms);
     const AdminRows server = database.query("server_kind");
-    server.expect_columns({"is_replica", "version"});
+    server.expect_columns({"is_replica", "version", "backend"});
     if (const Status fits = check_server_version(server.number(0, 1)); !fits) return fits.error();
+    if (const Status fits = check_pooler(database, server.number(0, 2), options.dsn); !fits) return fits.error();
     const bool is_replica = server.boolean(0, 0);
     if (is_replica && options.found_replica == nullptr) return takes_no_writes(options.dsn);
     const Result<SchemaFound> found = find_schema(database);

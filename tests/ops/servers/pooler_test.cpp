@@ -149,6 +149,20 @@ TEST(BehindAPooler, a_way_that_does_not_lead_past_it_is_refused) {
   EXPECT_EQ(cairn({"runs"}).exit, 4);
 }
 
+// It would try each write again, for ever.
+TEST(BehindAPooler, D11_of_a_mode_that_lets_no_transaction_pass_workers_end_and_commands_are_refused) {
+  const std::string direct = new_database_of_workers();
+  test::Pooler pooler(direct, directory());
+  const Variable dsn("CAIRN_DSN", pooler.dsn());
+  Beside worker({"work"});
+  EXPECT_TRUE(wait_until([&] { return test::ask_number(direct, "select count(*) from cairn.session") == 1; }));
+  pooler.start_again({.mode = "statement"});
+  const std::string says = "Expected a pooler that gives a connection for each transaction";
+  expect_refused(cairn({"runs"}), 5, says);
+  EXPECT_EQ(worker.wait(), 5);
+  EXPECT_NE(worker.err().find(says), std::string::npos) << worker.err();
+}
+
 // --- how many connections a process opens
 // -----------------------------------------------------------------------------
 

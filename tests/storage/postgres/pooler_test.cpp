@@ -90,29 +90,59 @@ TEST(TransactionPooler, D11_may_be_named_instead_of_being_found_out) {
   live_many_runs(pooler.dsn());
 }
 
-TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_named_in_the_refusal) {
+std::string refusal_of(const std::string& dsn) {
+  PostgresOptions options;
+  options.dsn = dsn;
+  const Result<std::unique_ptr<Store>> store = open_postgres_store(options);
+  if (store) return "";
+  EXPECT_EQ(store.error().code, Code::unavailable);
+  return store.error().message;
+}
+
+TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_refused_at_once) {
+  const std::string server = new_database(1);
+  const Pooler pooler(server, scratch_directory());
+  const Pooler keeping(server, scratch_directory(), {.mode = "session", .connections = 4});
+  const PoolerSaid session("session");
+  EXPECT_NE(refusal_of(pooler.dsn()).find("CAIRN_POOLER=transaction"), std::string::npos);
+  EXPECT_EQ(setting(pooler.dsn(), "enable_seqscan"), "on") << "a setting reached another client";
+  EXPECT_EQ(refusal_of(server), "") << "there is none";
+  EXPECT_EQ(refusal_of(keeping.dsn()), "") << "it is one";
+  live_a_run(*open_with(keeping.dsn()), 1);
+}
+
+// Where its clients are so busy that it does not show at once.
+TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_final_once_a_statement_is_missing) {
   const Pooler pooler(new_database(1), scratch_directory());
   const PoolerSaid session("session");
-  const auto one = open_with(pooler.dsn());
-  const auto other = open_with(pooler.dsn());
+  PostgresPool one({pooler.dsn()}, 1), other({pooler.dsn()}, 1);
   try {
     for (int n = 0; n < 20; ++n) {
-      one->graphs().all();
-      other->graphs().all();
+      (void)one.query("identity");
+      (void)other.query("identity");
     }
     ADD_FAILURE() << "no prepared statement met another one";
-  } catch (const StoreUnavailable& refused) {
+  } catch (const StoreUnfit& refused) {
     EXPECT_NE(std::string(refused.what()).find("CAIRN_POOLER=transaction"), std::string::npos) << refused.what();
   }
 }
 
-std::unique_ptr<Store> open_past(const std::string& pooled, const std::string& direct) {
-  PostgresOptions options;
-  options.dsn = pooled;
-  options.direct_dsn = direct;
-  Result<std::unique_ptr<Store>> store = open_postgres_store(options);
-  if (!store) throw std::runtime_error(store.error().message);
-  return *std::move(store);
+TEST(TransactionPooler, D11_one_by_statement_is_refused_and_its_mode_named) {
+  Pooler pooler(new_database(1), scratch_directory());
+  const auto store = open_with(pooler.dsn());
+  live_a_run(*store, 1);
+  pooler.start_again({.mode = "statement"});
+  const std::string says = "Expected a pooler that gives a connection for each transaction";
+  for (const char* word : {"", "transaction"}) {
+    const PoolerSaid said(word);
+    EXPECT_TRUE(refusal_of(pooler.dsn()).starts_with(says)) << refusal_of(pooler.dsn());
+  }
+  try {
+    (void)TestRun(*store).start(job_of(1, 1));
+    ADD_FAILURE() << "it commits";
+  } catch (const StoreUnfit& refused) {
+    EXPECT_TRUE(std::string(refused.what()).starts_with(says)) << refused.what();
+  }
 }
 
 // A copy has the identity of the database that it was made of.
@@ -184,6 +214,15 @@ TEST(TransactionPooler, a_transaction_begun_by_text_has_the_settings_too) {
     EXPECT_EQ(setting_in(connection, "jit"), "off");
     return 0;
   });
+}
+
+std::unique_ptr<Store> open_past(const std::string& pooled, const std::string& direct) {
+  PostgresOptions options;
+  options.dsn = pooled;
+  options.direct_dsn = direct;
+  Result<std::unique_ptr<Store>> store = open_postgres_store(options);
+  if (!store) throw std::runtime_error(store.error().message);
+  return *std::move(store);
 }
 
 std::int64_t listeners(const std::string& dsn) {
