@@ -298,6 +298,7 @@ class Commit {
     } else if (!passed.empty()) {
       encode(passed).send(connection, shard_, commit_);
     }
+    if (in_doubt_) connection.send(statement("wait_for_standbys"));
     connection.send(commit_statement());
     in_doubt_ = true;
     if (const std::optional<PostgresError> fault = end_pipeline(connection)) throw *fault;

@@ -288,8 +288,7 @@ PgConnection::PgConnection(const PgConnectOptions& options)
   connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
   if (connection_ == nullptr) throw std::bad_alloc();  // libpq says so in no other way
   if (PQstatus(connection_.get()) != CONNECTION_OK) throw PostgresError("", lost_text(connection_.get()));
-  PQsetNoticeProcessor(
-      connection_.get(), [](void*, const char*) {}, nullptr);
+  PQsetNoticeReceiver(connection_.get(), take_notice, this);
   // Bytes that the socket does not take at once are sent while the answer is awaited: no send waits without a limit.
   CHECK(PQsetnonblocking(connection_.get(), 1) == 0);
   is_pooled_ = find_pooler(options.is_direct);
@@ -321,6 +320,23 @@ void PgConnection::expect_transactions() {
                         "Expected a pooler that gives a connection for each transaction (pool_mode = transaction) or "
                         "for each client (session), but this one gives it for each statement (statement).");
   }
+}
+
+// The server cannot take a commit back: it warns where the wait for a synchronous standby is cancelled, and then says
+// that all went well. The warning has no SQLSTATE of its own (01000); its place in the server's source is the same in
+// every language. All other notices are dropped.
+void PgConnection::take_notice(void* connection, const pg_result* notice) {
+  constexpr std::string_view wait_for_standby = "SyncRepWaitForLSN";
+  const char* place = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+  if (place != nullptr && place == wait_for_standby) static_cast<PgConnection*>(connection)->is_unreplicated_ = true;
+}
+
+// The warning comes before the commit's answer, or before that of the sync which commits. What is left to read is left.
+void PgConnection::expect_replicated() {
+  if (!std::exchange(is_unreplicated_, false)) return;
+  is_left_ = true;
+  throw PostgresError(std::string(completion_unknown),
+                      "the wait for a synchronous standby was cancelled, which may lack the commit");
 }
 
 void PgConnection::fail() const { throw PostgresError("", lost_text(connection_.get())); }
@@ -512,6 +528,7 @@ PgResult PgConnection::read_result() {
     PgResult later(more);
     if (is_ok(result.get())) result = std::move(later);
   }
+  expect_replicated();
   return result;
 }
 
@@ -519,6 +536,7 @@ void PgConnection::read_sync() {
   const PgResult sync(next_result());
   if (sync.get() == nullptr) fail();
   if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) throw_error(sync.get());
+  expect_replicated();
 }
 
 std::optional<PgResult> PgConnection::take_next() {

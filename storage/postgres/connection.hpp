@@ -50,6 +50,8 @@ class PostgresError : public std::runtime_error {
 inline constexpr std::string_view lock_not_available = "55P03";
 // By the server's limit of time for a statement, or by an operator.
 inline constexpr std::string_view query_canceled = "57014";
+// A commit is in the server's log, but its wait for a synchronous standby was cancelled. Also transient.
+inline constexpr std::string_view completion_unknown = "40003";
 // A pooled connection led to another database than expect_identity() has named. Made here, as CN001 by
 // shard_tables.hpp.
 inline constexpr std::string_view database_is_another = "CN002";
@@ -250,6 +252,8 @@ class PgConnection {
   };
   bool find_pooler(bool is_direct);
   void expect_transactions();
+  static void take_notice(void* connection, const pg_result* notice);
+  void expect_replicated();
   void send_preamble();
   std::string with_preamble(std::string_view begin) const;
   [[noreturn]] void throw_of_preamble(const pg_result* result) const;
@@ -282,9 +286,10 @@ class PgConnection {
   std::deque<Awaited> awaited_;            // results of the pipeline, in order
   bool leaves_rest_ = false;
   std::optional<PgResult> kept_;
-  std::size_t left_ = 0;    // how many of `awaited_`, from its end, are not waited for
-  bool has_fault_ = false;  // a statement before these failed: its transaction may still be open
-  bool is_left_ = false;    // in the middle of an answer
+  std::size_t left_ = 0;          // how many of `awaited_`, from its end, are not waited for
+  bool has_fault_ = false;        // a statement before these failed: its transaction may still be open
+  bool is_left_ = false;          // in the middle of an answer
+  bool is_unreplicated_ = false;  // the commit whose answer is read next
 };
 
 }  // namespace cairn

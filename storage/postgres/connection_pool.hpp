@@ -109,17 +109,19 @@ class PostgresPool {
   template <class Use>
   std::invoke_result_t<Use&, PgConnection&> run_silent(std::int64_t silence_ms, Use&& use) {
     Patience patience(patience_ms_);
-    for (;;) {
+    for (bool is_doubtful = false;;) {
       if (is_given_up_) throw StoreUnavailable("Expected to ask the database, but this process ends.");
       try {
         const Loan loan(*this, patience);
         loan.connection().limit_silence(std::max({patience.left_ms(), silence_ms, silence_min_ms_}));
+        if (is_doubtful) loan.connection().query(statement("wait_for_standbys"));
         return use(loan.connection());
       } catch (const PostgresError& failure) {
         if (failure.sqlstate() == database_is_another) throw AnotherDatabase(failure.what());
         if (failure.sqlstate() == pooler_is_unfit) throw StoreUnfit(failure.what());
         if (failure.is_about_prepared()) throw StoreUnfit(prepared_elsewhere);
         if (!failure.is_transient()) throw;
+        is_doubtful = is_doubtful || failure.sqlstate() == completion_unknown;
         if (!is_given_up_) patience.wait(failure);
       }
     }
