@@ -401,6 +401,9 @@ Check read_replica(const Result<ReplicaFacts>& read) {
   const ReplicaFacts& replica = *read;
   if (!replica.is_replica) return {name, true, "takes writes itself: nothing lags there"};
   if (replica.followed_ms >= 0) return {name, true, "follows within " + std::to_string(replica.followed_ms) + " ms"};
+  if (replica.replayed_seconds < 0)
+    return {name, false,
+            std::to_string(replica.bytes_behind) + " bytes behind; it has replayed nothing since its start"};
   return {name, replica.replayed_seconds < replica_seconds_max,
           std::to_string(replica.bytes_behind) + " bytes behind; its last commit is " +
               seconds_text(replica.replayed_seconds) + " old"};

@@ -116,7 +116,7 @@ struct ReplicaFacts {
   bool is_replica = true;             // it takes no writes itself
   std::int64_t bytes_behind = 0;      // after waiting a moment for it to follow
   std::int64_t followed_ms = 0;       // how long it took to replay what was there when it was asked; -1: longer
-  std::int64_t replayed_seconds = 0;  // since the commit that it replayed last
+  std::int64_t replayed_seconds = 0;  // since the commit that it replayed last; -1: none since its start
 };
 
 struct DoctorFacts {

@@ -353,6 +353,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/export_test.cpp
   tests/ops/audit/export_version_test.cpp
   tests/ops/audit/keep_test.cpp
+  tests/ops/audit/replica_extent_test.cpp
   tests/ops/audit/run_audit_test.cpp
   tests/ops/audit/verify_test.cpp
   tests/ops/commands/bad_input_test.cpp

@@ -12,6 +12,7 @@ namespace {
 
 constexpr auto seen_columns =
     std::to_array<std::string_view>({"is_replica", "wal_bytes", "now_us", "replayed_until_us"});
+constexpr auto replica_columns = std::to_array<std::string_view>({"now_us", "until_us", "follows"});
 
 PgConnectOptions soon(const std::string& dsn, const std::string& application) {
   PgConnectOptions options{.dsn = dsn, .prepared = false, .overrides = {}, .silence_ms = 2'000};
@@ -69,6 +70,17 @@ Result<ServerSeen> probe_server(const std::string& dsn) {
     seen.replayed_until_us = row.int8(0, 3);
     seen.identity = identity_of(connection);
     return seen;
+  } catch (const PostgresError& failure) {
+    return Error{Code::unavailable, failure.what()};
+  }
+}
+
+Result<ReplicaSeen> probe_replica(const std::string& dsn) {
+  try {
+    PgConnection connection(soon(dsn, "cairn"));
+    const PgResult row = connection.query(statement("replica_seen"));
+    row.expect_columns(replica_columns);
+    return ReplicaSeen{row.int8(0, 0), row.int8(0, 1), row.boolean(0, 2)};
   } catch (const PostgresError& failure) {
     return Error{Code::unavailable, failure.what()};
   }

@@ -28,6 +28,14 @@ struct ServerSeen {
 // Refuses `unavailable`.
 Result<ServerSeen> probe_server(const std::string& dsn);
 
+struct ReplicaSeen {
+  TimeUs now_us = 0;     // its clock
+  TimeUs until_us = 0;   // all that was committed before is there; 0: that is not known
+  bool follows = false;  // it is connected to its primary, and has replayed all that it received
+};
+// REQUIRES: a replica. Refuses `unavailable`.
+Result<ReplicaSeen> probe_replica(const std::string& dsn);
+
 // Refuses `unavailable` a pooler of a mode that Cairn cannot use, or of another one than CAIRN_POOLER says, as far as
 // that shows at once. `backend`: the process that answers `database`, by the server's own word; without a pooler
 // nothing is asked. Throws PostgresError.

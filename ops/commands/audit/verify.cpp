@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iostream>
 
 #include "ops/audit/checkpoint_audit.hpp"
 #include "ops/audit/export_audit.hpp"
+#include "ops/audit/replica_extent.hpp"
 #include "ops/commands/audit/audit_report.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
@@ -24,7 +26,6 @@ struct VerifyOptions {
 
 constexpr std::int64_t patience_ms_min = 60'000;
 constexpr std::int64_t checkpoints_missed = 6;  // as many may be late
-constexpr TimeUs clocks_apart_us = 1'000'000;   // of a replayed commit and of a checkpoint
 
 // Refuses `not_found` for a run of which nothing is kept.
 Result<std::vector<RunPlace>> named_places(AuditedDatabase& database, const std::vector<std::string>& texts) {
@@ -58,36 +59,41 @@ Result<TrustedKeys> trusted_keys(const VerifyOptions& options, const std::string
   return TrustedKeys::pinned(options.trust);
 }
 
-// The moment up to which the database is seen. A replica lacks what was committed and signed since it replayed its last
-// commit; the file of a checkpoint may be here before.
-Result<TimeUs> seen_until(AuditedDatabase& database) {
-  if (!database.is_replica) return database.store->database_time();
-  const Result<ServerSeen> seen = probe_server(database.dsn);
+// A replica lacks what was committed and signed since it replayed its last commit; the file of a checkpoint may be here
+// before. Nothing: the database itself is asked.
+Result<std::optional<ReplicaSeen>> seen_replica(const AuditedDatabase& database) {
+  if (!database.is_replica) return std::optional<ReplicaSeen>();
+  const Result<ReplicaSeen> seen = probe_replica(database.dsn);
   if (!seen) return seen.error();
-  return seen->replayed_until_us - clocks_apart_us;
+  return std::optional(*seen);
+}
+
+Result<TimeUs> seen_until(AuditedDatabase& database, const std::optional<ReplicaSeen>& replica) {
+  if (!replica) return database.store->database_time();
+  const Result<TimeUs> until = audited_until(*replica);
+  if (until) std::cerr << "cairn: The replica is seen " << extent_text(*replica) << ".\n";
+  return until;
 }
 
 // Compares the checkpoints that processes have signed with what is kept, and what is kept with them.
 Status verify_signed(const Settings& settings, const VerifyOptions& options, AuditedDatabase& database,
-                     const RunSource& source, AuditReport& report) {
+                     const RunSource& source, TimeUs until, AuditReport& report) {
   Result<CheckpointOptions> checkpoints = checkpoint_options(choose_database(settings));
   if (!checkpoints) return checkpoints.error();
   Result<TrustedKeys> keys = trusted_keys(options, checkpoints->folder);
   if (!keys) return keys.error();
   if (options.accept)
     if (const Result<SigningKey> key = open_signing_key(*checkpoints); !key) return key.error();
-  const Result<TimeUs> until = seen_until(database);
-  if (!until) return until.error();
   CheckpointTable table(database.dsn, database.store->shards());
   const CheckpointFiles files(checkpoints->folder, database.store->identity());
   CheckpointAudit signatures(table, files, *std::move(keys), [&](const Finding& finding) {
     if (options.of.all) report.add({finding});
   });
-  if (database.is_replica) signatures.until(*until);
+  if (database.is_replica) signatures.until(until);
   signatures.run();
   const std::int64_t patience_ms = std::max(patience_ms_min, checkpoints_missed * checkpoints->every_ms);
   GatheredHeads accepted;
-  audit_signatures(database, source, {signatures.signed_heads(), *until, patience_ms * 1'000},
+  audit_signatures(database, source, {signatures.signed_heads(), until, patience_ms * 1'000},
                    options.accept ? &accepted : nullptr, report);
   if (options.of.all) {
     Result<TrustedKeys> trusted = trusted_keys(options, checkpoints->folder);
@@ -123,12 +129,20 @@ Exit verify_runs(Settings settings, const VerifyOptions& options) {
   if (!source) return source.error();
   AuditReport report(settings.json);
   report.add(graph_findings(database->store->graphs().all()));
-  if (options.of.all || options.accept) {
-    if (const Status read = verify_signed(settings, options, *database, *source, report); !read) return read.error();
-  } else {
+  if (!options.of.all && !options.accept) {
     audit_each(*database, *source, Auditor::Extent::with_values_and_origin, false, report);
+    return report.close(false);
   }
-  return report.close(false);
+  const Result<std::optional<ReplicaSeen>> replica = seen_replica(*database);
+  if (!replica) return replica.error();
+  const Result<TimeUs> until = seen_until(*database, *replica);
+  if (!until) return until.error();
+  if (const Status read = verify_signed(settings, options, *database, *source, *until, report); !read)
+    return read.error();
+  const ExitCode closed = report.close(false);
+  if (closed != exit_ok || !*replica) return closed;
+  const Status recent = check_lag(**replica);
+  return recent ? Exit(closed) : recent.error();
 }
 
 Status check_options(const VerifyOptions& options) {

@@ -211,10 +211,11 @@ Result<ReplicaFacts> follow_replica(const ServerSeen& primary, const std::string
     const bool follows = behind == 0 || !seen->is_replica;
     const std::int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
     if (follows || took > patience)
-      return ReplicaFacts{.is_replica = seen->is_replica,
-                          .bytes_behind = behind,
-                          .followed_ms = follows ? ms : -1,
-                          .replayed_seconds = (seen->now_us - seen->replayed_until_us) / 1'000'000};
+      return ReplicaFacts{
+          .is_replica = seen->is_replica,
+          .bytes_behind = behind,
+          .followed_ms = follows ? ms : -1,
+          .replayed_seconds = seen->replayed_until_us == 0 ? -1 : (seen->now_us - seen->replayed_until_us) / 1'000'000};
     std::this_thread::sleep_for(pause);
   }
 }

@@ -450,5 +450,33 @@ TEST_F(Replica, one_that_lags_behind_a_migration_is_not_to_be_migrated) {
   cairn_ok({"runs"});
 }
 
+// It forgets the time of its last commit, and "nothing found" is said of what was looked at.
+TEST_F(Replica, verify_on_one_that_was_started_again_finds_a_signed_run_that_is_gone) {
+  const std::string run = done_run();
+  Administration(primary(), "a test")
+      .execute("set session_replication_role = replica; delete from cairn.event where run_id = '" + run +
+               "'; delete from cairn.run where run_id = '" + run + "'");
+  // The checkpoint of a server says its time in seconds.
+  EXPECT_TRUE(wait_until([] {
+    return test::ask_number(
+               primary(), "select extract(epoch from clock_timestamp()) - max(at) / 1000000 from cairn.checkpoint") > 3;
+  }));
+  bool has_forgotten = false;
+  for (int n = 0; n < 5 && !has_forgotten; ++n) {  // the primary may commit something by itself
+    test::ask(primary(), "checkpoint");
+    wait_for_replica();
+    test::ask(replica(), "checkpoint");
+    standby_->restart_fast();
+    has_forgotten = test::ask_number(replica(), "select (pg_last_xact_replay_timestamp() is null)::int") == 1;
+  }
+  ASSERT_TRUE(has_forgotten);
+  const Variable dsn("CAIRN_DSN", primary());
+  const Variable read("CAIRN_READ_DSN", replica());
+  const Ran verified = cairn({"verify", "--all", "--json"});
+  EXPECT_EQ(verified.exit, 1) << verified.out << verified.err;
+  EXPECT_NE(verified.out.find(run), std::string::npos) << verified.out;
+  EXPECT_NE(verified.err.find("cairn: The replica is seen until "), std::string::npos) << verified.err;
+}
+
 }  // namespace
 }  // namespace cairn
