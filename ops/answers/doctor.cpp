@@ -50,6 +50,10 @@ void add_server(const ServerFacts& server, std::vector<Check>& checks) {
                         ", track_io_timing " + server.track_io_timing});
   checks.push_back({"connections", server.connections * 5 < std::int64_t{server.connections_max} * 4,
                     std::to_string(server.connections) + " of " + std::to_string(server.connections_max)});
+  if (server.timeline == 0) return;
+  checks.push_back({"timeline", true,
+                    std::to_string(server.timeline) +
+                        (server.timeline > 1 ? ": a standby was promoted, or a backup restored, before" : "")});
 }
 
 // --- what holds vacuum back ------------------------------------------------------------------------------------------

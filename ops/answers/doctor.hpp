@@ -28,8 +28,9 @@ struct ServerFacts {
   std::int32_t connections_max = 0;
   std::int64_t connections = 0;
   std::string user;
-  bool sees_all = false;  // of other users' activity
-  std::string encoding;   // of the database
+  bool sees_all = false;      // of other users' activity
+  std::string encoding;       // of the database
+  std::int64_t timeline = 1;  // of its log of changes; 0: a replica
 };
 
 struct RoleFacts {

@@ -175,6 +175,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/refused_entry_test.cpp
   tests/storage/postgres/schema_test.cpp
   tests/storage/postgres/pooler_test.cpp
+  tests/storage/postgres/server_lines_test.cpp
   tests/storage/postgres/silence_test.cpp
   tests/storage/postgres/tagged_runs_test.cpp
   tests/storage/postgres/unreplicated_test.cpp

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <spdlog/spdlog.h>
 #include <thread>
 
 #include "storage/clock.hpp"
+#include "storage/postgres/server_lines.hpp"
 
 namespace cairn {
 
@@ -90,13 +92,28 @@ void PostgresPool::check_identity(PgConnection& connection) const {
   constexpr std::string_view no_such_table = "42P01";
   std::string found;
   try {
-    const PgResult rows = connection.query(statement("identity"));
+    connection.begin_pipeline();
+    connection.send(statement("identity"));
+    connection.sync();
+    connection.send(statement("server_line"));
+    connection.keep_result();
+    connection.sync();
+    const PgResult rows = connection.receive();
     if (rows.rows() > 0) found = rows.text(0, 0);
   } catch (const PostgresError& failure) {
     if (failure.sqlstate() != no_such_table) throw;
   }
-  if (found == identity_) return;
-  throw AnotherDatabase(another_database_sentence(identity_, found));
+  if (found != identity_) throw AnotherDatabase(another_database_sentence(identity_, found));
+  if (connection.finish_or_fault()) return;  // the login may not ask for it
+  if (const std::optional<PgResult> line = connection.kept()) note_line({line->int8(0, 0), line->int8(0, 1)});
+}
+
+// All pools of the process that lead to one place say it once.
+void PostgresPool::note_line(const ServerLine& met) const {
+  static ServerLines lines;
+  std::string place = identity_;
+  for (const auto& [keyword, value] : options_.overrides) place += " " + keyword + "=" + value;
+  if (const std::optional<std::string> says = lines.note(place, met)) spdlog::warn("{}", *says);
 }
 
 // The others give theirs back in time: a silent server ends their waits as well.

@@ -19,6 +19,8 @@
 
 namespace cairn {
 
+struct ServerLine;
+
 // Settings of the connections of a pool to one database, together with commits_are_synced.sql; behind a pooler each
 // transaction has them (local_settings.sql). The planner may have no statistics of our tables and must use the intended
 // indexes all the same; a process that stops inside a transaction (stopped, swapped out) must not keep its locks; a
@@ -145,6 +147,7 @@ class PostgresPool {
   void give_back(std::unique_ptr<PgConnection> connection);
   std::unique_ptr<PgConnection> open();
   void check_identity(PgConnection& connection) const;
+  void note_line(const ServerLine& met) const;
   bool is_cluster_there(PgConnection& connection);
 
   static constexpr const char* prepared_elsewhere =

@@ -43,7 +43,8 @@ ServerFacts read_server(Administration& database) {
           .connections = row.number(0, 10),
           .user = text(11),
           .sees_all = row.boolean(0, 12),
-          .encoding = text(13)};
+          .encoding = text(13),
+          .timeline = row.number(0, 14)};
 }
 
 std::vector<HolderFacts> read_holders(Administration& database) {

@@ -6,4 +6,6 @@ select current_setting('server_version_num')::int, current_setting('server_versi
   current_user::text,
   coalesce((select rolsuper from pg_roles where rolname = current_user), false)
     or pg_has_role(current_user, 'pg_read_all_stats', 'usage'),
-  getdatabaseencoding()
+  getdatabaseencoding(),
+  case when pg_is_in_recovery() then 0
+       else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint end

@@ -42,6 +42,36 @@ TEST(LostTail, a_graph_that_went_with_it_is_stored_again_before_a_run_of_it_star
   cairn_ok({"verify", run});
 }
 
+// Whether or not it lacks commits, which it cannot know.
+TEST(LostTail, a_worker_says_that_another_server_has_taken_over_and_doctor_shows_the_timeline) {
+  OwnServer primary("line_primary");
+  const Variable dsn("CAIRN_DSN", primary.dsn());
+  cairn_ok({"migrate"});
+  OwnServer standby("line_standby", primary);
+  const Variable both("CAIRN_DSN", primary.dsn_with(standby));
+  const auto timeline = [] {
+    const Json told = cairn({"doctor", "--json"}).json();
+    for (const Json& check : told.at("checks"))
+      if (check.at("name") == "timeline") return check.at("found").get<std::string>();
+    return std::string();
+  };
+  EXPECT_EQ(timeline(), "1");
+  Beside worker({"work"});
+  const Json input = {{"goal", "g"}, {"sub_goals", Json::array()}};
+  const std::string run =
+      cairn_ok({"start", "plan_runner", "--input", input.dump(), "--wait", "--json"}).json().at("run");
+  EXPECT_TRUE(wait_until([&] { return cairn({"show", run, "--dsn", standby.dsn()}).exit == 0; }));
+  primary.kill_at_once();
+  standby.promote();
+  EXPECT_TRUE(wait_until([&] { return worker.err().find("is written on timeline 2 of system") != std::string::npos; }))
+      << worker.err();
+  EXPECT_EQ(timeline(), "2: a standby was promoted, or a backup restored, before");
+  worker.signal(SIGTERM);
+  worker.wait();
+  const std::string log = worker.err();
+  EXPECT_EQ(log.find("is written on timeline"), log.rfind("is written on timeline")) << "once: " << log;
+}
+
 // Its cursor was at positions that others had by then: it went on after them, and confirmed.
 TEST(LostTail, a_feed_that_is_followed_says_so_and_skips_nothing_of_what_the_standby_wrote) {
   OwnServer primary("feed_primary");

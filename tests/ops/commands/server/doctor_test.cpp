@@ -64,6 +64,7 @@ TEST(Doctor, finds_nothing_wrong_with_a_healthy_database) {
                                           "full_page_writes",
                                           "tracking",
                                           "connections",
+                                          "timeline",
                                           "schema_version",
                                           "roles",
                                           "archive_role",
