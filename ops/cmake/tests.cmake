@@ -178,7 +178,6 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/server_lines_test.cpp
   tests/storage/postgres/silence_test.cpp
   tests/storage/postgres/tagged_runs_test.cpp
-  tests/storage/postgres/unreplicated_test.cpp
   tests/storage/pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
@@ -187,6 +186,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/proof/signing_test.cpp
   LONG
   tests/storage/oracle_test.cpp
+  tests/storage/postgres/unreplicated_test.cpp
 )
 cairn_tests(workers postgres cairn_workers
   tests/waiting.cpp

@@ -4,7 +4,6 @@
 #include <array>
 #include <libpq-fe.h>
 #include <map>
-#include <new>
 #include <poll.h>
 
 #include "engine/corrupt_history.hpp"
@@ -271,23 +270,14 @@ std::vector<std::string> PgResult::texts(int row, int column) const {
 
 // --- connection -----------------------------------------------------------------------------------------------------
 
-void PgConnection::Close::operator()(pg_conn* connection) const { PQfinish(connection); }
-
 PgConnection::PgConnection(const PgConnectOptions& options)
     : prepared_(options.prepared), silence_ms_(options.silence_ms), is_given_up_(options.is_given_up) {
   // A setting in front of "dbname" is a default that the DSN may override; one after it wins over the DSN.
-  const std::string dsn = with_network_limits(options.dsn);
-  std::vector<const char*> keywords{"fallback_application_name", "dbname", "client_encoding"};
-  std::vector<const char*> values{options.application.c_str(), dsn.c_str(), "UTF8"};
-  for (const auto& [keyword, value] : options.overrides) {
-    keywords.push_back(keyword.c_str());
-    values.push_back(value.c_str());
-  }
-  keywords.push_back(nullptr);
-  values.push_back(nullptr);
-  connection_.reset(PQconnectdbParams(keywords.data(), values.data(), 1));
-  if (connection_ == nullptr) throw std::bad_alloc();  // libpq says so in no other way
-  if (PQstatus(connection_.get()) != CONNECTION_OK) throw PostgresError("", lost_text(connection_.get()));
+  std::vector<std::pair<std::string, std::string>> settings{{"fallback_application_name", options.application},
+                                                            {"dbname", with_network_limits(options.dsn)},
+                                                            {"client_encoding", "UTF8"}};
+  settings.insert(settings.end(), options.overrides.begin(), options.overrides.end());
+  connection_ = dial(settings, {options.connect_until_us, options.is_given_up});
   PQsetNoticeReceiver(connection_.get(), take_notice, this);
   // Bytes that the socket does not take at once are sent while the answer is awaited: no send waits without a limit.
   CHECK(PQsetnonblocking(connection_.get(), 1) == 0);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "engine/id.hpp"
+#include "storage/postgres/dial.hpp"
 #include "storage/postgres/statements.hpp"
 #include "storage/store.hpp"
 
@@ -176,12 +177,13 @@ struct PgConnectOptions {
   std::int64_t silence_ms = 10'000;                                 // see limit_silence()
   const std::atomic<bool>* is_given_up = nullptr;                   // once true, no answer is waited for any more
   bool is_direct = false;                                           // CAIRN_POOLER says nothing of this way
+  TimeUs connect_until_us = never_us;                               // steady: the hosts share the time until then
 };
 
 class PgConnection {
  public:
   // Throws PostgresError, with pooler_is_unfit for a pooler that lets no transaction pass. Waits for each host of the
-  // DSN as long as with_network_limits() (dsn.hpp) says.
+  // DSN as long as with_network_limits() (dsn.hpp) says, or for its share of the time until `connect_until_us`.
   explicit PgConnection(const PgConnectOptions& options);
   ~PgConnection();
   PgConnection(const PgConnection&) = delete;
@@ -241,9 +243,6 @@ class PgConnection {
   int backend() const;
 
  private:
-  struct Close {
-    void operator()(pg_conn* connection) const;
-  };
   struct Awaited {
     enum class Kind : std::uint8_t { prepare, preamble, result, sync };
     Kind kind = Kind::result;
@@ -281,7 +280,7 @@ class PgConnection {
   bool is_guarded_ = false;  // the guard of `tables_` was sent in this transaction
   std::int64_t silence_ms_;
   const std::atomic<bool>* is_given_up_;
-  std::unique_ptr<pg_conn, Close> connection_;
+  DialledConnection connection_;
   std::unordered_set<std::string> known_;  // statements the server has
   std::deque<Awaited> awaited_;            // results of the pipeline, in order
   bool leaves_rest_ = false;

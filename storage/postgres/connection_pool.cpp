@@ -51,8 +51,10 @@ PostgresPool::PostgresPool(PgConnectOptions options, int connections_max, std::i
       patience_ms_(patience_ms),
       silence_min_ms_(silence_min_ms) {}
 
-std::unique_ptr<PgConnection> PostgresPool::open() {
-  auto connection = std::make_unique<PgConnection>(options_);
+std::unique_ptr<PgConnection> PostgresPool::open(const Patience& patience) {
+  PgConnectOptions options = options_;
+  options.connect_until_us = steady_us() + std::max(patience.left_ms(), silence_min_ms_) * 1'000;
+  auto connection = std::make_unique<PgConnection>(options);
   if (!connection->is_pooled()) {
     const std::string_view settings = settings_                       ? *settings_
                                       : is_cluster_there(*connection) ? citus_settings
@@ -131,7 +133,7 @@ std::unique_ptr<PgConnection> PostgresPool::take(const Patience& patience) {
     }
   }
   try {
-    return open();
+    return open(patience);
   } catch (...) {
     give_back(nullptr);
     throw;

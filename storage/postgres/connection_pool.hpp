@@ -145,7 +145,7 @@ class PostgresPool {
 
   std::unique_ptr<PgConnection> take(const Patience& patience);
   void give_back(std::unique_ptr<PgConnection> connection);
-  std::unique_ptr<PgConnection> open();
+  std::unique_ptr<PgConnection> open(const Patience& patience);
   void check_identity(PgConnection& connection) const;
   void note_line(const ServerLine& met) const;
   bool is_cluster_there(PgConnection& connection);

@@ -7,9 +7,11 @@
 
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection_pool.hpp"
+#include "storage/postgres/dsn.hpp"
 #include "storage/postgres/reachable.hpp"
 #include "storage/postgres/store/postgres_store.hpp"
 #include "tests/storage/postgres/cutting_proxy.hpp"
+#include "tests/storage/silent_host.hpp"
 #include "tests/storage/test_database.hpp"
 #include "tests/storage/test_runs.hpp"
 #include "tests/waiting.hpp"
@@ -179,6 +181,73 @@ TEST(Silence, A19_what_is_committed_is_on_disk_whatever_the_database_says) {
     ask(dsn, "alter database " + database + " set synchronous_commit = " + said);
     EXPECT_EQ(setting(), means);
   }
+}
+
+// --- several hosts ---------------------------------------------------------------------------------------------------
+
+// Two that take connections, and two that are gone.
+class SilentHosts {
+ public:
+  std::string dsn() const {
+    return "host=127.0.0.1,127.0.0.1,127.0.0.1,127.0.0.1 port=" + ports() + " user=tester dbname=postgres";
+  }
+  // The last host answers.
+  std::string dsn_before(const std::string& database) const {
+    return database + " host='127.0.0.1,127.0.0.1,127.0.0.1,127.0.0.1," + socket_folder_of(database) +
+           "' port=" + ports() + ",5432";
+  }
+  const SilentHost& first() const { return hanging_[0]; }
+
+ private:
+  std::string ports() const {
+    return hanging_[0].port() + "," + absent_[0].port() + "," + hanging_[1].port() + "," + absent_[1].port();
+  }
+
+  SilentHost hanging_[2];
+  AbsentHost absent_[2];
+};
+
+// Each had three seconds of its own, whatever the patience.
+TEST(Silence, D2_hosts_that_say_nothing_share_the_patience_and_the_one_after_them_is_reached) {
+  const SilentHosts hosts;
+  PostgresPool pool({hosts.dsn_before(new_database(1))}, 1, 5'000);
+  EXPECT_LT(seconds_of([&] { EXPECT_EQ(pool.query("identity").rows(), 1); }), 9);
+}
+
+TEST(Silence, D2_hosts_of_which_none_answers_are_given_up_within_the_patience) {
+  const SilentHosts hosts;
+  PostgresPool pool({hosts.dsn()}, 1, 2'000);
+  const auto says = [&] {
+    try {
+      (void)pool.query("identity");
+    } catch (const StoreUnavailable& refused) {
+      return std::string(refused.what());
+    }
+    return std::string();
+  };
+  std::string said;
+  EXPECT_LT(seconds_of([&] { said = says(); }), 7);
+  EXPECT_NE(said.find("127.0.0.1, port " + hosts.first().port() + ", said nothing for "), std::string::npos) << said;
+}
+
+TEST(Silence, D2_hosts_that_are_being_connected_to_keep_no_process_from_its_end) {
+  const SilentHosts hosts;
+  PostgresPool pool({hosts.dsn()}, 1, 60'000);
+  std::thread ending([&] {
+    EXPECT_TRUE(hosts.first().is_asked());
+    pool.give_up();
+  });
+  EXPECT_LT(seconds_of([&] { EXPECT_THROW(pool.query("identity"), StoreUnavailable); }), 7);
+  ending.join();
+}
+
+// A name may have several addresses, of which the first takes connections and says nothing.
+TEST(Silence, D2_an_address_is_left_as_well_where_its_host_is_named) {
+  const SilentHost hanging;
+  const std::string database = new_database(1);
+  PostgresPool pool(
+      {database + " host='localhost," + socket_folder_of(database) + "' port=" + hanging.port() + ",5432"}, 1, 5'000);
+  EXPECT_LT(seconds_of([&] { EXPECT_EQ(pool.query("identity").rows(), 1); }), 9);
 }
 
 }  // namespace
