@@ -45,6 +45,7 @@ struct LoadOptions {
   int work_ms = 100;                          // of a sub-goal
   int batch = 900;                            // plans that keep the workers busy in full, before the faults
   int batch_after = 300;                      // and after them, for the seconds of a measurement
+  int checkpoint_ms = 0;  // how often workers sign; 0: as they do. Else runs that lost signed events are looked for
 };
 
 class Load {
@@ -103,7 +104,8 @@ class Load {
   // Drains the workers, then expects: each acknowledged run exists once and is done; each sub-goal is closed once and
   // in the ledger; each attempt was executed at most once, except those first executed while the server lost its
   // latest writes; no attempt's end is recorded twice; runs next to a poisonous one are done. Where commits were lost,
-  // a run acknowledged then may be gone: `verify` names each. Adds one line to the table.
+  // a run acknowledged then may be gone, and one that is there may have lost events: `verify` names each, of the latter
+  // those of which the ledger shows that they were signed (`checkpoint_ms`). Adds one line to the table.
   void expect_nothing_lost_or_doubled(const std::string& fault, int injected);
 
   std::int64_t stale() const { return line_.stale; }  // late writes that were refused, as the drained workers report
@@ -144,6 +146,7 @@ class Load {
   void note_start(std::string run);
   double median_rate() const;
   std::set<std::string> left_unsigned() const;
+  std::set<std::string> shortened() const;
   void check_database() const;
 
   LoadOptions options_;

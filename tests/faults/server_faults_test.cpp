@@ -189,7 +189,7 @@ TEST(Faults, an_asynchronous_standby_that_lags_takes_over) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   OwnServer primary("async_primary");
   OwnServer standby("async_standby", primary);
-  Load load({.name = "async", .dsn = primary.dsn_with(standby)});
+  Load load({.name = "async", .dsn = primary.dsn_with(standby), .checkpoint_ms = 100});
   load.start_plans(6);
   load.measure_before();
   load.start_plans(12);
