@@ -40,7 +40,7 @@ class StoreUnavailable : public std::runtime_error {
 };
 
 // One that no waiting cures: the store leads to another database than it was opened on, or what stands between does not
-// do what the store needs. Who works on it ends.
+// do what the store needs. A worker ends.
 class StoreUnfit : public StoreUnavailable {
  public:
   using StoreUnavailable::StoreUnavailable;

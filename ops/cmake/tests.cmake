@@ -354,7 +354,6 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/audit/export_test.cpp
   tests/ops/audit/export_version_test.cpp
   tests/ops/audit/keep_test.cpp
-  tests/ops/audit/replica_extent_test.cpp
   tests/ops/audit/run_audit_test.cpp
   tests/ops/audit/verify_test.cpp
   tests/ops/commands/bad_input_test.cpp
@@ -379,6 +378,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/servers/citus_test.cpp
   tests/ops/servers/command_walk.cpp
   tests/storage/limits/noted_starts.cpp
+  tests/ops/servers/replica_extent_test.cpp
   tests/ops/servers/replica_test.cpp
   tests/ops/runs/map_items_test.cpp
   tests/ops/trials/checks_test.cpp

@@ -277,7 +277,9 @@ PgConnection::PgConnection(const PgConnectOptions& options)
                                                             {"dbname", with_network_limits(options.dsn)},
                                                             {"client_encoding", "UTF8"}};
   settings.insert(settings.end(), options.overrides.begin(), options.overrides.end());
-  connection_ = dial(settings, {options.connect_until_us, options.is_given_up});
+  Result<DialledConnection> dialled = dial(settings, {options.connect_until_us, options.is_given_up});
+  if (!dialled) throw PostgresError("", dialled.error().message);
+  connection_ = *std::move(dialled);
   PQsetNoticeReceiver(connection_.get(), take_notice, this);
   // Bytes that the socket does not take at once are sent while the answer is awaited: no send waits without a limit.
   CHECK(PQsetnonblocking(connection_.get(), 1) == 0);
@@ -321,7 +323,7 @@ void PgConnection::take_notice(void* connection, const pg_result* notice) {
   if (place != nullptr && place == wait_for_standby) static_cast<PgConnection*>(connection)->is_unreplicated_ = true;
 }
 
-// The warning comes before the commit's answer, or before that of the sync which commits. What is left to read is left.
+// The warning comes before the commit's answer, or before that of the sync which commits. The rest is not read.
 void PgConnection::expect_replicated() {
   if (!std::exchange(is_unreplicated_, false)) return;
   is_left_ = true;

@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 
 #include "storage/clock.hpp"
-#include "storage/postgres/connection.hpp"
 
 namespace cairn {
 namespace {
@@ -104,25 +103,29 @@ class Dialling {
  public:
   Dialling(DialSettings settings, const DialLimits& limits) : settings_(std::move(settings)), limits_(limits) {}
 
-  DialledConnection run() {
+  Result<DialledConnection> run() {
     for (;;) {
       DialledConnection connection = start();
+      if (PQstatus(connection.get()) == CONNECTION_BAD) return failure(text_without_end(connection.get()));
+      read_settings(connection.get());
       switch (follow(connection.get())) {
         case End::connected:
           return connection;
-        case End::failed:
-          fail(lost_text(connection.get()));
+        case End::refused:
+          return failure(text_without_end(connection.get()));
+        case End::given_up:
+          return failure("nothing is waited for any more");
         case End::silent:
           break;
       }
       const std::vector<DialPlace> left = places_left();
-      if (left.empty()) fail("no host is left");
+      if (left.empty() || steady_us() >= limits_.until_us) return failure("no other host or no time is left");
       lead_to(left);
     }
   }
 
  private:
-  enum class End : std::uint8_t { connected, failed, silent };
+  enum class End : std::uint8_t { connected, refused, given_up, silent };
 
   DialledConnection start() {
     std::vector<const char*> keywords, values;
@@ -134,12 +137,15 @@ class Dialling {
     values.push_back(nullptr);
     DialledConnection connection(PQconnectStartParams(keywords.data(), values.data(), 1));
     if (connection == nullptr) throw std::bad_alloc();
-    if (PQstatus(connection.get()) == CONNECTION_BAD) fail(lost_text(connection.get()));
-    const Effective effective(connection.get());
+    return connection;
+  }
+
+  void read_settings(PGconn* connection) {
+    const Effective effective(connection);
     places_ = effective.places();
+    if (is_twice_) places_.pop_back();
     timeout_us_ = effective.timeout_us();
     next_ = 0;
-    return connection;
   }
 
   // Until the connection is made, none can be, or a host that has taken it says no more. libpq goes on from one place
@@ -148,15 +154,16 @@ class Dialling {
     PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
     begin_at(dialled_place(connection));
     for (;;) {
+      if (limits_.is_given_up != nullptr && *limits_.is_given_up) return End::given_up;
       if (is_ready(PQsocket(connection), wanted)) {
         wanted = PQconnectPoll(connection);
         if (wanted == PGRES_POLLING_OK) return End::connected;
-        if (wanted == PGRES_POLLING_FAILED) return End::failed;
+        if (wanted == PGRES_POLLING_FAILED) return End::refused;
         if (const DialPlace now = dialled_place(connection); now != here_) begin_at(now);
       } else if (steady_us() >= here_until_us_) {
         const bool is_new = note_silence();
-        if (steady_us() >= limits_.until_us) fail("no time is left");
-        if (PQstatus(connection) != CONNECTION_STARTED || !is_new) return End::silent;
+        const bool is_over = steady_us() >= limits_.until_us;
+        if (is_over || PQstatus(connection) != CONNECTION_STARTED || !is_new) return End::silent;
         // Nothing came back from there, not even that it is reached: libpq takes this for a refusal, and goes on.
         shutdown(PQsocket(connection), SHUT_RDWR);
         begin_at(here_);
@@ -166,7 +173,6 @@ class Dialling {
 
   // False after a while.
   bool is_ready(int socket, PostgresPollingStatusType wanted) const {
-    if (limits_.is_given_up != nullptr && *limits_.is_given_up) fail("nothing is waited for any more");
     pollfd wait{socket, static_cast<short>(wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT), 0};
     const TimeUs left_us = std::clamp<TimeUs>(here_until_us_ - steady_us(), 0, dial_slice_us);
     return poll(&wait, 1, static_cast<int>((left_us + 999) / 1'000)) > 0;
@@ -216,9 +222,9 @@ class Dialling {
 
   // libpq passes over an empty setting, and a comma is none: a single place with something empty stands there twice.
   void lead_to(std::vector<DialPlace> places) {
-    if (const DialPlace& one = places.front();
-        places.size() == 1 && (one.host.empty() || one.address.empty() || one.port.empty()))
-      places.push_back(DialPlace(one));
+    const DialPlace first = places.front();
+    is_twice_ = places.size() == 1 && (first.host.empty() || first.address.empty() || first.port.empty());
+    if (is_twice_) places.push_back(first);
     std::string hosts, addresses, ports;
     for (std::size_t at = 0; at < places.size(); ++at) {
       const char* comma = at == 0 ? "" : ",";
@@ -231,18 +237,19 @@ class Dialling {
   }
 
   // libpq ends its sentences with a line feed.
-  static std::string lost_text(const PGconn* connection) {
+  static std::string text_without_end(const PGconn* connection) {
     std::string text = PQerrorMessage(connection);
     while (text.ends_with('\n')) text.pop_back();
     return text;
   }
 
-  [[noreturn]] void fail(const std::string& text) const { throw PostgresError("", says_ + text); }
+  Error failure(const std::string& text) const { return {Code::unavailable, says_ + text}; }
 
   DialSettings settings_;
   const DialLimits limits_;
   std::vector<DialPlace> places_;
-  std::size_t next_ = 0;  // the one of them that libpq is at
+  std::size_t next_ = 0;   // the one of them that libpq is at
+  bool is_twice_ = false;  // the only place
   TimeUs timeout_us_ = never_us;
   DialPlace here_;
   TimeUs begun_us_ = 0;
@@ -255,7 +262,8 @@ class Dialling {
 
 void CloseConnection::operator()(pg_conn* connection) const { PQfinish(connection); }
 
-DialledConnection dial(const std::vector<std::pair<std::string, std::string>>& settings, const DialLimits& limits) {
+Result<DialledConnection> dial(const std::vector<std::pair<std::string, std::string>>& settings,
+                               const DialLimits& limits) {
   return Dialling(settings, limits).run();
 }
 

@@ -1,6 +1,6 @@
-// Making a connection of libpq within a limit of time. libpq's own call blocks for each host and each of its addresses
-// in turn, for as long as `connect_timeout` says, and cannot be told that it is waited for no more. Safe from any
-// thread.
+// A connection of libpq that is made within a limit of time. libpq's own call blocks for each host and each of its
+// addresses in turn, as long as `connect_timeout` says, and does not notice that it is waited for no more. Safe from
+// any thread.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/id.hpp"
+#include "engine/result.hpp"
 
 struct pg_conn;
 
@@ -28,8 +29,9 @@ using DialledConnection = std::unique_ptr<pg_conn, CloseConnection>;
 
 // libpq's settings, by keyword; a later one wins, also over those of a DSN that stands in place of "dbname". Each
 // address has the time of its `connect_timeout`, or its share of what is left until `until_us`, if that is less: hosts
-// that say nothing do not take the time of those after them. Throws PostgresError; std::bad_alloc, as libpq says no
-// more.
-DialledConnection dial(const std::vector<std::pair<std::string, std::string>>& settings, const DialLimits& limits);
+// that say nothing do not take the time of those after them. Refuses `unavailable`, with libpq's text and the silent
+// hosts. Throws std::bad_alloc.
+Result<DialledConnection> dial(const std::vector<std::pair<std::string, std::string>>& settings,
+                               const DialLimits& limits);
 
 }  // namespace cairn

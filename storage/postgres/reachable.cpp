@@ -34,8 +34,8 @@ std::string identity_of(PgConnection& connection) {
 // A pooler that keeps a connection for each client never answers two of them by one, nor one client by two. One that
 // does not takes the connection that was given back last, unless others come between.
 bool do_share_connections(Administration& one, std::int64_t backend, PgConnection& other) {
-  constexpr int looks = 5;
-  for (int n = 0; n < looks; ++n) {
+  constexpr int tries = 5;
+  for (int n = 0; n < tries; ++n) {
     const std::int64_t others = other.query(statement("backend")).int4(0, 0);
     if (others == backend || one.query("backend").number(0, 0) != backend) return true;
   }

@@ -24,7 +24,7 @@ std::string socket_folder(const std::string& dsn) {
   return dsn.substr(begin, dsn.find('\'', begin) - begin);
 }
 
-// What stands last in a DSN of a test's database.
+// The last setting in a DSN of a test's database.
 std::string database_of(const std::string& dsn) {
   const std::size_t begin = dsn.rfind("dbname=") + 7;
   return dsn.substr(begin, dsn.find(' ', begin) - begin);

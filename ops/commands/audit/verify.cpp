@@ -4,8 +4,8 @@
 
 #include "ops/audit/checkpoint_audit.hpp"
 #include "ops/audit/export_audit.hpp"
-#include "ops/audit/replica_extent.hpp"
 #include "ops/commands/audit/audit_report.hpp"
+#include "ops/commands/audit/replica_extent.hpp"
 #include "ops/commands/command_options.hpp"
 #include "ops/commands/commands.hpp"
 #include "ops/requests/arguments.hpp"

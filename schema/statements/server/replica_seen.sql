@@ -1,4 +1,4 @@
--- How far a replica has come. All that was committed before `until_us` is there: the time of the commit that it replayed
+-- The extent of a replica. All that was committed before `until_us` is there: the time of the commit that it replayed
 -- last, which it forgets when it starts, or that of the checkpoint of its primary up to which it has written all down.
 -- It follows if it receives what its primary writes and has replayed all of it: that of a quiet primary is old as well.
 select (extract(epoch from clock_timestamp()) * 1000000)::bigint now_us,

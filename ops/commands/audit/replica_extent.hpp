@@ -1,4 +1,4 @@
-// How much an audit on a replica has looked at. "Nothing found" says nothing of what the replica does not have yet.
+// The extent of an audit on a replica. "Nothing found" says nothing of what the replica does not have yet.
 // Pure functions, safe from any thread.
 #pragma once
 

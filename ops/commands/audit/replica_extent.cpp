@@ -1,4 +1,4 @@
-#include "ops/audit/replica_extent.hpp"
+#include "ops/commands/audit/replica_extent.hpp"
 
 #include "ops/terminal/local_time.hpp"
 

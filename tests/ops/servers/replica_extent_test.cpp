@@ -1,5 +1,5 @@
-// How much an audit on a replica has looked at.
-#include "ops/audit/replica_extent.hpp"
+// The extent of an audit on a replica.
+#include "ops/commands/audit/replica_extent.hpp"
 
 #include <gtest/gtest.h>
 
