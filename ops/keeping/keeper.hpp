@@ -49,7 +49,7 @@ class Keeper {
     std::int64_t again_at_us = 0;
   };
 
-  // What a pass does under the lock.
+  // A pass, and the lock under which it removes runs.
   struct Alone {
     ArchiveLock& lock;
     KeepPass& pass;

@@ -1,15 +1,16 @@
 #include "storage/proof/archive_lock.hpp"
 
-#include <optional>
 #include <utility>
 
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
-#include "storage/proof/run_archive.hpp"
 #include "storage/store.hpp"
 
 namespace cairn {
 namespace {
+
+constexpr std::string_view insufficient_privilege = "42501";
+constexpr std::string_view no_such_role = "22023";
 
 bool has_waited_for_lock(Administration& database, std::int64_t patience_ms) {
   if (patience_ms <= 0) return false;
@@ -33,6 +34,12 @@ bool begin_under_lock(Administration& database, std::int64_t patience_ms) {
 }
 
 }  // namespace
+
+std::optional<Error> refusal_of_archivist(const PostgresError& failure) {
+  if (failure.sqlstate() != insufficient_privilege && failure.sqlstate() != no_such_role) return {};
+  return Error{Code::unsupported,
+               std::string("Expected this login to be a member of the role cairn_archive, but: ") + failure.what()};
+}
 
 ArchiveLock::ArchiveLock(std::unique_ptr<Administration> database) : database_(std::move(database)) {}
 ArchiveLock::~ArchiveLock() = default;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/result.hpp"
@@ -12,6 +13,11 @@
 namespace cairn {
 
 class Administration;
+class PostgresError;
+
+// The refusal `unsupported` of a login that is no member of the role cairn_archive; nothing: the failure is another
+// one.
+std::optional<Error> refusal_of_archivist(const PostgresError& failure);
 
 class ArchiveLock {
  public:

@@ -11,8 +11,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::string_view insufficient_privilege = "42501";
-constexpr std::string_view no_such_role = "22023";
 constexpr auto locked_columns = std::to_array<std::string_view>({"place"});
 constexpr auto candidate_columns = std::to_array<std::string_view>({"run_id", "started_at"});
 constexpr auto member_columns = std::to_array<std::string_view>({"run_id", ""});
@@ -95,12 +93,6 @@ std::int64_t remove_locked(PgConnection& connection, Shard shard, std::span<cons
 }
 
 }  // namespace
-
-std::optional<Error> refusal_of_archivist(const PostgresError& failure) {
-  if (failure.sqlstate() != insufficient_privilege && failure.sqlstate() != no_such_role) return {};
-  return Error{Code::unsupported,
-               std::string("Expected this login to be a member of the role cairn_archive, but: ") + failure.what()};
-}
 
 Status as_archivist(Placements& placements, Shard shard, const std::function<void(PgConnection&)>& use) {
   try {

@@ -30,10 +30,6 @@ inline constexpr std::int64_t removal_patience_ms = 10'000;  // with a server th
 // The events that are removed at once, more or less: a transaction takes whole runs, and those that go together.
 inline constexpr std::int64_t removed_events_at_once = 20'000;
 
-// The refusal `unsupported` of a login that is no member of the role cairn_archive; nothing: the failure is another
-// one.
-std::optional<Error> refusal_of_archivist(const PostgresError& failure);
-
 // Calls `use` in one transaction as the role cairn_archive; again after a transient failure. Refuses `unsupported`: the
 // login is no member of that role.
 Status as_archivist(Placements& placements, Shard shard, const std::function<void(PgConnection&)>& use);

@@ -131,7 +131,7 @@ TEST(Faults, notifications_that_are_lost_are_missed_by_nobody) {
 TEST(Faults, a_pooler_killed_and_started_again) {
   if (!is_full()) GTEST_SKIP() << left_to_full;
   OwnServer server("pooled");
-  test::Pooler pooler(server.dsn(), directory());
+  test::PgBouncer pooler(server.dsn(), directory());
   Load load({.name = "pooler", .worker_dsns = {pooler.dsn()}, .dsn = server.dsn()});
   load.start_plans(6);
   load.measure_before();
@@ -147,7 +147,7 @@ TEST(Faults, a_pooler_by_session_with_fewer_connections_than_workers_want) {
   constexpr test::Pooling enough{"session", 40};
   constexpr test::Pooling few{"session", 4};
   OwnServer server("rationed");
-  test::Pooler pooler(server.dsn(), directory(), enough);
+  test::PgBouncer pooler(server.dsn(), directory(), enough);
   Load load({.name = "rationed", .worker_dsns = {pooler.dsn()}, .dsn = server.dsn()});
   load.start_plans(6);
   load.measure_before();

@@ -49,7 +49,7 @@ bool takes_connections(const std::string& path) {
 
 }  // namespace
 
-Pooler::Pooler(const std::string& server_dsn, const std::string& directory, const Pooling& pooling) {
+PgBouncer::PgBouncer(const std::string& server_dsn, const std::string& directory, const Pooling& pooling) {
   const std::string server = socket_folder(server_dsn);
   struct stat owner {};
   if (stat((server + "/.s.PGSQL.5432").c_str(), &owner) != 0) throw std::runtime_error("no server in " + server);
@@ -66,7 +66,7 @@ Pooler::Pooler(const std::string& server_dsn, const std::string& directory, cons
 }
 
 // `led`: a further line of its databases.
-void Pooler::write_settings(const Pooling& pooling, const std::string& led) const {
+void PgBouncer::write_settings(const Pooling& pooling, const std::string& led) const {
   std::ofstream(directory_ + "/pgbouncer.ini")
       << "[databases]\n"
       << led << "* = host=" << server_ << " port=5432\n[pgbouncer]\n"
@@ -76,7 +76,7 @@ void Pooler::write_settings(const Pooling& pooling, const std::string& led) cons
       << "\nlogfile = " << directory_ << "/log\n";
 }
 
-void Pooler::start() {
+void PgBouncer::start() {
   struct stat owner {};
   if (stat(server_.c_str(), &owner) != 0) throw std::runtime_error("no server in " + server_);
   const std::string settings = directory_ + "/pgbouncer.ini";
@@ -91,7 +91,7 @@ void Pooler::start() {
   if (!listens) throw std::runtime_error(std::string(program) + " does not listen; its Debian package is pgbouncer");
 }
 
-void Pooler::lead_to(const std::string& database_dsn) {
+void PgBouncer::lead_to(const std::string& database_dsn) {
   const std::string to = database_of(database_dsn);
   write_settings({}, database_of(dsn_) + " = host=" + server_ + " port=5432 dbname=" + to + "\n");
   kill(pid_, SIGHUP);
@@ -100,18 +100,18 @@ void Pooler::lead_to(const std::string& database_dsn) {
   if (!is_led) throw std::runtime_error("the pooler does not lead to " + to);
 }
 
-void Pooler::start_again() {
+void PgBouncer::start_again() {
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   start();
 }
 
-void Pooler::start_again(const Pooling& pooling) {
+void PgBouncer::start_again(const Pooling& pooling) {
   write_settings(pooling);
   start_again();
 }
 
-Pooler::~Pooler() {
+PgBouncer::~PgBouncer() {
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   std::filesystem::remove_all(directory_);

@@ -12,14 +12,14 @@ struct Pooling {
   int connections = 2;               // to the server; further clients wait for one
 };
 
-class Pooler {
+class PgBouncer {
  public:
   // Forwards to the server that the DSN names by its socket's folder; its own socket is in a new folder below
   // `directory`. Throws std::runtime_error.
-  Pooler(const std::string& server_dsn, const std::string& directory, const Pooling& pooling = {});
-  ~Pooler();
-  Pooler(const Pooler&) = delete;
-  Pooler& operator=(const Pooler&) = delete;
+  PgBouncer(const std::string& server_dsn, const std::string& directory, const Pooling& pooling = {});
+  ~PgBouncer();
+  PgBouncer(const PgBouncer&) = delete;
+  PgBouncer& operator=(const PgBouncer&) = delete;
 
   const std::string& dsn() const { return dsn_; }
   // From now on its clients, which stay connected, are led to this database of the same server.

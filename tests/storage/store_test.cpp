@@ -40,7 +40,7 @@ void StoreTest::SetUp() {
   PostgresOptions options;
   options.dsn = dsn_ = variant.citus ? new_distributed_database(variant.shards) : new_database(variant.shards);
   if (variant.pooled) {
-    pooler_ = std::make_unique<Pooler>(dsn_, scratch_directory());
+    pooler_ = std::make_unique<PgBouncer>(dsn_, scratch_directory());
     options.dsn = pooler_->dsn();
   }
   options.notify = variant.notify;

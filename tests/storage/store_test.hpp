@@ -51,7 +51,7 @@ class StoreTest : public ::testing::TestWithParam<StoreVariant> {
 
  private:
   std::string dsn_;  // "": in memory
-  std::unique_ptr<Pooler> pooler_;
+  std::unique_ptr<PgBouncer> pooler_;
   std::unique_ptr<Store> store_;
 };
 

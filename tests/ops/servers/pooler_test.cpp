@@ -22,7 +22,7 @@ using namespace program;
 TEST(BehindAPooler, D11_commands_workers_and_audits_pass) {
   const std::string data = directory() / "pooled";
   const std::string dsn = cairn({"doctor", "--json", "--data", data}).json().at("dsn");
-  const test::Pooler pooler(dsn, directory());
+  const test::PgBouncer pooler(dsn, directory());
   const auto on_it = [&](Arguments arguments) {
     arguments.insert(arguments.end(), {"--dsn", pooler.dsn()});
     return arguments;
@@ -60,7 +60,7 @@ TEST(BehindAPooler, D11_commands_workers_and_audits_pass) {
 TEST(BehindAPooler, D11_every_kind_of_command_passes) {
   const std::string owner = new_database();
   test::ask(owner, "create role tester superuser login");  // one that the pooler knows, without a password
-  const test::Pooler pooler(test::with_user(owner, "tester"), directory());
+  const test::PgBouncer pooler(test::with_user(owner, "tester"), directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   walk_commands();
 }
@@ -92,7 +92,7 @@ Json echo_plan(int goals) {
 // the pooler; queues with a limit are kept.
 TEST(BehindAPooler, D11_workers_and_the_API_pass_and_are_woken_past_it) {
   const std::string direct = new_database_of_workers();
-  const test::Pooler pooler(direct, directory());
+  const test::PgBouncer pooler(direct, directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   const Variable past("CAIRN_DSN_DIRECT", direct);
   EXPECT_EQ(check_found(cairn({"doctor", "--json"}), "wake_ups"),
@@ -121,7 +121,7 @@ TEST(BehindAPooler, D11_workers_and_the_API_pass_and_are_woken_past_it) {
 
 TEST(BehindAPooler, without_a_way_past_it_workers_poll_and_doctor_says_so) {
   const std::string direct = new_database_of_workers();
-  const test::Pooler pooler(direct, directory());
+  const test::PgBouncer pooler(direct, directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   EXPECT_EQ(check_found(cairn({"doctor", "--json"}), "wake_ups"),
             "ok: behind a pooler; workers poll, CAIRN_DSN_DIRECT would let them be woken");
@@ -132,7 +132,7 @@ TEST(BehindAPooler, without_a_way_past_it_workers_poll_and_doctor_says_so) {
 
 TEST(BehindAPooler, a_way_that_does_not_lead_past_it_is_refused) {
   const std::string direct = new_database_of_workers(), elsewhere = new_database_of_workers();
-  const test::Pooler pooler(direct, directory());
+  const test::PgBouncer pooler(direct, directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   for (const auto& [past, says] :
        {std::pair<std::string, std::string>(pooler.dsn(), "to lead past the pooler, but it leads to one"),
@@ -152,7 +152,7 @@ TEST(BehindAPooler, a_way_that_does_not_lead_past_it_is_refused) {
 // It would try each write again, for ever.
 TEST(BehindAPooler, D11_of_a_mode_that_lets_no_transaction_pass_workers_end_and_commands_are_refused) {
   const std::string direct = new_database_of_workers();
-  test::Pooler pooler(direct, directory());
+  test::PgBouncer pooler(direct, directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   Beside worker({"work"});
   EXPECT_TRUE(wait_until([&] { return test::ask_number(direct, "select count(*) from cairn.session") == 1; }));
@@ -271,7 +271,7 @@ TEST(Connections, twelve_workers_fit_into_twenty_with_a_pooler) {
   server.set("max_connections", "20");
   server.kill_at_once();
   server.start();
-  const test::Pooler pooler(server.dsn(), directory());
+  const test::PgBouncer pooler(server.dsn(), directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   const Variable past("CAIRN_DSN_DIRECT", server.dsn());
   cairn_ok({"migrate"});

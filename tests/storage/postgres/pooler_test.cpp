@@ -76,7 +76,7 @@ void live_many_runs(const std::string& dsn) {
 }
 
 TEST(TransactionPooler, D11_is_found_out_and_commits_and_claims_pass_behind_it) {
-  const Pooler pooler(new_database(1), scratch_directory());
+  const PgBouncer pooler(new_database(1), scratch_directory());
   live_many_runs(pooler.dsn());
   for (int n = 0; n < 4; ++n) {
     EXPECT_EQ(setting(pooler.dsn(), "enable_seqscan"), "on") << "a setting reached another client";
@@ -86,7 +86,7 @@ TEST(TransactionPooler, D11_is_found_out_and_commits_and_claims_pass_behind_it) 
 
 TEST(TransactionPooler, D11_may_be_named_instead_of_being_found_out) {
   const PoolerSaid transaction("transaction");
-  const Pooler pooler(new_database(1), scratch_directory());
+  const PgBouncer pooler(new_database(1), scratch_directory());
   live_many_runs(pooler.dsn());
 }
 
@@ -101,8 +101,8 @@ std::string refusal_of(const std::string& dsn) {
 
 TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_refused_at_once) {
   const std::string server = new_database(1);
-  const Pooler pooler(server, scratch_directory());
-  const Pooler keeping(server, scratch_directory(), {.mode = "session", .connections = 4});
+  const PgBouncer pooler(server, scratch_directory());
+  const PgBouncer keeping(server, scratch_directory(), {.mode = "session", .connections = 4});
   const PoolerSaid session("session");
   EXPECT_NE(refusal_of(pooler.dsn()).find("CAIRN_POOLER=transaction"), std::string::npos);
   EXPECT_EQ(setting(pooler.dsn(), "enable_seqscan"), "on") << "a setting reached another client";
@@ -113,7 +113,7 @@ TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_refused_at_o
 
 // Where its clients are so busy that it does not show at once.
 TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_final_once_a_statement_is_missing) {
-  const Pooler pooler(new_database(1), scratch_directory());
+  const PgBouncer pooler(new_database(1), scratch_directory());
   const PoolerSaid session("session");
   PostgresPool one({pooler.dsn()}, 1), other({pooler.dsn()}, 1);
   try {
@@ -128,7 +128,7 @@ TEST(TransactionPooler, D11_taken_for_one_that_keeps_connections_is_final_once_a
 }
 
 TEST(TransactionPooler, D11_one_by_statement_is_refused_and_its_mode_named) {
-  Pooler pooler(new_database(1), scratch_directory());
+  PgBouncer pooler(new_database(1), scratch_directory());
   const auto store = open_with(pooler.dsn());
   live_a_run(*store, 1);
   pooler.start_again({.mode = "statement"});
@@ -169,7 +169,7 @@ std::vector<std::pair<const char*, std::function<void(Store&)>>> kinds_of_calls(
 // Its clients stay connected: only the transaction itself can notice.
 TEST(TransactionPooler, D10_led_to_another_database_nothing_is_written_there) {
   const std::string server = new_database(1), elsewhere = another_database(), empty = new_empty_database();
-  Pooler pooler(server, scratch_directory());
+  PgBouncer pooler(server, scratch_directory());
   for (const std::string& other : {elsewhere, empty})
     for (const auto& [kind, call] : kinds_of_calls()) {
       pooler.lead_to(server);
@@ -197,7 +197,7 @@ TEST(TransactionPooler, a_transaction_begun_by_text_has_the_settings_too) {
   const std::string server = new_database(1);
   ask(server,
       "do $$ begin execute format('alter database %I set synchronous_commit to off', current_database()); end $$");
-  const Pooler pooler(server, scratch_directory());
+  const PgBouncer pooler(server, scratch_directory());
   PostgresPool pool({pooler.dsn()}, 1);
   const auto setting_in = [](PgConnection& connection, const char* name) {
     return std::string(connection.query({name, std::string("select current_setting('") + name + "')"}).text(0, 0));
@@ -241,7 +241,7 @@ TEST(TransactionPooler, commits_behind_it_wake_who_listens_past_it) {
   for (const char* word : {"", "transaction"}) {
     const PoolerSaid said(word);
     const std::string server = new_database(1);
-    const Pooler pooler(server, scratch_directory());
+    const PgBouncer pooler(server, scratch_directory());
     const auto listening = open_past(pooler.dsn(), server);
     begin_listening(*listening);
     EXPECT_EQ(listeners(server), 1);
@@ -258,7 +258,7 @@ TEST(TransactionPooler, commits_behind_it_wake_who_listens_past_it) {
 
 TEST(TransactionPooler, without_a_way_past_it_nothing_is_listened_to) {
   const std::string server = new_database(1), elsewhere = another_database();
-  const Pooler pooler(server, scratch_directory());
+  const PgBouncer pooler(server, scratch_directory());
   for (const std::string& direct : {std::string(), pooler.dsn(), elsewhere}) {
     const auto store = open_past(pooler.dsn(), direct);
     begin_listening(*store);
@@ -270,7 +270,7 @@ TEST(TransactionPooler, without_a_way_past_it_nothing_is_listened_to) {
 
 TEST(TransactionPooler, which_way_workers_are_woken_is_found_out) {
   const std::string server = new_database(1), elsewhere = another_database();
-  const Pooler pooler(server, scratch_directory());
+  const PgBouncer pooler(server, scratch_directory());
   EXPECT_EQ(find_wake_up(server, "")->how, WakeUp::notifications);
   EXPECT_TRUE(find_wake_up(server, elsewhere)->direct_way) << "it is not used";
   EXPECT_EQ(find_wake_up(pooler.dsn(), "")->how, WakeUp::polls);
@@ -296,7 +296,7 @@ TEST(TransactionPooler, another_word_is_refused) {
 TEST(TransactionPooler, a_server_without_one_is_spoken_to_directly) {
   const std::string dsn = new_database(1);
   EXPECT_FALSE(PgConnection({dsn}).is_pooled());
-  const Pooler pooler(dsn, scratch_directory());
+  const PgBouncer pooler(dsn, scratch_directory());
   EXPECT_TRUE(PgConnection({pooler.dsn()}).is_pooled());
 }
 
@@ -304,7 +304,7 @@ TEST(TransactionPooler, a_server_without_one_is_spoken_to_directly) {
 // commit looks for consumers of the feed once it has locked it.
 TEST(TransactionPooler, where_a_database_has_another_isolation_is_refused_and_a_server_without_one_is_set) {
   const std::string server = new_database(1);
-  const Pooler pooler(server, scratch_directory());
+  const PgBouncer pooler(server, scratch_directory());
   const auto level_of = [](const std::string& dsn) {
     PostgresPool pool({dsn, "test"}, 1);
     return pool.run([](PgConnection& connection) {
@@ -314,7 +314,7 @@ TEST(TransactionPooler, where_a_database_has_another_isolation_is_refused_and_a_
   EXPECT_EQ(level_of(pooler.dsn()), "read committed");
   ask(server, "alter database " + ask_text(server, "select current_database()") +
                   " set default_transaction_isolation = 'repeatable read'");
-  const Pooler later(server, scratch_directory());  // its connections to the server are new
+  const PgBouncer later(server, scratch_directory());  // its connections to the server are new
   EXPECT_EQ(setting(server, "default_transaction_isolation"), "repeatable read");
   EXPECT_EQ(level_of(server), "read committed");
   try {
