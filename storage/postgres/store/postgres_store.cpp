@@ -26,6 +26,12 @@
 namespace cairn {
 namespace {
 
+// Before anything is asked: a connection keeps what it was opened to expect.
+Placements& expecting(Placements& placements, const std::string& identity) {
+  placements.expect_identity(identity);
+  return placements;
+}
+
 class PostgresStore final : public Store {
  public:
   PostgresStore(const PostgresOptions& options, std::int32_t shards, std::string identity, bool is_replica)
@@ -35,12 +41,11 @@ class PostgresStore final : public Store {
         committed_(options.committed),
         placements_({options.dsn, options.application, options.prepared}, options.connections_max, options.patience_ms,
                     options.silence_min_ms),
-        clock_(placements_.whole()),
+        clock_(expecting(placements_, identity_).whole()),
         notifier_(placements_, options.notify && !is_replica,
                   {options.direct_dsn.empty() ? direct_dsn_of_environment() : options.direct_dsn, identity_}),
         claimer_(placements_, notifier_.jobs()),
         starts_(placements_, {options.dsn, "cairn starts", options.prepared}, identity_, options.patience_ms) {
-    placements_.expect_identity(identity_);
     claimer_.on_held_back([this](std::int64_t at_us) { notifier_.notify_at(at_us); });
   }
 
