@@ -73,6 +73,8 @@ class ApiStreamReader : ApiConnection {
   const std::string& type() const { return type_; }
   std::uint64_t largest_piece() const { return largest_piece_; }  // the largest that the server sent at once
   void close() { socket_.close(); }
+  // The server may also cut it off, as it does where its client is to come again.
+  void may_be_cut() { may_be_cut_ = true; }
 
  private:
   void take_pieces();
@@ -83,6 +85,7 @@ class ApiStreamReader : ApiConnection {
   std::function<void(std::uint64_t, boost::beast::string_view, boost::system::error_code&)> on_piece_;
   std::string type_;
   const std::string target_;
+  bool may_be_cut_ = false;
 };
 
 // The DSN, as its owner, of a new, migrated database in the tests' cluster: its tokens are asked of no other test.

@@ -155,7 +155,7 @@ TEST(BehindAPooler, D11_of_a_mode_that_lets_no_transaction_pass_workers_end_and_
   test::PgBouncer pooler(direct, directory());
   const Variable dsn("CAIRN_DSN", pooler.dsn());
   Beside worker({"work"});
-  EXPECT_TRUE(wait_until([&] { return test::ask_number(direct, "select count(*) from cairn.session") == 1; }));
+  EXPECT_TRUE(wait_until([&] { return test::ask_number(direct, "select count(*) from cairn.worker") == 1; }));
   pooler.start_again({.mode = "statement"});
   const std::string says = "Expected a pooler that gives a connection for each transaction";
   expect_refused(cairn({"runs"}), 5, says);

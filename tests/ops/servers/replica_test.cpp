@@ -210,6 +210,7 @@ TEST_F(Replica, streams_and_waits_end_when_it_dies_and_go_on_at_the_database) {
   waiting.send("GET " + runs + "/" + run + "?wait_ms=60000 HTTP/1.1\r\nHost: localhost\r\n\r\n");
   for (int n = 0; n < 20; ++n) EXPECT_EQ(server.get(runs).status, 200) << "it waits there meanwhile";
   standby_->kill_at_once();
+  stream.may_be_cut();
   while (const auto event = stream.next()) last = event->id;
   EXPECT_EQ(waiting.read_reply().status, 200);
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(50)) << "a wait lasts for a minute";

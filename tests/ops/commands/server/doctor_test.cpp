@@ -526,7 +526,7 @@ TEST_F(DoctorProgram, examines_the_embedded_database_and_finds_it_well) {
   EXPECT_EQ(ran.exit, 0) << ran.out;
   const Json shown = ran.json();
   const std::map<std::string, Json> found = checks(shown);
-  EXPECT_EQ(found.size(), 34u);
+  EXPECT_EQ(found.size(), 35u);
   for (const auto& [name, check] : found) EXPECT_EQ(check["ok"], true) << check;
   EXPECT_EQ(found.at("fsync")["found"], "on");
   EXPECT_NE(shown["dsn"].get<std::string>().find("dbname='cairn'"), std::string::npos) << shown["dsn"];
