@@ -82,8 +82,8 @@ class Load {
   void fault_ended();  // from now on work should go on
   // The same, where the time without work counts from its beginning.
   void fault_ended(std::chrono::system_clock::time_point began);
-  // A fault that strikes these workers alone. Its recovery is counted from its beginning, for each plan that one of
-  // them had in its hands then: until that is called again.
+  // A fault that strikes these workers alone. Its recovery is counted from its beginning, for each step that one of
+  // them was at: until it is found to be lost, or the worker calls another one.
   void strike(const std::vector<std::size_t>& workers, const std::function<void()>& fault);
   std::vector<std::size_t> all_workers() const;
   // A fault that loses the server's latest writes. Ends when `fault` returns.
@@ -137,11 +137,10 @@ class Load {
     TimeUs ended_at = 0;
     TimeUs counted_from = 0;
     std::set<pid_t> struck = {};  // workers; empty: all that is
-    bool kills = false;           // them
   };
   void note_recovery(const Outage& outage, TimeUs next);
   void measure_recoveries(const std::vector<Execution>& ledger);
-  void measure_struck(const Outage& outage, const std::map<std::string, std::vector<Execution>>& calls);
+  void measure_struck(const Outage& outage, const std::vector<Execution>& ledger);
   std::string ended_before(TimeUs at) const;
   void note_start(std::string run);
   double median_rate() const;

@@ -130,12 +130,12 @@ constexpr const char* explanations = R"(
   next call of a tool by any worker; under Patroni from the kill of the leader to the first call after another one
   leads, of which 5 s are the time that a leader's claim lasts (`ttl`). Where it strikes some workers (`SIGKILL` and
   `SIGSTOP` of a worker) or their path (a network, a pooler, a cut commit): from its beginning, so that the fault's own
-  time is in it, for each step that such a worker was at, until that step is called again or, where it came through
-  after all, one that follows it. In the mixture both are there. A bound is expected of each: twice the time-to-live of
-  a worker (10 s) and the longest pause between two sweeps (2 s), which is 24 s, beyond the fault's own time; for a
-  struck worker's steps twice as long as all that is ready takes before them in the queue as well. A fault after which
-  no call follows fails the test. The row of two languages measures neither this nor the rate; it counts what is
-  executed twice and does not hold it against what the server forgot, and any of its runs may be left unsigned.
+  time is in it, for each step that such a worker was at, until the history says that it was lost, so that others may
+  have it, or, where the worker goes on, its next call. In the mixture both are there. A bound is expected of each:
+  twice the time-to-live of a worker (10 s) and the longest pause between two sweeps (2 s), which is 24 s, beyond the
+  fault's own time. A fault after which no call follows fails the test. The row of two languages measures
+  neither this nor the rate; it counts what is executed twice and does not hold it against what the server forgot, and
+  any of its runs may be left unsigned.
 - **Rate**: calls a second, the median of three windows of two seconds, before the first fault and likewise after the
   last; at least 95 % is expected. **Meanwhile** is the rate over the whole span that stands next to it, pauses and
   commands of the test included; 95 % is expected where others are not to be held up (`cairn serve`, foreign locks),
