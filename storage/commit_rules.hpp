@@ -51,6 +51,7 @@ struct FoundJob {
   SessionId session = 0;
   std::int64_t epoch = 0;
   StepId step = 0;
+  TimeUs deadline_us = never_us;
 };
 
 // The tombstone of an archived or erased run.

@@ -272,11 +272,12 @@ std::vector<std::pair<std::size_t, FoundRun>> read_found_runs(const PgResult& ro
 }
 
 std::vector<std::pair<std::size_t, FoundJob>> read_found_jobs(const PgResult& rows, std::size_t sent) {
-  static constexpr auto names = std::to_array<std::string_view>({"place", "", "epoch", "step"});
+  static constexpr auto names = std::to_array<std::string_view>({"place", "", "epoch", "step", "deadline"});
   rows.expect_columns(names);
   std::vector<std::pair<std::size_t, FoundJob>> found;
   for (int row = 0; row < rows.rows(); ++row)
-    found.push_back({place_of(rows, row, 0, sent), {rows.int8(row, 1), rows.int8(row, 2), rows.int4(row, 3)}});
+    found.push_back(
+        {place_of(rows, row, 0, sent), {rows.int8(row, 1), rows.int8(row, 2), rows.int4(row, 3), rows.int8(row, 4)}});
   return found;
 }
 

@@ -23,6 +23,7 @@ constexpr std::chrono::seconds window{2};
 constexpr int windows = 3;                 // the rate is their median
 constexpr TimeUs silence_us = 12'000'000;  // a session's time-to-live, and the longest pause between two sweeps
 constexpr double rate_kept = 0.95;         // of the rate before the fault
+constexpr int rate_tries = 2;              // a machine's pace changes from one minute to the next
 
 TimeUs system_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -103,7 +104,7 @@ std::map<std::string, int> groups_of(const std::vector<Execution>& calls) {
   return groups;
 }
 
-// Of this worker, or of any.
+// The next call of this worker, or of any.
 std::optional<TimeUs> next_call(const std::vector<Execution>& ledger, TimeUs from,
                                 std::optional<pid_t> worker = std::nullopt) {
   std::optional<TimeUs> next;
@@ -320,8 +321,10 @@ void Load::measure_before() {
 // With as much work as before: what was started then may be about to end.
 void Load::measure_after() {
   if (!is_full()) return;
-  start_batch(options_.batch_after);
-  line_.after_per_s = median_rate();
+  for (int tries = 0; tries < rate_tries && line_.after_per_s < rate_kept * line_.before_per_s; ++tries) {
+    start_batch(options_.batch_after);
+    line_.after_per_s = median_rate();
+  }
 }
 
 void Load::measure_during(const std::function<void()>& fault, double kept_at_least) {

@@ -137,7 +137,8 @@ constexpr const char* explanations = R"(
   neither this nor the rate; it counts what is executed twice and does not hold it against what the server forgot, and
   any of its runs may be left unsigned.
 - **Rate**: calls a second, the median of three windows of two seconds, before the first fault and likewise after the
-  last; at least 95 % is expected. **Meanwhile** is the rate over the whole span that stands next to it, pauses and
+  last; at least 95 % is expected. Where it is less after the last, it is measured once more, and that is shown.
+  **Meanwhile** is the rate over the whole span that stands next to it, pauses and
   commands of the test included; 95 % is expected where others are not to be held up (`cairn serve`, foreign locks),
   80 % under the old snapshot; elsewhere it is shown and nothing is expected of it.
 - **Signatures**: the last commits of a killed worker are unsigned. Before `verify --all` has to find nothing, such ends

@@ -29,6 +29,14 @@ void receive_heads(PgConnection& connection, ClaimedBatch& batch) {
     if (const auto head = read.heads.find(held.run); head != read.heads.end()) held.run_head = head->second;
 }
 
+// Another claim of the same session may have got the job since, with the next epoch as well, if this one was rolled
+// back; it began at another moment, and so did the time that the step has. Steps whose time is not limited show no
+// difference: those are taken for another's, and a session gives up what it holds and does not know of.
+bool is_claimed_as(const FoundJob& found, const HeldJob& held) {
+  return found.session == held.session && found.epoch == held.epoch && found.deadline_us == held.deadline_us &&
+         held.deadline_us != never_us;
+}
+
 // After a COMMIT whose answer was lost: the jobs that are held as we claimed them. Read under lock, because the server
 // may still be carrying out that COMMIT.
 ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request, const std::vector<HeldJob>& claimed) {
@@ -44,8 +52,7 @@ ClaimedBatch still_ours(PgConnection& connection, const ClaimRequest& request, c
   connection.sync();
   ClaimedBatch ours;
   for (const auto& [place, job] : read_found_jobs(connection.receive(), claimed.size())) {
-    const HeldJob& held = claimed[place];
-    if (job.session == held.session && job.epoch == held.epoch) ours.jobs.push_back(held);
+    if (is_claimed_as(job, claimed[place])) ours.jobs.push_back(claimed[place]);
   }
   receive_heads(connection, ours);
   connection.finish();

@@ -113,7 +113,7 @@ void CuttingProxy::relay(int client) {
   }
   std::string seen;
   Message message;
-  bool in_transaction = false;
+  bool in_transaction = false, is_cut = false;
   while (!stop_) {
     std::array<pollfd, 2> waits{{{client, POLLIN, 0}, {server, POLLIN, 0}}};
     if (poll(waits.data(), waits.size(), 20) <= 0) continue;
@@ -132,18 +132,20 @@ void CuttingProxy::relay(int client) {
     message.add(seen, in_transaction);
     const Cut cut = message.commits() ? cut_.exchange(Cut::none) : Cut::none;
     if (cut == Cut::before_it_arrives) {
-      ++cuts_;
+      is_cut = true;
       break;
     }
     if (send(server, seen.data(), seen.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(seen.size())) break;
     if (cut == Cut::none) continue;
-    ++cuts_;
+    is_cut = true;
     // The server's own word that it is done; the client never hears it.
     while (is_readable(server, 10'000) && forward(server, -1, seen) && !is_ready(seen)) {
     }
     break;
   }
+  cuts_ += is_cut ? 1 : 0;
   close(server);
+  if (is_cut && on_cut_) on_cut_();
   close(client);
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace cairn::test {
@@ -22,6 +24,8 @@ class CuttingProxy {
   std::string dsn() const { return dsn_; }
   void cut_next_commit(Cut cut) { cut_ = cut; }
   int cuts() const { return cuts_; }
+  // Called with each cut, after the server has lost its client and before the client sees it. Set before the first one.
+  void on_cut(std::function<void()> call) { on_cut_ = std::move(call); }
   // From now on nothing is passed on, and nothing is closed: a network that loses everything.
   void swallow() { swallows_ = true; }
   int swallowed() const { return swallowed_; }  // pieces of what clients sent
@@ -37,6 +41,7 @@ class CuttingProxy {
   int listener_ = -1;
   std::atomic<Cut> cut_{Cut::none};
   std::atomic<int> cuts_{0};
+  std::function<void()> on_cut_;
   std::atomic<bool> swallows_{false};
   std::atomic<int> swallowed_{0};
   std::atomic<bool> stop_{false};

@@ -201,6 +201,24 @@ TEST(PostgresStore, a_claim_whose_answer_was_lost_leaves_no_job_held_by_nobody_k
   }
 }
 
+// By the session and the epoch alone both claims are the same: then one worker would execute the step twice.
+TEST(PostgresStore, a_claim_that_was_rolled_back_is_not_taken_for_the_next_one_of_its_session) {
+  const std::string dsn = new_database(1);
+  CuttingProxy proxy(dsn);
+  const auto store = store_on(proxy.dsn()), direct = store_on(dsn);
+  TestRun run(*store);
+  ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
+  std::vector<HeldJob> next;
+  ClaimRequest later = claim_request(7, 1);
+  ++later.now_us;
+  proxy.on_cut([&] { wait_until([&] { return !(next = direct->claim(later).jobs).empty(); }); });
+  proxy.cut_next_commit(CuttingProxy::Cut::before_it_arrives);
+  EXPECT_TRUE(store->claim(claim_request(7, 1)).jobs.empty());
+  EXPECT_EQ(proxy.cuts(), 1);
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(store->jobs().of(run.id()).at(0).epoch, next[0].epoch);
+}
+
 TEST(PostgresStore, terminated_connections_are_replaced) {
   const std::string dsn = new_database(1);
   const auto store = store_on(dsn);
