@@ -223,6 +223,7 @@ Status Eraser::remove_by_file() {
   const Result<ArchiveReport> done = archiver.erase(plan_.file, roots_, going_, plan_.by);
   if (!done) return done.error();
   report_.removed = done->removed;
+  report_.file_was_there = done->was_there;  // perhaps since it waited for another process that archives
   if (!report_.file_was_there) return Done{};
   for (const RunId& root : roots_)
     if (!kept.contains(root) && parts_.store.run(root))

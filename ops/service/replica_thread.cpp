@@ -37,8 +37,10 @@ struct ReplicaThread::Parts {
     }
   }
 
-  void warn(const std::string& why) {
-    warning.say("The API's replica is away, the database itself is asked until it is back: " + why);
+  // Another reason is said at once: a refusal may follow while it is known to be away.
+  void warn(const Result<std::string>& why) {
+    const std::string& text = why ? *why : why.error().message;
+    (why ? away : refused).say("The API's replica is away, the database itself is asked until it is back: " + text);
   }
 
   long work() {
@@ -46,7 +48,7 @@ struct ReplicaThread::Parts {
     const Result<std::string> why = attempt();
     is_open = why && why->empty();
     if (!is_open)
-      warn(why ? *why : why.error().message);
+      warn(why);
     else
       spdlog::info("The API's replica is there.");
     return is_open ? pause_once_open_ms : pause_between_attempts_ms;
@@ -57,7 +59,7 @@ struct ReplicaThread::Parts {
   const std::int64_t patience_ms;
   const Use use;
   bool is_open = false;
-  RareWarning warning;
+  RareWarning away, refused;
   std::optional<PeriodicThread> thread;
 };
 
@@ -70,7 +72,7 @@ Result<std::unique_ptr<ReplicaThread>> ReplicaThread::start(const Settings& sett
   const Result<std::string> why = parts->attempt();
   if (!why) return why.error();
   if (why->empty()) return std::unique_ptr<ReplicaThread>();
-  parts->warn(*why);
+  parts->warn(why);
   parts->thread.emplace([&parts = *parts] { return parts.work(); });
   return std::unique_ptr<ReplicaThread>(new ReplicaThread(std::move(parts)));
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "engine/json.hpp"
+#include "storage/clock.hpp"
 #include "storage/feed/shard_reader.hpp"
 
 namespace cairn {
@@ -210,6 +211,7 @@ Status Feed::put_consumer(const FeedConsumer& consumer) {
   const auto put = [&] { return placements_.whole().query("add_feed_consumer", row).rows() > 0; };
   if (put()) return Done{};
   const Result<FeedConsumer> there = this->consumer(consumer.name);
+  if (there && there->id == consumer.id) return Done{};  // its own, whose answer was lost
   const bool is_left = there && now_us - there->created_at > adding_us_max && !place_of(*there);
   if (is_left) undo_add(*there);
   if ((is_left || !there) && put()) return Done{};
@@ -479,11 +481,13 @@ void Feed::trim_some(const ShardSet& changed) {
   const auto stay = [](const std::exception& failure) {
     spdlog::warn("Rows of the feed that all consumers have stay for now: {}", failure.what());
   };
+  const TimeUs until_us = steady_us() + limits_.trimmed_for_us;
   try {
     std::vector<std::int64_t> begins(static_cast<std::size_t>(shards_));
     for (const ShardSet& together : reached_together()) {
       const ShardSet shards = in_both(together, changed);
-      if (!shards.empty()) trim_portion(shards, begins);
+      while (!shards.empty() && trim_portion(shards, begins) >= limits_.trimmed_at_once && steady_us() < until_us) {
+      }
     }
   } catch (const StoreUnavailable& failure) {
     stay(failure);

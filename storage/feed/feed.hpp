@@ -71,6 +71,7 @@ struct FeedLimits {
   // Rows of one transaction, so that it ends in time however many wait.
   std::int32_t numbered_at_once = 10'000;
   std::int32_t trimmed_at_once = 10'000;
+  TimeUs trimmed_for_us = 1'000'000;  // after a confirm, portion by portion, until none is left or so long has passed
   // Rows of a shard without a position, which those who ask for the standing of consumers have counted each time.
   std::int32_t counted_at_most = 10'000;
 };
@@ -99,9 +100,9 @@ class Feed {
   // older than the consumer's place, and rows from it on were removed; or add() was cut short before it had a place).
   // REQUIRES: limit >= 1.
   Result<FeedPage> page(const std::string& name, const std::string& cursor, std::int32_t limit);
-  // The consumer has all before the cursor, which becomes its place. A portion of the rows that every consumer has is
-  // removed; where that fails, a later call does it. Refuses as page(), and `conflict` where the place is further than
-  // the cursor, as with two readers of one name, or while other readers move it all the time.
+  // The consumer has all before the cursor, which becomes its place. Rows that every consumer has are removed, for a
+  // second at most; where that fails, or some are left, a later call does it. Refuses as page(), and `conflict` where
+  // the place is further than the cursor, as with two readers of one name, or while other readers move it all the time.
   Status confirm(const std::string& name, const std::string& cursor, FeedMove move = FeedMove::on);
   // Gives each row that is visible its position. Called where the server's log has begun again, as after the import of
   // a dump, before the first commit: it may get an earlier place in the log than those of its run before it.

@@ -331,7 +331,10 @@ void PgConnection::expect_replicated() {
                       "the wait for a synchronous standby was cancelled, which may lack the commit");
 }
 
-void PgConnection::fail() const { throw PostgresError("", lost_text(connection_.get())); }
+// A server that ends a connection whose commit waits for a standby warns first.
+void PgConnection::fail() const {
+  throw PostgresError(is_unreplicated_ ? std::string(completion_unknown) : "", lost_text(connection_.get()));
+}
 
 void PgConnection::execute(std::string_view text) {
   drop_rest();

@@ -24,19 +24,20 @@ struct ServerLine;
 // Settings of the connections of a pool to one database, together with commits_are_synced.sql; behind a pooler each
 // transaction has them (local_settings.sql). The planner may have no statistics of our tables and must use the intended
 // indexes all the same; a process that stops inside a transaction (stopped, swapped out) must not keep its locks; a
-// statement whose client has given it up must not wait on; and each statement must see what was committed before it,
-// whatever the database or the role has set (behind a pooler another isolation is refused).
+// statement whose client has given it up must not wait on; and whatever the database or the role has set, each
+// statement must see what was committed before it (behind a pooler another isolation is refused), and warnings must
+// arrive.
 inline constexpr std::string_view hot_settings =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; "
     "SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_sort = off; SET jit = off; "
     "SET idle_in_transaction_session_timeout = '5s'; SET client_connection_check_interval = '2s'; "
-    "SET default_transaction_isolation = 'read committed'; ";
+    "SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning'; ";
 
 // In place of them where Citus plans: it cannot plan for values that it does not see. A pool finds out by its first
 // connection which of them are its own.
 inline constexpr std::string_view citus_settings =
     "SET jit = off; SET idle_in_transaction_session_timeout = '5s'; SET client_connection_check_interval = '2s'; "
-    "SET default_transaction_isolation = 'read committed'; ";
+    "SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning'; ";
 
 // Begins a transaction in which the planner may read whole tables.
 inline constexpr std::string_view begin_widely =

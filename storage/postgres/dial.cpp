@@ -99,6 +99,13 @@ bool is_name(const DialPlace& place) {
   return !place.host.empty() && place.address.empty() && !place.host.starts_with('/') && !place.host.starts_with('@');
 }
 
+// `met` as libpq says it: it has its own for a host or a port that is not named.
+bool is_at(const DialPlace& place, const DialPlace& met) {
+  if (!place.port.empty() && place.port != met.port) return false;
+  if (!place.address.empty()) return place.address == met.address;
+  return place.host.empty() || place.host == met.host || place.host == met.address;
+}
+
 class Dialling {
  public:
   Dialling(DialSettings settings, const DialLimits& limits) : settings_(std::move(settings)), limits_(limits) {}
@@ -180,8 +187,8 @@ class Dialling {
 
   void begin_at(DialPlace place) {
     here_ = std::move(place);
-    for (std::size_t at = next_; at < places_.size(); ++at)
-      if (is_of(places_[at])) {
+    for (std::size_t step = 0; step < places_.size(); ++step)
+      if (const std::size_t at = (next_ + step) % places_.size(); is_at(places_[at], here_)) {
         next_ = at;
         break;
       }
@@ -195,13 +202,6 @@ class Dialling {
     begun_us_ = now_us;
   }
 
-  // libpq says its own of a host or a port that is not named.
-  bool is_of(const DialPlace& place) const {
-    const std::string& named = place.host.empty() ? place.address : place.host;
-    return (named.empty() || named == here_.host || named == here_.address) &&
-           (place.port.empty() || place.port == here_.port);
-  }
-
   bool note_silence() {
     const std::string address = here_.address.empty() || here_.address == here_.host ? "" : " (" + here_.address + ")";
     says_ += here_.host + address + ", port " + here_.port + ", said nothing for " +
@@ -209,14 +209,18 @@ class Dialling {
     return silent_.insert(here_).second;
   }
 
-  // Those after the silent one, and before them the other addresses of its name.
+  // All but those that said nothing, and the other addresses of a silent one's name. libpq comes back to the first
+  // place where it prefers some kind of server and has found none.
   std::vector<DialPlace> places_left() const {
     std::vector<DialPlace> left;
-    const DialPlace& named = places_[next_];
-    if (is_name(named))
-      for (const std::string& address : addresses_of(named))
-        if (!silent_.contains({named.host, address, here_.port})) left.push_back({named.host, address, named.port});
-    left.insert(left.end(), places_.begin() + static_cast<std::ptrdiff_t>(next_) + 1, places_.end());
+    for (const DialPlace& place : places_) {
+      const auto is_there = [&](const DialPlace& met) { return is_at(place, met); };
+      if (std::none_of(silent_.begin(), silent_.end(), is_there))
+        left.push_back(place);
+      else if (is_name(place))
+        for (const std::string& address : addresses_of(place))
+          if (!silent_.contains({place.host, address, here_.port})) left.push_back({place.host, address, place.port});
+    }
     return left;
   }
 

@@ -26,6 +26,7 @@ bool has_waited_for_lock(Administration& database, std::int64_t patience_ms) {
 // As the role that may remove runs, so that a login without it is refused before anything is written.
 bool begin_under_lock(Administration& database, std::int64_t patience_ms) {
   database.begin();
+  database.execute("set transaction isolation level read committed");  // no snapshot is to last
   database.query("become_archivist");
   database.query("archive_limits", {std::to_string(patience_ms)});
   if (!database.query("try_lock_archive").boolean(0, 0) && !has_waited_for_lock(database, patience_ms)) return false;

@@ -539,7 +539,8 @@ void Load::measure_struck(const Outage& outage, const std::vector<Execution>& le
   for (const Execution& held : ledger) {
     const TimeUs since_us = outage.counted_from - held.at;
     if (!outage.struck.contains(held.worker) || since_us < 0 || since_us >= work_us) continue;
-    std::optional<TimeUs> next = next_call(ledger, outage.counted_from + 1, held.worker);
+    std::optional<TimeUs> next;
+    if (!killed_.contains(held.worker)) next = next_call(ledger, outage.ended_at + 1, held.worker);
     const auto [begin, end] = losses.equal_range(held.key);
     for (auto loss = begin; loss != end; ++loss)
       if (loss->second >= outage.counted_from && (!next || loss->second < *next)) next = loss->second;

@@ -131,7 +131,8 @@ constexpr const char* explanations = R"(
   leads, of which 5 s are the time that a leader's claim lasts (`ttl`). Where it strikes some workers (`SIGKILL` and
   `SIGSTOP` of a worker) or their path (a network, a pooler, a cut commit): from its beginning, so that the fault's own
   time is in it, for each step that such a worker was at, until the history says that it was lost, so that others may
-  have it, or, where the worker goes on, its next call. In the mixture both are there. A bound is expected of each:
+  have it, or, where the worker lives, until its next call after the fault has ended. In the mixture both are there. A
+  bound is expected of each:
   twice the time-to-live of a worker (10 s) and the longest pause between two sweeps (2 s), which is 24 s, beyond the
   fault's own time. A fault after which no call follows fails the test. The row of two languages measures
   neither this nor the rate; it counts what is executed twice and does not hold it against what the server forgot, and

@@ -84,8 +84,7 @@ Pool::Slot Pool::start(HeldJob job) { return start(std::move(job), 0, now_); }
 
 Pool::Slot Pool::start(HeldJob job, std::int64_t kept, TimeUs since_us) {
   if (draining_) {
-    // The process that opened the step may have a clock that is ahead, or the step waits for its backoff.
-    release(job, std::max(job.job.run_at_us, database_));
+    release(job, database_);
     return 0;
   }
   const Slot slot = ++last_slot_;
@@ -94,11 +93,13 @@ Pool::Slot Pool::start(HeldJob job, std::int64_t kept, TimeUs since_us) {
   return slot;
 }
 
+// No earlier than the run says: the process that opened the step may have a clock that is ahead, or the time by which
+// this one decided is some moments old, or the step waits for its backoff.
 void Pool::release(const HeldJob& job, TimeUs run_at_us) {
   actions_.releases.push_back(
       {job.run,
        {.branch = job.job.branch, .session = job.session, .epoch = job.epoch, .step = job.job.step},
-       run_at_us});
+       std::max(run_at_us, job.job.run_at_us)});
 }
 
 void Pool::created_held(HeldJob job) { start(std::move(job)); }
@@ -131,8 +132,9 @@ void Pool::leave_to_others(Slot slot, TimeUs run_at_us) {
 }
 
 void Pool::give_back(Slot slot, TimeUs run_at_us) {
-  leave_to_others(slot, run_at_us);
-  due(run_at_us);
+  const TimeUs offered_us = std::max(run_at_us, slots_.at(slot).job.job.run_at_us);
+  leave_to_others(slot, offered_us);
+  due(offered_us);
 }
 
 // At once, as our own claims pass it by. Where too many runs are left for that, after the pause.

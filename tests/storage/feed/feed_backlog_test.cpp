@@ -18,8 +18,8 @@ class FeedBacklog : public FeedTest {
 };
 INSTANTIATE_TEST_SUITE_P(Feeds, FeedBacklog, ::testing::ValuesIn(servers_of_feed()), name_of_server);
 
-TEST_P(FeedBacklog, that_a_consumer_leaves_goes_in_portions_and_each_confirm_removes_one) {
-  open_feed({.trimmed_at_once = 4});
+TEST_P(FeedBacklog, that_a_consumer_leaves_goes_in_portions_and_each_confirm_removes_one_at_least) {
+  open_feed({.trimmed_at_once = 4, .trimmed_for_us = 0});
   add("works", FeedStart::now);
   add("away", FeedStart::now);
   TestRun& run = new_run(3);
@@ -32,6 +32,15 @@ TEST_P(FeedBacklog, that_a_consumer_leaves_goes_in_portions_and_each_confirm_rem
     take_all("works");
     EXPECT_EQ(rows(), left);
   }
+}
+
+// A consumer may read a day's commits and confirm them once.
+TEST_P(FeedBacklog, of_several_portions_goes_with_one_confirm_while_there_is_time) {
+  open_feed({.trimmed_at_once = 4});
+  add("nightly", FeedStart::now);
+  commit_rows(new_run(3), 30);
+  take_all("nightly");
+  EXPECT_EQ(rows(), 1);
 }
 
 TEST_P(FeedBacklog, of_several_portions_goes_with_its_consumer) {

@@ -427,6 +427,18 @@ TEST(Pool, what_is_given_back_is_released_with_its_fence_and_not_claimed_before_
   EXPECT_TRUE(pool.is_idle() || pool.free_slots() == 8);
 }
 
+// Found by the simulator, seed 3389331801: a step that waited for its turn was given back by an older time than its
+// own.
+TEST(Pool, what_is_given_back_is_offered_no_earlier_than_its_time) {
+  Pool pool(options());
+  (void)pool.drain_actions();
+  HeldJob later = job();
+  later.job.run_at_us = 900;
+  pool.claimed(0, {later});
+  pool.give_back(pool.drain_actions().starts.at(0).slot, 700);
+  EXPECT_EQ(pool.drain_actions().releases.at(0).run_at_us, 900);
+}
+
 // A worker without the step's handler claimed the job again the moment it was due, before the workers that have it.
 TEST(Pool, what_is_passed_on_is_left_to_others) {
   Pool pool(options(32, 1));
