@@ -166,7 +166,10 @@ class Dialling {
         wanted = PQconnectPoll(connection);
         if (wanted == PGRES_POLLING_OK) return End::connected;
         if (wanted == PGRES_POLLING_FAILED) return End::refused;
-        if (const DialPlace now = dialled_place(connection); now != here_) begin_at(now);
+        if (const DialPlace now = dialled_place(connection); now != here_) {
+          begin_at(now);
+          if (silent_.contains(here_)) return End::silent;  // libpq has come back to it
+        }
       } else if (steady_us() >= here_until_us_) {
         const bool is_new = note_silence();
         const bool is_over = steady_us() >= limits_.until_us;

@@ -241,6 +241,19 @@ TEST(Silence, D2_hosts_that_are_being_connected_to_keep_no_process_from_its_end)
   ending.join();
 }
 
+// libpq asks all for a standby first, and comes back to the first host then.
+TEST(Silence, D2_a_standby_that_is_preferred_and_says_nothing_does_not_keep_from_the_primary) {
+  const std::string database = new_database(1), place = socket_folder_of(database);
+  const SilentHost hanging;
+  const AbsentHost absent;
+  for (const auto& [hosts, ports] :
+       {std::pair("127.0.0.1," + place, absent.port() + ",5432"), {place + ",127.0.0.1", "5432," + hanging.port()}}) {
+    PostgresPool pool({database + " host='" + hosts + "' port=" + ports + " target_session_attrs=prefer-standby"}, 1,
+                      6'000);
+    EXPECT_LT(seconds_of([&] { EXPECT_EQ(pool.query("identity").rows(), 1); }), 9) << hosts;
+  }
+}
+
 // A name may have several addresses, of which the first takes connections and says nothing.
 TEST(Silence, D2_an_address_is_left_as_well_where_its_host_is_named) {
   const SilentHost hanging;
