@@ -39,6 +39,7 @@ Json consumer_json(const FeedStanding& standing) {
           {"graph", consumer.filter.graph.empty() ? Json(nullptr) : Json(consumer.filter.graph)},
           {"tags", consumer.filter.tags},
           {"types", consumer.filter.types},
+          {"has_places", standing.has_places},
           {"reads_history", standing.reads_history},
           {"behind", standing.behind},
           {"oldest_at", standing.oldest ? Json(time_text(*standing.oldest)) : Json(nullptr)},

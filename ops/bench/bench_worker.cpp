@@ -14,31 +14,34 @@
 namespace cairn {
 namespace {
 
-constexpr long report_ms = 5;
-
 struct BenchWorkerOptions {
   int concurrency = 1'000;
   int fuse_steps = 32;
+  long report_ms = 5;
+  std::vector<std::string> queues;
   std::string model_url;
 };
 
 // Prints the progress of this process whenever it has changed.
 class ProgressLines {
  public:
+  explicit ProgressLines(long every_ms) : every_ms_(every_ms) {}
+
   // The time until the next call.
   long print() {
     const Executed now = executed();
-    if (now.steps == printed_.steps && now.ended == printed_.ended) return report_ms;
+    if (now.steps == printed_.steps && now.ended == printed_.ended) return every_ms_;
     printed_ = now;
     print_json({{"executed", now.steps},
                 {"first_at_us", now.first_at_us},
                 {"ended", now.ended},
                 {"ended_at_us", now.ended_at_us}});
     std::cout.flush();
-    return report_ms;
+    return every_ms_;
   }
 
  private:
+  const long every_ms_;
   Executed printed_;
 };
 
@@ -59,13 +62,14 @@ Exit bench_worker(const Settings& settings, const BenchWorkerOptions& options) {
   WorkerOptions worker_options;
   worker_options.concurrency = options.concurrency;
   worker_options.fuse_steps = options.fuse_steps;
+  worker_options.queues = options.queues;
   Worker worker(**store, **catalogue, worker_options);
   signals.watch(&worker);
   print_json({{"ready", true}});
   std::cout.flush();
   WorkerReport report;
   {
-    ProgressLines lines;
+    ProgressLines lines(options.report_ms);
     const PeriodicThread prints([&lines] { return lines.print(); });
     report = worker.run();
   }
@@ -82,6 +86,8 @@ void add_bench_worker(CommandLine& line) {
                                   [&](const Settings& settings) { return bench_worker(settings, options); });
   command.add_option("--concurrency", options.concurrency, "Branches held at once");
   command.add_option("--fuse", options.fuse_steps, "Pure steps in one commit");
+  command.add_option("--report-ms", options.report_ms, "Between two reports of what it has done");
+  command.add_option("--queue", options.queues, "Work only on this queue (repeatable)");
   command.add_option("--model-url", options.model_url, "The model");
   command.group("");
 }

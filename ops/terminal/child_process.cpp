@@ -134,4 +134,12 @@ std::optional<std::string> ChildProcess::read_line() {
   }
 }
 
+std::size_t ChildProcess::read_some(std::span<char> room) {
+  for (;;) {
+    const ssize_t got = read(out_, room.data(), room.size());
+    if (got < 0 && errno == EINTR) continue;
+    return got < 0 ? 0 : static_cast<std::size_t>(got);
+  }
+}
+
 }  // namespace cairn

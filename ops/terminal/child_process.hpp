@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -34,6 +35,8 @@ class ChildProcess {
   int wait();        // the wait status
   // The next line of its stdout; nothing at its end. REQUIRES: piped.
   std::optional<std::string> read_line();
+  // The next bytes of its stdout, up to the size of `room`; 0 at its end. REQUIRES: piped.
+  std::size_t read_some(std::span<char> room);
 
  private:
   pid_t pid_ = -1;

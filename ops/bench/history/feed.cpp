@@ -1,20 +1,23 @@
-// Events per second that one consumer of the feed gets as lines of JSON, from the history and from commits; and the
-// cost of a consumer for those who commit.
+// Events per second that one `cairn feed read` prints into a pipe, from the history and from commits; and the cost of a
+// consumer for those who commit.
+#include "storage/feed/feed.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
-#include "ops/answers/feed_lines.hpp"
 #include "ops/bench/cases.hpp"
 #include "ops/bench/rig/copies.hpp"
 #include "ops/bench/rig/meter.hpp"
 #include "ops/bench/rig/rig.hpp"
-#include "storage/feed/feed_pages.hpp"
+#include "ops/terminal/child_process.hpp"
 
 namespace cairn {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::int32_t page_of_feed = 5'000;
+constexpr std::size_t room_of_read = 1 << 16;
+constexpr std::string_view cursor_line = R"({"cursor":)";
 constexpr std::int64_t starts_at_once = 500;
 constexpr std::int64_t events_per_run = 30;  // about
 constexpr int turns_of_cost = 3;
@@ -31,19 +34,39 @@ struct FeedRead {
   }
 };
 
-FeedRead read_to_end(Feed& feed, const std::string& name) {
-  FeedRead read;
-  FeedPages pages(feed, name, "");
-  const Clock::time_point begin = Clock::now();
-  for (bool is_last = false; !is_last;) {
-    const Result<FeedPage> page = pages.next(page_of_feed, page_of_feed);
-    if (!page) throw std::runtime_error(page.error().message);
-    for (const FeedEvent& event : page->events)
-      read.bytes += static_cast<std::int64_t>(canonical(feed_line(event)).size());
-    read.events += static_cast<std::int64_t>(page->events.size());
-    is_last = page->is_last;
+// Counts lines of `cairn feed read --json`.
+class LineCount {
+ public:
+  void take(std::string_view text) {
+    bytes_ += static_cast<std::int64_t>(text.size());
+    for (const char c : text) {
+      if (c == '\n') {
+        if (begin_ != cursor_line) ++events_;
+        begin_.clear();
+      } else if (begin_.size() < cursor_line.size()) {
+        begin_ += c;
+      }
+    }
   }
-  read.seconds = ms_between(begin, Clock::now()) / 1'000;
+  std::int64_t events() const { return events_; }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::string begin_;  // of the line that is read
+  std::int64_t events_ = 0;
+  std::int64_t bytes_ = 0;
+};
+
+// By `cairn feed read` in a process of its own, whose lines come through a pipe. Each page ends with a line that has
+// the cursor alone.
+FeedRead read_to_end(const FreshDatabase& database, const std::string& name) {
+  const Clock::time_point begin = Clock::now();
+  ChildProcess process({{"feed", "read", name, "--json", "--dsn", database.dsn()}, database.settings(), true});
+  LineCount lines;
+  std::vector<char> room(room_of_read);
+  while (const std::size_t got = process.read_some(room)) lines.take({room.data(), got});
+  FeedRead read{lines.events(), lines.bytes(), ms_between(begin, Clock::now()) / 1'000};
+  if (process.wait() != 0) throw std::runtime_error("Expected `cairn feed read` to end well, but it broke.");
   return read;
 }
 
@@ -82,7 +105,7 @@ Result<Json> measure_feed(const std::string& dsn, BenchServer& server, const Ben
     without += steps_per_second(database, *opened, runs, ended) / turns_of_cost;
     add(feed, "commits", FeedStart::now);
     with += steps_per_second(database, *opened, runs, ended) / turns_of_cost;
-    commits = read_to_end(feed, "commits");
+    commits = read_to_end(database, "commits");
     remove(feed, "commits");
   }
   RunFilter one;
@@ -94,7 +117,7 @@ Result<Json> measure_feed(const std::string& dsn, BenchServer& server, const Ben
   line["unit"] = "events/s";
   line["limit"] = 100'000;
   line["ratio"] = rounded(static_cast<double>(commits.events) / commits.seconds / 100'000, 1'000);
-  line["history"] = read_to_end(feed, "history").line();
+  line["history"] = read_to_end(database, "history").line();
   line["steps_per_s_without_consumer"] = std::round(without);
   line["steps_per_s_with_consumer"] = std::round(with);
   line["cost"] = rounded(with / without, 1'000);

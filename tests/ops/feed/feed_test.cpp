@@ -72,6 +72,15 @@ TEST(FeedCommand, gives_history_then_what_comes_and_goes_on_where_it_was_confirm
   expect_refused(cairn(on(dsn, {"feed", "read", "copy"})), 3, "none is named copy");
 }
 
+TEST(FeedCommand, the_list_says_which_consumer_was_not_added_to_the_end) {
+  const std::string dsn = new_database();
+  cairn_ok(on(dsn, {"feed", "add", "half"}));
+  EXPECT_EQ(cairn_ok(on(dsn, {"feed", "list", "--json"})).json()["has_places"], true);
+  test::ask(dsn, "delete from cairn.feed_place");
+  EXPECT_EQ(cairn_ok(on(dsn, {"feed", "list", "--json"})).json()["has_places"], false);
+  EXPECT_NE(cairn_ok(on(dsn, {"feed", "list"})).out.find("not added to the end"), std::string::npos);
+}
+
 TEST(FeedCommand, filters_and_refuses_in_one_sentence) {
   const std::string dsn = new_database();
   started(dsn);
