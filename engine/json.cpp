@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -122,23 +125,44 @@ Error not_json(std::string_view what, const std::string& found, std::string_view
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
-bool is_printable(char c) { return c >= ' ' && c < 0x7f; }
+// Printable ASCII that stands in a JSON text as it is.
+bool is_plain(char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; }
+
+// Of the first bytes. Eight at a time, by the tests of a word for a byte that is zero, or less than another
+// (graphics.stanford.edu/~seander/bithacks.html).
+std::size_t plain_length(std::string_view text) {
+  constexpr std::uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+  const auto has_zero = [](std::uint64_t word) { return (word - ones) & ~word & tops; };
+  std::size_t at = 0;
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    const std::uint64_t below_space = (word - ones * ' ') & ~word & tops;
+    const std::uint64_t named =
+        has_zero(word ^ (ones * '"')) | has_zero(word ^ (ones * '\\')) | has_zero(word ^ (ones * 0x7f));
+    if (((word & tops) | below_space | named) != 0) break;
+  }
+  while (at < text.size() && is_plain(text[at])) ++at;
+  return at;
+}
 
 // JSON inside a text is all quotes; ASCII needs no check of its UTF-8, so only quotes and backslashes are escaped.
 void append_string(std::string& text, const std::string& value) {
-  if (!std::all_of(value.begin(), value.end(), is_printable)) {
-    text += Json(value).dump();
-    return;
-  }
+  const std::size_t before = text.size();
   text += '"';
-  std::size_t written = 0;
-  for (std::size_t at = 0; at < value.size(); ++at) {
-    if (value[at] != '"' && value[at] != '\\') continue;
-    text.append(value, written, at - written);
+  for (std::string_view left = value;;) {
+    const std::size_t plain = plain_length(left);
+    text.append(left, 0, plain);
+    if (plain == left.size()) break;
+    if (left[plain] != '"' && left[plain] != '\\') {
+      text.resize(before);
+      text += Json(value).dump();
+      return;
+    }
     text += '\\';
-    written = at;
+    text += left[plain];
+    left.remove_prefix(plain + 1);
   }
-  text.append(value, written);
   text += '"';
 }
 
@@ -217,6 +241,9 @@ std::string canonical(const Json& value) {
   append(text, value);
   return text;
 }
+
+void append_canonical(std::string& text, const Json& value) { append(text, value); }
+void append_canonical(std::string& text, const std::string& value) { append_string(text, value); }
 
 std::string excerpt(const Json& value, std::size_t bytes_max) {
   return cut(value.dump(-1, ' ', false, Json::error_handler_t::replace), bytes_max);

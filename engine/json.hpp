@@ -28,6 +28,9 @@ Json parse_stored_object(std::string_view text);
 
 // Compact, keys sorted: equal values give equal bytes. REQUIRES: every string is UTF-8.
 std::string canonical(const Json& value);
+// Adds the same text to `text`.
+void append_canonical(std::string& text, const Json& value);
+void append_canonical(std::string& text, const std::string& value);
 
 // At most `bytes_max` bytes of the value's text, cut with "..." on a UTF-8 boundary: for sentences and tables.
 std::string excerpt(const Json& value, std::size_t bytes_max);

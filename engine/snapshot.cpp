@@ -14,13 +14,17 @@ struct NoSnapshot {  // never leaves restore_snapshot
 };
 
 // --- writing ---------------------------------------------------------------------------------------------------------
+// Writes the text of one object, whose members are in the order of the fields. A state may hold values of 100 MB: they
+// are copied once, into the text.
 class Saver {
  public:
-  Saver(const Graph* graph, Json& object) : graph_(graph), object_(object) { object_ = Json::object(); }
+  Saver(const Graph* graph, std::string& text) : graph_(graph), text_(text) { text_ += '{'; }
+  void end() { text_ += '}'; }
 
   template <class T>
   void operator()(const char* key, const T& value) {
-    object_[key] = saved(value);
+    member(key);
+    write(value);
   }
   template <class T>
   void present(const char* key, const std::optional<T>& value) {
@@ -35,65 +39,85 @@ class Saver {
     if (value != absent) (*this)(key, value);
   }
   void flag(const char* key, bool is_set) {
-    if (is_set) object_[key] = true;
+    if (is_set) (*this)(key, true);
   }
   void node(const char* key, NodeIndex node) {
-    if (node >= 0) object_[key] = graph_->node(node).name;
+    if (node >= 0) (*this)(key, graph_->node(node).name);
   }
-  void text(const char* key, const JsonText& value) { object_[key] = parse_stored(value); }
+  void text(const char* key, const JsonText& value) {
+    member(key);
+    text_ += value;
+  }
   void data(const char* key, const Data& value) {
-    if (graph_ != nullptr) object_[key] = value.composed(*graph_);
+    if (graph_ != nullptr) (*this)(key, value.composed(*graph_));
   }
 
  private:
-  Json saved(const Json& value) const { return value; }
-  Json saved(const std::string& value) const { return value; }
-  Json saved(bool value) const { return value; }
-  Json saved(std::integral auto value) const { return value; }
-  Json saved(const RunId& value) const { return to_string(value); }
-  Json saved(RunStatus value) const { return to_string(value); }
-  Json saved(GoalStatus value) const { return to_string(value); }
+  void separate(char opening) {
+    if (text_.back() != opening) text_ += ',';
+  }
+  void member(const std::string& key) {
+    separate('{');
+    write(key);
+    text_ += ':';
+  }
+
+  void write(const Json& value) { append_canonical(text_, value); }
+  void write(const std::string& value) { append_canonical(text_, value); }
+  void write(bool value) { text_ += value ? "true" : "false"; }
+  void write(std::integral auto value) { text_ += std::to_string(value); }
+  void write(const RunId& value) { write(to_string(value)); }
+  void write(RunStatus value) { write(std::string(to_string(value))); }
+  void write(GoalStatus value) { write(std::string(to_string(value))); }
   template <class T>
-  Json saved_list(const T& values) const {
-    Json list = Json::array();
-    for (const auto& value : values) list.push_back(saved(value));
-    return list;
+  void write_list(const T& values) {
+    text_ += '[';
+    for (const auto& value : values) {
+      separate('[');
+      write(value);
+    }
+    text_ += ']';
   }
   template <class T>
-  Json saved(const std::vector<T>& values) const {
-    return saved_list(values);
+  void write(const std::vector<T>& values) {
+    write_list(values);
   }
   template <class T>
-  Json saved(const std::deque<T>& values) const {
-    return saved_list(values);
+  void write(const std::deque<T>& values) {
+    write_list(values);
   }
   template <class T, class Order>
-  Json saved(const std::set<T, Order>& values) const {
-    return saved_list(values);
+  void write(const std::set<T, Order>& values) {
+    write_list(values);
   }
   template <class T, class Order>
-  Json saved(const std::map<std::string, T, Order>& values) const {
-    Json object = Json::object();
-    for (const auto& [key, value] : values) object[key] = saved(value);
-    return object;
+  void write(const std::map<std::string, T, Order>& values) {
+    text_ += '{';
+    for (const auto& [key, value] : values) {
+      member(key);
+      write(value);
+    }
+    text_ += '}';
   }
   template <std::integral Key, class T>
-  Json saved(const std::map<Key, T>& values) const {  // each value knows its key: `id`
-    Json list = Json::array();
-    for (const auto& [key, value] : values) list.push_back(saved(value));
-    return list;
+  void write(const std::map<Key, T>& values) {  // each value knows its key: `id`
+    text_ += '[';
+    for (const auto& [key, value] : values) {
+      separate('[');
+      write(value);
+    }
+    text_ += ']';
   }
   template <class T>
-  requires std::is_class_v<T> Json saved(const T& value)
-  const {
-    Json object;
-    Saver saver(graph_, object);
+  requires std::is_class_v<T>
+  void write(const T& value) {
+    Saver saver(graph_, text_);
     state_fields(saver, value);
-    return object;
+    saver.end();
   }
 
   const Graph* graph_;
-  Json& object_;
+  std::string& text_;
 };
 
 // --- reading ---------------------------------------------------------------------------------------------------------
@@ -404,14 +428,18 @@ RunState restored(const Json& snapshot, GraphRef graph) {
 
 }  // namespace
 
-Json snapshot_json(const RunState& state) {
-  Json snapshot;
-  Saver saver(state.graph.get(), snapshot);
+std::string snapshot_text(const RunState& state, std::size_t bytes_expected) {
+  std::string text;
+  text.reserve(bytes_expected);
+  Saver saver(state.graph.get(), text);
   state_fields(saver, state);
-  snapshot["graph"] = state.graph == nullptr ? Json() : Json(state.graph->version);
-  snapshot["fold"] = fold_version;
-  return snapshot;
+  saver("graph", state.graph == nullptr ? Json() : Json(state.graph->version));
+  saver("fold", fold_version);
+  saver.end();
+  return text;
 }
+
+Json snapshot_json(const RunState& state) { return parse_stored(snapshot_text(state)); }
 
 Result<RunState> restore_snapshot(const Json& snapshot, const Graphs& graphs) {
   try {

@@ -16,6 +16,8 @@ namespace cairn {
 // fork's first event holds a snapshot for good, so everything that an older version held stays readable (versions.md).
 inline constexpr std::int32_t fold_version = 8;
 
+// The text of an object. `bytes_expected`: so much room is made for it at first.
+std::string snapshot_text(const RunState& state, std::size_t bytes_expected = 0);
 Json snapshot_json(const RunState& state);
 
 // Refuses `unsupported` if the graph version is unknown, `corrupt` if it is no snapshot.

@@ -237,7 +237,7 @@ void ExportAudit::add_event() {
 void ExportAudit::measure_state() {
   run_->unmeasured = 0;
   const RunState* const state = run_->audit.state();
-  if (state == nullptr || canonical(snapshot_json(*state)).size() <= bounds_.state_bytes) return;
+  if (state == nullptr || snapshot_text(*state).size() <= bounds_.state_bytes) return;
   give_up_run("Expected the state of run " + to_string(run_id_) + " to take at most " +
               std::to_string(bounds_.state_bytes) + " bytes, but it takes more.");
 }

@@ -4,12 +4,14 @@
 #include <array>
 #include <libpq-fe.h>
 #include <map>
+#include <numeric>
 #include <poll.h>
 
 #include "engine/corrupt_history.hpp"
 #include "storage/another_database.hpp"
 #include "storage/clock.hpp"
 #include "storage/postgres/dsn.hpp"
+#include "storage/postgres/large_send.hpp"
 #include "storage/postgres/shard_tables.hpp"
 
 namespace cairn {
@@ -179,6 +181,11 @@ PgParameters& PgParameters::add(std::int64_t value) {
   append_number(bytes, static_cast<std::uint64_t>(value), 8);
   return push(static_cast<std::uint32_t>(PgType::int8), std::move(bytes));
 }
+std::size_t PgParameters::bytes() const {
+  return std::accumulate(values_.begin(), values_.end(), std::size_t{0},
+                         [](std::size_t sum, const std::string& value) { return sum + value.size(); });
+}
+
 PgParameters& PgParameters::add(std::string_view text) {
   return push(static_cast<std::uint32_t>(PgType::text), std::string(text));
 }
@@ -497,6 +504,8 @@ void PgConnection::throw_of_preamble(const pg_result* result) const {
 
 void PgConnection::send_statement(const PgStatement& statement, const PgParameters& parameters) {
   const CallArguments arguments(parameters);
+  std::optional<LargeSend> large;
+  if (parameters.bytes() >= large_statement_bytes) large.emplace(connection_.get(), silence_ms_, is_given_up_);
   int sent = 0;
   if (prepared_) {
     if (!known_.contains(statement.name)) send_prepare(statement, parameters);
@@ -506,6 +515,7 @@ void PgConnection::send_statement(const PgStatement& statement, const PgParamete
     sent = PQsendQueryParams(connection_.get(), statement.text.c_str(), arguments.count(), parameters.types().data(),
                              arguments.values.data(), arguments.lengths.data(), arguments.formats.data(), 1);
   }
+  large.reset();
   if (sent != 1) fail();
 }
 

@@ -125,6 +125,7 @@ class PgParameters {
   const std::vector<std::uint32_t>& types() const { return types_; }
   const std::vector<std::string>& values() const { return values_; }
   bool is_null(std::size_t at) const { return nulls_[at]; }
+  std::size_t bytes() const;
 
  private:
   PgParameters& push(std::uint32_t type, std::string value, bool null = false);

@@ -215,12 +215,12 @@ void Committer::apply_verdict(CachedRun& run, const Entry& entry, const Verdict&
   runs_.measure(run);
 }
 
-// A large state is not written for fewer bytes of events than it has itself: what snapshots cost stays in proportion to
-// what they save.
+// A large state is not written for fewer bytes of events than twice its own: what snapshots cost stays in proportion to
+// what they save, and who resumes the run reads at most three times the bytes of the snapshot.
 bool Committer::is_worth_a_snapshot(const CachedRun& run) const {
   const bool is_much = run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes;
   const std::int64_t open_bytes = static_cast<std::int64_t>(run.open_steps_max) * open_step_bytes;
-  return is_much && run.folded_bytes >= std::max(run.snapshot_size, open_bytes);
+  return is_much && run.folded_bytes >= std::max(2 * run.snapshot_size, open_bytes);
 }
 
 // Others that write the run may have made one that this process does not know of, where there was enough for one.
@@ -229,7 +229,8 @@ bool Committer::may_have_snapshots(const CachedRun& run) const {
 }
 
 void Committer::keep_snapshot(CachedRun& run) {
-  run.folded_events = run.folded_bytes = 0;
+  const std::int64_t folded_bytes = std::exchange(run.folded_bytes, 0);
+  run.folded_events = 0;
   run.open_steps_max = 0;
   if (is_ended(run.state.status)) return;
   CHECK(run.state.seq == run.head);  // pairs with restored_state
@@ -237,7 +238,7 @@ void Committer::keep_snapshot(CachedRun& run) {
   row.seq = run.head;
   row.fold_version = fold_version;
   row.chain_hash = run.chain;
-  row.state = canonical(snapshot_json(run.state));
+  row.state = snapshot_text(run.state, static_cast<std::size_t>(run.snapshot_size + folded_bytes));
   run.snapshot_size = static_cast<std::int64_t>(row.state.size());
   run.added_bytes = 0;
   actions_.snapshots.push_back({run.id, std::move(row)});

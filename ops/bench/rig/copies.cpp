@@ -9,7 +9,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t at_once = 20'000;
-constexpr std::int64_t bytes_of_one = 5'000;
+constexpr std::int64_t bytes_of_one = 6'600;
 constexpr std::size_t counted_from = 10;  // bytes 10 to 13 of an id hold the number
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace cairn {
 
 // Free bytes that stay, also for the server's log and for all else on the machine.
-inline constexpr std::int64_t free_bytes_kept = 10'000'000'000;
+inline constexpr std::int64_t free_bytes_kept = 5'000'000'000;
 
 // Refuses `limit`: less would stay free at `directory` of `free_bytes` after `bytes` more.
 Status leaves_room(const std::string& directory, std::int64_t free_bytes, std::int64_t bytes);

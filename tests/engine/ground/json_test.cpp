@@ -195,6 +195,18 @@ TEST(Json, an_excerpt_is_cut_between_characters) {
 }
 
 // Versions of graphs and cache keys are hashes of these bytes.
+TEST(Json, each_character_is_written_as_the_library_writes_it_wherever_it_stands) {
+  for (int code = 1; code < 0x80; ++code) {
+    for (std::size_t at = 0; at < 20; ++at) {
+      std::string value(20, 'a');
+      value[at] = static_cast<char>(code);
+      ASSERT_EQ(canonical(value), Json(value).dump()) << code << " at " << at;
+      value.insert(at, "\"\xc3\xa9\\");
+      ASSERT_EQ(canonical(value), Json(value).dump()) << code << " after others at " << at;
+    }
+  }
+}
+
 TEST(Json, canonical_text_is_what_the_library_writes) {
   const std::string words =
       "plain \"quoted\" back\\slash tab\t nul-ish\x01 del\x7f \xc3\xa9 \xe4\xbd\xa0 \xf0\x9f\x98\x80";

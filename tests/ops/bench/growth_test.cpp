@@ -23,17 +23,17 @@ TEST(BenchGrowth, is_seen_where_it_comes_by_steps_and_not_between_two_vacuums) {
   for (const std::vector<double>& flat : {level, warmed, fallen}) EXPECT_EQ(growth_once_warm(flat, {0.25, 0.1}), 1);
 }
 
-TEST(BenchGrowth, is_refused_where_it_would_leave_less_than_ten_gigabytes_of_the_disk) {
+TEST(BenchGrowth, is_refused_where_it_would_leave_less_than_five_gigabytes_of_the_disk) {
   constexpr std::int64_t gigabyte = 1'000'000'000;
-  EXPECT_TRUE(leaves_room("/data", 15 * gigabyte, 5 * gigabyte));
+  EXPECT_TRUE(leaves_room("/data", 15 * gigabyte, 10 * gigabyte));
   EXPECT_TRUE(leaves_room("/data", 15 * gigabyte, bytes_of_copies(1'000'000)));
-  const Status refused = leaves_room("/data", 15 * gigabyte, 5 * gigabyte + 1);
+  const Status refused = leaves_room("/data", 15 * gigabyte, 10 * gigabyte + 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::limit);
   EXPECT_EQ(refused.error().message,
-            "Expected 10000 MB to stay free at /data, where the server's data is, but 15000 MB are free and the copies "
-            "of runs take 5000 MB more: ask for fewer, or free some.");
-  EXPECT_FALSE(leaves_room("/data", 9 * gigabyte, 0)) << "between two portions, where others fill the disk";
+            "Expected 5000 MB to stay free at /data, where the server's data is, but 15000 MB are free and the copies "
+            "of runs take 10000 MB more: ask for fewer, or free some.");
+  EXPECT_FALSE(leaves_room("/data", 4 * gigabyte, 0)) << "between two portions, where others fill the disk";
 }
 
 }  // namespace

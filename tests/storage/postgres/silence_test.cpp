@@ -87,6 +87,37 @@ TEST(Silence, D1_a_stopped_backend_that_takes_no_more_bytes_is_noticed_as_well) 
   EXPECT_THROW(connection.query({"large", "select length($1::text)"}, PgParameters().add(large)), PostgresError);
 }
 
+// By libpq it was moved to the front of a buffer after each write that the socket took in part.
+TEST(Silence, a_large_statement_is_sent_whole_and_the_connection_goes_on) {
+  PgConnectOptions options{.dsn = new_database(1)};
+  options.silence_ms = 1'000;
+  PgConnection connection(options);
+  for (const std::size_t bytes : {std::size_t{17} << 20, (std::size_t{96} << 20) + 1}) {
+    const PgResult length =
+        connection.query({"large", "select length($1::text)"}, PgParameters().add(std::string(bytes, 'x')));
+    EXPECT_EQ(length.int4(0, 0), static_cast<std::int32_t>(bytes));
+  }
+  EXPECT_TRUE(connection.is_clean());
+  EXPECT_EQ(connection.query(statement("database_time")).rows(), 1);
+}
+
+TEST(Silence, a_large_statement_is_given_up_with_what_it_is_for) {
+  std::atomic<bool> is_given_up{false};
+  PgConnectOptions options{.dsn = new_database(1)};
+  options.is_given_up = &is_given_up;
+  PgConnection connection(options);
+  const StoppedBackend stopped(connection);
+  const std::jthread gives_up([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    is_given_up = true;
+  });
+  const std::string large(30'000'000, 'x');
+  const double took = seconds_of([&] {
+    EXPECT_THROW(connection.query({"large", "select length($1::text)"}, PgParameters().add(large)), PostgresError);
+  });
+  EXPECT_LT(took, 5);
+}
+
 TEST(Silence, D1_a_slow_statement_is_no_silence_while_rows_arrive) {
   PgConnectOptions options{.dsn = new_database(1)};
   options.silence_ms = 500;
