@@ -128,8 +128,8 @@ Error not_json(std::string_view what, const std::string& found, std::string_view
 // Printable ASCII that stands in a JSON text as it is.
 bool is_plain(char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; }
 
-// Of the first bytes. Eight at a time, by the tests of a word for a byte that is zero, or less than another
-// (graphics.stanford.edu/~seander/bithacks.html).
+// The number of plain bytes at the beginning. Eight are tested at a time, by a word's tests for a byte that is zero or
+// less than another (graphics.stanford.edu/~seander/bithacks.html).
 std::size_t plain_length(std::string_view text) {
   constexpr std::uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
   const auto has_zero = [](std::uint64_t word) { return (word - ones) & ~word & tops; };

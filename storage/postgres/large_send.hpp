@@ -1,4 +1,4 @@
-// Sends a large statement at a cost that grows with its bytes. libpq moves the rest of its buffer to the front after
+// The sending of a large statement, at a cost that grows with its bytes. libpq moves the rest of its buffer to the front after
 // each write of a nonblocking connection that the socket took in part, so that 100 MB took 25 GB of copying. Not
 // thread-safe.
 #pragma once

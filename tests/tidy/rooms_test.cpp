@@ -47,7 +47,7 @@ bool is_standard(const std::string& file) { return file.find_first_of("/.") == s
 const std::map<std::string, std::vector<std::string>> known_to = {
     {"libpq-fe.h",
      {"storage/postgres/connection.cpp", "storage/postgres/dial.cpp", "storage/postgres/dsn.cpp",
-      "storage/ground/library_versions.cpp"}},
+      "storage/postgres/large_send.cpp", "storage/ground/library_versions.cpp"}},
     {"pqxx", {"storage/postgres/administration.cpp", "storage/ground/library_versions.cpp"}},
     {"CLI", {"ops/commands/", "ops/bench/bench_", "ops/command_line.", "ops/command_help."}}};
 
