@@ -1,5 +1,6 @@
-// The sending of a large statement, at a cost that grows with its bytes. libpq moves the rest of its buffer to the front
-// after each write of a nonblocking connection that the socket took in part: the square of the bytes. Not thread-safe.
+// The sending of a large statement, at a cost that grows with its bytes. libpq moves the rest of its buffer to the
+// front after each write of a nonblocking connection that the socket took in part: the square of the bytes. Not
+// thread-safe.
 #pragma once
 
 #include <atomic>
