@@ -200,10 +200,23 @@ double time_of(const Reading& reading, Grown& grown, std::int64_t& n) {
 struct Pair {
   std::vector<double> small;
   std::vector<double> large;
+  std::string unanswered;  // why the large one gave no answer; not asked again
 };
+
+void take_turn(const Reading& reading, Pair& pair, Grown& small, Grown& large, std::int64_t& n) {
+  if (!pair.unanswered.empty()) return;
+  pair.small.push_back(time_of(reading, small, n));
+  try {
+    pair.large.push_back(time_of(reading, large, n));
+  } catch (const StoreUnavailable& late) {
+    pair.unanswered = late.what();
+  }
+}
 
 Json pair_json(const Pair& pair) {
   const double small = quantile(pair.small, 0.5);
+  if (!pair.unanswered.empty())
+    return {{"small_us", std::round(small)}, {"large_us", nullptr}, {"unanswered", pair.unanswered}, {"ratio", 0}};
   const double large = quantile(pair.large, 0.5);
   return {{"small_us", std::round(small)}, {"large_us", std::round(large)}, {"ratio", rounded(small / large, 1'000)}};
 }
@@ -226,10 +239,7 @@ Result<Json> measure_growth(const std::string& dsn, BenchServer& server, const B
   std::int64_t n = 1;
   for (Grown* grown : {&small, &large}) grown->warm();
   for (int turn = 0; turn < turns; ++turn)
-    for (std::size_t at = 0; at < all.size(); ++at) {
-      times[at].small.push_back(time_of(all[at], small, n));
-      times[at].large.push_back(time_of(all[at], large, n));
-    }
+    for (std::size_t at = 0; at < all.size(); ++at) take_turn(all[at], times[at], small, large, n);
   for (int turn = 0; turn < turns; ++turn) {
     small_flow = both(small_flow, small.flow(workers));
     large_flow = both(large_flow, large.flow(workers));
