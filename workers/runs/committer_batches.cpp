@@ -6,6 +6,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t snapshot_bytes = 1'000'000;
+constexpr std::int64_t snapshot_spacing = 2;
 constexpr std::int64_t open_step_bytes = 500;  // what a snapshot needs for an open step, its branch and its sub-goal
 constexpr TimeUs again_max_us = 5'000'000;
 constexpr TimeUs conflict_pause_us = 10'000;  // doubled at each conflict without progress
@@ -216,11 +217,11 @@ void Committer::apply_verdict(CachedRun& run, const Entry& entry, const Verdict&
 }
 
 // A large state is not written for fewer bytes of events than twice its own: what snapshots cost stays in proportion to
-// what they save, and who resumes the run reads at most three times the bytes of the snapshot.
+// what they save, and who resumes the run folds two fifths of its events on average.
 bool Committer::is_worth_a_snapshot(const CachedRun& run) const {
   const bool is_much = run.folded_events > options_.snapshot_events || run.folded_bytes > snapshot_bytes;
   const std::int64_t open_bytes = static_cast<std::int64_t>(run.open_steps_max) * open_step_bytes;
-  return is_much && run.folded_bytes >= std::max(2 * run.snapshot_size, open_bytes);
+  return is_much && run.folded_bytes >= std::max(snapshot_spacing * run.snapshot_size, open_bytes);
 }
 
 // Others that write the run may have made one that this process does not know of, where there was enough for one.
