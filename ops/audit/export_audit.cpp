@@ -9,7 +9,7 @@
 #include "engine/graph_parsing.hpp"
 #include "engine/snapshot.hpp"
 #include "storage/chain.hpp"
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 #include "workers/handlers/large_values.hpp"
 
 namespace cairn {

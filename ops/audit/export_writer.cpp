@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ops/audit/export_version.hpp"
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 #include "storage/proof/checkpoint.hpp"
 #include "workers/ports/untrusted_text.hpp"
 

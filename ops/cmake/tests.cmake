@@ -147,6 +147,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/data/dataset_values_test.cpp
   tests/storage/feed/feed_backlog_test.cpp
   tests/storage/feed/feed_test.cpp
+  tests/storage/ground/packed_text_test.cpp
   tests/storage/limits/exact_budget_test.cpp
   tests/storage/limits/exact_rate_test.cpp
   tests/storage/limits/noted_starts.cpp

@@ -4,7 +4,7 @@
 
 #include "ops/mcp/forms.hpp"
 #include "ops/service/build_facts.hpp"
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 
 namespace cairn {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 #include "workers/ids.hpp"
 
 namespace cairn {

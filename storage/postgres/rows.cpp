@@ -3,6 +3,7 @@
 #include <array>
 
 #include "engine/corrupt_history.hpp"
+#include "storage/ground/packed_text.hpp"
 
 namespace cairn {
 namespace {
@@ -203,7 +204,7 @@ std::vector<SnapshotRow> read_snapshots(const PgResult& rows) {
   std::vector<SnapshotRow> snapshots;
   for (int row = 0; row < rows.rows(); ++row)
     snapshots.push_back({rows.int8(row, seq), rows.int4(row, fold_version), rows.hash(row, chain_hash),
-                         std::string(rows.text(row, state))});
+                         unpacked_text(rows.text(row, state))});
   return snapshots;
 }
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "storage/chain.hpp"
-#include "storage/proof/octets.hpp"
+#include "storage/ground/octets.hpp"
 
 namespace cairn {
 namespace {

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "storage/data/link_key.hpp"
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 #include "storage/stored_event.hpp"
 #include "workers/hooks/hook_rules.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "engine/graph_walk.hpp"
 #include "engine/text.hpp"
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/untrusted_text.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/text.hpp"
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 #include "workers/ports/failures.hpp"
 #include "workers/ports/text_file.hpp"
 #include "workers/ports/untrusted_text.hpp"

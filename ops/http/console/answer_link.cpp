@@ -4,7 +4,7 @@
 
 #include "engine/json.hpp"
 #include "storage/data/link_key.hpp"
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 
 namespace cairn {
 namespace {

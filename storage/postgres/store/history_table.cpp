@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "storage/ground/packed_text.hpp"
 #include "storage/postgres/rows.hpp"
 
 namespace cairn {
@@ -89,7 +90,7 @@ std::optional<SnapshotRow> HistoryTable::snapshot(const RunId& id, std::int32_t 
 void HistoryTable::put_snapshot(const RunId& id, const SnapshotRow& snapshot) {
   PgParameters parameters;
   parameters.add(shard_of(id, shards_)).add(id).add(snapshot.fold_version).add(snapshot.seq);
-  query_of(id, "put_snapshot", parameters.add(snapshot.chain_hash).add(snapshot.state));
+  query_of(id, "put_snapshot", parameters.add(snapshot.chain_hash).add(packed_text(snapshot.state)));
 }
 
 }  // namespace cairn

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "storage/chain.hpp"
+#include "storage/ground/base64.hpp"
 #include "storage/postgres/connection.hpp"
-#include "storage/proof/base64.hpp"
 #include "tests/ops/program.hpp"
 
 namespace cairn::program {

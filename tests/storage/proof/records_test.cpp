@@ -127,6 +127,17 @@ TEST_P(RecordsTest, the_newest_fitting_snapshot_is_found) {
   EXPECT_EQ(store().snapshots().newest(run.id(), 1, 9)->state, "five again");
 }
 
+TEST_P(RecordsTest, a_large_snapshot_comes_back_as_it_was) {
+  TestRun run = started_run();
+  std::string state = "{\"all\":[";
+  for (int n = 0; n < 100'000; ++n) state += std::to_string(n) + ",";
+  state += "0]}";
+  store().snapshots().put(run.id(), {2, 1, sha256(state), state});
+  EXPECT_EQ(store().snapshots().newest(run.id(), 1, 9)->state, state);
+  const std::vector<HistoryRequest> requests{{run.id(), 0, 1}};
+  EXPECT_EQ(store().histories(requests, 10).at(0).snapshot->state, state);
+}
+
 TEST_P(RecordsTest, a_history_begins_with_a_snapshot_of_the_fold_asked_for_or_with_its_first_event) {
   TestRun run = started_run();
   for (int n = 0; n < 3; ++n) run.commit(run.entry());

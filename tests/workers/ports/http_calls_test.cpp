@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 #include "tests/workers/ports/loopback.hpp"
 #include "workers/ports/tools.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/text.hpp"
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 #include "workers/ports/http_client.hpp"
 
 namespace cairn::mcp {

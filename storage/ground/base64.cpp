@@ -1,8 +1,8 @@
-#include "storage/proof/base64.hpp"
+#include "storage/ground/base64.hpp"
 
 #include <openssl/evp.h>
 
-#include "storage/proof/octets.hpp"
+#include "storage/ground/octets.hpp"
 
 namespace cairn {
 std::string base64(std::string_view bytes) {
