@@ -65,7 +65,7 @@ TEST(Signing, a_key_that_systemd_gave_a_service_may_be_readable_by_a_group) {
   setenv("CREDENTIALS_DIRECTORY", folder.c_str(), 1);
   EXPECT_TRUE(SigningKey::open(folder + "/key.pem"));
   EXPECT_FALSE(SigningKey::open(elsewhere + "/key.pem"));
-  for (const mode_t mode : {0460, 0444}) {
+  for (const mode_t mode : {0460u, 0444u}) {
     ASSERT_EQ(chmod((folder + "/key.pem").c_str(), mode), 0);
     EXPECT_FALSE(SigningKey::open(folder + "/key.pem")) << mode;
   }
