@@ -1,6 +1,7 @@
 #include "engine/snapshot.hpp"
 
 #include <concepts>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -69,12 +70,12 @@ class Saver {
   void write(const RunId& value) { write(to_string(value)); }
   void write(RunStatus value) { write(std::string(to_string(value))); }
   void write(GoalStatus value) { write(std::string(to_string(value))); }
-  template <class T>
-  void write_list(const T& values) {
+  template <class T, class Of = std::identity>
+  void write_list(const T& values, Of of = {}) {
     text_ += '[';
     for (const auto& value : values) {
       separate('[');
-      write(value);
+      write(of(value));
     }
     text_ += ']';
   }
@@ -101,12 +102,7 @@ class Saver {
   }
   template <std::integral Key, class T>
   void write(const std::map<Key, T>& values) {  // each value knows its key: `id`
-    text_ += '[';
-    for (const auto& [key, value] : values) {
-      separate('[');
-      write(value);
-    }
-    text_ += ']';
+    write_list(values, [](const auto& entry) -> const T& { return entry.second; });
   }
   template <class T>
   requires std::is_class_v<T>

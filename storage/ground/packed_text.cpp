@@ -27,7 +27,8 @@ std::string packed_text(std::string_view text) {
   std::string bytes(ZSTD_compressBound(text.size()), '\0');
   const std::size_t size = ZSTD_compress2(context.get(), bytes.data(), bytes.size(), text.data(), text.size());
   CHECK(ZSTD_isError(size) == 0);
-  return std::string(mark) + base64(std::string_view(bytes).substr(0, size));
+  std::string packed = std::string(mark) + base64(std::string_view(bytes).substr(0, size));
+  return packed.size() < text.size() ? packed : std::string(text);
 }
 
 std::string unpacked_text(std::string_view stored) {

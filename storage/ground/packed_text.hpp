@@ -8,7 +8,7 @@
 
 namespace cairn {
 
-// Shorter texts stay as they are.
+// Shorter texts stay as they are, and those that would not become shorter.
 inline constexpr std::size_t packed_bytes_min = 256u * 1024;
 
 std::string packed_text(std::string_view text);

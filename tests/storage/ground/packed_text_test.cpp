@@ -1,6 +1,7 @@
 #include "storage/ground/packed_text.hpp"
 
 #include <gtest/gtest.h>
+#include <random>
 
 #include "engine/json.hpp"
 
@@ -27,6 +28,13 @@ TEST(PackedText, a_small_text_and_one_of_an_older_release_stay_as_they_are) {
   EXPECT_EQ(packed_text(small), small);
   for (const std::string& text : {std::string(), std::string("{}"), small, large_text()})
     EXPECT_EQ(unpacked_text(text), text);
+}
+
+TEST(PackedText, a_text_that_would_become_longer_stays_as_it_is) {
+  std::minstd_rand random(1);
+  std::string noise(packed_bytes_min, 0);
+  for (char& c : noise) c = static_cast<char>(random() >> 8);
+  EXPECT_EQ(packed_text(noise), noise);
 }
 
 // It is no JSON and therefore no snapshot: the run is folded from its events.
