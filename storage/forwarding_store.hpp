@@ -43,7 +43,10 @@ class ForwardingStore : public Store {
 
   ClaimedBatch claim(const ClaimRequest& request) override { return store_.claim(request); }
   void notify() override { store_.notify(); }
-  bool await_notification(std::int64_t timeout_ms) override { return store_.await_notification(timeout_ms); }
+  void notify_here() override { store_.notify_here(); }
+  bool await_notification(std::int64_t timeout_ms, NotifiedBy by) override {
+    return store_.await_notification(timeout_ms, by);
+  }
 
  protected:
   Store& store_;

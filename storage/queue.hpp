@@ -25,6 +25,9 @@ struct Fence {
   StepId step = 0;
 };
 
+// The notifications that a thread waits for.
+enum class NotifiedBy : std::uint8_t { this_process, any_process };
+
 // The state of a hold now: the session that got it may have lost it.
 enum class HoldStanding : std::uint8_t {
   held,

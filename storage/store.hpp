@@ -107,9 +107,12 @@ class Store {
   virtual ClaimedBatch claim(const ClaimRequest& request) = 0;
 
   // Notifications: "a job may be ready". Correctness never needs one. await_notification() returns true if one arrived
-  // since this thread's last call, or arrives within the time. With NOTIFY off they stay within this process.
+  // since this thread's last call, or arrives within the time. A thread that waits for those of this process alone may
+  // be given others as well; where all do so, the database has no listener to wake. With NOTIFY off they stay within
+  // this process. notify_here() reaches no other process and waits for no database.
   virtual void notify() = 0;
-  virtual bool await_notification(std::int64_t timeout_ms) = 0;
+  virtual void notify_here() = 0;
+  virtual bool await_notification(std::int64_t timeout_ms, NotifiedBy by) = 0;
 
   // For a process that is to end while the database does not answer: calls under way and later ones throw
   // StoreUnavailable at once.

@@ -91,9 +91,9 @@ class CountingStore final : public ForwardingStore {
   TimeUs database_time() override {
     return counted(StoreCallKind::other, [&] { return store_.database_time(); });
   }
-  bool await_notification(std::int64_t timeout_ms) override {
+  bool await_notification(std::int64_t timeout_ms, NotifiedBy by) override {
     return counted(StoreCallKind::other, [&] {
-      const bool is_notified = store_.await_notification(timeout_ms);
+      const bool is_notified = store_.await_notification(timeout_ms, by);
       if (is_notified) counts_->wake_ups.add();
       return is_notified;
     });

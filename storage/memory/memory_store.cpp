@@ -110,7 +110,8 @@ class MemoryStore final : public Store {
     archived_.emplace(id, tombstone);
   }
 
-  bool await_notification(std::int64_t timeout_ms) override {
+  void notify_here() override { notify(); }
+  bool await_notification(std::int64_t timeout_ms, NotifiedBy) override {
     std::unique_lock lock(rows_.mutex);
     std::uint64_t& seen = seen_[std::this_thread::get_id()];
     const bool is_new =

@@ -18,6 +18,7 @@ namespace cairn {
 namespace {
 
 constexpr std::int64_t open_again_after_us = 1'500'000;  // at most
+constexpr std::int64_t wanted_after_us = 2'000'000;      // a wait that another may follow
 constexpr std::size_t latest_max = 8;
 
 // "<sender>", or "<sender> <shard> <run> <branch>".
@@ -120,6 +121,11 @@ void Notifier::send(PgConnection& connection, const std::optional<NotifiedJob>& 
 void Notifier::notify_here(const std::optional<NotifiedJob>& named) {
   jobs_.add(named);
   local_.notify();
+  raise();
+}
+
+// The thread that listens goes through its loop once more.
+void Notifier::raise() const {
   const std::uint64_t one = 1;
   CHECK(write(notified_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
 }
@@ -129,9 +135,16 @@ void Notifier::notify_at(std::int64_t at_us) {
   while (at_us < known_us && !notify_at_.compare_exchange_weak(known_us, at_us)) {
   }
   if (at_us >= known_us) return;
-  const std::uint64_t one = 1;  // the listening thread looks how long it has to wait now
-  CHECK(write(notified_here_, &one, sizeof one) == static_cast<ssize_t>(sizeof one));
+  raise();  // it may have to wait less now
   local_.interrupt();
+}
+
+// The thread that listens opens its connections, where it waited for this process alone.
+void Notifier::want(std::int64_t until_us) {
+  std::int64_t known_us = wanted_until_us_;
+  while (until_us > known_us && !wanted_until_us_.compare_exchange_weak(known_us, until_us)) {
+  }
+  if (known_us <= steady_us()) raise();
 }
 
 // Once for each time of notify_at() that has come.
@@ -140,8 +153,9 @@ void Notifier::notify_if_due() {
   if (steady_us() >= at_us && notify_at_.compare_exchange_strong(at_us, never_us)) notify_here(std::nullopt);
 }
 
-bool Notifier::await(std::int64_t timeout_ms) {
+bool Notifier::await(std::int64_t timeout_ms, NotifiedBy by) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
+  if (by == NotifiedBy::any_process) want(end_us + wanted_after_us);
   do {
     notify_if_due();
     if (local_.await(0)) return true;
@@ -155,7 +169,9 @@ bool Notifier::await(std::int64_t timeout_ms) {
       local_.wait(left_ms);
   } while (steady_us() < end_us);
   notify_if_due();
-  return local_.await(0);
+  if (local_.await(0)) return true;
+  local_.interrupt();  // another thread that waits listens from now on
+  return false;
 }
 
 // Returns after a notification or when the time is over. The time left is rounded up to milliseconds: rounded down, the
@@ -163,7 +179,10 @@ bool Notifier::await(std::int64_t timeout_ms) {
 void Notifier::listen(std::int64_t timeout_ms) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   try {
-    if (connections_.empty() && steady_us() >= open_again_us_) open();
+    if (steady_us() >= wanted_until_us_)
+      connections_.clear();
+    else if (connections_.empty() && steady_us() >= open_again_us_)
+      open();
     for (std::int64_t left_us = timeout_ms * 1'000; left_us >= 0; left_us = end_us - steady_us())
       if (wait_for_any((left_us + 999) / 1'000)) return;
   } catch (const PostgresError& failure) {

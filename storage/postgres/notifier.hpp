@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "storage/postgres/placements.hpp"
+#include "storage/queue.hpp"
 
 namespace cairn {
 
@@ -66,9 +67,10 @@ struct DirectWay {
 };
 
 // Sends notifications through the database and receives them on a connection of its own (one to each node of a cluster
-// that has runs). One of the waiting threads listens for all of them. Notifications sent while the database is away are
-// lost; the poll finds their jobs. Behind a pooler that keeps no connection for a client they are received over the
-// direct way, or not at all.
+// that has runs). One of the waiting threads listens for all of them. The connections stand while a thread waits for
+// notifications of any process, and some seconds longer: PostgreSQL wakes each listener for each notification.
+// Notifications sent while the database is away are lost; the poll finds their jobs. Behind a pooler that keeps no
+// connection for a client they are received over the direct way, or not at all.
 class Notifier {
  public:
   Notifier(Placements& placements, bool notify, DirectWay direct);
@@ -77,7 +79,7 @@ class Notifier {
   Notifier& operator=(const Notifier&) = delete;
 
   void notify();
-  bool await(std::int64_t timeout_ms);
+  bool await(std::int64_t timeout_ms, NotifiedBy by);
 
   // A notification within this process at this time of the monotonic clock, or a little later. The
   // earliest of several such times takes the place of the others.
@@ -91,6 +93,8 @@ class Notifier {
   NotifiedJobs& jobs() { return jobs_; }
 
  private:
+  void want(std::int64_t until_us);
+  void raise() const;
   void listen(std::int64_t timeout_ms);
   void open();
   std::unique_ptr<PgConnection> open_directly(const PgConnectOptions& pooled) const;
@@ -105,8 +109,9 @@ class Notifier {
   LocalNotifier local_;
   NotifiedJobs jobs_;
   std::atomic<std::int64_t> notify_at_ = never_us;
-  int notified_here_ = -1;  // an eventfd, readable after a notification in this process
-  std::mutex listening_;    // held by the listening thread; guards the members below
+  std::atomic<std::int64_t> wanted_until_us_ = 0;  // notifications of other processes
+  int notified_here_ = -1;                         // an eventfd, readable after a notification in this process
+  std::mutex listening_;                           // held by the listening thread; guards the members below
   std::vector<std::unique_ptr<PgConnection>> connections_;
   std::int64_t open_again_us_ = 0;
 };

@@ -26,18 +26,18 @@ TEST_P(WakeTest, time_does_not_go_back) {
 TEST_P(WakeTest, a_wake_up_reaches_a_waiter_of_this_process) {
   std::thread waker([&] { store().notify(); });
   bool has_arrived = false;
-  for (int n = 0; n < 100 && !has_arrived; ++n) has_arrived = store().await_notification(100);
+  for (int n = 0; n < 100 && !has_arrived; ++n) has_arrived = store().await_notification(100, NotifiedBy::any_process);
   EXPECT_TRUE(has_arrived);
   waker.join();
 }
 
 TEST_P(WakeTest, a_wake_up_before_the_wait_is_not_lost) {
   store().notify();
-  EXPECT_TRUE(store().await_notification(10'000));
+  EXPECT_TRUE(store().await_notification(10'000, NotifiedBy::any_process));
 }
 
 TEST_P(WakeTest, a_commit_wakes_if_it_is_told_to) {
-  const auto is_awake = [&] { return store().await_notification(100); };
+  const auto is_awake = [&] { return store().await_notification(100, NotifiedBy::any_process); };
   while (is_awake()) {  // listening may begin with a notification of its own
   }
   TestRun run(store(), last_shard());
@@ -56,7 +56,7 @@ TEST_P(WakeTest, all_who_wait_are_woken) {
   std::vector<std::thread> waiters;
   for (std::atomic<int>& mine : woken)
     waiters.emplace_back([&] {
-      while (!over) mine += store().await_notification(50) ? 1 : 0;
+      while (!over) mine += store().await_notification(50, NotifiedBy::any_process) ? 1 : 0;
     });
   const auto all_have = [&](int hints) {
     return std::all_of(woken.begin(), woken.end(), [&](const auto& one) { return one >= hints; });
@@ -72,10 +72,10 @@ TEST_P(WakeTest, all_who_wait_are_woken) {
 }
 
 TEST_P(WakeTest, a_wait_ends_without_a_wake_up) {
-  store().await_notification(50);  // listening may begin with a notification of its own
-  while (store().await_notification(50)) {
+  store().await_notification(50, NotifiedBy::any_process);  // listening may begin with a notification of its own
+  while (store().await_notification(50, NotifiedBy::any_process)) {
   }
-  EXPECT_FALSE(store().await_notification(1));
+  EXPECT_FALSE(store().await_notification(1, NotifiedBy::any_process));
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, WakeTest, ::testing::ValuesIn(every_store()), name_of_store);

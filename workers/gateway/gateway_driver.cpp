@@ -17,7 +17,9 @@
 namespace cairn {
 namespace {
 
-constexpr std::int64_t notification_ms = 100;  // stopping may take as long
+constexpr std::int64_t notification_ms = 1'000;
+constexpr std::chrono::seconds idle_wait{5};  // then no one waits any more, and the store need not listen
+constexpr std::chrono::milliseconds pause_after_fault{100};
 constexpr TimeUs rest_us = 60'000'000;
 constexpr TimeUs second_us = 1'000'000;
 constexpr std::size_t answers_kept = 10'000;  // whose claims may still be on their way
@@ -78,6 +80,7 @@ void GatewayDriver::Parts::end() {
     ends = true;
   }
   wake.notify_all();
+  store.notify_here();
 }
 
 // Rounds until one returns false, which is at the end. A worker over HTTP whose call was lost by an exception asks
@@ -88,7 +91,7 @@ void GatewayDriver::Parts::work(const std::function<bool()>& round) {
       goes_on = round();
     } catch (...) {
       log_last_exception("the calls for workers over HTTP");
-      std::this_thread::sleep_for(std::chrono::milliseconds(notification_ms));
+      std::this_thread::sleep_for(pause_after_fault);
     }
   }
 }
@@ -159,16 +162,19 @@ void GatewayDriver::Parts::advance(Lock& lock) {
 
 // Only while a worker waits for steps.
 bool GatewayDriver::Parts::listen() {
+  bool is_asked = false;
   {
     Lock lock(mutex);
-    wake.wait(lock, [this] { return ends || !asked.empty(); });
+    wake.wait_for(lock, idle_wait, [this] { return ends || !asked.empty(); });
     if (ends) return false;
+    is_asked = !asked.empty();
   }
   bool is_notified = false;
   try {
-    is_notified = store.await_notification(notification_ms);
+    is_notified = is_asked ? store.await_notification(notification_ms, NotifiedBy::any_process)
+                           : store.await_notification(0, NotifiedBy::this_process);
   } catch (const std::exception&) {  // it polls
-    std::this_thread::sleep_for(std::chrono::milliseconds(notification_ms));
+    std::this_thread::sleep_for(pause_after_fault);
   }
   if (!is_notified) return true;
   Lock lock(mutex);

@@ -1,6 +1,7 @@
 #include "workers/runtime/periodic_thread.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "workers/ports/threads.hpp"
 
@@ -24,8 +25,8 @@ long call_whatever_it_throws(const std::function<long()>& work, bool& has_thrown
 
 }  // namespace
 
-PeriodicThread::PeriodicThread(std::function<long()> work)
-    : thread_([this, work = std::move(work)] {
+PeriodicThread::PeriodicThread(std::function<long()> work, std::function<void()> interrupt)
+    : interrupt_(std::move(interrupt)), thread_([this, work = std::move(work)] {
         bool has_thrown = false;
         std::unique_lock lock(mutex_);
         while (!closing_) {
@@ -42,6 +43,7 @@ PeriodicThread::~PeriodicThread() {
     closing_ = true;
   }
   changed_.notify_all();
+  if (interrupt_) interrupt_();
   thread_.join();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
@@ -11,6 +12,7 @@
 #include <random>
 #include <set>
 #include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
 #include <unordered_map>
@@ -39,14 +41,16 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr TimeUs second_us = 1'000'000;
-constexpr TimeUs rounds_us = 20'000;  // how often stop() and `until` are asked at least
+constexpr TimeUs rounds_us = 20'000;  // how often `until` is asked at least, and what running steps say is passed on
+constexpr TimeUs idle_rounds_us = 1'000'000;
 constexpr TimeUs pause_min_us = 100;
 constexpr std::int64_t turns_watched_ms = 500;
 constexpr std::size_t effects_at_once = 100;  // then their results are committed, while the next ones run
 constexpr TimeUs progress_every_us = 250'000;
 constexpr std::size_t progress_bytes_at_once = 4u << 20;
 constexpr TimeUs scan_patience_us = 30'000'000;  // then a step is left to others without a scan for them
-constexpr std::int64_t wait_ms = 50;             // for a notification; stopping may take as long
+constexpr std::int64_t wait_ms = 1'000;          // for a notification
+constexpr std::int64_t after_no_wait_ms = 50;
 
 std::string host_name() {
   char name[256] = {};
@@ -179,6 +183,7 @@ struct Worker::Parts {
 
   WorkerReport run();
   WorkerReport report();
+  void stop_by(std::atomic<bool>& way);
   std::atomic<bool> stopping{false};
   std::atomic<bool> hurrying{false};
 
@@ -190,6 +195,7 @@ struct Worker::Parts {
   long beat();
   long watch_turns();
   long await_notification();
+  void await_stop();
 
   void soon();
   void now_or_soon();
@@ -227,6 +233,7 @@ struct Worker::Parts {
   asio::io_context io_{1};    // sockets and timers of effects; one thread's
   asio::io_context callers_;  // makes store calls: as many threads as calls may be under way, and a free one
   asio::steady_timer timer_{PostingExecutor(io_, serial_)};
+  asio::posix::stream_descriptor stop_asked_{PostingExecutor(io_, serial_), eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   TimeUs armed_until_ = 0;  // 0: not
   bool is_posted_ = false;
   bool has_given_up_ = false;
@@ -288,7 +295,8 @@ long Worker::Parts::beat() {
 long Worker::Parts::await_notification() {
   const TimeUs asked = steady_us();
   try {
-    if (store_.await_notification(wait_ms)) {
+    const bool is_listener = with_session([](const Session& session) { return session.is_listener(); });
+    if (store_.await_notification(wait_ms, is_listener ? NotifiedBy::any_process : NotifiedBy::this_process)) {
       serial_.post([this] {
         with_session([](Session& session) { session.notified(); });
         soon();
@@ -300,7 +308,25 @@ long Worker::Parts::await_notification() {
     return static_cast<long>(options_.poll_ms);
   }
   const bool has_waited = steady_us() - asked > wait_ms * 1000 / 2;
-  return has_waited ? 0 : static_cast<long>(wait_ms);
+  return has_waited ? 0 : after_no_wait_ms;
+}
+
+// From any thread and from a signal handler.
+void Worker::Parts::stop_by(std::atomic<bool>& way) {
+  const int kept = errno;
+  way = true;
+  eventfd_write(stop_asked_.native_handle(), 1);
+  errno = kept;
+}
+
+void Worker::Parts::await_stop() {
+  stop_asked_.async_wait(asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& fault) {
+    if (fault) return;
+    eventfd_t times = 0;
+    CHECK(eventfd_read(stop_asked_.native_handle(), &times) == 0);
+    soon();
+    await_stop();
+  });
 }
 
 // A turn that does not end holds everything up, and no other thread can end it. The log says why before the process is
@@ -410,10 +436,13 @@ WorkerReport Worker::Parts::run() {
   const PeriodicThread heartbeat([this] { return beat(); });
   std::optional<PeriodicThread> watchdog;
   if (options_.turn_max_ms > 0) watchdog.emplace([this] { return watch_turns(); });
-  const PeriodicThread listener([this] { return await_notification(); });
+  const PeriodicThread listener([this] { return await_notification(); }, [this] { store_.notify_here(); });
   const auto work = asio::make_work_guard(io_);
   const auto calls = asio::make_work_guard(callers_);
-  serial_.post([this] { soon(); });
+  serial_.post([this] {
+    await_stop();
+    soon();
+  });
   Threads callers(
       calls_max(options_) + 1, [this] { serve(callers_); }, [this] { end(); });
   serve(io_);
@@ -497,8 +526,9 @@ void Worker::Parts::abandon() {
 // A timer that fires too early is left as it is: setting it again wakes another thread.
 void Worker::Parts::arm() {
   const TimeUs now = steady_us();
+  const TimeUs round_us = options_.until || !effects_.empty() ? rounds_us : idle_rounds_us;
   const TimeUs due =
-      std::clamp(with_session([](Session& session) { return session.due_us(); }), now + pause_min_us, now + rounds_us);
+      std::clamp(with_session([](Session& session) { return session.due_us(); }), now + pause_min_us, now + round_us);
   if (armed_until_ > now && armed_until_ <= due) return;
   armed_until_ = due;
   timer_.expires_after(std::chrono::microseconds(due - now));
@@ -561,8 +591,8 @@ Worker::Worker(Store& store, Catalogue& catalogue, WorkerOptions options)
     : parts_(std::make_unique<Parts>(store, catalogue, std::move(options))) {}
 Worker::~Worker() = default;
 WorkerReport Worker::run() { return parts_->run(); }
-void Worker::stop() { parts_->stopping = true; }
-void Worker::hurry() { parts_->hurrying = true; }
+void Worker::stop() { parts_->stop_by(parts_->stopping); }
+void Worker::hurry() { parts_->stop_by(parts_->hurrying); }
 WorkerReport Worker::report() const { return parts_->report(); }
 
 }  // namespace cairn

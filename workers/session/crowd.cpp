@@ -15,25 +15,31 @@ constexpr TimeUs scan_pause_us_max = 300'000'000;
 
 void Crowd::seen(std::span<const SessionRow> sessions, const std::set<std::string, std::less<>>& queues, TimeUs now_us,
                  TimeUs silent_us) {
-  std::map<std::string_view, std::int64_t> serving;
+  struct Serving {
+    std::int64_t all = 0;
+    std::int64_t before = 0;
+  };
+  std::map<std::string_view, Serving> serving;
   alive_ = before_ = 0;
   for (const SessionRow& row : sessions) {
     if (row.id != self_ && now_us - row.beat_at >= silent_us) continue;
     ++alive_;
-    before_ += row.id < self_ ? 1 : 0;
+    const std::int64_t one_before = row.id < self_ ? 1 : 0;
+    before_ += one_before;
     if (row.only_own) continue;
-    for (const std::string& queue : row.queues) ++serving[queue];
+    for (const std::string& queue : row.queues) {
+      ++serving[queue].all;
+      serving[queue].before += one_before;
+    }
   }
   alive_ = std::max<std::int64_t>(alive_, 1);
   sharing_ = alive_;
+  first_ = before_;
   for (const std::string& queue : queues) {
-    const auto found = serving.find(queue);
-    sharing_ = std::min(sharing_, found == serving.end() ? 1 : found->second);
+    const Serving& found = serving[queue];
+    sharing_ = std::min(sharing_, std::max<std::int64_t>(found.all, 1));
+    first_ = std::min(first_, found.before);
   }
-}
-
-bool Crowd::answers_notification() {
-  return sharing_ <= watch || std::uniform_int_distribution<std::int64_t>(0, sharing_ - 1)(random_) < watch;
 }
 
 TimeUs Crowd::poll_us(TimeUs every_us) const {

@@ -90,10 +90,9 @@ void Session::tick_parts() {
   sweeping_.tick(steady_, now_);
 }
 
-// Only this session may take the jobs of its own runs, and of those that have their home here.
 void Session::notified() {
   queues_.turns().notified();
-  if (!options_.only_runs.empty() || !home_of_.empty() || crowd_.answers_notification()) pool_.notified();
+  pool_.notified();
 }
 
 void Session::keeps(std::set<RunId> runs) {

@@ -161,7 +161,7 @@ bool World::land(StoreCall& call, const CallSite& at) {
   }
   const bool may_notify = std::holds_alternative<Commit>(call) || std::holds_alternative<CommitLocked>(call) ||
                           std::holds_alternative<LetGo>(call);
-  if (may_notify && store->await_notification(0) && on_notification) on_notification();
+  if (may_notify && store->await_notification(0, NotifiedBy::any_process) && on_notification) on_notification();
   return true;
 }
 

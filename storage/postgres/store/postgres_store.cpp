@@ -106,7 +106,8 @@ class PostgresStore final : public Store {
   }
 
   void notify() override { notifier_.notify(); }
-  bool await_notification(std::int64_t timeout_ms) override { return notifier_.await(timeout_ms); }
+  void notify_here() override { notifier_.notify_here(std::nullopt); }
+  bool await_notification(std::int64_t timeout_ms, NotifiedBy by) override { return notifier_.await(timeout_ms, by); }
 
  private:
   const std::int32_t shards_;

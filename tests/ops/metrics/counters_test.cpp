@@ -232,7 +232,7 @@ class SaidStore final : public ForwardingStore {
     if (fails) throw StoreUnavailable("away");
     return jobs;
   }
-  bool await_notification(std::int64_t) override { return true; }
+  bool await_notification(std::int64_t, NotifiedBy) override { return true; }
 };
 
 struct Counted {
@@ -280,7 +280,7 @@ TEST(CountingStore, a_claim_counts_its_jobs_and_how_long_they_were_due) {
   ClaimRequest request;
   request.now_us = start_us;
   counted.store->claim(request);
-  EXPECT_TRUE(counted.store->await_notification(1));
+  EXPECT_TRUE(counted.store->await_notification(1, NotifiedBy::any_process));
   expect_lines(counted.text(), {"cairn_jobs_claimed_total 2", "cairn_claim_seconds_count 1",
                                 R"(cairn_job_wait_seconds_sum{queue="model"} 1)", "cairn_wake_ups_total 1"});
 }

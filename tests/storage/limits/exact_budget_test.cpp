@@ -73,7 +73,7 @@ class ExactBudget : public ::testing::Test {
       ClaimRequest request = claim_request(session, 3, n % shards);
       request.queues = {"model"};
       for (HeldJob& held : own->claim(request).jobs) execute(*own, std::move(held));
-      if (n % shards == 0) own->await_notification(5);
+      if (n % shards == 0) own->await_notification(5, NotifiedBy::any_process);
     }
   }
 

@@ -31,7 +31,7 @@ TEST(ExactRate, of_claimers_at_once_on_four_shards_no_window_has_more_than_n_and
       ClaimRequest request = claim_request(session, 3, n % shards);
       request.queues = {"model"};
       claimed += static_cast<int>(own->claim(request).jobs.size());
-      if (n % shards == 0) own->await_notification(5);
+      if (n % shards == 0) own->await_notification(5, NotifiedBy::any_process);
     }
   };
   std::vector<std::thread> threads;
@@ -60,7 +60,7 @@ TEST(ExactRate, of_claimers_and_of_holders_who_take_starts_no_window_has_more_th
       ClaimRequest request = claim_request(session, 3, n % shards);
       request.queues = {"model"};
       claimed += std::ssize(own->claim(request).jobs);
-      if (n % shards == 0) own->await_notification(5);
+      if (n % shards == 0) own->await_notification(5, NotifiedBy::any_process);
     }
   };
   const auto take = [&] {
@@ -90,10 +90,10 @@ TEST(ExactRate, a_claimer_whom_the_rate_holds_back_is_woken_when_it_may_go_on) {
   ASSERT_TRUE(store->limits().change_limits({{.name = "model", .rate = StartRate{1, 200'000, 1}}, "ada"}));
   ClaimRequest request = claim_request(7);
   request.queues = {"model"};
-  store->await_notification(0);
+  store->await_notification(0, NotifiedBy::any_process);
   ASSERT_EQ(store->claim(request).jobs.size(), 1u + 0u) << "the first claim learns of the limit and takes the burst";
   ASSERT_TRUE(store->claim(request).jobs.empty());
-  EXPECT_TRUE(store->await_notification(60'000));
+  EXPECT_TRUE(store->await_notification(60'000, NotifiedBy::any_process));
   EXPECT_EQ(store->claim(request).jobs.size(), 1u);
 }
 

@@ -72,7 +72,7 @@ void live_many_runs(const std::string& dsn) {
   EXPECT_EQ(store->runs({}).size(), static_cast<std::size_t>(threads_count * runs_each));
   store->jobs().queues();
   store->notify();
-  EXPECT_TRUE(store->await_notification(1)) << "within this process";
+  EXPECT_TRUE(store->await_notification(1, NotifiedBy::any_process)) << "within this process";
 }
 
 TEST(TransactionPooler, D11_is_found_out_and_commits_and_claims_pass_behind_it) {
@@ -233,7 +233,7 @@ std::int64_t listeners(const std::string& dsn) {
 
 // Until it waits for notifications of others alone.
 void begin_listening(Store& store) {
-  while (store.await_notification(1)) {
+  while (store.await_notification(1, NotifiedBy::any_process)) {
   }
 }
 
@@ -249,10 +249,10 @@ TEST(TransactionPooler, commits_behind_it_wake_who_listens_past_it) {
     TestRun run(*other);
     const std::vector<Entry> entries{run.entry()};
     ASSERT_EQ(other->commit(0, entries, {.notify = true})[0].kind, Verdict::Kind::committed);
-    EXPECT_TRUE(listening->await_notification(60'000)) << "a commit";
+    EXPECT_TRUE(listening->await_notification(60'000, NotifiedBy::any_process)) << "a commit";
     begin_listening(*listening);
     other->notify();
-    EXPECT_TRUE(listening->await_notification(60'000)) << "notify()";
+    EXPECT_TRUE(listening->await_notification(60'000, NotifiedBy::any_process)) << "notify()";
   }
 }
 

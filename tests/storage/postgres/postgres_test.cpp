@@ -408,7 +408,7 @@ TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_tran
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
   const auto there = store_on(dsn, true);
-  while (there->await_notification(200)) {
+  while (there->await_notification(200, NotifiedBy::any_process)) {
   }
   const auto listening = [&] {
     return ask_number(dsn,
@@ -418,17 +418,19 @@ TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_tran
   ASSERT_TRUE(wait_until(listening));
   TestRun run(*here);
   run.start(job_of(1, 1));
-  EXPECT_FALSE(there->await_notification(1)) << "a commit sends nothing by itself";
+  EXPECT_FALSE(there->await_notification(1, NotifiedBy::any_process)) << "a commit sends nothing by itself";
   here->notify();
-  EXPECT_TRUE(there->await_notification(10'000));
-  while (there->await_notification(200) || here->await_notification(200)) {
+  EXPECT_TRUE(there->await_notification(10'000, NotifiedBy::any_process));
+  while (there->await_notification(200, NotifiedBy::any_process) ||
+         here->await_notification(200, NotifiedBy::any_process)) {
   }
   TestRun other(*here);
   const std::vector<Entry> batch{other.entry()};
   EXPECT_EQ(here->commit(0, batch, {.notify = true})[0].kind, Kind::committed);
-  EXPECT_TRUE(there->await_notification(10'000));
-  EXPECT_TRUE(here->await_notification(0));
-  EXPECT_FALSE(here->await_notification(300)) << "its own hint comes back from the database, and says nothing new";
+  EXPECT_TRUE(there->await_notification(10'000, NotifiedBy::any_process));
+  EXPECT_TRUE(here->await_notification(0, NotifiedBy::any_process));
+  EXPECT_FALSE(here->await_notification(300, NotifiedBy::any_process))
+      << "its own hint comes back from the database, and says nothing new";
 }
 
 TEST(PostgresConnection, what_nobody_waits_for_is_received_before_the_next_use) {
@@ -454,21 +456,62 @@ TEST(PostgresStore, a_listener_comes_back_after_its_connection_was_lost) {
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
   const auto there = store_on(dsn, true);
-  there->await_notification(1);
+  there->await_notification(1, NotifiedBy::any_process);
   ask(dsn,
       "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() "
       "and pid <> pg_backend_pid() and application_name = 'cairn'");
   EXPECT_TRUE(wait_until([&] {
     here->notify();
-    return there->await_notification(10);
+    return there->await_notification(10, NotifiedBy::any_process);
   }));
+}
+
+TEST(PostgresStore, only_a_process_that_waits_for_others_listens_to_them) {
+  const std::string dsn = new_database(1);
+  const auto here = store_on(dsn, true);
+  const auto there = store_on(dsn, true);
+  const auto listeners = [&] {
+    return ask_number(dsn,
+                      "select count(*) from pg_stat_activity where query = 'LISTEN cairn' "
+                      "and datname = current_database()");
+  };
+  EXPECT_FALSE(there->await_notification(100, NotifiedBy::this_process));
+  EXPECT_EQ(listeners(), 0);
+  there->await_notification(100, NotifiedBy::any_process);
+  EXPECT_EQ(listeners(), 1);
+  EXPECT_TRUE(wait_until([&] {
+    there->await_notification(100, NotifiedBy::this_process);
+    return listeners() == 0;
+  }));
+  here->notify();
+  EXPECT_FALSE(there->await_notification(100, NotifiedBy::this_process));
+  std::atomic<bool> has_heard{false};
+  std::thread waiter([&] { has_heard = there->await_notification(60'000, NotifiedBy::this_process); });
+  there->await_notification(100, NotifiedBy::any_process);  // the thread that waits longer listens for this one
+  EXPECT_TRUE(wait_until([&] {
+    here->notify();
+    there->await_notification(10, NotifiedBy::any_process);
+    return has_heard.load();
+  }));
+  waiter.join();
+}
+
+TEST(PostgresStore, a_notification_of_this_process_alone_reaches_no_other) {
+  const std::string dsn = new_database(1);
+  const auto here = store_on(dsn, true);
+  const auto there = store_on(dsn, true);
+  while (there->await_notification(200, NotifiedBy::any_process)) {
+  }
+  here->notify_here();
+  EXPECT_TRUE(here->await_notification(0, NotifiedBy::this_process));
+  EXPECT_FALSE(there->await_notification(200, NotifiedBy::any_process));
 }
 
 TEST(PostgresStore, a_commit_of_one_job_names_it_to_other_processes) {
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
   const auto there = store_on(dsn, true);
-  while (there->await_notification(200)) {
+  while (there->await_notification(200, NotifiedBy::any_process)) {
   }
   TestRun older(*here), newer(*here);
   ASSERT_EQ(older.start(job_of(1, 1, noon - 1)).kind, Kind::committed);
@@ -478,7 +521,7 @@ TEST(PostgresStore, a_commit_of_one_job_names_it_to_other_processes) {
   Entry entry = newer.entry();
   entry.jobs.push_back(offer(job_of(1, 1)));
   ASSERT_EQ(here->commit(0, std::vector<Entry>{entry}, {.notify = true})[0].kind, Kind::committed);
-  ASSERT_TRUE(there->await_notification(10'000));
+  ASSERT_TRUE(there->await_notification(10'000, NotifiedBy::any_process));
   ClaimRequest request = claim_request(7);
   request.notified_only = true;
   const std::vector<HeldJob> claimed = there->claim(request).jobs;

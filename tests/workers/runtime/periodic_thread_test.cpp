@@ -38,6 +38,22 @@ TEST(PeriodicThread, the_pause_after_what_was_thrown_ends_with_it) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(900));
 }
 
+TEST(PeriodicThread, a_call_that_waits_is_interrupted_at_the_end) {
+  std::atomic<bool> is_over = false;
+  {
+    const PeriodicThread thread(
+        [&]() -> long {
+          is_over.wait(false);
+          return 0;
+        },
+        [&] {
+          is_over = true;
+          is_over.notify_all();
+        });
+  }
+  EXPECT_TRUE(is_over);
+}
+
 TEST(ThreadPool, H24_its_threads_go_on_after_work_that_throws) {
   ThreadPool pool(1);
   std::atomic<bool> is_done = false;

@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <thread>
 
 #include "tests/workers/runtime/worker_trial.hpp"
@@ -249,6 +250,25 @@ TEST_P(WorkerTest, a_worker_that_stops_lets_go_of_what_it_has_not_begun) {
   EXPECT_TRUE(store_->sessions().all().empty());
   work_until(
       [&] { return std::all_of(runs.begin(), runs.end(), [&](const RunId& run) { return is_ended(status(run)); }); });
+}
+
+// Its own timers were most of what two hundred idle workers cost a machine.
+TEST_P(WorkerTest, a_worker_without_work_wakes_seldom_and_stops_at_once) {
+  Worker worker(*store_, *catalogue_, {});
+  std::thread working([&] { worker.run(); });
+  const auto wakes = [] {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_nvcsw;
+  };
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // it has opened its session and looked at all
+  const long before = wakes();
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  EXPECT_LT(wakes() - before, 100);
+  const auto asked = std::chrono::steady_clock::now();
+  worker.stop();
+  working.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::milliseconds(700));
 }
 
 TEST_P(WorkerTest, the_history_is_the_same_kept_or_not_fused_or_not) {

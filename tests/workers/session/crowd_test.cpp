@@ -32,22 +32,22 @@ TEST(Crowd, a_few_sessions_do_all_that_one_alone_does) {
     last.seen(sessions_of(count), served, noon, ten_s);
     EXPECT_EQ(last.poll_us(half_s), half_s);
     EXPECT_EQ(last.scan_pause_us(two_s), two_s);
-    for (int times = 0; times < 100; ++times) EXPECT_TRUE(last.answers_notification());
+    EXPECT_TRUE(last.is_listener());
   }
 }
 
-TEST(Crowd, however_many_share_the_work_a_few_poll_look_and_answer) {
+TEST(Crowd, however_many_share_the_work_a_few_poll_look_and_listen) {
   for (const std::int64_t count : {64, 128}) {
-    std::int64_t answers = 0;
+    std::int64_t listeners = 0;
     double polls = 0, looks = 0;
     for (std::int64_t id = 1; id <= count; ++id) {
       Crowd one(id);
       one.seen(sessions_of(count), served, noon, ten_s);
-      for (int times = 0; times < 100; ++times) answers += one.answers_notification() ? 1 : 0;
+      listeners += one.is_listener() ? 1 : 0;
       polls += static_cast<double>(half_s) / static_cast<double>(one.poll_us(half_s));
       looks += static_cast<double>(two_s) / static_cast<double>(one.scan_pause_us(two_s));
     }
-    EXPECT_NEAR(static_cast<double>(answers) / 100, 16, 3) << count;
+    EXPECT_EQ(listeners, 16) << count;
     EXPECT_NEAR(polls, 16, 0.1) << count;
     EXPECT_LE(looks, 32) << count;
     EXPECT_GE(looks, 16) << count;
@@ -68,7 +68,7 @@ TEST(Crowd, the_queue_that_fewest_serve_decides) {
   Crowd one(100);
   one.seen(rows, {"default", "rare"}, noon, ten_s);
   EXPECT_EQ(one.poll_us(half_s), half_s);
-  EXPECT_TRUE(one.answers_notification());
+  EXPECT_TRUE(one.is_listener());
   EXPECT_GT(one.scan_pause_us(two_s), two_s) << "others look after it all the same";
 }
 
@@ -78,10 +78,25 @@ TEST(Crowd, those_that_are_silent_or_work_for_their_own_runs_do_not_count) {
   Crowd one(200);
   one.seen(rows, served, noon, ten_s);
   EXPECT_EQ(one.scan_pause_us(two_s), two_s) << "so that ten of two hundred notice when the first ones died";
+  EXPECT_TRUE(one.is_listener());
   rows = sessions_of(200);
   for (std::size_t at = 0; at < 190; ++at) rows[at].only_own = true;
   one.seen(rows, served, noon, ten_s);
   EXPECT_EQ(one.poll_us(half_s), half_s);
+  EXPECT_TRUE(one.is_listener());
+}
+
+// Ids are drawn, so that those of one queue may all be higher than those of another.
+TEST(Crowd, each_queue_has_its_listeners) {
+  std::vector<SessionRow> rows = sessions_of(200);
+  for (std::size_t at = 100; at < 200; ++at) rows[at].queues = {"later"};
+  std::int64_t listeners = 0;
+  for (std::int64_t id = 101; id <= 200; ++id) {
+    Crowd one(id);
+    one.seen(rows, {"later"}, noon, ten_s);
+    listeners += one.is_listener() ? 1 : 0;
+  }
+  EXPECT_EQ(listeners, 16);
 }
 
 }  // namespace
