@@ -174,7 +174,7 @@ class RemovingStore final : public cairn::test::ForwardingStore {
 TEST_F(Verify, a_run_that_is_archived_meanwhile_is_no_finding) {
   const RunId run = *parse_run_id(done_run());
   const std::unique_ptr<Store> whole = store();
-  RemovingStore removing(*whole, [this] {
+  RemovingStore removing(*whole, [] {
     cairn_ok(on_it({"archive", "--older-than", "0s", "--out", (directory() / "meanwhile.jsonl").string()}));
   });
   RunRecords records(dsn(), 1, 1);
