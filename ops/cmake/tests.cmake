@@ -178,7 +178,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/pooler_test.cpp
   tests/storage/postgres/server_lines_test.cpp
   tests/storage/postgres/silence_test.cpp
-  tests/storage/postgres/tagged_runs_test.cpp
+  tests/storage/postgres/listed_runs_test.cpp
   tests/storage/pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp

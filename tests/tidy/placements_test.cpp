@@ -26,6 +26,8 @@ constexpr std::string_view the_feed = "the feed is of all runs";
 const std::map<std::string, std::string_view> asked_of_each_node = {
     {"runs", all_runs},
     {"runs_of_graph", all_runs},
+    {"window_of_runs", all_runs},
+    {"window_of_graph", all_runs},
     {"runs_tagged", all_runs},
     {"runs_tagged_lately", all_runs},
     {"runs_between", all_runs},

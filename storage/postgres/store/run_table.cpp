@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string>
@@ -20,6 +21,9 @@ constexpr auto loose_end_columns = std::to_array<std::string_view>({"run_id", "c
 constexpr auto import_columns = std::to_array<std::string_view>({"at", "actor", "origin", "file_digest", "key"});
 constexpr std::size_t lineage_max = 10'000;
 constexpr std::array<std::int32_t, 2> tagged_windows{1'000, 10'000};  // so many of the newest runs
+constexpr std::int32_t window_min = 1'000;
+constexpr std::int32_t window_growth = 8;
+constexpr std::int32_t window_max = 128'000;  // less than a second's work for the server
 
 bool asked_earlier(const QuestionRow& a, const QuestionRow& b) {
   return std::tie(a.asked_at, a.run, a.id) < std::tie(b.asked_at, b.run, b.id);
@@ -46,16 +50,30 @@ std::vector<RunId> read_ids(const PgResult& rows) {
   return found;
 }
 
+// The place of a list, newest first, after which its runs come. One bound for both: of two the index may begin at the
+// later one, and pass all runs between them.
+std::pair<TimeUs, RunId> upper_bound(const RunFilter& filter) {
+  const std::pair until(filter.until.value_or(never_us), RunId{});
+  return std::min(filter.after.value_or(until), until);
+}
+
+TimeUs lower_bound(const RunFilter& filter) { return filter.since.value_or(std::numeric_limits<TimeUs>::min()); }
+
+// It has a condition that no index knows, so that any number of runs may be passed by until one is found.
+bool is_sifted(const RunFilter& filter) {
+  const auto are_none = [](const std::string& text) { return text.empty(); };
+  const std::array texts{filter.version, filter.reason, filter.error, filter.node, filter.tool};
+  return filter.status || filter.waiting || filter.lasted_us > 0 || !std::all_of(texts.begin(), texts.end(), are_none);
+}
+
 // The parameters of parts/run_filter.sql.
 PgParameters filtered(const RunFilter& filter) {
   PgParameters parameters;
   filter.graph.empty() ? parameters.add_null(PgType::text) : parameters.add(filter.graph);
   filter.status ? parameters.add(to_string(*filter.status)) : parameters.add_null(PgType::text);
   filter.waiting ? parameters.add(*filter.waiting) : parameters.add_null(PgType::boolean);
-  parameters.add(filter.since.value_or(std::numeric_limits<TimeUs>::min())).add(filter.limit);
-  // One bound for both: of two the index may begin at the later one, and pass all runs between them.
-  const std::pair until(filter.until.value_or(never_us), RunId{});
-  const auto [started_at, id] = std::min(filter.after.value_or(until), until);
+  parameters.add(lower_bound(filter)).add(filter.limit);
+  const auto [started_at, id] = upper_bound(filter);
   parameters.add(started_at).add(id).add(filter.until.value_or(never_us));
   filter.lasted_us > 0 ? parameters.add(filter.lasted_us) : parameters.add_null(PgType::int8);
   for (const std::string* text : {&filter.version, &filter.reason, &filter.error, &filter.node, &filter.tool})
@@ -103,8 +121,48 @@ std::vector<RunRow> RunTable::runs(const RunFilter& filter) {
     return read_runs(query_of(*filter.parent, "runs_called",
                               filtered(filter).add(shard_of(*filter.parent, shards_)).add(*filter.parent)));
   if (!filter.tags.empty()) return runs_tagged(filter);
+  return is_sifted(filter) ? runs_sifted(filter) : runs_listed(filter);
+}
+
+std::vector<RunRow> RunTable::runs_listed(const RunFilter& filter) {
   return joined(placements_.query_each(filter.graph.empty() ? "runs" : "runs_of_graph", filtered(filter)), read_runs,
                 newer, filter.limit);
+}
+
+// The start of the oldest of the newest runs, so many of them; nothing if there are fewer.
+std::optional<TimeUs> RunTable::end_of_window(const RunFilter& filter, std::int32_t runs) {
+  const auto [started_at, id] = upper_bound(filter);
+  PgParameters place = PgParameters().add(started_at).add(id).add(lower_bound(filter)).add(runs);
+  if (!filter.graph.empty()) place.add(filter.graph);
+  std::optional<TimeUs> end;
+  for (const PgResult& part :
+       placements_.query_each(filter.graph.empty() ? "window_of_runs" : "window_of_graph", place))
+    if (part.rows() > 0) end = std::max(end.value_or(part.int8(0, 0)), part.int8(0, 0));
+  return end;
+}
+
+// The filter for one part of the time after the other, newest first, until `take` returns false: a statement passes
+// only so many runs by, and the server answers each in time, however old the runs are that are looked for.
+void RunTable::for_each_window(RunFilter filter, const std::function<bool(RunFilter&)>& take) {
+  const std::optional<TimeUs> since = filter.since;
+  for (std::int32_t runs = window_min;; runs = std::min(runs * window_growth, window_max)) {
+    const std::optional<TimeUs> end = end_of_window(filter, runs);
+    filter.since = end ? end : since;
+    if (!take(filter) || !end) return;
+    filter.since = since;
+    filter.until = end;  // pairs with `since`: each run is in one window
+  }
+}
+
+std::vector<RunRow> RunTable::runs_sifted(const RunFilter& filter) {
+  std::vector<RunRow> rows;
+  for_each_window(filter, [&](RunFilter& window) {
+    window.limit = filter.limit - static_cast<std::int32_t>(rows.size());
+    std::vector<RunRow> more = runs_listed(window);
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    return rows.size() < static_cast<std::size_t>(filter.limit);
+  });
+  return rows;
 }
 
 // A tag that many runs have is found among the newest of them, one that few have by its index: the first costs the
@@ -156,7 +214,11 @@ std::int64_t RunTable::count(const RunFilter& filter, std::int64_t at_most) {
   all.limit = static_cast<std::int32_t>(std::min<std::int64_t>(at_most, std::numeric_limits<std::int32_t>::max()));
   if (all.parent) return std::ssize(runs(all));
   std::int64_t count = 0;
-  for (const PgResult& part : placements_.query_each("count_runs", filtered(all))) count += part.int8(0, 0);
+  const auto add = [&](RunFilter& window) {
+    for (const PgResult& part : placements_.query_each("count_runs", filtered(window))) count += part.int8(0, 0);
+    return count < at_most;
+  };
+  is_sifted(all) && all.tags.empty() ? for_each_window(all, add) : static_cast<void>(add(all));
   return std::min(count, at_most);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,6 +37,10 @@ class RunTable {
   PgResult query_of(const RunId& id, std::string_view name, const PgParameters& parameters) {
     return placements_.query(shard_of(id, shards_), name, parameters);
   }
+  std::optional<TimeUs> end_of_window(const RunFilter& filter, std::int32_t runs);
+  void for_each_window(RunFilter filter, const std::function<bool(RunFilter&)>& take);
+  std::vector<RunRow> runs_listed(const RunFilter& filter);
+  std::vector<RunRow> runs_sifted(const RunFilter& filter);
   std::vector<RunRow> runs_tagged(const RunFilter& filter);
   std::vector<RunRow> runs_of_lineage(const RunFilter& filter);
 

@@ -156,6 +156,8 @@ const std::map<std::string, std::vector<std::string>> indexes_of_hot_statements{
     {"runs_tagged", {"run_tags"}},
     {"runs_tagged_lately", {"run_started_at"}},
     {"runs_of_graph", {"run_graph"}},
+    {"window_of_runs", {"run_started_at"}},
+    {"window_of_graph", {"run_graph"}},
     {"run_counts", {"run_started_at"}},
     {"run_place", {"run_started_at"}},
     {"job_part", {"job_pkey"}},
@@ -197,7 +199,7 @@ TEST_F(Plans, hot_statements_never_scan_a_table_nor_hash_nor_merge) {
 
 // The newest of a graph's runs, or the oldest, without those of all other graphs or a sort.
 TEST_F(Plans, runs_of_a_graph_come_in_the_order_of_their_index_and_within_a_limit) {
-  for (const char* name : {"runs_of_graph", "archive_due"}) {
+  for (const char* name : {"runs_of_graph", "window_of_graph", "archive_due"}) {
     const std::string plan = plan_of(name);
     EXPECT_EQ(plan.find("Sort"), std::string::npos) << plan;
     EXPECT_NE(plan.find("Limit"), std::string::npos) << plan;
@@ -214,7 +216,7 @@ TEST_F(Plans, runs_of_a_graph_are_found_by_their_index_where_statistics_say_that
       "reason, tags) select 0, md5(n::text)::uuid, false, 1, n, n, '', 'done', 'g', 'v', '', '{}' "
       "from generate_series(1, 20000) n");
   ask(dsn, "analyze cairn.run");
-  for (const char* name : {"runs_of_graph", "archive_due"}) {
+  for (const char* name : {"runs_of_graph", "window_of_graph", "archive_due"}) {
     const std::string plan = plan_of(name, dsn);
     EXPECT_NE(plan.find("run_graph"), std::string::npos) << plan;
     EXPECT_EQ(plan.find("run_started_at"), std::string::npos) << plan;
