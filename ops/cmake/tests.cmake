@@ -171,6 +171,7 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/cluster_test.cpp
   tests/storage/postgres/cutting_proxy.cpp
   tests/storage/postgres/job_claimer_test.cpp
+  tests/storage/postgres/listed_runs_test.cpp
   tests/storage/postgres/plans_test.cpp
   tests/storage/postgres/postgres_test.cpp
   tests/storage/postgres/refused_entry_test.cpp
@@ -178,7 +179,6 @@ cairn_tests(storage postgres cairn_storage
   tests/storage/postgres/pooler_test.cpp
   tests/storage/postgres/server_lines_test.cpp
   tests/storage/postgres/silence_test.cpp
-  tests/storage/postgres/listed_runs_test.cpp
   tests/storage/pooler.cpp
   tests/storage/proof/chain_test.cpp
   tests/storage/proof/checkpoint_test.cpp
@@ -198,6 +198,7 @@ cairn_tests(workers postgres cairn_workers
   tests/workers/small_graphs.cpp
   tests/workers/gateway/ask_lines_test.cpp
   tests/workers/gateway/claim_id_test.cpp
+  tests/workers/gateway/gateway_driver_test.cpp
   tests/workers/gateway/gateway_reports_test.cpp
   tests/workers/gateway/gateway_test.cpp
   tests/workers/handlers/builtin_handlers_test.cpp

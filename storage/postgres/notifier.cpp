@@ -70,23 +70,34 @@ void LocalNotifier::notify() {
   notified_.notify_all();
 }
 
-bool LocalNotifier::await(std::int64_t timeout_ms) {
-  std::unique_lock lock(mutex_);
-  std::uint64_t& seen = seen_[std::this_thread::get_id()];
-  const auto is_new = [&] { return count_ != seen; };
-  if (!is_new() && timeout_ms > 0) notified_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_new);
-  return std::exchange(seen, count_) != count_;
+bool LocalNotifier::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(seen_[std::this_thread::get_id()], count_) != count_;
 }
 
-void LocalNotifier::wait(std::int64_t timeout_ms) {
+bool LocalNotifier::is_new() {
+  const std::lock_guard lock(mutex_);
+  return seen_[std::this_thread::get_id()] != count_;
+}
+
+void LocalNotifier::wait(std::int64_t timeout_ms, std::uint64_t interrupts) {
   std::unique_lock lock(mutex_);
-  if (count_ == seen_[std::this_thread::get_id()] && timeout_ms > 0)
-    notified_.wait_for(lock, std::chrono::milliseconds(timeout_ms));
+  const std::uint64_t seen = seen_[std::this_thread::get_id()];
+  notified_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                     [&] { return count_ != seen || interrupts_ != interrupts; });
 }
 
 void LocalNotifier::interrupt() {
-  { const std::lock_guard lock(mutex_); }
+  {
+    const std::lock_guard lock(mutex_);
+    ++interrupts_;
+  }
   notified_.notify_all();
+}
+
+std::uint64_t LocalNotifier::interrupts() {
+  const std::lock_guard lock(mutex_);
+  return interrupts_;
 }
 
 Notifier::Notifier(Placements& placements, bool notify, DirectWay direct)
@@ -157,34 +168,37 @@ bool Notifier::await(std::int64_t timeout_ms, NotifiedBy by) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   if (by == NotifiedBy::any_process) want(end_us + wanted_after_us);
   do {
+    const std::uint64_t interrupts = local_.interrupts();
     notify_if_due();
-    if (local_.await(0)) return true;
     const std::int64_t until_us = std::min(end_us, notify_at_.load());
     const std::int64_t left_ms = std::max<std::int64_t>((until_us - steady_us() + 999) / 1'000, 0);
     // Whichever waiting thread gets the lock listens for all; the others wait for it to pass notifications on.
-    const std::unique_lock lock(listening_, std::try_to_lock);
-    if (notify_ && lock.owns_lock())
-      listen(left_ms);
-    else
-      local_.wait(left_ms);
+    std::unique_lock lock(listening_, std::try_to_lock);
+    if (notify_ && lock.owns_lock()) {
+      if (!local_.is_new()) listen(left_ms);
+      lock.unlock();
+      local_.interrupt();  // another thread that waits may listen from now on
+    } else {
+      local_.wait(left_ms, interrupts);
+    }
+    notify_if_due();
+    if (local_.take()) return true;
   } while (steady_us() < end_us);
-  notify_if_due();
-  if (local_.await(0)) return true;
-  local_.interrupt();  // another thread that waits listens from now on
   return false;
 }
 
-// Returns after a notification or when the time is over. The time left is rounded up to milliseconds: rounded down, the
-// last one would be polled in a busy loop.
+// Returns after a notification, when the time is over, or when a lost connection may be opened again. The time left is
+// rounded up to milliseconds: rounded down, the last one would be polled in a busy loop.
 void Notifier::listen(std::int64_t timeout_ms) {
-  const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
+  std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   try {
-    if (steady_us() >= wanted_until_us_)
-      connections_.clear();
-    else if (connections_.empty() && steady_us() >= open_again_us_)
-      open();
-    for (std::int64_t left_us = timeout_ms * 1'000; left_us >= 0; left_us = end_us - steady_us())
-      if (wait_for_any((left_us + 999) / 1'000)) return;
+    const bool is_wanted = steady_us() < wanted_until_us_;
+    if (!is_wanted) connections_.clear();
+    if (is_wanted && connections_.empty() && steady_us() >= open_again_us_) open();
+    if (is_wanted && connections_.empty()) end_us = std::min(end_us, open_again_us_);
+    do {
+      if (wait_for_any((std::max<std::int64_t>(end_us - steady_us(), 0) + 999) / 1'000)) return;
+    } while (steady_us() < end_us);
   } catch (const PostgresError& failure) {
     spdlog::debug("not listening for notifications: {}", failure.what());
     connections_.clear();

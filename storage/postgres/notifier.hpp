@@ -44,16 +44,20 @@ class NotifiedJobs {
 class LocalNotifier {
  public:
   void notify();
-  // True if a notification arrived since this thread's last call, or arrives within the time.
-  bool await(std::int64_t timeout_ms);
-  // Returns at a notification that this thread has not seen, at an interrupt(), after the time, or earlier.
-  void wait(std::int64_t timeout_ms);
+  // True if a notification arrived since this thread's last call.
+  bool take();
+  bool is_new();  // the same, and it stays new
+  // Returns at a notification that this thread has not seen, after the time, and once there were more interrupts than
+  // this.
+  void wait(std::int64_t timeout_ms, std::uint64_t interrupts);
   void interrupt();
+  std::uint64_t interrupts();
 
  private:
   std::mutex mutex_;
   std::condition_variable notified_;
   std::uint64_t count_ = 0;
+  std::uint64_t interrupts_ = 0;
   std::map<std::thread::id, std::uint64_t> seen_;
 };
 

@@ -91,7 +91,7 @@ class Session {
   bool is_abandoned() const { return lifecycle_.is_abandoned(); }  // the store does not come back
   bool beats() const { return lifecycle_.is_open(); }
   // Notifications of other processes are for it: not for one of a large crowd, which finds their jobs by its polls.
-  bool is_listener() const { return !options_.only_runs.empty() || !home_of_.empty() || crowd_.is_listener(); }
+  bool is_listener() const { return !options_.only_runs.empty() || !home_of_.empty() || crowd_.is_listener(now_); }
   WorkerReport report() const;
   SessionId id() const { return origin_.self.id; }
 

@@ -486,14 +486,35 @@ TEST(PostgresStore, only_a_process_that_waits_for_others_listens_to_them) {
   here->notify();
   EXPECT_FALSE(there->await_notification(100, NotifiedBy::this_process));
   std::atomic<bool> has_heard{false};
+  there->await_notification(100, NotifiedBy::any_process);
+  EXPECT_EQ(listeners(), 1);
   std::thread waiter([&] { has_heard = there->await_notification(60'000, NotifiedBy::this_process); });
-  there->await_notification(100, NotifiedBy::any_process);  // the thread that waits longer listens for this one
   EXPECT_TRUE(wait_until([&] {
     here->notify();
-    there->await_notification(10, NotifiedBy::any_process);
     return has_heard.load();
-  }));
+  })) << "connections that stand are heard by whoever waits";
   waiter.join();
+}
+
+TEST(PostgresStore, a_thread_that_waits_listens_once_the_one_that_did_has_left) {
+  const std::string dsn = new_database(1);
+  const auto here = store_on(dsn, true);
+  const auto there = store_on(dsn, true);
+  while (there->await_notification(200, NotifiedBy::any_process)) {
+  }
+  std::atomic<bool> begins{false};
+  std::thread first([&] {
+    begins = true;
+    there->await_notification(1'000, NotifiedBy::any_process);
+  });
+  while (!begins) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it listens by now
+  std::atomic<bool> has_heard{false};
+  std::thread second([&] { has_heard = there->await_notification(60'000, NotifiedBy::any_process); });
+  first.join();
+  here->notify();
+  EXPECT_TRUE(wait_until([&] { return has_heard.load(); }));
+  second.join();
 }
 
 TEST(PostgresStore, a_notification_of_this_process_alone_reaches_no_other) {

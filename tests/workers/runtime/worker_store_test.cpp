@@ -14,8 +14,10 @@
 #include <type_traits>
 
 #include "tests/storage/forwarding_store.hpp"
+#include "tests/waiting.hpp"
 #include "tests/workers/runtime/worker_trial.hpp"
 #include "workers/runs/recorded_answers.hpp"
+#include "workers/session/crowd.hpp"
 
 namespace cairn::test {
 namespace {
@@ -269,6 +271,52 @@ TEST_P(WorkerTest, a_store_that_fails_now_and_then_loses_and_doubles_nothing) {
     }
     EXPECT_TRUE(store_->jobs().of(run).empty());
   }
+}
+
+constexpr SessionId crowd_size = 300;
+
+void open_crowd(Store& store) {
+  for (SessionId id = 1; id <= crowd_size; ++id) {
+    SessionRow row;
+    row.id = id;
+    row.host = "elsewhere";
+    row.queues = {"default"};
+    store.sessions().open(row);
+  }
+}
+
+TEST_P(WorkerTest, one_of_a_large_crowd_waits_for_other_processes_in_its_turn_alone) {
+  open_crowd(*store_);
+  ListenedStore store(*store_);
+  WorkerOptions options;
+  options.queues = {"default"};
+  Worker worker(store, *catalogue_, options);
+  std::thread working([&] { worker.run(); });
+  const auto is_due = [&] {
+    const std::vector<SessionRow> all = store_->sessions().all();
+    const auto own = std::find_if(all.begin(), all.end(), [](const SessionRow& row) { return row.id > crowd_size; });
+    if (own == all.end()) return true;
+    Crowd crowd(own->id);
+    const TimeUs now_us = store_->database_time();
+    crowd.seen(all, {"default"}, now_us, session_silence_ms * 1'000);
+    return crowd.is_listener(now_us);
+  };
+  EXPECT_TRUE(
+      wait_until([&] { return store.last == (is_due() ? NotifiedBy::any_process : NotifiedBy::this_process); }));
+  worker.stop();
+  working.join();
+}
+
+TEST_P(WorkerTest, a_worker_of_its_own_runs_waits_for_other_processes_however_large_the_crowd) {
+  open_crowd(*store_);
+  ListenedStore store(*store_);
+  WorkerOptions options;
+  const RunId run = start("ask");
+  options.only_runs = {run};
+  const auto limit = Clock::now() + std::chrono::seconds(3);
+  options.until = [&] { return Clock::now() > limit; };
+  Worker(store, *catalogue_, options).run();
+  EXPECT_EQ(store.last, NotifiedBy::any_process);
 }
 
 // It was read once for each of the fork's steps, which cost the square of the run's length.
