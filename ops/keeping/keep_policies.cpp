@@ -4,7 +4,7 @@
 
 namespace cairn {
 
-const std::vector<KeepPolicy>& KeepPolicies::current() {
+const std::vector<KeepPolicy>& KeepPolicies::current() & {
   const std::int64_t mark = store_.graphs().mark();
   if (mark_ == mark) return policies_;
   std::vector<std::string> versions;

@@ -23,7 +23,7 @@ class KeepPolicies {
 
   // By name; read again only when a graph was added or a name moved to another version. Throws StoreUnavailable, and
   // CorruptHistory for a stored graph that keeps its runs for something else than a duration.
-  const std::vector<KeepPolicy>& current();
+  const std::vector<KeepPolicy>& current() &;
 
  private:
   Store& store_;

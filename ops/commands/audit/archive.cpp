@@ -36,7 +36,8 @@ std::function<bool(const RunRow&)> wanted_by(Store& store, const RunFilter& filt
 // Wanted runs but those of graphs whose current version says how long it keeps them.
 std::function<bool(const RunRow&)> left_to_no_policy(Store& store, std::function<bool(const RunRow&)> wanted) {
   std::set<std::string> graphs;
-  for (const KeepPolicy& policy : KeepPolicies(store).current()) graphs.insert(policy.graph);
+  KeepPolicies policies(store);
+  for (const KeepPolicy& policy : policies.current()) graphs.insert(policy.graph);
   return [graphs = std::move(graphs), wanted = std::move(wanted)](const RunRow& run) {
     return !graphs.contains(run.graph) && wanted(run);
   };
