@@ -51,7 +51,7 @@ Status check_older_workers(const Cluster& cluster) {
                                      std::to_string(newest_schema()) + ", but there is " + workers +
                                      ": end it with SIGTERM, or `cairn migrate` migrates beside it."};
   } catch (const PostgresError& failure) {
-    return Error{Code::unavailable, std::string("Expected to migrate the database, but: ") + failure.what()};
+    return Error{Code::unavailable, std::string("Expected to reach the database, but: ") + failure.what()};
   }
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "storage/clock.hpp"
+#include "storage/postgres/dsn.hpp"
 #include "storage/postgres/server_lines.hpp"
 
 namespace cairn {
@@ -59,7 +60,8 @@ std::unique_ptr<PgConnection> PostgresPool::open(const Patience& patience) {
     const std::string_view settings = settings_                       ? *settings_
                                       : is_cluster_there(*connection) ? citus_settings
                                                                       : hot_settings;
-    connection->execute(std::string(settings) + statement("commits_are_synced").text);
+    connection->execute(std::string(limits_of_server_end) + std::string(settings) +
+                        statement("commits_are_synced").text);
   } else {
     expect_read_committed(*connection);
   }

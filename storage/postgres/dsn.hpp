@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,12 @@ DsnVariables variables_of(const std::string& dsn);
 // 5 s to connect to a host, 3 s to each of several, and a silent peer is given up after about 15 s. Without them a
 // connection to a machine that is gone is waited for two hours. A text that cannot be read is returned as it is.
 std::string with_network_limits(const std::string& dsn);
+
+// The same for the server's end, as settings of a session. Without them the server keeps the connection of a client
+// whose machine is gone for two hours: it counts for max_connections, and its session's locks stay.
+inline constexpr std::string_view limits_of_server_end =
+    "SET tcp_keepalives_idle = '5s'; SET tcp_keepalives_interval = '3s'; SET tcp_keepalives_count = 3; "
+    "SET tcp_user_timeout = '10s'; ";
 
 // The DSN, with another host and port; one that names several hosts then names this one alone.
 std::string with_host(const std::string& dsn, const std::string& host, const std::string& port);

@@ -12,6 +12,7 @@
 
 #include "storage/clock.hpp"
 #include "storage/ground/jitter.hpp"
+#include "storage/postgres/dsn.hpp"
 #include "storage/postgres/reachable.hpp"
 
 namespace cairn {
@@ -215,6 +216,7 @@ void Notifier::open() {
       open_again_us_ = never_us;
       return;
     }
+    connection->execute(std::string(limits_of_server_end));
     connection->execute("LISTEN cairn");
     connections_.push_back(std::move(connection));
   }
