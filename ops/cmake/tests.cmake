@@ -445,6 +445,7 @@ cairn_tests(ops postgres cairn_ops
   tests/ops/planners/round_planner_runs_test.cpp
   tests/ops/planners/seven_node_runs_test.cpp
   tests/workers/ports/loopback.cpp
+  tests/faults/machine.cpp
   tests/faults/server.cpp
   tests/storage/server_programs.cpp
   tests/storage/test_database.cpp
@@ -505,6 +506,7 @@ cairn_tests(faults postgres cairn_storage
   tests/faults/languages_test.cpp
   tests/faults/load.cpp
   tests/faults/lock_watch.cpp
+  tests/faults/machine.cpp
   tests/faults/mixture_test.cpp
   tests/faults/network_faults_test.cpp
   tests/faults/patroni_cluster.cpp

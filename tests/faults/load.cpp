@@ -160,8 +160,10 @@ std::vector<Execution> read_ledger(const std::filesystem::path& ledger) {
   return executions;
 }
 
-std::string cluster_dsn() {
-  const Result<Cluster> cluster = start_cluster((directory() / "data").string());
+std::string cluster_dsn() { return cluster_dsn(directory() / "data"); }
+
+std::string cluster_dsn(const std::filesystem::path& data) {
+  const Result<Cluster> cluster = start_cluster(data.string());
   if (!cluster) throw std::runtime_error(cluster.error().message);
   return cluster->owner_dsn;
 }
@@ -177,7 +179,7 @@ pid_t postmaster() {
 Load::Load(LoadOptions options) : options_(std::move(options)), ledger_(directory() / (options_.name + ".ledger")) {
   setenv("CAIRN_LOG", "info", 1);  // the log says how commits in doubt were resolved
   // One folder for each database: those who name the server and those who do not sign with one key.
-  const std::string signed_in = options_.dsn.empty() ? "embedded" : options_.name;
+  const std::string signed_in = options_.dsn.empty() && options_.data.empty() ? "embedded" : options_.name;
   const std::filesystem::path folder =
       options_.checkpoints.empty() ? directory() / (signed_in + "_checkpoints") : options_.checkpoints;
   setenv("CAIRN_CHECKPOINTS", folder.c_str(), 1);
@@ -200,10 +202,14 @@ void Load::write_tools() {
 
 Arguments Load::with_dsn(Arguments arguments) const {
   if (!options_.dsn.empty()) arguments.insert(arguments.end(), {"--dsn", options_.dsn});
+  if (!options_.data.empty()) arguments.insert(arguments.end(), {"--data", options_.data.string()});
   return arguments;
 }
 
-std::string Load::database() const { return options_.dsn.empty() ? cluster_dsn() : options_.dsn; }
+std::string Load::database() const {
+  if (!options_.data.empty()) return cluster_dsn(options_.data);
+  return options_.dsn.empty() ? cluster_dsn() : options_.dsn;
+}
 
 Arguments Load::work(std::size_t n) const {
   Arguments arguments = {"work", "--tools", tools_, "--concurrency", "6", "--json"};

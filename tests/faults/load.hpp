@@ -41,6 +41,7 @@ struct LoadOptions {
   int workers = 3;
   std::vector<std::string> worker_dsns = {};  // which the workers take in turn; none: `dsn`
   std::string dsn = {};                       // "": the embedded cluster
+  std::filesystem::path data = {};            // an embedded one's in that folder; empty: in the test's
   std::filesystem::path checkpoints = {};     // their folder; empty: one of the test's
   int work_ms = 100;                          // of a sub-goal
   int batch = 900;                            // plans that keep the workers busy in full, before the faults
@@ -175,6 +176,7 @@ void accept_unsigned(const std::function<Arguments(Arguments)>& on, const std::s
 
 // The embedded cluster under the load.
 std::string cluster_dsn();
+std::string cluster_dsn(const std::filesystem::path& data);  // of one in that folder
 pid_t postmaster();
 
 }  // namespace cairn::program

@@ -1,14 +1,16 @@
 // A network path that breaks around a commit, loses everything, is slow, or brings nothing to those who listen; and
-// poolers in between.
+// poolers in between; a machine that is gone from the network, with the server on it.
 #include <functional>
 #include <gtest/gtest.h>
 #include <thread>
 
 #include "tests/faults/load.hpp"
+#include "tests/faults/machine.hpp"
 #include "tests/faults/rough_path.hpp"
 #include "tests/faults/server.hpp"
 #include "tests/storage/pooler.hpp"
 #include "tests/storage/postgres/cutting_proxy.hpp"
+#include "tests/storage/test_database.hpp"
 
 namespace cairn::program {
 namespace {
@@ -163,6 +165,89 @@ TEST(Faults, a_pooler_by_session_with_fewer_connections_than_workers_want) {
   load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("a pooler by session with 4 connections for three workers, for 12 s", 1);
+}
+
+// All packets to its machine are lost, for good. The standby has all that was acknowledged; clients that come try the
+// silent machine first.
+TEST(Faults, the_machine_of_the_primary_is_gone_and_a_standby_takes_over) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  const Machine machine;
+  if (!machine.is_there()) GTEST_SKIP() << "a machine of its own: a network namespace needs root and iproute2";
+  OwnServer primary("gone_primary", {.machine = &machine});
+  OwnServer standby("gone_standby", primary);
+  primary.set("synchronous_standby_names", "*");
+  Load load({.name = "gone", .dsn = primary.dsn_with(standby)});
+  load.start_plans(6);
+  load.measure_before();
+  load.lose(Unwritten::claims, [&] {
+    machine.cut();
+    std::this_thread::sleep_for(seconds(3));
+    standby.promote();
+    std::this_thread::sleep_for(seconds(1));
+  });
+  load.fault_ended();
+  load.start_plans(3);
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("the primary's machine gone for good, its standby promoted after 3 s", 1);
+}
+
+// Whether it has no connection over the network any more.
+bool has_let_go(const OwnServer& server) {
+  return test::ask_number(server.local_dsn(), "select count(*) from pg_stat_activity where client_addr is not null") ==
+         0;
+}
+
+// Past the time-to-live of the workers. Its server has forgotten nothing when it is back, but the connections.
+TEST(Faults, the_machine_of_the_server_is_gone_for_a_while) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  const Machine machine;
+  if (!machine.is_there()) GTEST_SKIP() << "a machine of its own: a network namespace needs root and iproute2";
+  OwnServer server("lone", {.machine = &machine});
+  Load load({.name = "lone", .dsn = server.dsn()});
+  load.start_plans(6);
+  load.measure_before();
+  load.start_batch(300);
+  load.under(2, seconds(3), [&] {
+    const auto until = std::chrono::steady_clock::now() + seconds(20);
+    machine.cut();
+    const Ran ran = cairn(load.with_dsn({"runs"}));
+    EXPECT_EQ(ran.exit, 5) << ran.err;
+    EXPECT_LT(std::chrono::steady_clock::now(), until) << "a command has its patience, and ends";
+    std::this_thread::sleep_until(until);
+    EXPECT_TRUE(load.has_said("the database to answer within 10000 ms"));
+    EXPECT_TRUE(has_let_go(server)) << "the next outage would find fewer connections";
+    machine.join();
+  });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("the server's machine gone from the network for 20 s, then back", 2);
+}
+
+// As their own machine gone would be. The third is on the server's; it takes over what they hold, and no lock is left.
+TEST(Faults, workers_are_cut_off_from_the_machine_of_the_server) {
+  const Machine machine;
+  if (!machine.is_there()) GTEST_SKIP() << "a machine of its own: a network namespace needs root and iproute2";
+  OwnServer server("parted", {.machine = &machine});
+  const int times = is_full() ? 2 : 1;
+  Load load(
+      {.name = "parted", .worker_dsns = {server.dsn(), server.dsn(), server.local_dsn()}, .dsn = server.local_dsn()});
+  load.start_plans(6);
+  load.measure_before();
+  load.start_batch(is_full() ? 300 : 30);
+  load.measure_during([&] {
+    load.under(times, seconds(3), [&] {
+      load.strike({0, 1}, [&] {
+        machine.cut();
+        std::this_thread::sleep_for(seconds(20));
+        EXPECT_TRUE(has_let_go(server));
+        machine.join();
+      });
+    });
+  });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("two of three workers cut off from the server's machine for 20 s", times);
 }
 
 }  // namespace

@@ -113,7 +113,8 @@ constexpr const char* explanations = R"(
 
 - **Settings.** Three workers of six slots each, two where commits are cut; a step takes 100 ms; plans of five steps
   keep all slots busy. A server of a test's own has `shared_buffers` and `max_wal_size` of 64 MB, else the defaults,
-  `fsync` included; otherwise it is the embedded one.
+  `fsync` included; otherwise it is the embedded one. A machine of a server's own is a network namespace: cut off, all
+  packets to it and from it are lost, and nothing answers for it; it needs root, as does a disk of a test's own.
 - **Lost** are acknowledged runs that are not there, or did not end with all five steps. Where the database itself loses
   what it had acknowledged (a standby that lags, an older backup) each such run must be named by `verify --all`.
 - **Recorded twice**: two ends of one attempt, or two closings of one step. The fence and the run's head forbid both.
@@ -151,21 +152,15 @@ constexpr const char* explanations = R"(
 
 ## Not in the table
 
-- Two releases at once (N14): not in the matrix; no older program is built and run with this one. The statements
-  of release 9 are tried against this one by
+- Two releases at once (N14): not in the matrix. `ops/releases test` builds an older program and runs it with this one
+  (`TwoReleases.*`). The statements of release 9 are tried against this one by
   `Upgrade.A18_statements_of_release_9_beside_this_program_strand_nothing`.
-- The primary's machine gone, so that all packets to it are dropped (7d): not tried. In the row of the primary that
-  hangs its kernel still acknowledges what it is sent; the network that swallows everything is a path to a server that
-  is there, whose near end acknowledges as well.
-- The embedded server with data and log on one full disk (1c): not tried. In the row of a full disk both are on one,
-  of a server that is not the embedded one. That commands write nothing where the schema is current:
-  `Embedded.D6_a_command_on_a_database_that_is_current_writes_nothing_and_waits_for_nobody`.
-- A folder mounted read-only (10e): not tried. Near to it:
-  `Embedded.up_says_before_it_works_which_folder_cannot_be_written`.
+- A folder of data that becomes read-only under a server that runs (10e), as a kernel does after an error of a disk: not
+  tried, as a file system that is open to be written is not mounted again. In the table its server dies first.
 - Anything at all as input (N16): no fault of a load; `tests/fuzz` with its corpus in each run of the tests, and
   libFuzzer by `ops/fuzz`. Sanitizers (N17): the tests under them by `ops/test --sanitize` and `ops/test --tsan`; the
   rows above are of the release build.
-- The loss of power and the partition of machines: `SIGKILL` leaves the page cache, and there is one machine.
+- The loss of power: `SIGKILL` leaves the page cache. Machines of their own: there is one kernel.
 - A worker that ends at a named place (N1): `crash_everywhere` of the planners' tests ends one after each commit in
   turn (`Invariants.X_3_and_X_6_and_X_8_wherever_it_died_it_goes_on_to_the_same_end`), and the simulator anywhere
   between two calls (`Simulation.what_must_hold_holds_whatever_happens`). In the table workers die at random.

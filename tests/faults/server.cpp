@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "tests/faults/machine.hpp"
 #include "tests/ops/program.hpp"
 #include "tests/storage/test_database.hpp"
 
@@ -43,7 +44,7 @@ std::vector<pid_t> children_of(pid_t parent) {
 }  // namespace
 
 OwnServer::OwnServer(std::string name, ServerOptions options)
-    : name_(std::move(name)), socket_(own_directory(directory() / (name_ + "_socket"))) {
+    : name_(std::move(name)), socket_(own_directory(directory() / (name_ + "_socket"))), machine_(options.machine) {
   const fs::path& wal = options.wal;
   data_ = own_directory((options.place.empty() ? directory() : options.place) / (name_ + "_data"));
   std::vector<std::string> arguments = {"-D",    data_.string(), "-U",   "postgres",         "-A",
@@ -53,6 +54,11 @@ OwnServer::OwnServer(std::string name, ServerOptions options)
   std::ofstream(data_ / "postgresql.conf", std::ios::app)
       << "listen_addresses = ''\nunix_socket_directories = '" << socket_.string()
       << "'\nshared_buffers = 64MB\nmax_wal_size = 64MB\nmin_wal_size = 32MB\nmax_connections = 60\n";
+  if (machine_ != nullptr) {
+    std::ofstream(data_ / "postgresql.conf", std::ios::app) << "listen_addresses = '" << machine_->address() << "'\n";
+    std::ofstream(data_ / "pg_hba.conf", std::ios::app)
+        << "host all all samenet trust\nhost replication all samenet trust\n";
+  }
   if (options.has_clock) {
     clock_ = directory() / (name_ + "_clock");
     set_clock(0);
@@ -66,7 +72,7 @@ OwnServer::OwnServer(std::string name, const OwnServer& primary)
       socket_(own_directory(directory() / (name_ + "_socket"))) {
   run("pg_basebackup", {"-D", data_.string(), "-R", "-X", "stream", "-c", "fast", "-d", primary.dsn()});
   std::ofstream(data_ / "postgresql.auto.conf", std::ios::app)
-      << "unix_socket_directories = '" << socket_.string() << "'\n";
+      << "listen_addresses = ''\nunix_socket_directories = '" << socket_.string() << "'\n";
   start();
 }
 
@@ -78,6 +84,10 @@ void OwnServer::run(const std::string& program, const std::vector<std::string>& 
     words.insert(words.end(), {std::string("LD_PRELOAD=") + time_library, "FAKETIME_TIMESTAMP_FILE=" + clock_.string(),
                                "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"});
   if (geteuid() == 0) words.insert(words.begin(), {"/usr/sbin/runuser", "-u", "postgres", "--"});
+  if (machine_ != nullptr) {
+    const Arguments inside = machine_->inside();
+    words.insert(words.begin(), inside.begin(), inside.end());
+  }
   words.push_back(programs + program);
   words.insert(words.end(), arguments.begin(), arguments.end());
   const Ran ran = run_program(words.front(), {words.begin() + 1, words.end()});
@@ -188,10 +198,15 @@ void OwnServer::set(const std::string& setting, const std::string& value) {
   test::ask(dsn(), "select pg_reload_conf()");
 }
 
-std::string OwnServer::dsn() const { return "host='" + socket_.string() + "' port=5432 user=postgres dbname=postgres"; }
+std::string OwnServer::host() const { return machine_ == nullptr ? socket_.string() : machine_->address(); }
+
+std::string OwnServer::dsn() const { return "host='" + host() + "' port=5432 user=postgres dbname=postgres"; }
+std::string OwnServer::local_dsn() const {
+  return "host='" + socket_.string() + "' port=5432 user=postgres dbname=postgres";
+}
 
 std::string OwnServer::dsn_with(const OwnServer& other) const {
-  return "host='" + socket_.string() + "," + other.socket_.string() +
+  return "host='" + host() + "," + other.host() +
          "' port=5432,5432 user=postgres dbname=postgres target_session_attrs=read-write";
 }
 

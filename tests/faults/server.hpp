@@ -1,5 +1,6 @@
 // A PostgreSQL server of a fault test's own: its disks, its death and its standby are the test's. Runs as an
-// unprivileged user on a unix socket; stopped and removed at the end of its life. Not thread-safe.
+// unprivileged user on a unix socket, or on a machine of its own; stopped and removed at the end of its life. Not
+// thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +11,13 @@
 
 namespace cairn::program {
 
+class Machine;
+
 struct ServerOptions {
   std::filesystem::path place = {};  // of its data; empty: the test's directory
   std::filesystem::path wal = {};    // of its log of changes; empty: with the data
   bool has_clock = false;            // one of its own, see set_clock(); needs libfaketime
+  const Machine* machine = nullptr;  // where it runs, and listens to the network; outlives it. None: this one
 };
 
 class OwnServer {
@@ -46,17 +50,20 @@ class OwnServer {
 
   pid_t pid() const;  // 0: it does not run
   std::string dsn() const;
+  std::string local_dsn() const;  // by its socket, also while its machine is cut off
   // Names both servers, in this order; a client connects to the one that takes writes.
   std::string dsn_with(const OwnServer& other) const;
 
  private:
   void run(const std::string& program, const std::vector<std::string>& arguments) const;
   void await_recovery() const;
+  std::string host() const;
 
   std::string name_;
   std::filesystem::path data_;
   std::filesystem::path socket_;
   std::filesystem::path clock_;  // the file that says what its clock shows; empty: none
+  const Machine* machine_ = nullptr;
 };
 
 }  // namespace cairn::program

@@ -8,6 +8,7 @@
 #include "storage/postgres/administration.hpp"
 #include "storage/postgres/connection.hpp"
 #include "storage/server/cluster.hpp"
+#include "storage/server/server_process.hpp"
 #include "tests/faults/load.hpp"
 #include "tests/faults/server.hpp"
 #include "tests/ops/small_disk.hpp"
@@ -150,6 +151,100 @@ TEST(Faults, the_disk_of_the_log_is_full_and_the_server_gone) {
   load.measure_after();
   load.wait_until_ended();
   load.expect_nothing_lost_or_doubled("full disk of the log, the server dies", 1);
+}
+
+// A folder of `--data`; its server is ended with it.
+class OwnData {
+ public:
+  explicit OwnData(std::filesystem::path place) : place_(std::move(place)) {}
+  ~OwnData() { kill_server(); }
+  OwnData(const OwnData&) = delete;
+  OwnData& operator=(const OwnData&) = delete;
+
+  const std::filesystem::path& place() const { return place_; }
+  bool has_server() const { return server_of(place_ / "data").has_value(); }
+  void kill_server() const {
+    const std::optional<pid_t> server = server_of(place_ / "data");
+    if (!server) return;
+    kill(*server, SIGQUIT);  // as `pg_ctl stop -m immediate`: none of its processes is left
+    EXPECT_TRUE(wait_until([&] { return !is_running(*server); }));
+  }
+
+ private:
+  std::filesystem::path place_;
+};
+
+// Until the log has no room left either. A superuser's connection, made before: no command fills it so fast.
+void fill_log(Administration& owner) {
+  try {
+    for (int n = 0; n < 1'000; ++n)
+      owner.execute("select pg_logical_emit_message(false, 'filler', repeat('x', 1000000))");
+  } catch (const PostgresError&) {
+  }
+}
+
+// First the server lives on: clients read as far as it lets them in, which may need room for a file of its own. Then it
+// dies of it, and the first client that finds room brings it back.
+TEST(Faults, the_disk_of_the_embedded_server_is_full_for_a_while) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  const SmallDisk disk("small_embedded", 600);
+  if (!disk.is_there()) GTEST_SKIP() << "mounting a disk of its own needs root";
+  const OwnData data(disk.place() / "data");
+  Load load({.name = "embedded_full", .data = data.place()});
+  const Arguments start = load.with_dsn(
+      {"start", "plan_runner", "--no-work", "--tools", load.tools(), "--input", plan_of("another", 1).dump()});
+  load.start_plans(6);
+  load.measure_before();
+  load.start_batch(200);
+  for (const bool is_deadly : {false, true})
+    load.under(1, seconds(2), [&] {
+      Administration owner(cluster_dsn(data.place()), "owner");
+      load.lose(Unwritten::claims, [&] {
+        disk.fill();
+        if (is_deadly) fill_log(owner);
+        EXPECT_EQ(wait_until([&] { return !data.has_server(); }, seconds(3)), is_deadly);
+        for (const Arguments& command : {load.with_dsn({"runs"}), start}) {
+          const Ran ran = cairn(command);
+          EXPECT_TRUE(ran.exit == 5 || (ran.exit == 0 && !is_deadly)) << ran.exit << " " << ran.err;
+        }
+        disk.empty();
+        cairn_ok(load.with_dsn({"runs"}));
+      });
+      load.fault_ended();
+    });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("full disk of data and log of the embedded server, which lives on, or dies", 2);
+}
+
+void expect_no_writing(const Ran& ran) {
+  EXPECT_EQ(ran.exit, 4) << ran.out;
+  EXPECT_NE(ran.err.find("may not write there."), std::string::npos) << ran.err;
+}
+
+TEST(Faults, the_disk_of_the_embedded_server_may_only_be_read_when_it_comes_back) {
+  if (!is_full()) GTEST_SKIP() << left_to_full;
+  const SmallDisk disk("read_only_embedded", 600);
+  if (!disk.is_there()) GTEST_SKIP() << "mounting a disk of its own needs root";
+  const OwnData data(disk.place() / "data");
+  Load load({.name = "embedded_read_only", .data = data.place()});
+  load.start_plans(6);
+  load.measure_before();
+  load.start_batch(200);
+  load.under(2, seconds(2), [&] {
+    load.lose(Unwritten::claims, [&] {
+      data.kill_server();
+      disk.mount_read_only(true);
+      for (const Arguments& command : {Arguments{"runs"}, {"up"}, {"start", "plan_runner", "--input", "{}"}})
+        expect_no_writing(cairn(load.with_dsn(command)));
+      std::this_thread::sleep_for(seconds(3));
+      disk.mount_read_only(false);
+      cairn_ok(load.with_dsn({"runs"}));
+    });
+  });
+  load.measure_after();
+  load.wait_until_ended();
+  load.expect_nothing_lost_or_doubled("the embedded server dies, its folder mounted read-only for 3 s", 2);
 }
 
 // The primary's machine is gone; the standby has all that was acknowledged.

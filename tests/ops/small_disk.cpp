@@ -36,4 +36,9 @@ void SmallDisk::fill() const {
 
 void SmallDisk::empty() const { fs::remove(place_ / "filler"); }
 
+void SmallDisk::mount_read_only(bool is_read_only) const {
+  const unsigned long flags = MS_REMOUNT | (is_read_only ? MS_RDONLY : 0);
+  EXPECT_TRUE(wait_until([&] { return mount("cairn-test", place_.c_str(), "tmpfs", flags, nullptr) == 0; }));
+}
+
 }  // namespace cairn::program

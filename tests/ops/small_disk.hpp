@@ -1,5 +1,5 @@
-// A file system of its own that can be filled, below the tests' directory. Mounting is for root alone: without it
-// `is_there` is false. Not thread-safe.
+// A file system of its own that can be filled or made read-only, below the tests' directory. Mounting is for root
+// alone: without it `is_there` is false. Not thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -18,6 +18,8 @@ class SmallDisk {
   void grow(int megabytes) const;
   void fill() const;
   void empty() const;
+  // Mounts it again, where nothing may be written or where it may. Waits until no file is open to be written there.
+  void mount_read_only(bool is_read_only) const;
 
  private:
   std::filesystem::path place_;

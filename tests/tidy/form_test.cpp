@@ -61,7 +61,8 @@ Faults leftovers(const Source& source) {
   // Cases that ops/faults alone runs, and those for which this machine lacks the means, are counted as skipped, with
   // their reasons.
   static const std::regex lacking(
-      "^  +if \\((!is_full\\(\\)|!disk\\.is_there\\(\\)|geteuid\\(\\) != 0|!fs::exists\\(\"/usr/bin/\\w+\"\\)|"
+      "^  +if \\((!is_full\\(\\)|!(disk|machine)\\.is_there\\(\\)|"
+      "geteuid\\(\\) != 0|!fs::exists\\(\"/usr/bin/\\w+\"\\)|"
       "!fs::exists\\(repository\\)|ran\\.exit == 77|!testing::has_samples\\(\\)|"
       "!has_pydantic|!keeps_signals_inside\\(\\)|older == nullptr)\\) "
       "GTEST_"
