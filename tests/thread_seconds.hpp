@@ -5,6 +5,15 @@
 
 namespace cairn::test {
 
+// Under the thread sanitizer everything takes some ten times as long, and a process that forks with threads is not
+// followed.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool is_thread_sanitized = true;
+#else
+inline constexpr bool is_thread_sanitized = false;
+#endif
+inline constexpr double slowness = is_thread_sanitized ? 10 : 1;
+
 inline double thread_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

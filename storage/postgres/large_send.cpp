@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <libpq-fe.h>
 #include <linux/sockios.h>
+#include <memory>
 #include <mutex>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -16,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds between_counts{5};
 
-// A number of its own: libpq may close its one meanwhile, and another thread's may then have it.
+// A number of its own, made before libpq may close its one, which another socket may have then.
 class SocketCopy {
  public:
   explicit SocketCopy(int socket) : socket_(dup(socket)) {}
@@ -54,8 +55,9 @@ void guard(const std::stop_token& is_sent, const SocketCopy& socket, std::chrono
 
 LargeSend::LargeSend(pg_conn* connection, std::int64_t silence_ms, const std::atomic<bool>* is_given_up)
     : connection_(connection),
-      guard_([socket = PQsocket(connection), silence_ms, is_given_up](const std::stop_token& is_sent) {
-        guard(is_sent, SocketCopy(socket), std::chrono::milliseconds(silence_ms), is_given_up);
+      guard_([socket = std::make_unique<SocketCopy>(PQsocket(connection)), silence_ms,
+              is_given_up](const std::stop_token& is_sent) {
+        guard(is_sent, *socket, std::chrono::milliseconds(silence_ms), is_given_up);
       }) {
   PQsetnonblocking(connection_, 0);
 }

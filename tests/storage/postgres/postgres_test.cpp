@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <gtest/gtest.h>
 #include <random>
 #include <thread>
@@ -208,13 +209,18 @@ TEST(PostgresStore, a_claim_that_was_rolled_back_is_not_taken_for_the_next_one_o
   const auto store = store_on(proxy.dsn()), direct = store_on(dsn);
   TestRun run(*store);
   ASSERT_EQ(run.start(job_of(1, 1)).kind, Kind::committed);
-  std::vector<HeldJob> next;
+  std::promise<std::vector<HeldJob>> claimed_next;
   ClaimRequest later = claim_request(7, 1);
   ++later.now_us;
-  proxy.on_cut([&] { wait_until([&] { return !(next = direct->claim(later).jobs).empty(); }); });
+  proxy.on_cut([&] {
+    std::vector<HeldJob> jobs;
+    wait_until([&] { return !(jobs = direct->claim(later).jobs).empty(); });
+    claimed_next.set_value(std::move(jobs));
+  });
   proxy.cut_next_commit(CuttingProxy::Cut::before_it_arrives);
   EXPECT_TRUE(store->claim(claim_request(7, 1)).jobs.empty());
   EXPECT_EQ(proxy.cuts(), 1);
+  const std::vector<HeldJob> next = claimed_next.get_future().get();
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(store->jobs().of(run.id()).at(0).epoch, next[0].epoch);
 }

@@ -90,7 +90,7 @@ TEST(Silence, D1_a_stopped_backend_that_takes_no_more_bytes_is_noticed_as_well) 
 // By libpq it was moved to the front of a buffer after each write that the socket took in part.
 TEST(Silence, a_large_statement_is_sent_whole_and_the_connection_goes_on) {
   PgConnectOptions options{.dsn = new_database(1)};
-  options.silence_ms = 1'000;
+  options.silence_ms = 10'000;
   PgConnection connection(options);
   for (const std::size_t bytes : {std::size_t{17} << 20, (std::size_t{96} << 20) + 1}) {
     const PgResult length =
