@@ -254,7 +254,9 @@ TEST_P(WorkerTest, a_worker_that_stops_lets_go_of_what_it_has_not_begun) {
 
 // Its own timers were most of what two hundred idle workers cost a machine.
 TEST_P(WorkerTest, a_worker_without_work_wakes_seldom) {
-  Worker worker(*store_, *catalogue_, {});
+  WorkerOptions options;
+  options.poll_ms = 60'000;
+  Worker worker(*store_, *catalogue_, options);
   std::thread working([&] { worker.run(); });
   const auto wakes = [] {
     rusage used{};
