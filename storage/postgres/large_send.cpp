@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <fcntl.h>
 #include <libpq-fe.h>
 #include <linux/sockios.h>
 #include <memory>
@@ -20,7 +21,7 @@ constexpr std::chrono::milliseconds between_counts{5};
 // A number of its own, made before libpq may close its one, which another socket may have then.
 class SocketCopy {
  public:
-  explicit SocketCopy(int socket) : socket_(dup(socket)) {}
+  explicit SocketCopy(int socket) : socket_(fcntl(socket, F_DUPFD_CLOEXEC, 0)) {}
   ~SocketCopy() {
     if (socket_ >= 0) close(socket_);
   }

@@ -169,14 +169,15 @@ bool Notifier::await(std::int64_t timeout_ms, NotifiedBy by) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   if (by == NotifiedBy::any_process) want(end_us + wanted_after_us);
   do {
+    // Whichever waiting thread gets the lock listens for all; the others wait for it to pass notifications on. The times
+    // are read after both: a change of them interrupts, or raises what the listener waits for.
     const std::uint64_t interrupts = local_.interrupts();
+    std::unique_lock lock(listening_, std::try_to_lock);
     notify_if_due();
     const std::int64_t until_us = std::min(end_us, notify_at_.load());
     const std::int64_t left_ms = std::max<std::int64_t>((until_us - steady_us() + 999) / 1'000, 0);
-    // Whichever waiting thread gets the lock listens for all; the others wait for it to pass notifications on.
-    std::unique_lock lock(listening_, std::try_to_lock);
     if (notify_ && lock.owns_lock()) {
-      if (!local_.is_new()) listen(left_ms);
+      listen(left_ms);
       lock.unlock();
       local_.interrupt();  // another thread that waits may listen from now on
     } else {
@@ -196,6 +197,7 @@ void Notifier::listen(std::int64_t timeout_ms) {
     const bool is_wanted = steady_us() < wanted_until_us_;
     if (!is_wanted) connections_.clear();
     if (is_wanted && connections_.empty() && steady_us() >= open_again_us_) open();
+    if (local_.is_new()) return;  // as after it was opened
     if (is_wanted && connections_.empty()) end_us = std::min(end_us, open_again_us_);
     do {
       if (wait_for_any((std::max<std::int64_t>(end_us - steady_us(), 0) + 999) / 1'000)) return;

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/clock.hpp"
 #include "storage/postgres/rows.hpp"
 #include "storage/postgres/store/joined_rows.hpp"
 
@@ -24,6 +25,8 @@ constexpr std::array<std::int32_t, 2> tagged_windows{1'000, 10'000};  // so many
 constexpr std::int32_t window_min = 1'000;
 constexpr std::int32_t window_growth = 8;
 constexpr std::int32_t window_max = 128'000;  // less than a second's work for the server
+constexpr std::int32_t window_of_events_max = 8'000;
+constexpr std::int64_t windows_us_max = 20'000'000;
 
 bool asked_earlier(const QuestionRow& a, const QuestionRow& b) {
   return std::tie(a.asked_at, a.run, a.id) < std::tie(b.asked_at, b.run, b.id);
@@ -64,6 +67,11 @@ bool is_sifted(const RunFilter& filter) {
   const auto are_none = [](const std::string& text) { return text.empty(); };
   const std::array texts{filter.version, filter.reason, filter.error, filter.node, filter.tool};
   return filter.status || filter.waiting || filter.lasted_us > 0 || !std::all_of(texts.begin(), texts.end(), are_none);
+}
+
+// It reads an event of a run to know.
+bool reads_events(const RunFilter& filter) {
+  return !filter.error.empty() || !filter.node.empty() || !filter.tool.empty();
 }
 
 // The parameters of parts/run_filter.sql.
@@ -142,10 +150,16 @@ std::optional<TimeUs> RunTable::end_of_window(const RunFilter& filter, std::int3
 }
 
 // The filter for one part of the time after the other, newest first, until `take` returns false: a statement passes
-// only so many runs by, and the server answers each in time, however old the runs are that are looked for.
+// only so many runs by, and the server answers each in time, however old the runs are that are looked for. All together
+// have a time as well: a caller over HTTP keeps a thread.
 void RunTable::for_each_window(RunFilter filter, const std::function<bool(RunFilter&)>& take) {
   const std::optional<TimeUs> since = filter.since;
-  for (std::int32_t runs = window_min;; runs = std::min(runs * window_growth, window_max)) {
+  const std::int32_t runs_max = reads_events(filter) ? window_of_events_max : window_max;
+  const std::int64_t end_us = steady_us() + windows_us_max;
+  for (std::int32_t runs = window_min;; runs = std::min(runs * window_growth, runs_max)) {
+    if (steady_us() > end_us)
+      throw StoreUnavailable("Expected to find the runs within " + std::to_string(windows_us_max / 1'000'000) +
+                             " s, but too many are to be passed by; a time that they started since narrows it.");
     const std::optional<TimeUs> end = end_of_window(filter, runs);
     filter.since = end ? end : since;
     if (!take(filter) || !end) return;
