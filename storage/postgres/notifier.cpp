@@ -169,8 +169,8 @@ bool Notifier::await(std::int64_t timeout_ms, NotifiedBy by) {
   const std::int64_t end_us = steady_us() + timeout_ms * 1'000;
   if (by == NotifiedBy::any_process) want(end_us + wanted_after_us);
   do {
-    // Whichever waiting thread gets the lock listens for all; the others wait for it to pass notifications on. The times
-    // are read after both: a change of them interrupts, or raises what the listener waits for.
+    // Whichever waiting thread gets the lock listens for all; the others wait for it to pass notifications on. The
+    // times are read after both: a change of them interrupts, or raises what the listener waits for.
     const std::uint64_t interrupts = local_.interrupts();
     std::unique_lock lock(listening_, std::try_to_lock);
     notify_if_due();
