@@ -184,19 +184,8 @@ TEST(Faults, a_standby_takes_over_from_a_primary_that_hangs) {
   OwnServer standby("hung_standby", primary);
   primary.set("synchronous_standby_names", "*");
   Load load({.name = "hung", .dsn = primary.dsn_with(standby)});
-  load.start_plans(6);
-  load.measure_before();
-  load.lose(Unwritten::claims, [&] {
-    primary.signal_all(SIGSTOP);
-    std::this_thread::sleep_for(seconds(3));
-    standby.promote();
-    std::this_thread::sleep_for(seconds(1));
-  });
-  load.fault_ended();
-  load.start_plans(3);
-  load.measure_after();
-  load.wait_until_ended();
-  load.expect_nothing_lost_or_doubled("primary hangs for good, its standby promoted after 3 s", 1);
+  load.outlive_primary([&] { primary.signal_all(SIGSTOP); }, [&] { standby.promote(); },
+                       "primary hangs for good, its standby promoted after 3 s");
 }
 
 // After the load; each alteration is undone before the next, and at the end all is sound again.

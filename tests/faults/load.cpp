@@ -404,6 +404,23 @@ void Load::lose(Unwritten what, const std::function<void()>& fault) {
   lapses_.push_back({what, from, system_now()});
 }
 
+void Load::outlive_primary(const std::function<void()>& silence, const std::function<void()>& promote,
+                           const std::string& fault) {
+  start_plans(6);
+  measure_before();
+  lose(Unwritten::claims, [&] {
+    silence();
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    promote();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  });
+  fault_ended();
+  start_plans(3);
+  measure_after();
+  wait_until_ended();
+  expect_nothing_lost_or_doubled(fault, 1);
+}
+
 // Claims are on disk within half a second, and a tool notes its call a moment after the claim.
 bool Load::is_in_lapse(TimeUs at, Unwritten what) const {
   constexpr TimeUs before = 1'000'000;

@@ -89,6 +89,10 @@ class Load {
   std::vector<std::size_t> all_workers() const;
   // A fault that loses the server's latest writes. Ends when `fault` returns.
   void lose(Unwritten what, const std::function<void()>& fault);
+  // From before the primary falls silent for good until nothing is lost: its standby, which has all that was
+  // acknowledged, is promoted three seconds later.
+  void outlive_primary(const std::function<void()>& silence, const std::function<void()>& promote,
+                       const std::string& fault);
   void wait_until_ended();
   bool have_ended() const;
   bool has_said(const std::string& text) const;  // a worker at work, in its log

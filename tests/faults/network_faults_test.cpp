@@ -177,19 +177,8 @@ TEST(Faults, the_machine_of_the_primary_is_gone_and_a_standby_takes_over) {
   OwnServer standby("gone_standby", primary);
   primary.set("synchronous_standby_names", "*");
   Load load({.name = "gone", .dsn = primary.dsn_with(standby)});
-  load.start_plans(6);
-  load.measure_before();
-  load.lose(Unwritten::claims, [&] {
-    machine.cut();
-    std::this_thread::sleep_for(seconds(3));
-    standby.promote();
-    std::this_thread::sleep_for(seconds(1));
-  });
-  load.fault_ended();
-  load.start_plans(3);
-  load.measure_after();
-  load.wait_until_ended();
-  load.expect_nothing_lost_or_doubled("the primary's machine gone for good, its standby promoted after 3 s", 1);
+  load.outlive_primary([&] { machine.cut(); }, [&] { standby.promote(); },
+                       "the primary's machine gone for good, its standby promoted after 3 s");
 }
 
 // Whether it has no connection over the network any more.

@@ -63,8 +63,8 @@ bool Crowd::is_listener(TimeUs now_us) const {
 TimeUs Crowd::poll_us(TimeUs every_us) const {
   if (sharing_ <= watch) return every_us;
   const TimeUs pause_us = std::min(every_us * sharing_ / watch, poll_us_max);
-  const TimeUs drawn_us = pause_us - static_cast<TimeUs>(place(self_, 0) % 1'000) * pause_us / 4'000;
-  return std::max(every_us, drawn_us);
+  const TimeUs own_us = pause_us - static_cast<TimeUs>(place(self_, 0) % 1'000) * pause_us / 4'000;
+  return std::max(every_us, own_us);
 }
 
 TimeUs Crowd::scan_pause_us(TimeUs every_us) const {

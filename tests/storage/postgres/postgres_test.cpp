@@ -410,12 +410,18 @@ TEST(PostgresStore, the_clock_is_right_though_the_first_question_opens_a_connect
 
 // --- wake-ups --------------------------------------------------------------------------------------------------------
 
+// It has heard of all that came until now.
+std::unique_ptr<Store> listening_store(const std::string& dsn) {
+  std::unique_ptr<Store> store = store_on(dsn, true);
+  while (store->await_notification(200, NotifiedBy::any_process)) {
+  }
+  return store;
+}
+
 TEST(PostgresStore, a_wake_up_reaches_another_process_and_not_through_a_hot_transaction) {
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
-  const auto there = store_on(dsn, true);
-  while (there->await_notification(200, NotifiedBy::any_process)) {
-  }
+  const auto there = listening_store(dsn);
   const auto listening = [&] {
     return ask_number(dsn,
                       "select count(*) from pg_stat_activity where query = 'LISTEN cairn' "
@@ -505,9 +511,7 @@ TEST(PostgresStore, only_a_process_that_waits_for_others_listens_to_them) {
 TEST(PostgresStore, a_thread_that_waits_listens_once_the_one_that_did_has_left) {
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
-  const auto there = store_on(dsn, true);
-  while (there->await_notification(200, NotifiedBy::any_process)) {
-  }
+  const auto there = listening_store(dsn);
   std::atomic<bool> begins{false};
   std::thread first([&] {
     begins = true;
@@ -526,9 +530,7 @@ TEST(PostgresStore, a_thread_that_waits_listens_once_the_one_that_did_has_left) 
 TEST(PostgresStore, a_notification_of_this_process_alone_reaches_no_other) {
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
-  const auto there = store_on(dsn, true);
-  while (there->await_notification(200, NotifiedBy::any_process)) {
-  }
+  const auto there = listening_store(dsn);
   here->notify_here();
   EXPECT_TRUE(here->await_notification(0, NotifiedBy::this_process));
   EXPECT_FALSE(there->await_notification(200, NotifiedBy::any_process));
@@ -537,9 +539,7 @@ TEST(PostgresStore, a_notification_of_this_process_alone_reaches_no_other) {
 TEST(PostgresStore, a_commit_of_one_job_names_it_to_other_processes) {
   const std::string dsn = new_database(1);
   const auto here = store_on(dsn, true);
-  const auto there = store_on(dsn, true);
-  while (there->await_notification(200, NotifiedBy::any_process)) {
-  }
+  const auto there = listening_store(dsn);
   TestRun older(*here), newer(*here);
   ASSERT_EQ(older.start(job_of(1, 1, noon - 1)).kind, Kind::committed);
   ClaimRequest of_another = claim_request(7);

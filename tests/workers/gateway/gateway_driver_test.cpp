@@ -12,15 +12,6 @@
 namespace cairn::test {
 namespace {
 
-GatewayOptions driven() {
-  GatewayOptions options;
-  options.new_id = new_run_id;
-  options.new_session = new_session_id;
-  options.draw = [] { return 0.5; };
-  options.new_commit = next_commit_id;
-  return options;
-}
-
 Ask waiting_ask(TimeUs wait_us) {
   Ask ask;
   ask.caller = "token:ann";
@@ -42,7 +33,7 @@ class GatewayDriverTest : public ::testing::Test {
 };
 
 TEST_F(GatewayDriverTest, listens_to_other_processes_while_a_worker_waits_and_no_longer) {
-  GatewayDriver driver(store_, catalogue_->tools->table(), driven());
+  GatewayDriver driver(store_, catalogue_->tools->table(), gateway_options());
   EXPECT_EQ(store_.waits, 0) << "no one asked yet";
   for (int times = 0; times < 2; ++times) {
     std::atomic<bool> is_answered{false};
@@ -57,7 +48,7 @@ TEST_F(GatewayDriverTest, ends_at_once_while_it_waits_for_notifications) {
   auto fastest = std::chrono::steady_clock::duration::max();
   for (int times = 0; times < 3; ++times) {
     const int before = store_.waits;
-    auto driver = std::make_unique<GatewayDriver>(store_, catalogue_->tools->table(), driven());
+    auto driver = std::make_unique<GatewayDriver>(store_, catalogue_->tools->table(), gateway_options());
     driver->ask(waiting_ask(60'000'000), [](const AskAnswer&) {});
     EXPECT_TRUE(wait_until([&] { return store_.waits > before; }));
     const auto asked = std::chrono::steady_clock::now();

@@ -26,11 +26,20 @@ inline RemoteWorkerRef worker_with(const std::string& handler, const std::string
       RemoteWorkerSays{"w", caller, {"py"}, {{.name = handler}}, {{.name = "crawl", .about = "fetches a page"}}});
 }
 
+inline GatewayOptions gateway_options() {
+  GatewayOptions options;
+  options.new_id = new_run_id;
+  options.new_session = new_session_id;
+  options.draw = [] { return 0.5; };
+  options.new_commit = next_commit_id;
+  return options;
+}
+
 // One process of the API.
 class Process {
  public:
   Process(Store& store, const Catalogue& catalogue, TimeUs& steady)
-      : store_(store), steady_(steady), gateway_(options(), catalogue.tools->table()) {}
+      : store_(store), steady_(steady), gateway_(gateway_options(), catalogue.tools->table()) {}
 
   AskId ask(Ask ask) {
     gateway_.tick(steady_);
@@ -62,15 +71,6 @@ class Process {
   const std::vector<Note>& notes() const { return notes_; }
 
  private:
-  static GatewayOptions options() {
-    GatewayOptions of;
-    of.new_id = new_run_id;
-    of.new_session = new_session_id;
-    of.draw = [] { return 0.5; };
-    of.new_commit = next_commit_id;
-    return of;
-  }
-
   Store& store_;
   TimeUs& steady_;
   Gateway gateway_;
